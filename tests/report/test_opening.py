@@ -1,17 +1,25 @@
 """How a chapter opens: what may be said first, and what may not."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from contrafact.families.finforce.report_figures import few_shot_change, risk_against_opportunity
 from contrafact.family.display import leaders, most_invalid
 from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.estimates import judged_rates
 from contrafact.report.frames import task_runs
 from contrafact.report.opening import make_opening
 from contrafact.report.panel import panel
-from contrafact.report.tables import measure_table, standard_tables
+from contrafact.report.tables import (
+    comparison_table,
+    corrected_table,
+    measure_table,
+    standard_tables,
+)
 from contrafact.report.write import row_groups
 
 SIDES = ("risk", "opportunity")
@@ -145,15 +153,16 @@ def test_systems_of_different_judges_are_not_told_apart(opened: Any) -> None:
     assert not any("differs" in text or "tell it apart" in text for text in opening.more)
 
 
-def test_what_it_cost_stands_beside_every_score(opened: Any) -> None:
-    def change(items: pd.DataFrame) -> None:
-        items["calls"] = items["system"].map(
-            dict(zip(items["system"].unique(), (1, 4), strict=True))
-        )
-        items["tokens"] = 100.0 * items["calls"]
-        items["dollars"] = 0.002 * items["calls"]
+def paid(items: pd.DataFrame) -> None:
+    """Give the first system one call for a headline, the second four, the third nine."""
+    calls = dict(zip(items["system"].unique(), (1, 4, 9), strict=False))
+    items["calls"] = items["system"].map(calls)
+    items["tokens"] = 100.0 * items["calls"]
+    items["dollars"] = 0.002 * items["calls"]
 
-    _, data = opened(change)
+
+def test_what_it_cost_stands_beside_every_score(opened: Any) -> None:
+    _, data = opened(paid)
     for wanted in standard_tables(data):
         table = measure_table(data, wanted)
         assert table is not None
@@ -169,6 +178,33 @@ def test_what_it_cost_stands_beside_every_score(opened: Any) -> None:
     table = measure_table(data, standard_tables(data)[0])
     assert table is not None
     assert not any("cost" in column.key for column in table.columns), "not known: no column"
+
+
+def test_what_it_cost_stands_beside_changes_comparisons_and_corrected_rates(study: Any) -> None:
+    items = study.make_items(headlines=8)
+    paid(items)
+    data = chapter_data(task_runs("finforce", items, study.make_meta()), Options(resamples=100))
+    zero, few, small = data.systems
+    (sides,) = risk_against_opportunity(data).tables
+    (shots,) = few_shot_change(data).tables
+    pairs = comparison_table(data)
+    rates = judged_rates(data, family="finforce")
+    assert rates is not None
+    corrected = corrected_table(replace(rates, examined=True), data)
+    tables = (sides, shots, pairs, corrected)
+    for table in tables:
+        assert table is not None
+        there = [c.key for c in table.columns if c.key.startswith("cost_")]
+        assert there == ["cost_calls", "cost_tokens", "cost_dollars_per_1000"], table.key
+    own = sides.frame.set_index("system")["cost_tokens"]
+    assert own.to_dict() == {zero: 100.0, few: 400.0, small: 900.0}
+    assert shots.frame["cost_tokens"].tolist() == [300.0]
+    assert shots.frame["cost_dollars_per_1000"].tolist() == pytest.approx([6.0])
+    apart = pairs.frame.groupby("pair")["cost_calls"].first()
+    assert apart[f"{zero} minus {few}"] == -3.0
+    assert apart[f"{few} minus {small}"] == -5.0
+    of = corrected.frame.set_index("band")["cost_calls"]
+    assert of[of.index.str.startswith(few)].unique().tolist() == [4.0]
 
 
 def test_judges_of_different_runs_are_no_panel(study: Any) -> None:

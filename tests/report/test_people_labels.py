@@ -73,13 +73,13 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
 
 def found(tasks, labels):
     data = chapter_data(tasks[0], Options(resamples=200))
-    return judged_rates(data, family="finforce", labels=labels)
+    return judged_rates(data, family="finforce", labels=labels), data
 
 
 def test_the_rate_by_labels_stands_next_to_it_the_raw_one(study, tmp_path):
     tasks = runs_of(study)
     labels = read_labels([written(tmp_path, labels_of(tasks[0].items))])
-    table = corrected_table(found(tasks, labels))
+    table = corrected_table(*found(tasks, labels))
     assert [c.key for c in table.columns] == ["criterion", "raw", "by_labels", "labelled", "n"]
     assert "prediction-powered" in table.caption and "Sensitivity" not in table.caption
     row = table.frame.set_index("criterion").loc["Directionality"]
@@ -88,8 +88,8 @@ def test_the_rate_by_labels_stands_next_to_it_the_raw_one(study, tmp_path):
 
 def test_without_labels_nothing_of_them_is_shown(study):
     tasks = runs_of(study)
-    rates = found(tasks, None)
-    assert corrected_table(rates) is None
+    rates, data = found(tasks, None)
+    assert corrected_table(rates, data) is None
     assert "by_labels" not in rates.rates.columns
 
 

@@ -26,6 +26,7 @@ from contrafact.family.display import (
     Kind,
     Table,
     Warnings,
+    with_figures,
 )
 from contrafact.family.run_facts import ReportMeta
 from contrafact.stats.intervals import Interval
@@ -472,6 +473,50 @@ class ChapterData:
         if self.spec.scopes:
             held &= found["scope"].eq(scope or self.spec.scopes[0])
         return found[held]
+
+    def with_costs(
+        self,
+        frame: pd.DataFrame,
+        figures: pd.DataFrame | None = None,
+        *,
+        scope: str = "",
+        on: Sequence[str] = ("system",),
+        minus: str = "",
+    ) -> tuple[pd.DataFrame, tuple[Column, ...]]:
+        """Return lines of a table with what it took to write, and the columns for it.
+
+        Of what is not known there is no column. The figures stand without their intervals, which
+        the spec's own table of them has.
+
+        Args:
+            frame: The lines, with the columns named by ``on``.
+            figures: The figures that the table is of; those over all rows of a system where none.
+            scope: What they are about, where the spec knows several scopes.
+            on: The columns by which a figure finds its line.
+            minus: The column of other systems, whose costs are taken from the first ones'.
+        """
+        spec = self.spec
+        if figures is None:
+            figures = self.figures[spec.is_overall(self.figures)]
+        costs = [spec.measure(name) for name in spec.costs if figures["measure"].eq(name).any()]
+        where = {"scope": scope or spec.scopes[0]} if spec.scopes else {}
+        wanted = {f"cost_{c.name}": {"measure": c.name, "form": c.forms[0], **where} for c in costs}
+        values = with_figures(frame[[*on]], figures, wanted, on)[[*wanted]]
+        if minus:
+            others = frame[[minus]].rename(columns={minus: "system"})
+            values -= with_figures(others, figures, wanted)[[*wanted]]
+        columns = tuple(
+            Column(
+                f"cost_{one.name}",
+                one.label,
+                "signed" if minus and one.kind == "number" else one.kind,
+                f"{one.group}, difference" if minus else one.group,
+                one.better,
+                ranked=False,
+            )
+            for one in costs
+        )
+        return pd.concat([frame.reset_index(drop=True), values], axis=1), columns
 
     def notes(self, *kinds: Literal["judge", "fluency", "items"]) -> tuple[str, ...]:
         """Return a sentence for each thing that is missing or cannot be compared.

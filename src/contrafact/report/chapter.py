@@ -207,7 +207,7 @@ def _tables(
     found = [
         *(measure_table(data, wanted) for wanted in standard_tables(data)),
         None if judged is None else leaderboard_table(judged, data),
-        None if judged is None else corrected_table(judged),
+        None if judged is None else corrected_table(judged, data),
         *(table for extra in extras for table in extra.tables),
         comparison_table(data),
         invalid_table(data),

@@ -6,7 +6,6 @@ from typing import Any, Literal
 import pandas as pd
 
 from contrafact.exam.correct import NOT_EXAMINED
-from contrafact.family.costs import beside_costs
 from contrafact.family.display import (
     OWN,
     Column,
@@ -101,7 +100,7 @@ def measure_table(data: ChapterData, wanted: MeasureTable) -> Table | None:
     frame = with_figures(frame, figures, selected, by)
     scores = [one for _, one, *_ in shown if one.kind == "share" and one.better and one.ranked]
     frame, costs = (
-        beside_costs(frame, data, figures, scope=wanted.scope, on=by)
+        data.with_costs(frame, figures, scope=wanted.scope, on=by)
         if scores and not set(spec.costs) & set(wanted.measures)
         else (frame, ())
     )
@@ -256,6 +255,8 @@ def comparison_table(data: ChapterData) -> Table | None:
         measure = spec.measure(str(name))
         line: dict[str, object] = {
             "pair": f"{first} minus {second}",
+            "system": first,
+            "other": second,
             "measure": measure.compared,
         }
         for _, row in forms.iterrows():
@@ -276,15 +277,18 @@ def comparison_table(data: ChapterData) -> Table | None:
             Column(f"p_adjusted_{form}", "p, Holm", "p", group=group),
             Column(f"n_{form}", "Items", "count", group=group),
         ]
+    frame, costs = data.with_costs(pd.DataFrame(lines), minus="other")
     noun = spec.cluster_noun or spec.unit[0]
     caption = (
         f"The first system minus the second, on {spec.paired or f'the {spec.unit[1]}'} both were "
         f"asked about, few-shot draws averaged first: {_level(data)} interval by {noun}, p-value "
         f"by flipping the sign of whole {spec.clusters}, and the same adjusted (Holm) for all "
         "comparisons of its form. Read the adjusted one."
+        + (" What it took to write is the difference of the two means." if costs else "")
     )
-    frame = pd.DataFrame(lines)
-    return Table("paired", "Paired comparisons", caption, tuple(columns), frame, (), "pair")
+    frame = frame.drop(columns=["system", "other"])
+    title = "Paired comparisons"
+    return Table("paired", title, caption, (*columns, *costs), frame, (), "pair")
 
 
 def leaderboard_table(found: JudgedRates, data: ChapterData) -> Table | None:
@@ -317,7 +321,7 @@ def leaderboard_table(found: JudgedRates, data: ChapterData) -> Table | None:
             "known": [_known(row) for row in lines],
         }
     )
-    frame, costs = beside_costs(frame, data)
+    frame, costs = data.with_costs(frame)
     columns = (
         Column("system", "System", "text"),
         *([Column("rank", "Rank", "text")] if several.any() else []),
@@ -363,7 +367,7 @@ def _disagreement(found: JudgedRates, data: ChapterData) -> tuple[str, ...]:
     )
 
 
-def corrected_table(found: JudgedRates) -> Table | None:
+def corrected_table(found: JudgedRates, data: ChapterData) -> Table | None:
     """Return every judged rate, raw and corrected, or None where there is nothing to correct by."""
     if not found.examined and not found.labelled:
         return None
@@ -371,6 +375,7 @@ def corrected_table(found: JudgedRates) -> Table | None:
     by_labels = ("by_labels", "by_labels_low", "by_labels_high", "labelled")
     frame = pd.DataFrame(
         {
+            "system": rates["system"],
             "band": rates["system"] + ", judged by " + rates["judge"],
             "criterion": [found.labels[str(name)] for name in rates["criterion"]],
             "raw": rates["raw"],
@@ -388,6 +393,8 @@ def corrected_table(found: JudgedRates) -> Table | None:
             "known": [_known(row) for row in _records(rates)],
         }
     )
+    frame, costs = data.with_costs(frame)
+    frame = frame.drop(columns="system")
     columns = [Column("criterion", "Passed", "text"), Column("raw", "Raw, %", "share")]
     captions: list[str] = []
     if found.labelled:
@@ -408,6 +415,7 @@ def corrected_table(found: JudgedRates) -> Table | None:
             Column("exam_right", "of", "count", "In the exam"),
             Column("specificity", "Specificity, %", "share", "In the exam"),
             Column("exam_wrong", "of", "count", "In the exam"),
+            *costs,
             Column("known", "What is known of the judge", "text"),
         ]
         captions.append(
@@ -416,7 +424,7 @@ def corrected_table(found: JudgedRates) -> Table | None:
             "two do not sum to more than 1 the judge cannot tell, and nothing is corrected."
         )
     else:
-        columns.append(Column("n", "Verdicts", "count"))
+        columns += [Column("n", "Verdicts", "count"), *costs]
     title = "Judged rates, raw and corrected"
     return Table("corrected", title, " ".join(captions), tuple(columns), frame, (), "band")
 

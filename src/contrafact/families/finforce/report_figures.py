@@ -24,7 +24,6 @@ from contrafact.families.finforce.published import (
     published_rows,
     with_paper,
 )
-from contrafact.family.costs import beside_costs
 from contrafact.family.display import (
     OWN,
     PUBLISHED,
@@ -290,13 +289,14 @@ def risk_against_opportunity(data: ChapterData) -> Extra:
         wanted[key] = {"scope": _BETWEEN, "measure": measure, "form": form}
         columns.append(Column(key, "Difference", "points", group))
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
+    frame, costs = data.with_costs(frame)
     caption = (
         "Difference is risk minus opportunity, in percentage points, on the same headlines: where "
         f"its interval leaves out zero, the sides differ. {PLAIN_CAPTION}"
     )
     key, title = "risk_vs_opportunity", "Risk against opportunity"
     notes = data.notes("judge", "items")
-    table = finished_table(key, title, caption, columns, frame, notes)
+    table = finished_table(key, title, caption, (*columns, *costs), frame, notes)
     chart = _sides_chart(table)
     if data.published:
         rows = {"risk": published_rows("risk"), "opportunity": published_rows("opportunity")}
@@ -342,7 +342,7 @@ def few_shot_change(data: ChapterData) -> Extra:
     zero = systems[systems["method"].eq("zero-shot")]
     few = systems[systems["method"].eq("few-shot")]
     lines = [
-        _change_line(data, a, items[items["system"].eq(b["system"])])
+        _change_line(data, a, str(b["system"]))
         for _, a in few.iterrows()
         for _, b in zero[zero["model"].eq(a["model"])].iterrows()
         if a["judge"] == b["judge"] or (pd.isna(a["judge"]) and pd.isna(b["judge"]))
@@ -368,12 +368,14 @@ def few_shot_change(data: ChapterData) -> Extra:
     caption = (
         "Few-shot minus zero-shot of the same model, the draws of the examples averaged. A lower "
         "perplexity and a higher score are better; an interval that leaves out zero says that the "
-        "change is more than chance. Scores in percentage points."
+        "change is more than chance. Scores in percentage points; what it took to write is the "
+        "difference of the two means."
     )
-    frame = pd.DataFrame(lines)
+    frame, costs = data.with_costs(pd.DataFrame(lines), minus="other")
+    frame = frame.drop(columns="other")
     notes = data.notes("judge", "fluency", "items")
     title = "Few-shot minus zero-shot"
-    table = finished_table("few_shot_change", title, caption, columns, frame, notes)
+    table = finished_table("few_shot_change", title, caption, (*columns, *costs), frame, notes)
     chart = _change_chart(table)
     if data.published:
         rows = published_changes()
@@ -387,10 +389,8 @@ def few_shot_change(data: ChapterData) -> Extra:
     return Extra([table], [chart], {"few_shot_change": frame})
 
 
-def _change_line(
-    data: ChapterData, label: "pd.Series[Any]", zero: pd.DataFrame
-) -> dict[str, object]:
-    few = data.items[data.items["system"].eq(label["system"])]
+def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict[str, object]:
+    few, zero = (data.items[data.items["system"].eq(name)] for name in (label["system"], other))
     ids = pd.concat([few["sample_id"], zero["sample_id"]])
     sampler = data.bootstrap.sampler(ids)
     a, b = (
@@ -402,6 +402,7 @@ def _change_line(
     )
     line: dict[str, object] = {
         "system": label["system"],
+        "other": other,
         "model": label["model"],
         "shots": label["shots"],
         "draws": int(few["draw"].nunique()),
@@ -562,7 +563,7 @@ def spread(data: ChapterData) -> Extra:
         f"{name}_{form}": {"scope": "overall", "measure": name, "form": form}
         for name, form in (*((name, "valid") for name in SPREAD), ("average", "valid"))
     }
-    lines, costs = beside_costs(counted[["system", "headlines"]], data)
+    lines, costs = data.with_costs(counted[["system", "headlines"]])
     columns = (
         Column("system", "System", "text"),
         Column("headlines", "Headlines", "count"),

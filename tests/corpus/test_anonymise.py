@@ -81,6 +81,7 @@ def titles(*texts, **options):
     [
         ("Yellen to push development banks", "[PERSON 1] to push development banks"),
         ("Warship sails since Biden-Xi meet", "Warship sails since [PERSON 1]-[PERSON 2] meet"),
+        ("Biden-Harris aid for a grid", "[PERSON 1]-[PERSON 2] aid for a grid"),
         ("Lagarde: more tightening is needed", "[PERSON 1]: more tightening is needed"),
         ("Polls open in key test of Erdogan’s pull", "Polls open in key test of [PERSON 1]’s pull"),
         ("India's Modi opens factory", "India's [PERSON 1] opens factory"),

@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from contrafact.families.finforce.published import published_rows
+from contrafact.runs.prepare import load_preset, preset_notes
 from contrafact.text.degenerate import EQUAL_SIDES, FOREIGN, OF_INPUT, OF_OTHER
 
 
@@ -107,6 +109,17 @@ def test_the_papers_preset_needs_data_and_is_overridden_freely(
     assert without.returncode == 2
     assert "needs --data" in without.stderr and "data fetch fin-force" in without.stderr
     (tmp_path / "mine.jsonl").write_text('{"headline": "Ostrava mill reopens under new owners"}\n')
+    # Before anything is asked all notes stand there, first; fewer examples are no error.
+    notes = preset_notes("finforce-paper")
+    told = quick_contrafact(
+        *asked, "--data", "mine.jsonl", "--shots", "3", "--draws", "2", "--estimate",
+        env=service.environment,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    said = told.stderr.splitlines()
+    assert [line.removeprefix("finforce-paper: ") for line in said[: len(notes)]] == [*notes]
+    assert not service.stats()["answered"]
+    assert "26 calls" in told.stdout  # 1, 2, 1, 2 of the methods; 4 of the judge for each of 5
     done = quick_contrafact(
         *asked, "--data", "mine.jsonl", "--method", "zero-shot", "--out", "run",
         env=service.environment,
@@ -115,3 +128,12 @@ def test_the_papers_preset_needs_data_and_is_overridden_freely(
     assert "LM-Counterfactuals and SRLM need the weights" in done.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
     assert list(items["method"].unique()) == ["zero-shot"]
+
+
+def test_the_papers_preset_names_all_of_table_2_and_table_9s_examples() -> None:
+    preset = load_preset("finforce-paper")
+    elsewhere = {"lm-counterfactuals", "srlm"}  # they need weights, which the notes say
+    assert {*preset["methods"], *elsewhere} == {*published_rows("overall")["method"]}
+    notes = " ".join(preset_notes("finforce-paper"))
+    assert "lm-counterfactuals:prompts=one" in notes and "train srlm" in notes
+    assert (preset["shots"], preset["draws"], len(preset["models"])) == (5, 5, 5)

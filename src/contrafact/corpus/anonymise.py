@@ -411,6 +411,12 @@ def _of_figures(words: Sequence[_Token], text: str, figures: Figures) -> Iterato
         if not relative:
             person = figures.forms[tuple(one.key for one in words[at : at + length])]
             yield Mention(first.start, last.end, text[first.start : last.end], person)
+            # A surname that alone may be a firm's is a person's behind a figure's: "Biden-Harris".
+            after = words[at + length] if at + length < len(words) else None
+            if after is not None and last.gap == "-" and after.key in figures.alone:
+                who = figures.alone[after.key][0]
+                yield Mention(after.start, after.end, text[after.start : after.end], who)
+                length += 1
         at += length
 
 

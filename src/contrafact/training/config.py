@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError
+from contrafact.family.settings import judge_names
 from contrafact.family.training import TrainingSpec
 from contrafact.files.config import read_config
 from contrafact.models.gguf import SMOLLM2, looks_like_path, plain_name
@@ -204,6 +205,12 @@ class TrainConfig(_Part):
     def _one_name(cls, name: str | None) -> str | None:
         """Weights have one name, however they are given, so that a training is the same one."""
         return None if name is None else plain_name(name)
+
+    @field_validator("verdicts_by")
+    @classmethod
+    def _one_judge(cls, name: str | None) -> str | None:
+        """A judge has the name that it has in a run: ``rules`` is ``verifier/rules``."""
+        return None if name is None else judge_names([name])[0]
 
 
 def presets(specs: Mapping[str, TrainingSpec]) -> dict[str, tuple[str, Path]]:

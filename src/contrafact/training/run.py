@@ -26,6 +26,7 @@ import numpy as np
 from contrafact import __version__
 from contrafact.console import Progress
 from contrafact.errors import InputError
+from contrafact.family.settings import check_verifiers
 from contrafact.family.training import Answer, TrainingSpec
 from contrafact.files.download import sha256_of
 from contrafact.files.lock import locked
@@ -134,6 +135,7 @@ def check_judge(context: TrainingContext) -> None:
         raise InputError(
             f"answers of {context.config.family} are not judged", hint="leave verdicts_by out"
         )
+    check_verifiers(context.config.family, [judge])
     open_model(judge, config=call_config(1))
 
 

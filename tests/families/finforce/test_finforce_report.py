@@ -11,20 +11,23 @@ from contrafact.families.finforce.published import paper_fluency, published_rows
 from contrafact.families.finforce.report import SPEC
 from contrafact.families.finforce.report_figures import (
     base_distance,
+    error_classes,
     few_shot_change,
     risk_against_opportunity,
 )
 from contrafact.families.finforce.report_figures import (
     study as study_extra,
 )
-from contrafact.family.display import Column, Table, format_number
+from contrafact.family.display import Column, GridChart, Table, format_number
 from contrafact.family.report import ChapterData, Extra
 from contrafact.report.chapter import Chapter, Options, chapter_data, make_chapter
+from contrafact.report.estimates import judged_rates
 from contrafact.report.frames import task_runs
 from contrafact.report.panel import member_table, panel
 from contrafact.report.tables import (
     comparison_table,
     invalid_table,
+    leaderboard_table,
     measure_table,
     reason_table,
 )
@@ -234,6 +237,37 @@ def test_error_classes_leave_out_what_was_not_computed(data: ChapterData) -> Non
     table = shown(data, "errors")
     assert table is not None
     assert keys(table) == {"system", "similar_semantics", "fantastical_edit", "fluency_lapse"}
+
+
+def test_error_classes_are_drawn_a_field_each(data: ChapterData) -> None:
+    (chart,) = error_classes(data).charts
+    assert isinstance(chart, GridChart)
+    titles = [panel.title for panel in chart.panels]
+    assert titles == ["Similar semantics", "Fantastical edit", "Fluency lapse"]
+    assert list(chart.rows) == list(data.systems)
+    rates = data.overall("fantastical_edit").set_index("system")["estimate"]
+    assert chart.panels[1].values[:, 0].tolist() == rates[[*data.systems]].tolist()
+
+
+def test_where_the_leaderboard_and_the_table_differ_a_note_says_why(study: Study) -> None:
+    items = study.make_items(headlines=20)
+    draws = items["method"].eq("few-shot") & items["draw"].eq(2)
+    items.loc[draws & items["side"].eq("risk") & items["sample_id"].gt("h0004"), "text"] = None
+    items.loc[items["text"].isna(), ["forward_compatibility", "directionality"]] = np.nan
+    items.loc[items["text"].isna() & items["invalid_reason"].isna(), "invalid_reason"] = "cut off"
+    data = data_of(items, study.make_meta())
+    rates = judged_rates(data, family="finforce")
+    assert rates is not None
+    table, overall = leaderboard_table(rates, data), shown(data, "overall")
+    assert table is not None
+    assert overall is not None
+    system = "northwind/large-2 · few-shot (4)"
+    raw = table.frame[table.frame["system"].eq(system)]["raw"].tolist()
+    averaged = overall.frame.set_index("system").loc[system]
+    assert raw != pytest.approx(
+        [averaged["forward_compatibility_valid"], averaged["directionality_valid"]], abs=1e-3
+    )
+    assert any(note.startswith("Raw counts every readable verdict once") for note in table.notes)
 
 
 @pytest.fixture(scope="module")

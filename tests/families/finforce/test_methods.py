@@ -1,5 +1,7 @@
 """Methods: what they ask, what they draw, what they mask."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -183,3 +185,16 @@ def test_a_topic_is_masked_as_whole_words_and_wherever_it_stands():
 )
 def test_some_word_is_never_masked(text, topic, masked):
     assert mask_headline(text, topic)[0] == masked
+
+
+def test_the_worked_example_of_edited_phrases_swaps_phrases():
+    prompt = METHODS.make("llms-for-cfs", MethodContext()).plan(bundled_headlines()[0])[0].prompt
+    (headline,) = re.findall(r"^Headline: (.+)$", prompt, re.MULTILINE)
+    for side in ("risk", "opportunity"):
+        swaps = re.findall(rf'^Step 2, {side}: "(.+)" becomes "(.+)"\.$', prompt, re.MULTILINE)
+        (result,) = re.findall(rf"^Step 3, {side}: (.+)\.$", prompt, re.MULTILINE)
+        edited = headline
+        for old, new in swaps:
+            assert old in edited and f'"{old}"' in prompt.partition("Step 2")[0]
+            edited = edited.replace(old, new)
+        assert edited == result != headline

@@ -285,6 +285,9 @@ class TestExamples:
         assert "<ins>loses its</ins>" in edit
         assert left_out > 80_000
         assert len(edit) < 4_000
+        items["text"] = "A strike closes the port for a week"
+        text, _, whole = marked_text(self.drawn(items, study.make_meta())[0].cards[0], 1_200)
+        assert (text, whole) == (items["text"][0], True)
 
     def test_an_invalid_side_is_shown_with_its_reason(self, study: Study) -> None:
         items = study.make_items(headlines=3, systems=study.systems[:1])

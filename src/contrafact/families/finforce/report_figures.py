@@ -284,7 +284,8 @@ def risk_against_opportunity(data: ChapterData) -> Extra:
         for scope in SIDES:
             key = f"{measure}_{form}_{scope}"
             wanted[key] = {"scope": scope, "measure": measure, "form": form}
-            columns.append(Column(key, scope.title(), "share", group, "high", able.one_judge))
+            marks = able.marks(data.spec.measure(measure))
+            columns.append(Column(key, scope.title(), "share", group, "high", marks))
         key = f"{measure}_{form}_risk_opportunity"
         wanted[key] = {"scope": _BETWEEN, "measure": measure, "form": form}
         columns.append(Column(key, "Difference", "points", group))

@@ -363,6 +363,17 @@ def test_a_runs_own_table_is_scored_to_the_same_table_and_judged_again(
     again = table(tmp_path / "again")
     same = [name for name in written if name not in ("judge", "error_class")]
     pd.testing.assert_frame_equal(table(tmp_path / "run")[same], again[same])
+    if task == "finforce":
+        # What writing took stays with what was written, judged again by run, once more, or by log.
+        costs = table(tmp_path / "run")[["calls", "tokens", "dollars"]]
+        assert costs["calls"].eq(1).all() and costs["tokens"].gt(0).all()
+        (log,) = (tmp_path / "run" / "logs").glob("*.eval")
+        third = ("--judge", "openai-api/fake/third", *QUIET, "--out")
+        run("score", "again", *third, "once-more")
+        run("score", str(log), *third, "of-log")
+        for name in ("again", "once-more", "of-log"):
+            pd.testing.assert_frame_equal(table(tmp_path / name)[costs.columns], costs)
+        last = service.stats()["answered"]
     if task != "rfc-detect":
         assert set(again["judge"].dropna()) == {"openai-api/fake/second"}
         verdicts = pd.read_parquet(tmp_path / "again" / "verdicts.parquet")

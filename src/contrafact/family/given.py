@@ -134,6 +134,7 @@ class GivenSystem:
         shots: How many worked examples it showed.
         outputs: By sample and draw, the fields of the output as a sample's store keeps them.
         verdicts: Verdicts that judges have given on them before, as `TaskRun.verdict_rows` has it.
+        costs: By sample and draw, what it took to write the output, as `cost_columns` has it.
     """
 
     name: str
@@ -142,6 +143,7 @@ class GivenSystem:
     shots: int = 0
     outputs: Mapping[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     verdicts: Sequence[Mapping[str, Any]] = ()
+    costs: Mapping[tuple[str, int], Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def draws(self) -> int:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUNDLED",
+    "COST_COLUMNS",
     "DataRecord",
     "Evaluated",
     "PackRecord",
@@ -550,6 +551,10 @@ def require_model(settings: RunSettings, methods: Methods) -> None:
         "no model is named",
         hint="add --model, e.g. --model embedded/smollm2-135m" + (or_baseline if baselines else ""),
     )
+
+
+COST_COLUMNS = ("calls", "tokens", "dollars")
+"""Columns of the per-item table, in families that keep what it took to write an item's outputs."""
 
 
 def cost_columns(

@@ -17,10 +17,12 @@ from contrafact.family import task_named, tasks
 from contrafact.family.given import GivenOutputs, GivenRow, GivenSystem, LeftOut, Units
 from contrafact.family.run import (
     BUNDLED,
+    COST_COLUMNS,
     DataRecord,
     Evaluated,
     Prepared,
     TaskRun,
+    cost_columns,
     file_record,
     hash_file,
     load_once,
@@ -28,7 +30,7 @@ from contrafact.family.run import (
 from contrafact.family.settings import RunSettings
 from contrafact.models.fluency import FLUENCY
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, read_manifest
-from contrafact.runs.items import VERDICTS
+from contrafact.runs.items import ITEMS, VERDICTS
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import GIVEN_ITEMS, output_fields, scored
 
@@ -118,14 +120,17 @@ def prepare_again(
     units = Units(run.units(limited))
     systems: dict[str, GivenSystem] = {}
     left_out: list[LeftOut] = []
-    earlier = found.verdicts()
+    earlier, written = found.verdicts(), found.costs()
     for log in found.logs:
         system = _system(run, log, settings, units, left_out)
         if system.name in systems:
             raise InputError(f"two systems are called '{system.name}'", file=source)
         own = [row for row in earlier if row["system"] == system.name]
         own = own or _verdicts(run, log, system.name)
-        systems[system.name] = replace(system, verdicts=_renamed(own, settings, found.mark))
+        costs = written.get(system.name) if found.manifest else _costs(run, log)
+        systems[system.name] = replace(
+            system, verdicts=_renamed(own, settings, found.mark), costs=costs or {}
+        )
     kept = {name: one for name, one in systems.items() if one.outputs}
     if not kept:
         raise InputError(
@@ -153,6 +158,20 @@ def prepare_again(
         source={"run": source, **(options or {})},
     )
     return scored(run, settings, limited, outputs, data, {"outputs": record})
+
+
+Costs = dict[tuple[str, int], Mapping[str, float]]
+"""What it took to write an output, by sample and draw."""
+
+
+def _costs(run: TaskRun[Any, Any], log: EvalLog) -> Costs:
+    """Return what it took to write the outputs of a log."""
+    return {
+        (str(one.id), one.epoch): cost_columns(
+            one, log.eval.model, run.local_calls(one) if run.output_key in one.store else ()
+        )
+        for one in log.samples or ()
+    }
 
 
 @dataclass(frozen=True)
@@ -238,9 +257,23 @@ class _Found:
 
     def verdicts(self) -> list[dict[str, Any]]:
         """Return the verdicts that the run keeps, of all judges so far."""
+        return self._rows(VERDICTS)
+
+    def costs(self) -> dict[str, Costs]:
+        """Return what it took to write each output, by system, where the run keeps it."""
+        found: dict[str, Costs] = {}
+        for row in self._rows(ITEMS):
+            own = {name: float(row[name]) for name in COST_COLUMNS if name in row}
+            if own:
+                key = (str(row["sample_id"]), int(row["draw"]))
+                found.setdefault(str(row["system"]), {})[key] = own
+        return found
+
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows of a table of the run folder; none of a log, or where there is none."""
         import pandas as pd
 
-        place = self.source / VERDICTS
+        place = self.source / name
         if not (self.source.is_dir() and place.exists()):
             return []
         return [

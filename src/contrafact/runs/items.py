@@ -1,5 +1,6 @@
 """From Inspect's logs to what a run keeps, and back: its tables, its failures, what was used."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.errors import InputError
 from contrafact.family import task_named
-from contrafact.family.run import Evaluated, Prepared
+from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared
 from contrafact.files.tables import write_frame
 from contrafact.models.asking import redacted
 from contrafact.models.fluency import FLUENCY
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from contrafact.family.given import GivenSystem
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "beside",
     "cluster_labels",
     "read_items",
+    "with_given_costs",
     "write_items",
 ]
 
@@ -161,6 +164,8 @@ def write_items(
     if prepared.given is not None:
         earlier = [row for one in prepared.given.systems.values() for row in one.verdicts]
         verdicts = pd.DataFrame([*earlier, *verdicts.to_dict("records")])
+        if task_named(prepared.settings.task).report.load().costs:
+            items = with_given_costs(items, prepared.given.systems)
     items = beside(items, verdicts)
     write_frame(items, folder / ITEMS)
     if len(verdicts):
@@ -183,6 +188,21 @@ def write_items(
     else:
         lost.unlink(missing_ok=True)
     return failures
+
+
+def with_given_costs(items: "pd.DataFrame", systems: "Mapping[str, GivenSystem]") -> "pd.DataFrame":
+    """Return the items with what it took to write them, where that is known of any.
+
+    Args:
+        items: The per-item table of a run whose outputs were made elsewhere.
+        systems: Those who made them, by name.
+    """
+    if not any(one.costs for one in systems.values()):
+        return items
+    keys = zip(items["system"], items["sample_id"], items["draw"], strict=True)
+    found = [systems[system].costs.get((str(id), int(draw)), {}) for system, id, draw in keys]
+    known = [name for name in COST_COLUMNS if any(name in one for one in found)]
+    return items.assign(**{name: [one.get(name, math.nan) for one in found] for name in known})
 
 
 def beside(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":

@@ -456,6 +456,20 @@ def test_generate_writes_cards_and_drafts_in_columns(quick_contrafact, writers, 
     assert len(drafts) == 4 and sum(one["chosen"] for one in drafts) == 1
 
 
+def test_generate_says_in_a_column_why_a_scenario_is_none(quick_contrafact, writers, tmp_path):
+    texts = [HEADLINE.text, OTHER.text]
+    pd.DataFrame({"headline": texts}).to_csv(tmp_path / "news.csv", index=False)
+    done = quick_contrafact(
+        *("generate", "news.csv", "--model", "openai-api/fake/writer-copy"),
+        *("--out", "scenarios.csv"),
+        env=writers,
+    )
+    made = pd.read_csv(tmp_path / "scenarios.csv")
+    assert made["degenerate"].tolist() == [f"risk {OF_INPUT}; opportunity {OF_INPUT}"] * 2
+    assert not made["valid"].any() and made["risk_counterfactual"].str.len().gt(0).all()
+    assert "2 with a scenario that is none (column 'degenerate')" in done.stderr
+
+
 def test_a_batch_of_headlines_is_known_to_what_drops_drafts():
     made = made_by("best-of:n=2", [reply("other", 0), reply("weak", 0)])
     drafts = made.trace["drafts"]["risk"]

@@ -21,6 +21,7 @@ def items(study: Any) -> pd.DataFrame:
     items = study.make_items(headlines=12, systems=study.systems[:3:2])
     items["degenerate"] = None
     items.loc[items.index[3], "degenerate"] = "repeats its input"
+    items["calls"], items["tokens"], items["dollars"] = 12.5, 4_321.5, 0.0125
     items["details"] = [{"Channel <b>": "credit \u202e lines"} for _ in items.index]
     return items
 
@@ -79,12 +80,14 @@ def test_axe_finds_nothing_in_light_and_dark(opened: Any, axe: str) -> None:
 
 
 def test_no_column_hides_behind_a_scrollbar(opened: Any) -> None:
-    hidden = opened.evaluate(
-        "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1)"
-        ".map(e => e.getAttribute('aria-label'))"
-    )
-    assert hidden == []
-    assert opened.evaluate("document.documentElement.scrollWidth") == 1280
+    for width in (1024, 1280):
+        opened.set_viewport_size({"width": width, "height": 900})
+        hidden = opened.evaluate(
+            "[...document.querySelectorAll('.scroll')]"
+            ".filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel)"
+        )
+        assert hidden == [], width
+        assert opened.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_searching_filtering_and_sorting_find_what_one_counts(

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -67,6 +68,7 @@ def page_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["visible"] = visible_html
+    environment.filters["breakable"] = _breakable
     environment.filters["attribute"] = visible_text
     environment.filters["number"] = format_number
     environment.filters["data_uri"] = _data_uri
@@ -82,6 +84,14 @@ def _asset(name: str) -> Markup:
     """Return a style sheet or a script of ours, as it stands in the page."""
     text = files("contrafact.report").joinpath("templates", name).read_text(encoding="utf-8")
     return Markup(text)
+
+
+_MAY_BREAK = re.compile(r"(?<=[/:,=])")
+
+
+def _breakable(text: object) -> Markup:
+    """Return a name that may go on in a new line behind its slashes, colons and commas."""
+    return Markup("<wbr>").join(map(visible_html, _MAY_BREAK.split(str(text))))
 
 
 def _data_uri(drawing: bytes) -> str:

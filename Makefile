@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" UV_TORCH_BACKEND=$${UV_TORCH_BACKEND:-cpu} \
   $(or $(shell command -v uv),$(BIN)/uv)
 
-.PHONY: demo test test-newer lint format bench verify docs docs-serve gallery clean
+.PHONY: demo test test-slow test-newer lint format bench verify docs docs-serve gallery clean
 
 # uv, where there is none on the path.
 HAVE_UV = command -v uv >/dev/null || test -x $(BIN)/uv || $(PIP) uv || echo "uv cannot be had: pip is used"
@@ -38,8 +38,12 @@ $(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
 demo: $(VENV)/.run
 	$(BIN)/contrafact demo --out demo
 
+# Under six minutes on two idle cores; what takes more than a few seconds each is in test-slow.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 # The lower floors on newer versions of Python, as far as this machine has them.
 test-newer: $(VENV)/.dev

@@ -406,7 +406,7 @@ class TestRegression:
 
 
 class Reader(HTMLParser):
-    VOID = frozenset({"meta", "img", "source", "br", "link"})
+    VOID = frozenset({"meta", "img", "source", "br", "wbr", "link"})
 
     def __init__(self) -> None:
         super().__init__()

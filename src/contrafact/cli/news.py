@@ -218,10 +218,10 @@ def dedupe(
         from contrafact.bulk.dedupe import DedupeStage
 
         stage = DedupeStage(tuple(str(path) for path in against or ()), near, seed)
-        told = bulk_command(stage, file, out, bulk, noun="items")
-        distinct = told.given - told.counts["repeated"]
-        typer.echo(_deduped(out, told.counts["kept"], distinct, told.counts))
-        told.end()
+        result = bulk_command(stage, file, out, bulk, noun="items")
+        distinct = result.given - result.counts["repeated"]
+        typer.echo(_deduped(out, result.counts["kept"], distinct, result.counts))
+        result.end()
         return
     guard_output(out, file)
     rows = _load(file)

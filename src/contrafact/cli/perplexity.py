@@ -48,8 +48,8 @@ def perplexity(
     if bulk is not None:
         from contrafact.bulk.command import bulk_command
 
-        told = bulk_command(PerplexityStage(model, column), file, out, bulk, noun="texts")
-        told.end()
+        result = bulk_command(PerplexityStage(model, column), file, out, bulk, noun="texts")
+        result.end()
         return
     from pathlib import Path
 

@@ -237,9 +237,9 @@ def _in_bulk(
     for option, given in useless.items():
         if given:
             raise InputError(f"{option} has no use with --engine ray", hint="leave it out")
-    told = bulk_command(stage, file, out, settings)
-    typer.echo(f"{told.given:,} rows: {tally(told.counts)}", err=True)
-    told.end()
+    result = bulk_command(stage, file, out, settings)
+    typer.echo(f"{result.given:,} rows: {tally(result.counts)}", err=True)
+    result.end()
 
 
 def _estimate(

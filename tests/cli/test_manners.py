@@ -65,6 +65,14 @@ print(json.dumps([texts, sorted({name.split(".")[0] for name in sys.modules})]))
         assert "Usage: contrafact" in texts[command]
 
 
+def test_it_runs_as_a_module_where_its_script_is_not_on_the_path():
+    module = [sys.executable, "-m", "contrafact"]
+    wrong = subprocess.run([*module, "agree", "none.csv"], capture_output=True, text=True)
+    shown = subprocess.run([*module, "--version"], capture_output=True, text=True)
+    assert (shown.returncode, shown.stdout[:11]) == (0, "contrafact ")
+    assert wrong.returncode == 2 and wrong.stderr.startswith("contrafact: none.csv")
+
+
 def test_without_arguments_it_says_what_to_do_first(quick_contrafact):
     result = quick_contrafact()
     assert result.returncode == 0

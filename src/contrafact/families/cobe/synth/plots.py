@@ -25,6 +25,8 @@ LEVELS_OF_BASE = 4
 """How many values the part of a quantity has that no told event decides."""
 _QUANTITY = "q"
 _MOST_PARENTS = 3
+_FEELINGS = ("people", "chief")
+"""Kinds of events that nothing countable comes of."""
 _TRIES = 60
 
 Edges = dict[str, list[str]]
@@ -373,7 +375,7 @@ def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot |
         if not free:
             return None
         events[name] = rng.choice(free)
-    if measure is not None and any(events[one].kind.name == "people" for one in measure.parents):
+    if measure is not None and any(events[one].kind.name in _FEELINGS for one in measure.parents):
         return None  # what people feel comes last
     latents: dict[str, str] = {}
     able = [name for name in edges if edges[name] and events[name].kind.shields]

@@ -93,6 +93,7 @@ class Kind:
         shields: Pairs of clauses: what keeps trouble away is not there, or is; none where the
             kind has no such thing.
         spares: Kinds of events that it cannot trouble.
+        never_with: Kinds of events that no story tells beside it.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Kind:
     nouns: tuple[tuple[str, str], ...]
     shields: tuple[Pair, ...]
     spares: frozenset[str] = frozenset()
+    never_with: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +234,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _kind(name: str, fields: Mapping[str, Any]) -> Kind:
-    unknown = fields.keys() - {"wordings", "nouns", "shield", "spares", "plural"}
+    unknown = fields.keys() - {"wordings", "nouns", "shield", "spares", "plural", "never_with"}
     if unknown:
         raise ValueError(f"'{min(unknown)}' is not known")
     wordings = tuple(_pair(one, hypothesis=True) for one in fields["wordings"])
@@ -247,7 +249,8 @@ def _kind(name: str, fields: Mapping[str, Any]) -> Kind:
     flat = [clause.stated for pair in (*wordings, *shields) for clause in pair]
     if len(set(flat)) != len(flat):
         raise ValueError("two clauses read alike")
-    return Kind(name, wordings, nouns, shields, frozenset(fields.get("spares", ())))
+    spares, never_with = (frozenset(fields.get(key, ())) for key in ("spares", "never_with"))
+    return Kind(name, wordings, nouns, shields, spares, never_with)
 
 
 def _pair(texts: Any, *, hypothesis: bool) -> Pair:

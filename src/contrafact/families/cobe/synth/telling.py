@@ -77,6 +77,7 @@ class Wordings:
         clauses: For every event, its wordings: two of the story, two of answers, one of criteria;
             each a pair, without trouble and with it.
         nouns: For every event, pairs of noun phrases: one for the story, one for answers.
+        whole: The same with their entities, for where two are named together.
         latents: For every latent, two pairs of clauses for answers and one for criteria.
         amounts: Of the quantity, the wordings with ``{n}``, in the same five roles.
         quantity: What the quantity is, and its unit with a blank before it.
@@ -84,6 +85,7 @@ class Wordings:
 
     clauses: Mapping[str, tuple[tuple[Clause, Clause], ...]]
     nouns: Mapping[str, tuple[tuple[str, str], ...]]
+    whole: Mapping[str, tuple[tuple[str, str], ...]]
     latents: Mapping[str, tuple[tuple[Clause, Clause], ...]]
     amounts: tuple[Clause, ...]
     quantity: tuple[str, str]
@@ -96,7 +98,9 @@ class Wordings:
                 word: {
                     "clauses": [pair[value].stated for pair in pairs],
                     "supposed": [pair[value].supposed for pair in pairs[:2]],
-                    "nouns": [pair[value] for pair in self.nouns[name]],
+                    "nouns": list(
+                        dict.fromkeys(p[value] for p in (*self.nouns[name], *self.whole[name]))
+                    ),
                 }
                 for value, word in enumerate(("false", "true"))
             }
@@ -147,7 +151,7 @@ def draw_wordings(plot: Plot, rng: Random) -> Wordings:
             Clause(one.stated.format(x=x, n="{n}", unit=quantity[1]), "")
             for one in rng.sample(QUANTITY_WORDINGS, 5)
         )
-    return Wordings(clauses, _references(nouns, entities), latents, amounts, quantity)
+    return Wordings(clauses, *_references(nouns, entities), latents, amounts, quantity)
 
 
 def _apart(kind: Kind, others: Sequence[Sequence[Pair]], rng: Random) -> list[Pair]:
@@ -168,23 +172,26 @@ def _apart(kind: Kind, others: Sequence[Sequence[Pair]], rng: Random) -> list[Pa
 
 def _references(
     nouns: Mapping[str, Sequence[tuple[str, str]]], entities: Mapping[str, str]
-) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return the noun phrases of every event: as short as they are where no two read alike."""
-    short = {
-        name: [Noun.of(n).short for pair in pairs for n in pair] for name, pairs in nouns.items()
-    }
-    seen = Counter(text for texts in short.values() for text in set(texts))
+) -> tuple[dict[str, tuple[tuple[str, str], ...]], dict[str, tuple[tuple[str, str], ...]]]:
+    """Return the noun phrases of every event, as short as no two read alike, and with entities."""
+    read = {name: [tuple(map(Noun.of, pair)) for pair in pairs] for name, pairs in nouns.items()}
+    seen = Counter(
+        text for pairs in read.values() for text in {noun.short for pair in pairs for noun in pair}
+    )
 
-    def said(noun: Noun, x: str) -> str:
-        text = noun.short if seen[noun.short] == 1 else noun.whole
-        return text.replace("{x}", x)
+    def forms(*, short: bool) -> dict[str, tuple[tuple[str, str], ...]]:
+        found = {}
+        for name, pairs in read.items():
+            texts = [
+                noun.short if short and seen[noun.short] == 1 else noun.whole
+                for pair in pairs
+                for noun in pair
+            ]
+            filled = [text.replace("{x}", entities[name]) for text in texts]
+            found[name] = tuple(zip(filled[::2], filled[1::2], strict=True))
+        return found
 
-    return {
-        name: tuple(
-            (said(Noun.of(a), entities[name]), said(Noun.of(b), entities[name])) for a, b in pairs
-        )
-        for name, pairs in nouns.items()
-    }
+    return forms(short=True), forms(short=False)
 
 
 @dataclass(frozen=True)
@@ -218,9 +225,10 @@ class Telling:
         value = self.values[name]
         return self.wordings.clauses[name][self.roles[name]][bool(value)].stated
 
-    def reference(self, name: str) -> str:
-        """Return the noun phrase that refers to what was told of an event."""
-        return self.wordings.nouns[name][self.noun][bool(self.values[name])]
+    def reference(self, names: Sequence[str]) -> str:
+        """Return the noun phrases that refer to what was told of events."""
+        nouns = self.wordings.nouns if len(names) == 1 else self.wordings.whole
+        return " and ".join(nouns[name][self.noun][bool(self.values[name])] for name in names)
 
 
 def sentence(clause: str) -> str:
@@ -283,7 +291,7 @@ def tell(telling: Telling, rng: Random) -> str:
         elif set(last) == set(causes):
             cause, pattern = "", "{link} {effect}."
         else:
-            cause = " and ".join(telling.reference(one) for one in causes)
+            cause = telling.reference(causes)
             pattern = rng.choice(_NOUNS[claim.follows])
         link = links[claim.follows].pop() if "{link}" in pattern else ""
         texts.append(pattern.format(cause=cause, effect=effect, link=link))

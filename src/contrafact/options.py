@@ -3,8 +3,10 @@
 They are types for the parameters of a Typer command: ``max_retries: MaxRetries = None``.
 """
 
+import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,22 +18,17 @@ __all__ = [
     "BULK",
     "SAMPLING",
     "TRANSPORT",
-    "Address",
     "AttemptTimeout",
-    "Engine",
     "JudgeArguments",
     "MaxConnections",
     "MaxRetries",
     "MaxTokens",
-    "PartitionRows",
     "Prompts",
-    "RequestsPerMinute",
     "Structured",
     "Temperature",
     "Timeout",
-    "TokensPerMinute",
     "TopP",
-    "engine_settings",
+    "bulk_options",
     "key_values",
 ]
 
@@ -98,60 +95,86 @@ Structured = Annotated[
 BULK = "Past one machine"
 """The panel for work on a cluster."""
 
-Engine = Annotated[
-    Literal["ray"] | None,
-    typer.Option(
-        "--engine",
-        rich_help_panel=BULK,
-        help="ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; docs/bulk.md.",
-    ),
-]
-"""What shares the work out; None is one process, as for a single file."""
+_BULK = {
+    "engine": Annotated[
+        Literal["ray"] | None,
+        typer.Option(
+            "--engine",
+            rich_help_panel=BULK,
+            help="ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; "
+            "docs/bulk.md.",
+        ),
+    ],
+    "address": Annotated[
+        str | None,
+        typer.Option(
+            "--address",
+            metavar="A",
+            rich_help_panel=BULK,
+            help="The Ray cluster: auto or ray://HOST:PORT; one of this machine, for this command, "
+            "if none.",
+        ),
+    ],
+    "partition_rows": Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=BULK,
+            help="Rows that are worked on and kept at once.",
+        ),
+    ],
+}
+_RATES = {
+    "requests_per_minute": Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", rich_help_panel=BULK, help="Of all processes; no limit if none."
+        ),
+    ],
+    "tokens_per_minute": Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            rich_help_panel=BULK,
+            help="Sent and received, of all; no limit if none.",
+        ),
+    ],
+}
 
-Address = Annotated[
-    str | None,
-    typer.Option(
-        "--address",
-        metavar="A",
-        rich_help_panel=BULK,
-        help="The Ray cluster: auto or ray://HOST:PORT. [one of this machine, for this command]",
-    ),
-]
-"""A cluster that runs."""
 
-PartitionRows = Annotated[
-    int | None,
-    typer.Option(
-        min=1, metavar="N", rich_help_panel=BULK, help="Rows that are worked on and kept at once."
-    ),
-]
-"""The size of a partition."""
+def bulk_options(*, rates: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of work past one machine.
 
-RequestsPerMinute = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", rich_help_panel=BULK, help="Of all processes. [no limit]"),
-]
-"""A rate that a whole cluster keeps."""
-
-TokensPerMinute = Annotated[
-    int | None,
-    typer.Option(
-        min=1, metavar="N", rich_help_panel=BULK, help="Sent and received, of all. [no limit]"
-    ),
-]
-"""A rate that a whole cluster keeps."""
-
-
-def engine_settings(engine: str | None, **given: Any) -> dict[str, Any] | None:
-    """Return the settings of bulk work, or None where there is none.
+    The command takes what they say as ``bulk``: the fields of `contrafact.bulk.run.Engine`, or None
+    without ``--engine``. An option of the panel without ``--engine`` is an `InputError`.
 
     Args:
-        engine: What ``--engine`` says.
-        given: The other options of the panel, by their names.
-
-    Raises:
-        InputError: One of them is given without ``--engine``.
+        rates: Whether the command asks models, and so has limits of calls and tokens.
     """
+    options = {**_BULK, **(_RATES if rates else {})}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_bulk(**given: Any) -> None:
+            settings = {name: given.pop(name) for name in options}
+            command(**given, bulk=_engine_settings(**settings))
+
+        own = inspect.signature(command, eval_str=True).parameters
+        parameters = [one for name, one in own.items() if name != "bulk"]
+        parameters += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+            for name, kind in options.items()
+        ]
+        with_bulk.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        with_bulk.__annotations__ = {one.name: one.annotation for one in parameters}
+        return with_bulk
+
+    return decorate
+
+
+def _engine_settings(engine: str | None, **given: Any) -> dict[str, Any] | None:
     if engine is not None:
         return given
     for name, value in given.items():

@@ -79,7 +79,7 @@ def test_one_address_is_one_article_whatever_the_tracking():
 def test_another_set_counts_as_earlier():
     other = [Text("o", LONG), Text("p", LONG)]
     (found,) = find_duplicates(texts("Something else", LONG.upper()), other)
-    assert (found.position, found.of, found.kind, found.elsewhere) == (1, "o", "exact", True)
+    assert (found.position, found.of, found.kind, found.other_set) == (1, "o", "exact", True)
     assert "of the other set" in found.reason
 
 

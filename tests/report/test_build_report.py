@@ -24,7 +24,7 @@ from contrafact.report.frames import task_runs
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
 Study = Any
-VOID = {"meta", "img", "source", "br", "link"}
+VOID = {"meta", "img", "source", "br", "wbr", "link"}
 
 
 class Reader(HTMLParser):

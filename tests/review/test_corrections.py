@@ -7,8 +7,9 @@ import pytest
 
 from contrafact.families.rfc.decisions import ReviewDecision
 from contrafact.families.rfc.pipeline.finalize import follow
-from contrafact.review.corrections import reopen, withdraw
+from contrafact.review.corrections import add_item, edit, reopen, retract, withdraw
 from contrafact.review.export import decision_rows, item_rows, rating_rows
+from contrafact.review.figures.progress import throughput
 from contrafact.review.state import NotAllowed
 from contrafact.review.store.store import Store, verify
 from contrafact.review.workflow import answer
@@ -86,6 +87,115 @@ def test_a_withdrawn_item_counts_no_more_and_can_come_back(office):
     assert made.item().stage == "annotation" and not made.item().withdrawn
 
 
+def test_an_edited_item_begins_anew_and_comes_out_as_it_is_now(office):
+    made = office("rfc-rewrite-three")
+    annotate(made, "fail", "fail")
+    new = {"original": "Shares of Alder Works rose 3%.", "rewritten": "Shares fell 3%."}
+    about = (made.state, "Max", "i0", new, "the source was corrected", made.now, made.rng)
+    (event,) = edit(*about)
+    assert (event.kind, event.who, event.body["fields"]) == ("edited", "Max", new)
+    assert (made.item().stage, made.item().votes) == ("annotation", ())
+    assert made.item().imported != made.item().fields, "what was imported stays known"
+    made.say("Cem", made.annotated["pass"])
+    made.say("Dia", made.annotated["fail"])
+    made.say("Ada", {"ruling": "pass"})
+    rows = decision_rows(made.state)
+    assert all(row["review_edited"] == new for row in rows)
+    assert item_rows(made.state)[0]["rewritten"] == new["rewritten"]
+    assert edit(made.state, "Max", "i0", new, "again", made.now, made.rng) == []
+    for fields, problem in (({"rewritten": " "}, "would be empty"), ({"x": "y"}, "no field here")):
+        with pytest.raises(NotAllowed, match=problem):
+            edit(made.state, "Max", "i0", fields, "so", made.now, made.rng)
+
+
+def test_one_decision_taken_back_leaves_the_others_and_what_was_built_on_it_goes(office):
+    made = office("rfc-rewrite-three")
+    annotate(made, "pass", "fail")
+    made.say("Ada", {"ruling": "fail"}, comment="no")
+    assert made.item().outcome == "removed"
+    first, second, ruling = (vote.seq for vote in made.item().votes)
+    (event,) = retract(made.state, "Max", "i0", second, "misread", made.now, made.rng)
+    assert event.body["set_aside"] == [second, ruling]
+    assert (made.item().stage, made.item().round) == ("annotation", 1)
+    assert [vote.seq for vote in made.item().votes] == [first]
+    assert dict(made.state.decided) == {"Cem": 1, "Dia": 0, "Ada": 0}
+    assert made.next("Cem") is None, "nobody decides twice"
+    made.say("Dia", made.annotated["pass"])
+    assert (made.item().outcome, fate(made).state) == ("final", "retained")
+    with pytest.raises(NotAllowed, match="no decision"):
+        retract(made.state, "Max", "i0", second, "so", made.now, made.rng)
+
+
+def test_a_correction_taken_back_takes_its_text_back(office):
+    made = office("rfc-rewrite-three")
+    annotate(made, "fail", "fail")
+    made.say("Ada", {"revision": "revise"}, correction="Shares of Alder Works fell by 9%.")
+    revised = made.item().votes[-1].seq
+    annotate(made, "pass", "pass")
+    assert made.item().outcome == "final"
+    retract(made.state, "Max", "i0", revised, "too far", made.now, made.rng)
+    assert made.item().fields == made.item().imported
+    assert made.item().stage == "revision" and len(made.item().votes) == 2
+    reopen(made.state, "Max", "i0", "all of it", made.now, made.rng)
+    annotate(made, "fail", "fail")
+    old = made.item().votes[0]
+    made.say("Ada", {"revision": "revise"}, correction="Shares of Alder Works fell by 8%.")
+    assert made.item().stage == "re-annotation"
+    reopen(made.state, "Max", "i0", "once more", made.now, made.rng, stage="revision")
+    retract(made.state, "Max", "i0", old.seq, "misread", made.now, made.rng)
+    assert [vote.who for vote in made.item().votes] == ["Dia"]
+
+
+def test_an_audits_decision_is_taken_back_while_it_is_open_and_never_after(office):
+    made = office(items=8)
+    for _ in range(8):
+        made.say("Ada", {"review": "pass"})
+    drawn = [name for name, item in made.state.items.items() if item.slots]
+    assert len(drawn) > 1
+    done = made.say("Ben", {"audit": "fail"}, comment="no").item
+    seq = made.item(done).votes[-1].seq
+    retract(made.state, "Max", done, seq, "misread", made.now, made.rng)
+    assert made.item(done).stage == "audit" and len(made.item(done).votes) == 1
+    for _ in drawn:
+        made.say("Ben", {"audit": "pass"})
+    seq = next(v.seq for v in made.item(done).votes if v.stage == "audit")
+    with pytest.raises(NotAllowed, match="its figures stand"):
+        retract(made.state, "Max", done, seq, "misread", made.now, made.rng)
+
+
+def test_figures_and_exports_follow_what_is_taken_back(office):
+    made = office("rfc-rewrite-three")
+    log = []
+    for who in ("Cem", "Dia"):
+        given = made.next(who)
+        log += answer(
+            *(made.state, who, "i0", given.stage, given.round, made.annotated["pass"]),
+            now=made.now, rng=made.rng,
+        )  # fmt: skip
+    assert [one.decisions for one in throughput(log)] == [1, 1]
+    log += retract(made.state, "Max", "i0", log[0].seq, "misread", made.now, made.rng)
+    assert [one.decisions for one in throughput(log)] == [0, 1]
+    assert [row["decided_by"] for row in decision_rows(made.state)] == ["Dia"]
+    assert [row["rater"] for row in rating_rows(made.state)] == ["Dia"]
+
+
+def test_an_added_item_is_reviewed_like_any_other(office):
+    made = office("rfc-rewrite-three")
+    fields = {
+        "original": "Sales rose 3%.", "rewritten": "Sales fell 3%.", "manipulation": "flipping",
+        "article_id": "a9",
+    }  # fmt: skip
+    (event,) = add_item(made.state, "Max", "new", fields, "it was left out", made.now)
+    assert (event.kind, event.body["why"]) == ("imported", "added: it was left out")
+    assert add_item(made.state, "Max", "new", fields, "again", made.now) == []
+    with pytest.raises(NotAllowed, match="another item 'new'"):
+        add_item(made.state, "Max", "new", {**fields, "rewritten": "x"}, "so", made.now)
+    with pytest.raises(NotAllowed, match="has no 'rewritten'"):
+        add_item(made.state, "Max", "n2", {**fields, "rewritten": " "}, "so", made.now)
+    with pytest.raises(NotAllowed, match="needs a reason"):
+        add_item(made.state, "Max", "n2", fields, " ", made.now)
+
+
 def test_what_cannot_be_corrected_is_refused(office):
     made = office(items=2)
     with pytest.raises(NotAllowed, match="needs a reason"):
@@ -156,3 +266,79 @@ def test_corrections_go_through_the_command_line_and_are_proven(quick_contrafact
     assert json.loads(kept)["id"] == first
     refused = quick_contrafact("review", "withdraw", "i9", "--reason", "so")
     assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+
+
+def test_edited_and_added_items_go_into_finalize_through_the_pages(
+    quick_contrafact, site, tmp_path
+):
+    lines = files("contrafact.families.rfc").joinpath("samples/pairs.jsonl").read_text("utf-8")
+    pair = json.loads(lines.splitlines()[0])
+    (tmp_path / "pairs.jsonl").write_text(lines.splitlines(keepends=True)[0], "utf-8")
+    team = [part for one in ("Cem=annotator", "Dia=annotator", "Ada=adjudicator")
+            for part in ("--person", one)]  # fmt: skip
+    done = quick_contrafact(
+        "review", "import", "pairs.jsonl", "--project", "rfc-rewrite-three", *team
+    )
+    assert done.returncode == 0, done.stderr
+    studio = site(str(tmp_path / "review.db"))
+    for name in ("Max", "Cem", "Dia"):
+        studio.account(name, manager=name == "Max")
+    manager, page = studio.browser("Max"), "/manage/r/review/items"
+
+    def work():
+        for who in ("Cem", "Dia"):
+            browser = studio.browser(who)
+            while 'id="sheet"' in (page := browser.get("/r/review/work")).text:
+                answers = {"category_correct": "true", "rewrite_valid": "pass"}
+                assert browser.submit(page, answers).status_code == 303
+
+    work()
+    text = pair["rewritten"].rstrip(".") + ", the company said."
+    fields = {"item": pair["id"], "field.rewritten": text}
+    refused = manager.post(f"{page}/edit", fields)
+    assert refused.status_code == 409 and "needs a reason" in refused.text
+    assert "the company said." in refused.text, "what was typed is still there"
+    taken = manager.post(f"{page}/edit", {**fields, "reason": "a slip in the source"})
+    assert taken.status_code == 303
+    shown = manager.get(taken.headers["location"]).text
+    assert "edited: a slip in the source" in shown and "set aside" in shown
+    added = {f"field.{name}": pair[name] for name in
+             ("original", "rewritten", "manipulation", "article_id") if name in pair}  # fmt: skip
+    refused = manager.post(f"{page}/add", {"id": "new", **added})
+    assert refused.status_code == 409 and "needs a reason" in refused.text
+    taken = manager.post(f"{page}/add", {"id": "new", "reason": "left out", **added})
+    assert taken.status_code == 303
+    work()
+    seq = studio.store.read("review", lambda state: state.items["new"].votes[0].seq)
+    about = {"item": "new", "decision": str(seq)}
+    assert manager.post(f"{page}/retract", about).status_code == 409
+    assert manager.post(f"{page}/retract", {**about, "reason": "misread"}).status_code == 303
+    assert studio.store.read("review", lambda state: state.items["new"].stage) == "annotation"
+    work()
+    log = manager.get("/manage/log").text
+    assert all(said in log for said in ("item edited", "item added", "decision taken back"))
+    assert verify(studio.store, "review") == []
+    assert quick_contrafact("review", "prove").returncode == 0
+    for what in ("items", "decisions"):
+        quick_contrafact("review", "export", "--what", what, "--out", f"{what}.csv")
+    done = quick_contrafact(
+        "rfc", "finalize", "items.csv", "--decisions", "decisions.csv", "--out", "final.jsonl"
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in
+            (tmp_path / "final.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
+    assert {row["reviewed_id"]: row["rewritten"] for row in rows} == {
+        pair["id"]: text, "new": pair["rewritten"],
+    }  # fmt: skip
+    own = tmp_path / "one.jsonl"
+    decided = quick_contrafact("review", "export", "--what", "decisions", "--out", "d.jsonl")
+    assert decided.returncode == 0
+    of_pair = [line for line in (tmp_path / "d.jsonl").read_text("utf-8").splitlines()
+               if json.loads(line)["item_id"] == pair["id"]]  # fmt: skip
+    own.write_text("\n".join(of_pair), "utf-8")
+    done = quick_contrafact(
+        "rfc", "finalize", "pairs.jsonl", "--decisions", "one.jsonl", "--out", "one-final.jsonl"
+    )
+    assert done.returncode == 0, done.stderr
+    (row,) = map(json.loads, (tmp_path / "one-final.jsonl").read_text("utf-8").splitlines())
+    assert row["rewritten"] == text and row["revised"] and row["id"] != pair["id"]

@@ -42,6 +42,7 @@ ALLOWED = {
     ("GET", "/r/{review}"): (303, 404, 200, 200, 404),
     ("GET", "/r/{review}/work"): (303, 404, 200, 200, 404),
     ("POST", "/r/{review}/work"): (401, 404, 409, 409, 404),
+    ("POST", "/r/{review}/check"): (401, 404, 409, 409, 404),
     ("POST", "/r/{review}/undo"): (401, 404, 409, 409, 404),
     ("GET", "/r/{review}/adjudicate"): (303, 404, 403, 200, 404),
     ("POST", "/r/{review}/adjudicate"): (401, 404, 403, 409, 404),

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 
 from contrafact.review.assignment import answer_training, assign, staffing_problems
-from contrafact.review.corrections import reopen, withdraw
+from contrafact.review.corrections import edit, reopen, retract, withdraw
 from contrafact.review.project import OUTCOMES, builtin_projects, load_project
 from contrafact.review.setup import define_project, import_items, set_roles
 from contrafact.review.state import NotAllowed, ReviewState, replay
@@ -45,6 +45,7 @@ class Machine(RuleBasedStateMachine):
         self.screens: dict[str, Any] = {}
         self.shown: Counter[Any] = Counter()
         self.answered: Counter[Any] = Counter()
+        self.decisions: dict[int, Any] = {}
         self.imported = 0
 
     def take(self, events: list[Any]) -> None:
@@ -56,8 +57,12 @@ class Machine(RuleBasedStateMachine):
             elif event.kind == "answered":
                 self.answered[key] += 1
                 assert self.answered[key] == 1, "one person decided twice on one item in one stage"
+                self.decisions[event.seq] = key
             elif event.kind == "undone":
                 self.answered[key] -= 1
+            elif event.kind == "retracted":
+                for seq in event.body["set_aside"]:
+                    self.answered[self.decisions[seq]] -= 1
 
     @initialize(n=st.integers(1, 6), seed=st.integers(0, 999))
     def begin(self, n: int, seed: int) -> None:
@@ -147,6 +152,48 @@ class Machine(RuleBasedStateMachine):
                 assert self.state.items[item].stage == stage
         except NotAllowed:
             assert self.state.seq == before, "a refusal changed something"
+
+    @rule(data=st.data(), text=TEXTS)
+    @precondition(lambda self: self.imported)
+    def rewrite(self, data: Any, text: str) -> None:
+        item = data.draw(st.sampled_from(sorted(self.state.items)))
+        field = data.draw(st.sampled_from(self.state.project.show))
+        before = self.state.seq
+        about = (self.state, "Max", item, {field: text}, "a slip", self.now, self.rng)
+        try:
+            events = edit(*about)
+        except NotAllowed:
+            assert self.state.seq == before, "a refusal changed something"
+            return
+        self.take(events)
+        found = self.state.items[item]
+        assert found.fields[field] == text
+        if events:
+            assert found.stage == self.state.project.start.id
+            kinds = {self.state.project.stage(v.stage).kind for v in found.votes}
+            assert kinds <= {"audit"}, "a decision on another text still counts"
+
+    @rule(data=st.data())
+    @precondition(lambda self: any(item.votes for item in self.state.items.values()))
+    def take_one_back(self, data: Any) -> None:
+        judged = sorted(name for name, item in self.state.items.items() if item.votes)
+        item = data.draw(st.sampled_from(judged))
+        vote = data.draw(st.sampled_from(self.state.items[item].votes))
+        same = [
+            v.seq
+            for v in self.state.items[item].votes
+            if (v.stage, v.round) == (vote.stage, vote.round) and v is not vote
+        ]
+        before = self.state.seq
+        try:
+            self.take(retract(self.state, "Max", item, vote.seq, "a slip", self.now, self.rng))
+        except NotAllowed:
+            assert self.state.seq == before, "a refusal changed something"
+            return
+        found = self.state.items[item]
+        assert found.stage == vote.stage and found.round == vote.round
+        assert [v.seq for v in found.here()] == same, "others' decisions of the round stand"
+        assert not found.slots[vote.slot].filled
 
     @rule(minutes=st.sampled_from([1, 20, 31, 2000, 3000]))
     def wait(self, minutes: int) -> None:

@@ -191,14 +191,14 @@ def _corrected_run(
     if not exams and not labels:
         raise InputError("there is nothing to correct by", hint="give exam=FILE or labels=FILE")
     tasks = read_tasks([folder])
-    known, said = read_exams(exams), read_labels(labels) if labels else None
+    known, labelled = read_exams(exams), read_labels(labels) if labels else None
     check_exams(known, tasks)
-    if said is not None:
-        check_labels(said, tasks)
+    if labelled is not None:
+        check_labels(labelled, tasks)
     (runs,) = tasks
     data = chapter_data(runs, Options(seed=seed, level=level))
     family = family_of_task(runs.task).name
-    rates = judged_rates(data, family=family, exams=known, labels=said)
+    rates = judged_rates(data, family=family, exams=known, labels=labelled)
     if rates is None:
         raise InputError("nothing in it was judged", file=folder, hint="run it with a judge")
     return Result(f"{runs.task}: judged rates, corrected", runs.items, rates.rates)

@@ -143,15 +143,15 @@ class Run(Result):
         from contrafact.report.frames import read_tasks
         from contrafact.report.labels import read_labels
 
-        exams, said = paths_of(exam), paths_of(labels)
+        exams, labelled = paths_of(exam), paths_of(labels)
         page = self.folder / "report.html"
-        if with_published or exams or said or not page.exists():
+        if with_published or exams or labelled or not page.exists():
             build_report(
                 read_tasks([self.folder]),
                 self.folder,
                 with_published=with_published,
                 exams=read_exams(exams),
-                labels=read_labels(said) if said else None,
+                labels=read_labels(labelled) if labelled else None,
             )
         return Page(page.read_text(encoding="utf-8"), page)
 

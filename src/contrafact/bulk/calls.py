@@ -145,10 +145,10 @@ class Gate:
         while idle < 50:  # a process that asks no more says nothing more
             wanted = sum(not one.done() for one in self._waiting)
             idle = 0 if wanted or self._done else idle + 1
-            told = (wanted, self._done, self._refused, self._retry_after, self._tokens)
+            usage = (wanted, self._done, self._refused, self._retry_after, self._tokens)
             self._done = self._refused = self._tokens = 0
             self._retry_after = 0.0
-            granted, pause = await self._limits.sync.remote(*told)
+            granted, pause = await self._limits.sync.remote(*usage)
             if pause:
                 self._open.clear()
             else:

@@ -209,7 +209,7 @@ def rows_of(dataset: Any) -> Iterator[dict[str, Any]]:
     Raises:
         ModelError: Ray gave up: workers were lost again and again, or our own work failed.
     """
-    yield from _told(dataset.iter_rows())
+    yield from _with_clear_errors(dataset.iter_rows())
 
 
 def batches_of(dataset: Any) -> Iterator[dict[str, Any]]:
@@ -218,10 +218,10 @@ def batches_of(dataset: Any) -> Iterator[dict[str, Any]]:
     Raises:
         ModelError: As `rows_of` does.
     """
-    yield from _told(dataset.iter_batches(batch_size=None, batch_format="numpy"))
+    yield from _with_clear_errors(dataset.iter_batches(batch_size=None, batch_format="numpy"))
 
 
-def _told(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _with_clear_errors(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     from ray.exceptions import RayError
 
     try:

@@ -12,10 +12,10 @@ from contrafact.bulk.run import Engine, Summary, run_bulk
 from contrafact.bulk.stage import FAILURES, ModelStage, Stage
 from contrafact.errors import InputError
 
-__all__ = ["Told", "bulk_command"]
+__all__ = ["BulkResult", "bulk_command"]
 
 
-class Told(Summary):
+class BulkResult(Summary):
     """What became of the input, and where it is."""
 
     out: str = ""
@@ -56,7 +56,7 @@ def bulk_command(
     settings: Mapping[str, Any],
     *,
     noun: str = "rows",
-) -> Told:
+) -> BulkResult:
     """Run a stage with the settings of its command line.
 
     Args:
@@ -74,6 +74,6 @@ def bulk_command(
             "--engine ray reads and writes no pipe", hint="name files, or leave --engine out"
         )
     found = run_bulk(stage, given, out, Engine(**settings), noun=noun)
-    told = Told(**vars(found))
-    told.out = out
-    return told
+    result = BulkResult(**vars(found))
+    result.out = out
+    return result

@@ -320,7 +320,7 @@ def _write(
                 "of": ids[(of := decided[place])[0]],
                 "kind": of[1],
                 "similarity": of[2],
-                "elsewhere": of[0] < 0,
+                "other_set": of[0] < 0,
             }
             for place in places[start:end]
         ]
@@ -330,7 +330,7 @@ def _write(
 
 def _duplicate(place: int, note: dict[str, Any]) -> Duplicate:
     return Duplicate(
-        place, note["of"], note["kind"], note["similarity"], elsewhere=note["elsewhere"]
+        place, note["of"], note["kind"], note["similarity"], other_set=note["other_set"]
     )
 
 

@@ -95,26 +95,26 @@ class Summary:
     def lines(self, out: str) -> list[str]:
         """Return what is said at the end: rows by table, failures, calls."""
         kept, rejects, failed = (self.rows[name] for name in (KEPT, REJECTS, FAILURES))
-        said = [
+        lines = [
             f"{self.given:,} rows in {self.partitions:,} partitions: {kept:,} kept, {rejects:,} "
             f"rejected, {failed:,} failed; written to {out}"
         ]
         if self.before:
-            said.append(f"{self.before:,} of the partitions were finished before")
+            lines.append(f"{self.before:,} of the partitions were finished before")
         if self.calls["calls"] or self.calls["calls kept before"]:
             cost = f"${self.calls['dollars']:.2f}"
             if self.unpriced:
                 cost += f", and the unknown price of {', '.join(sorted(self.unpriced))}"
-            said.append(
+            lines.append(
                 f"{self.calls['calls']:,} calls ({self.calls['calls kept before']:,} answers were "
                 f"there): {self.calls['tokens read']:,} tokens sent, "
                 f"{self.calls['tokens written']:,} received; {cost}"
             )
         if failed:
-            said.append(f"what failed, and why: {out.rstrip('/')}/_failures")
+            lines.append(f"what failed, and why: {out.rstrip('/')}/_failures")
         if self.retry:
-            said.append(f"{self.retry:,} of them may pass: the same command tries them again")
-        return said
+            lines.append(f"{self.retry:,} of them may pass: the same command tries them again")
+        return lines
 
 
 def run_bulk(
@@ -166,18 +166,18 @@ def run_bulk(
             **stage.facts(),
         }
         output.begin(facts, stage.name)
-        told = Summary(rows, len(partitions))
+        summary = Summary(rows, len(partitions))
         done = output.finished()
         for partition in partitions:
             if partition.name in done:
-                told.add(output.manifest(partition.name) or {})
+                summary.add(output.manifest(partition.name) or {})
         left = [one for one in partitions if one.name not in done]
-        told.before = len(partitions) - len(left)
+        summary.before = len(partitions) - len(left)
         if left:
             ray = ray or held.enter_context(cluster(engine.address))
-            _work(stage, partitions, left, output, engine, ray, told, facts, noun)
-    told.seconds = time.perf_counter() - began
-    return told
+            _work(stage, partitions, left, output, engine, ray, summary, facts, noun)
+    summary.seconds = time.perf_counter() - began
+    return summary
 
 
 def _partitions(
@@ -225,14 +225,14 @@ def _work(
     output: Output,
     engine: Engine,
     ray: Cluster,
-    told: Summary,
+    summary: Summary,
     facts: dict[str, Any],
     noun: str,
 ) -> None:
     """Do the partitions that are left."""
     settings: dict[str, Any] = {}
     before = sum(one.rows for one in partitions) - sum(one.rows for one in left)
-    with Progress(noun, told.given, before) as progress:
+    with Progress(noun, summary.given, before) as progress:
         if ray.dashboard:
             progress.say(f"Ray's dashboard: {ray.dashboard}")
         if isinstance(stage, Uniqueness) and left[0].fragment is not None:
@@ -248,10 +248,10 @@ def _work(
             work = partial(work_on, stage, output)
         began = time.perf_counter()
         for manifest in mapped(left, work, **settings):
-            told.add(manifest)
+            summary.add(manifest)
             done = progress.done + manifest["input"]["rows"]
             speed = (done - before) / (time.perf_counter() - began)
-            note = _note(told, (told.given - done) / speed if speed else 0.0)
+            note = _note(summary, (summary.given - done) / speed if speed else 0.0)
             progress.step(manifest["input"]["rows"], note=note)
 
 
@@ -300,12 +300,12 @@ def _askers(
     }
 
 
-def _note(told: Summary, left: float) -> str:
+def _note(summary: Summary, left: float) -> str:
     """Return what progress says besides the rows, where so many seconds are left, about."""
     notes = [f"about {left / 60:.0f} min left"] if left >= 60 else []
-    if told.rows[FAILURES]:
-        notes.append(f"{told.rows[FAILURES]:,} failed")
-    if told.calls["calls"]:
-        tokens = told.calls["tokens read"] + told.calls["tokens written"]
-        notes += [f"{tokens:,} tokens", f"${told.calls['dollars']:.2f}"]
+    if summary.rows[FAILURES]:
+        notes.append(f"{summary.rows[FAILURES]:,} failed")
+    if summary.calls["calls"]:
+        tokens = summary.calls["tokens read"] + summary.calls["tokens written"]
+        notes += [f"{tokens:,} tokens", f"${summary.calls['dollars']:.2f}"]
     return ", ".join(notes)

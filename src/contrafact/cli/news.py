@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from contrafact.options import Address, Engine, PartitionRows, engine_settings
+from contrafact.options import bulk_options
 
 if TYPE_CHECKING:
     from contrafact.corpus.duplicates import Text
@@ -184,6 +184,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 @app.command("dedupe")
+@bulk_options(rates=False)
 def dedupe(
     file: _Items,
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="The items, JSON Lines.")],
@@ -196,9 +197,7 @@ def dedupe(
         typer.Option(min=0.3, max=1, help="Similarity from which two items are one."),
     ] = 0.8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the index's hash functions.")] = 1,
-    engine: Engine = None,
-    address: Address = None,
-    partition_rows: PartitionRows = None,
+    bulk: dict[str, Any] | None = None,
 ) -> None:
     """Leave out items that are, exactly or nearly, the same as one before them.
 
@@ -212,16 +211,15 @@ def dedupe(
     from contrafact.corpus.ledger import write_stage
     from contrafact.files.atomic import guard_output
 
-    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
     if bulk is not None:
         from contrafact.bulk.command import bulk_command
         from contrafact.bulk.dedupe import DedupeStage
 
         stage = DedupeStage(tuple(str(path) for path in against or ()), near, seed)
-        told = bulk_command(stage, file, out, bulk, noun="items")
-        distinct = told.given - told.counts["repeated"]
-        typer.echo(_deduped(out, told.counts["kept"], distinct, told.counts))
-        told.end()
+        result = bulk_command(stage, file, out, bulk, noun="items")
+        distinct = result.given - result.counts["repeated"]
+        typer.echo(_deduped(out, result.counts["kept"], distinct, result.counts))
+        result.end()
         return
     guard_output(out, file)
     rows = _load(file)

@@ -1,14 +1,15 @@
 """``contrafact perplexity``: how surprised a model is by each text of a table."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from contrafact.options import Address, Engine, PartitionRows, engine_settings
+from contrafact.options import bulk_options
 
 __all__ = ["perplexity"]
 
 
+@bulk_options(rates=False)
 def perplexity(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Texts: CSV, Excel, JSON(L) or Parquet.")
@@ -23,9 +24,7 @@ def perplexity(
         ),
     ] = "smollm2-135m",
     column: Annotated[str, typer.Option(metavar="NAME", help="The column of the texts.")] = "text",
-    engine: Engine = None,
-    address: Address = None,
-    partition_rows: PartitionRows = None,
+    bulk: dict[str, Any] | None = None,
 ) -> None:
     """Add the perplexity of each row's text under a causal model (FIN-FORCE, appendix B.3).
 
@@ -44,12 +43,11 @@ def perplexity(
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import TABLE_SUFFIXES, open_table, source_name, write_frame
 
-    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
     if bulk is not None:
         from contrafact.bulk.command import bulk_command
 
-        told = bulk_command(PerplexityStage(model, column), file, out, bulk, noun="texts")
-        told.end()
+        result = bulk_command(PerplexityStage(model, column), file, out, bulk, noun="texts")
+        result.end()
         return
     from pathlib import Path
 

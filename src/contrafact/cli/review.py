@@ -370,6 +370,53 @@ def withdraw(
     typer.echo(f"{item}: withdrawn")
 
 
+@app.command("retract")
+def retract(
+    item: _Item,
+    decision: Annotated[
+        int, typer.Argument(metavar="EVENT", help="The decision's number in the history.")
+    ],
+    reason: _Reason,
+    review: _Review = "review",
+    db: _Database = "review.db",
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
+) -> None:
+    """Take one decision back. The item waits for another in its place, where it was made.
+
+    Decisions that others made in the same round stand; those that came after are set aside.
+
+    Example: contrafact review retract i7 112 --reason "the wrong item was open"
+    """
+    with open_store(db) as store:
+        store.retract(review, item, decision, by, reason)
+        found = store.read(review, lambda state: state.items[item].stage)
+    typer.echo(f"{item}: decision {decision} is taken back; it waits at '{found}'")
+
+
+@app.command("edit")
+def edit(
+    item: _Item,
+    reason: _Reason,
+    field: Annotated[
+        list[str], typer.Option(metavar="NAME=TEXT", help="A field as it is to be; repeatable.")
+    ],
+    review: _Review = "review",
+    db: _Database = "review.db",
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
+) -> None:
+    """Change what an item shows. It begins anew: decisions on another text are set aside.
+
+    Example: contrafact review edit i7 --field headline="Alder Works opens" --reason "a typing slip"
+    """
+    from contrafact.review.field_mapping import name_pairs
+
+    fields = name_pairs(field, "NAME=TEXT", "--field")
+    with open_store(db) as store:
+        changed = store.edit(review, item, fields, by, reason)
+        found = store.read(review, lambda state: state.items[item].stage)
+    typer.echo(f"{item}: edited; it begins anew at '{found}'" if changed else f"{item}: as it was")
+
+
 @app.command("prove")
 def prove(
     review: _Review = "review",

@@ -136,7 +136,7 @@ def _score_again(task: "Task") -> Callable[..., None]:
 def _command(
     task: "Task",
     first: Mapping[str, inspect.Parameter],
-    said: str,
+    summary: str,
 ) -> Callable[..., None]:
     """Return a command with its own options, those of runs that judging needs, and the task's."""
     from contrafact.family.settings import TaskOptions, scoring_fields
@@ -162,5 +162,5 @@ def _command(
     parameters = [*first.values(), *shared.values(), *own.values()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
-    command.__doc__ = said
+    command.__doc__ = summary
     return command

@@ -324,7 +324,7 @@ def names_of(
         *offices,
         *_by_given_name(words, text),
         *_by_recogniser(document, text, kept, small or {}),
-        *_by_what_is_said(words, figures, document),
+        *_by_speech(words, figures, document),
     ]
     away = [
         (match.start(), match.end())
@@ -537,7 +537,7 @@ def _by_recogniser(
             yield Mention(start, end, name, action="leave", doubt=doubt)
 
 
-def _by_what_is_said(words: Sequence[_Token], figures: Figures, document: Any) -> Iterator[Mention]:
+def _by_speech(words: Sequence[_Token], figures: Figures, document: Any) -> Iterator[Mention]:
     """Yield single words that may be a person: a figure's surname, or who says something."""
     others = [
         (entity.start_char, entity.end_char)

@@ -60,13 +60,13 @@ class Duplicate:
     ``near``: alike by at least the threshold, and no figure in place of another."""
     similarity: float
     """Jaccard similarity of the texts' 5-grams of characters, 0 to 1."""
-    elsewhere: bool
+    other_set: bool
     """Whether the one before is of the other set."""
 
     @property
     def reason(self) -> str:
         """Say it in a few words."""
-        where = " of the other set" if self.elsewhere else ""
+        where = " of the other set" if self.other_set else ""
         if self.kind == "exact":
             return f"the same text as {self.of}{where}"
         if self.kind == "address":
@@ -136,17 +136,17 @@ def find_duplicates(
         raise ValueError("the threshold is above 0 and at most 1")
     index = _Index(threshold, figures, seed)
     for text in against:
-        index.add(text, elsewhere=True)
+        index.add(text, other_set=True)
         progress()
     found = []
     for position, text in enumerate(texts):
         before = index.find(text)
         if before is None:
-            index.add(text, elsewhere=False)
+            index.add(text, other_set=False)
         else:
             entry, kind, similarity = before
             found.append(
-                Duplicate(position, entry.text.id, kind, similarity, elsewhere=entry.elsewhere)
+                Duplicate(position, entry.text.id, kind, similarity, other_set=entry.other_set)
             )
         progress()
     return found
@@ -266,7 +266,7 @@ class _Entry:
     text: Text
     grams: frozenset[str]
     figures: frozenset[Decimal]
-    elsewhere: bool
+    other_set: bool
 
 
 _Found = tuple[_Entry, Literal["exact", "address", "near"], float]
@@ -294,9 +294,9 @@ class _Index:
         self._last = (text, form, grams, sketch)
         return form, grams, sketch
 
-    def add(self, text: Text, *, elsewhere: bool) -> None:
+    def add(self, text: Text, *, other_set: bool) -> None:
         form, grams, sketch = self._read(text)
-        entry = _Entry(text, grams, self._figures_of(text), elsewhere)
+        entry = _Entry(text, grams, self._figures_of(text), other_set)
         self._by_form.setdefault(form, entry)
         if (address := _address(text.url)) is not None:
             self._by_address.setdefault(address, entry)

@@ -232,9 +232,9 @@ def _folders(names: Iterable[str]) -> list[str]:
 def _split_of(name: str) -> str:
     """Return the split that a file's name or folder says, or else its name without a number."""
     words = re.split(r"[/._-]+", name.lower())
-    said = next((split for split in _SPLITS if split in words), None)
+    split_name = next((split for split in _SPLITS if split in words), None)
     stem = PurePosixPath(name).stem
-    return said or re.sub(r"-\d{5}-of-\d{5}$", "", stem)
+    return split_name or re.sub(r"-\d{5}-of-\d{5}$", "", stem)
 
 
 def _hub() -> Any:

@@ -154,13 +154,13 @@ class Related:
         """
         places = self._between(moved(moment.day, -days), moment.day)
         earlier = [at for at in places if comes_before(self._moments[at], moment)]
-        return self._best(earlier, query, count, lambda said: _same(said, words(query)))
+        return self._best(earlier, query, count, lambda document: _same(document, words(query)))
 
     def after(self, moment: Moment, query: str, *, days: int, count: int) -> list[NewsItem]:
         """Return the items of so many days after a moment that fit best, best first."""
         places = self._between(moment.day, moved(moment.day, days))
         later = [at for at in places if comes_before(moment, self._moments[at])]
-        return self._best(later, query, count, lambda said: False)
+        return self._best(later, query, count, lambda document: False)
 
     def _between(self, first: str, last: str) -> range:
         return range(bisect_left(self._days, first), bisect_right(self._days, last))
@@ -176,8 +176,8 @@ class Related:
         found: list[int] = []
         # Of equal scores the later comes first.
         for place in sorted(scores, key=lambda at: (-scores[at], -at)):
-            said = self._words[place]
-            if left_out(said) or any(_same(said, self._words[other]) for other in found):
+            document = self._words[place]
+            if left_out(document) or any(_same(document, self._words[other]) for other in found):
                 continue
             found.append(place)
             if len(found) == count:

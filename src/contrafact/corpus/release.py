@@ -227,7 +227,7 @@ def write_release(files: Mapping[str, str], folder: Path) -> str:
         InputError: The folder holds something else, cannot be written, or the metadata are not
             valid Croissant.
     """
-    said = "Croissant metadata were not checked: pip install 'contrafact[release]'"
+    outcome = "Croissant metadata were not checked: pip install 'contrafact[release]'"
     if find_spec("mlcroissant") is not None:  # which the package does not need otherwise
         with tempfile.TemporaryDirectory() as draft:
             metadata = Path(draft) / CROISSANT
@@ -238,9 +238,9 @@ def write_release(files: Mapping[str, str], folder: Path) -> str:
                 f"the release's Croissant metadata are not valid: {'; '.join(errors)}",
                 hint="check --name, --version, --license, --url and --date",
             )
-        said = "Croissant metadata are valid" + (f"; {'; '.join(advice)}" if advice else "")
+        outcome = "Croissant metadata are valid" + (f"; {'; '.join(advice)}" if advice else "")
     write_folder(folder, files)
-    return said
+    return outcome
 
 
 def sha256_text(text: str) -> str:

@@ -105,5 +105,5 @@ def answered(model: str, decision: Decision) -> "ModelOutput":
     """Return a decision as a model's output."""
     from inspect_ai.model import ModelOutput
 
-    said = {"passed": decision.passed, "reason": decision.reason}
-    return ModelOutput.from_content(model, json.dumps(said, ensure_ascii=False))
+    verdict = {"passed": decision.passed, "reason": decision.reason}
+    return ModelOutput.from_content(model, json.dumps(verdict, ensure_ascii=False))

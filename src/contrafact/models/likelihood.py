@@ -215,10 +215,10 @@ async def _scored(ask: Ask, prompt: str, alternatives: int) -> ModelOutput:
     except Exception as error:
         # Services that have none either leave them out or refuse the whole request. What the
         # service says is looked at; Inspect's own words quote the request, which names them.
-        said = failure_cause(error.__cause__ or error)
-        if "logprob" not in said.lower():
+        message = failure_cause(error.__cause__ or error)
+        if "logprob" not in message.lower():
             raise
-        raise _without(ask, f": {said}") from error
+        raise _without(ask, f": {message}") from error
 
 
 def _settings(alternatives: int, tokens: int, **more: Any) -> GenerateConfig:

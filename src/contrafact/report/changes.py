@@ -175,7 +175,7 @@ def _data(before: RunItems, after: RunItems) -> DataChange:
     for one in old.keys() & new.keys():
         fields = tuple(name for name in _FIELDS if old[one].get(name) != new[one].get(name))
         if fields:
-            texts = (_told(sample, fields) for sample in (old[one], new[one]))
+            texts = (_shown_text(sample, fields) for sample in (old[one], new[one]))
             changed.append(ChangedItem(one, fields, *texts))
     added, removed = tuple(sorted(new.keys() - old.keys())), tuple(sorted(old.keys() - new.keys()))
     return DataChange(
@@ -185,7 +185,7 @@ def _data(before: RunItems, after: RunItems) -> DataChange:
         removed=removed,
         changed=tuple(sorted(changed, key=lambda item: item.id)),
         texts={
-            one: _told(sample, ("input",))
+            one: _shown_text(sample, ("input",))
             for samples, ids in ((old, removed), (new, added))
             for one in ids
             if (sample := samples[one])
@@ -210,7 +210,7 @@ def _samples(run: RunItems) -> dict[str, dict[str, Any]]:
     return found or {str(one): {} for one in run.items["sample_id"].unique()}
 
 
-def _told(sample: Mapping[str, Any], fields: Sequence[str]) -> str:
+def _shown_text(sample: Mapping[str, Any], fields: Sequence[str]) -> str:
     """Return the first of some fields as a text."""
     value = sample.get(fields[0], "")
     return value if isinstance(value, str) else json.dumps(value, default=str, sort_keys=True)

@@ -78,13 +78,13 @@ def summary(diff: RunDiff) -> list[str]:
                 f"Of these, {alike:,} {have} the same text in both runs, word for word: what "
                 "changed is what was said of it."
             )
-    told = [row for _, row in diff.differences.iterrows() if _told(diff, row) != ""]
+    decided = [row for _, row in diff.differences.iterrows() if _direction(diff, row) != ""]
     for way in ("worse", "better"):
         names = [
             measure_label(diff.measure(row["measure"]), row["form"])
             + (f" of {row['first'].removeprefix('B · ')}" if len(diff.pairs) > 1 else "")
-            for row in told
-            if _told(diff, row) == way
+            for row in decided
+            if _direction(diff, row) == way
         ]
         if names:
             found.append(
@@ -95,12 +95,14 @@ def summary(diff: RunDiff) -> list[str]:
             f"No interval can be given, with so few {diff.spec.clusters} or so little that "
             "differs: take the differences as they are, and for no more."
         )
-    elif len(diff.differences) and not any(_told(diff, row) in ("worse", "better") for row in told):
+    elif len(diff.differences) and not any(
+        _direction(diff, row) in ("worse", "better") for row in decided
+    ):
         found.append("No measure's interval leaves out zero: these data do not tell A and B apart.")
     return found
 
 
-def _told(diff: RunDiff, row: "pd.Series[Any]") -> str:
+def _direction(diff: RunDiff, row: "pd.Series[Any]") -> str:
     """Return whether the interval says better or worse; empty where there is none."""
     if pd.isna(row["low"]):
         return "same" if row["difference"] == 0 else ""
@@ -124,7 +126,7 @@ def differences_table(diff: RunDiff) -> Table | None:
             "pair": names[row["first"], row["second"]],
             "measure": measure_label(measure, row["form"])
             + {"high": " ↑", "low": " ↓", None: ""}[measure.better],
-            "told": _told(diff, row) or "no interval",
+            "direction": _direction(diff, row) or "no interval",
             "p_adjusted": row["p_adjusted"],
             "n": row["n"],
         }
@@ -149,7 +151,7 @@ def differences_table(diff: RunDiff) -> Table | None:
         Column("before", "A", "number"),
         Column("after", "B", "number"),
         Column("difference", "B minus A", "signed"),
-        Column("told", "B is", "text"),
+        Column("direction", "B is", "text"),
         Column("p_adjusted", "p, Holm", "p"),
         Column("n", "Items", "count"),
     )
@@ -206,7 +208,7 @@ def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -
     for _, row in diff.differences.iterrows():
         pair = names[row["first"], row["second"]]
         facts = {str(k): v for k, v in row.items() if k not in ("first", "second")}
-        verdict = _told(diff, row) or "no interval"
+        verdict = _direction(diff, row) or "no interval"
         differences.append(
             {"system_a": pair.before, "system_b": pair.after, **facts,
              "better": diff.measure(row["measure"]).better, "verdict": verdict}

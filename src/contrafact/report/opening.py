@@ -263,15 +263,15 @@ def _named(names: Sequence[str]) -> str:
 
 def _more(data: ChapterData, found: _Finding, best: Sequence[str]) -> list[str]:
     """Return what can be said of the differences, of answers that are none, and of fluency."""
-    said = [
+    findings = [
         _differences(data, found, best),
         _without_model(data, found, best),
         _other_form(data, found, best),
         _counts(data),
     ]
     if found.measure is None:
-        said.append(_fluency(data))
-    return [one for one in said if one]
+        findings.append(_fluency(data))
+    return [one for one in findings if one]
 
 
 def _differences(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
@@ -314,10 +314,10 @@ def _without_model(data: ChapterData, found: _Finding, best: Sequence[str]) -> s
         return ""
     first = rows.iloc[0]
     shown = with_interval(first, data.spec.clusters, found.kind)
-    told = verdict(
+    compared = verdict(
         data.pairs, best[0], str(first["system"]), measure=found.measure.name, form=found.form
     )
-    return f"Without any model, {first['system']} has {shown}.{told}"
+    return f"Without any model, {first['system']} has {shown}.{compared}"
 
 
 def _other_form(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
@@ -342,14 +342,14 @@ def _counts(data: ChapterData) -> str:
     items, (one, several) = data.items, data.spec.output
     asked, valid = data.asked_and_valid
     unread, none = asked - valid, int((items["valid"].eq(1) & items["degenerate"].notna()).sum())
-    said = []
+    findings = []
     if unread:
-        said.append(f"{unread:,} could not be read")
+        findings.append(f"{unread:,} could not be read")
     if none:
-        said.append(f"{none:,} {'is' if none == 1 else 'are'} no answer (a copy, or the like)")
-    if not said or not valid:
+        findings.append(f"{none:,} {'is' if none == 1 else 'are'} no answer (a copy, or the like)")
+    if not findings or not valid:
         return ""
-    return f"Of {count(asked, one, several)}, {' and '.join(said)}."
+    return f"Of {count(asked, one, several)}, {' and '.join(findings)}."
 
 
 def _fluency(data: ChapterData) -> str:
@@ -392,8 +392,8 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, 
         between = f"{format_number(low, kind)} to {format_number(high, kind)}"
         if math.isnan(low):
             between = "no interval"
-        elsewhere = float(other.get(system, float("nan")))
-        same = math.isnan(elsewhere) or format_number(elsewhere, kind) == text.rstrip("%")
+        reported = float(other.get(system, float("nan")))
+        same = math.isnan(reported) or format_number(reported, kind) == text.rstrip("%")
         bars.append(
             Bar(
                 system,
@@ -402,7 +402,7 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, 
                 place(estimate),
                 place(low),
                 round(place(high) - place(low), 2),
-                float("nan") if same else place(elsewhere),
+                float("nan") if same else place(reported),
                 _rests_on(own),
             )
         )

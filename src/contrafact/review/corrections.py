@@ -1,17 +1,20 @@
-"""A manager's corrections: an item is reopened or withdrawn, with a reason, as an event. Pure.
+"""A manager's corrections, each with a reason, as an event. Pure.
 
-Nothing is deleted: what is set aside stays in the history, and no longer counts.
+An item is reopened, withdrawn, edited or added, and one decision is taken back. Nothing is deleted:
+what is set aside stays in the history, and no longer counts.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import numpy as np
 
 from contrafact.review.project import Project
+from contrafact.review.setup import import_items, needed_fields
 from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState
 from contrafact.review.workflow import release_due
 
-__all__ = ["reopen", "set_aside_by", "withdraw"]
+__all__ = ["add_item", "edit", "editable_fields", "reopen", "retract", "set_aside_by", "withdraw"]
 
 
 def reopen(
@@ -96,18 +99,187 @@ def withdraw(
     return record.events
 
 
+def edit(
+    state: ReviewState,
+    who: str,
+    item: str,
+    fields: Mapping[str, str],
+    reason: str,
+    now: datetime,
+    rng: np.random.Generator,
+) -> list[Event]:
+    """Change what an item shows; it begins anew, since decisions on another text say nothing of it.
+
+    Decisions so far are set aside, but for those of an audit. Nothing happens where no field
+    changes.
+
+    Args:
+        state: The review.
+        who: Who says so.
+        item: The item.
+        fields: The fields, as they are to be. Those left out stay as they are.
+        reason: Why.
+        now: The time.
+        rng: Draws the samples of audits that are due.
+
+    Raises:
+        NotAllowed: There is no such item or field, a field that is needed would be empty, no reason
+            is given, or an audit is under way that speaks for the item.
+    """
+    known = _correctable(state, item, reason)
+    _check_fields(state, fields)
+    needed = needed_fields(state.project)
+    new = {
+        name: text
+        for name, text in fields.items()
+        if text.strip() != str(known.fields.get(name) or "").replace("\r\n", "\n").strip()
+    }
+    empty = [name for name, text in new.items() if name in needed and not text.strip()]
+    if empty:
+        raise NotAllowed(f"'{empty[0]}' would be empty", hint="write it, or withdraw the item")
+    if not new:
+        return []
+    record = Recorder(state, now)
+    name = state.project.start.id
+    body = {
+        "fields": new,
+        "to": name,
+        "why": f"edited: {reason.strip()}",
+        "set_aside": [vote.seq for vote in known.votes if vote.stage in _from(state.project, name)],
+    }
+    record.add("edited", who, item=item, stage=known.stage, round=known.round, body=body)
+    release_due(record, rng)
+    return record.events
+
+
+def add_item(
+    state: ReviewState,
+    who: str,
+    item: str,
+    fields: Mapping[str, str],
+    reason: str,
+    now: datetime,
+) -> list[Event]:
+    """Add one item to a review; the same item again changes nothing.
+
+    Args:
+        state: The review.
+        who: Who says so.
+        item: Its id.
+        fields: What it shows, and what the project needs besides.
+        reason: Why.
+        now: The time.
+
+    Raises:
+        NotAllowed: As `contrafact.review.setup.import_items`; or no reason is given.
+    """
+    if not reason.strip():
+        raise NotAllowed("an item that is added needs a reason", hint="say why in a few words")
+    _check_fields(state, fields)
+    # The id is a field too, so that exported items name themselves for the commands after.
+    written = {"id": item} | {name: text for name, text in fields.items() if text.strip()}
+    return import_items(state, {item: written}, who, now, why=f"added: {reason.strip()}")
+
+
+def retract(
+    state: ReviewState,
+    who: str,
+    item: str,
+    decision: int,
+    reason: str,
+    now: datetime,
+    rng: np.random.Generator,
+) -> list[Event]:
+    """Take one decision back; the item waits for another where it was made.
+
+    Others' decisions of the same round stand, those that were made after the item went on from
+    there are set aside. Its place is free again, for whoever made it too.
+
+    Args:
+        state: The review.
+        who: Who says so.
+        item: The item.
+        decision: The number of the event in which it was made.
+        reason: Why.
+        now: The time.
+        rng: Draws the samples of audits that are due.
+
+    Raises:
+        NotAllowed: There is no such item or decision, no reason is given, an audit is under way
+            that speaks for the item or has ended with the decision, or the item has been at the
+            stage again since.
+    """
+    if item not in state.items:
+        raise NotAllowed(f"there is no item '{item[:40]}'", hint="see `review export --what items`")
+    known = state.items[item]
+    vote = next((one for one in known.votes if one.seq == decision), None)
+    if vote is None:
+        raise NotAllowed(f"no decision {decision} on '{item[:40]}' stands")
+    audit = state.project.stage(vote.stage).kind == "audit"
+    if audit and (vote.batch is None or state.batches[vote.batch].result is not None):
+        raise NotAllowed(
+            "the audit has ended with this decision, and its figures stand",
+            hint="send the item back to an earlier stage",
+        )
+    if audit:
+        _check_reason(reason)
+    else:
+        _correctable(state, item, reason)
+    if known.rounds[vote.stage] != vote.round:
+        raise NotAllowed(
+            "the item has been at this stage again since", hint="send it back to the stage instead"
+        )
+    place = (vote.stage, vote.round)
+    # Audits speak of the text that they saw, and stand.
+    built = [
+        one.seq
+        for one in known.votes
+        if one.seq > vote.seq
+        and (one.stage, one.round) != place
+        and state.project.stage(one.stage).kind != "audit"
+    ]
+    body = {
+        "answer": vote.seq,
+        "by": vote.who,
+        "why": f"a decision of {vote.who} was taken back: {reason.strip()}",
+        "set_aside": [vote.seq, *built],
+    }
+    record = Recorder(state, now)
+    about = {"stage": vote.stage, "round": vote.round, "slot": vote.slot}
+    record.add("retracted", who, item=item, body=body, **about)
+    release_due(record, rng)
+    return record.events
+
+
+def editable_fields(project: Project) -> tuple[str, ...]:
+    """Return the fields that a manager may write: those shown, and those that figures rest on."""
+    others = (project.category, project.cluster)
+    return tuple(dict.fromkeys((*project.show, *needed_fields(project), *filter(None, others))))
+
+
 def set_aside_by(event: Event) -> tuple[int, ...]:
     """Return the numbers of the decisions that an event takes back or sets aside."""
     if event.kind == "undone":
         return (int(event.body["answer"]),)
-    return tuple(event.body["set_aside"]) if event.kind == "reopened" else ()
+    return tuple(event.body.get("set_aside", ()))
+
+
+def _check_fields(state: ReviewState, fields: Mapping[str, str]) -> None:
+    able = editable_fields(state.project)
+    unknown = [name for name in fields if name not in able]
+    if unknown:
+        raise NotAllowed(f"'{unknown[0][:40]}' is no field here", hint=f"use {', '.join(able)}")
+
+
+def _check_reason(reason: str) -> None:
+    if not reason.strip():
+        raise NotAllowed("a correction needs a reason", hint="say why in a few words")
 
 
 def _correctable(state: ReviewState, item: str, reason: str) -> ReviewItem:
     if item not in state.items:
         raise NotAllowed(f"there is no item '{item[:40]}'", hint="see `review export --what items`")
-    if not reason.strip():
-        raise NotAllowed("a correction needs a reason", hint="say why in a few words")
+    _check_reason(reason)
     known = state.items[item]
     if known.batch is not None and state.batches[known.batch].result is None:
         raise NotAllowed(

@@ -110,7 +110,8 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
     (a corrected text), ``inclusion_probability`` and ``round`` (of an audit), ``flagged``,
     ``answers``, ``text_version``, ``guidelines_version``, ``item_round``, ``origin`` (of a decision
     that was made elsewhere: where, by whom, when), and what became of the item: ``review_outcome``
-    (None while it is under way), ``review_why``, ``review_answers`` (see `agreed_answers`).
+    (None while it is under way), ``review_why``, ``review_answers`` (see `agreed_answers`),
+    ``review_edited`` (the fields that a manager has changed, as they are now).
     """
     rows = []
     agreed = {item.id: agreed_answers(state.project, item) for item in state.items.values()}
@@ -136,6 +137,7 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
                 "review_outcome": item.outcome,
                 "review_why": item.why,
                 "review_answers": agreed[item.id],
+                "review_edited": dict(item.edited),
             }
         )
     return rows
@@ -145,8 +147,9 @@ def item_rows(state: ReviewState) -> list[dict[str, Any]]:
     """Return every item: its fields as they are now, and what became of it.
 
     Added fields: ``item_id``, ``review_outcome`` (None while it is under way), ``review_stage``,
-    ``review_why``, ``review_verdict``, ``review_by`` (whose decisions stand), and
-    ``answer_<question>``: what more than half of those who voted on it last answered.
+    ``review_why``, ``review_verdict``, ``review_by`` (whose decisions stand), ``review_edited``
+    (the fields that a manager has changed), and ``answer_<question>``: what more than half of those
+    who voted on it last answered.
     """
     rows = []
     for item in state.items.values():
@@ -157,6 +160,7 @@ def item_rows(state: ReviewState) -> list[dict[str, Any]]:
             "review_why": item.why,
             "review_verdict": item.verdict,
             "review_by": sorted({vote.who for vote in item.votes}),
+            "review_edited": dict(item.edited),
         }
         agreed = agreed_answers(state.project, item)
         answers = {f"answer_{question}": answer for question, answer in agreed.items()}

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
+from contrafact.family import draft_checks
 from contrafact.files.atomic import os_problem
 from contrafact.records import content_id
 
@@ -118,6 +119,10 @@ class Correction(_Part):
 
     field: str = Field(description="The item's field.")
     on: str = Field(description="The verdict that comes with a new text.")
+    check: str | None = Field(
+        default=None,
+        description="A family's check, FAMILY/NAME, whose findings are shown while it is written.",
+    )
 
 
 class Stage(_Part):
@@ -329,6 +334,9 @@ def check_stages(project: Project) -> Iterator[str]:
             yield f"{name} is one person's work: it has one role"
         if stage.corrects and (len(stage.roles) != 1 or stage.kind == "training"):
             yield f"{name} lets several people rewrite one text"
+        check = stage.corrects.check if stage.corrects else None
+        if check is not None and check not in draft_checks():
+            yield f"{name} names the check '{check[:40]}', which no family here has"
         if stage.kind == "audit":
             yield from check_audit(project, stage)
 

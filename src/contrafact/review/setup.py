@@ -15,6 +15,7 @@ __all__ = [
     "import_gold",
     "import_items",
     "is_valid_name",
+    "needed_fields",
     "set_roles",
     "without_wording",
 ]
@@ -86,17 +87,34 @@ def set_roles(
     return record.events
 
 
+def needed_fields(project: Project) -> tuple[str, ...]:
+    """Return the fields that every item of a project has to have, in order."""
+    strata = {stage.strata for stage in project.flow if stage.strata not in (None, "person")}
+    return tuple(sorted({*project.show, *(s for s in strata if s)} - {*project.may_lack}))
+
+
 def import_items(
-    state: ReviewState, items: Mapping[str, Mapping[str, Any]], who: str, now: datetime
+    state: ReviewState,
+    items: Mapping[str, Mapping[str, Any]],
+    who: str,
+    now: datetime,
+    *,
+    why: str | None = None,
 ) -> list[Event]:
     """Import items: fields by id. One that is there already with the same fields is skipped.
+
+    Args:
+        state: The review.
+        items: Fields by id.
+        who: Who says so.
+        now: The time.
+        why: A reason, for the history.
 
     Raises:
         NotAllowed: An item lacks a field that the project needs, or another has its id.
     """
     project = state.project
-    strata = {stage.strata for stage in project.flow if stage.strata not in (None, "person")}
-    needed = sorted({*project.show, *(s for s in strata if s)} - {*project.may_lack})
+    needed = needed_fields(project)
     new = {}
     for name, fields in items.items():
         check_item_id(name)
@@ -115,7 +133,8 @@ def import_items(
             new[name] = dict(fields)
     record = Recorder(state, now)
     for name, fields in new.items():
-        record.add("imported", who, item=name, body={"fields": fields})
+        reason = {} if why is None else {"why": why}
+        record.add("imported", who, item=name, body={"fields": fields, **reason})
     return record.events
 
 
@@ -152,11 +171,15 @@ def import_gold(
 
 
 def without_wording(project: Project) -> object:
-    """Return what may not change of a project under way, to compare: all but its wording."""
+    """Return what may not change of a project under way, to compare.
+
+    That is all but its wording, and the check of a text while it is written, which decides nothing.
+    """
     stages = [
         stage.model_copy(
             update={
                 "title": "",
+                "corrects": stage.corrects and stage.corrects.model_copy(update={"check": None}),
                 "rules": tuple(rule.model_copy(update={"why": ""}) for rule in stage.rules),
             }
         )

@@ -54,6 +54,8 @@ EventKind = Literal[
     "reopened",  # a manager sent an item back to a stage
     "withdrawn",  # or took it out of the review
     "reissued",  # an item was taken back from who had it in hand
+    "edited",  # a manager changed what an item shows; it begins anew
+    "retracted",  # a manager took one decision back, and what was built on it
 ]
 SYSTEM = "rule:workflow"
 """Who acts where a rule does and nobody in person."""
@@ -137,7 +139,12 @@ class Slot:
 
 @dataclass
 class ReviewItem:
-    """What is reviewed, and how far it has come."""
+    """What is reviewed, and how far it has come.
+
+    ``imported`` is as it came in, ``edited`` what a manager has changed of that since, ``fields``
+    what it shows now. ``entered`` has, by stage, the verdict with which the item last came there
+    and whether it was disputed.
+    """
 
     id: str
     imported: dict[str, Any]
@@ -156,6 +163,8 @@ class ReviewItem:
     votes: tuple[Vote, ...] = ()
     shown: frozenset[tuple[str, int, str]] = frozenset()
     before: "ReviewItem | None" = None
+    edited: dict[str, str] = field(default_factory=dict)
+    entered: dict[str, tuple[str | None, bool]] = field(default_factory=dict)
 
     @property
     def round(self) -> int:
@@ -491,21 +500,51 @@ class ReviewState:
         self._fill(item, slot, Slot(previous.role))
 
     def _reopened(self, event: Event) -> None:
-        item, aside = self.items[str(event.item)], set(event.body["set_aside"])
+        item = self.items[str(event.item)]
         self._leave(item)
+        self._set_aside(item, event)
+        item.verdict, item.disputed = None, False
+        self._enter(item, event.body["to"], event.when)
+
+    def _edited(self, event: Event) -> None:
+        item = self.items[str(event.item)]
+        item.edited = {**item.edited, **event.body["fields"]}
+        self._reopened(event)
+
+    def _retracted(self, event: Event) -> None:
+        item, body = self.items[str(event.item)], event.body
+        vote = next(v for v in item.votes if v.seq == body["answer"])
+        stage = self.project.stage(vote.stage)
+        if stage.kind == "audit":  # the item is still in its batch, and waits for another vote
+            item.votes = tuple(v for v in item.votes if v is not vote)
+            self.decided[vote.who] -= 1
+            self._fill(item, vote.slot, Slot(stage.roles[vote.slot]))
+            item.before = None
+            return
+        self._leave(item)
+        self._set_aside(item, event)
+        item.verdict, item.disputed = item.entered[stage.id]
+        item.stage, item.arrived = stage.id, event.when
+        item.slots = tuple(Slot(role) for role in stage.roles)
+        for other in item.here():
+            role = stage.roles[other.slot]
+            self._fill(item, other.slot, Slot(role, other.who, None, filled=True))
+        self.at[stage.id][item.id] = None
+
+    def _set_aside(self, item: ReviewItem, event: Event) -> None:
+        """Let votes count no more; the item shows what those that stand have made of it."""
+        aside = set(event.body["set_aside"])
         for vote in item.votes:
             if vote.seq in aside:
                 self.decided[vote.who] -= 1
         item.votes = tuple(vote for vote in item.votes if vote.seq not in aside)
-        item.fields = item.imported
+        item.fields = {**item.imported, **item.edited}
         for vote in item.votes:
             corrects = self.project.stage(vote.stage).corrects
             if vote.ballot.correction is not None and corrects:
                 item.fields = {**item.fields, corrects.field: vote.ballot.correction}
         item.text_version = text_version(self.project, item.fields)
         item.outcome, item.why, item.withdrawn = None, event.body["why"], False
-        item.verdict, item.disputed = None, False
-        self._enter(item, event.body["to"], event.when)
 
     def _withdrawn(self, event: Event) -> None:
         item = self.items[str(event.item)]
@@ -523,6 +562,7 @@ class ReviewState:
     def _enter(self, item: ReviewItem, name: str, when: datetime) -> None:
         stage = self.project.stage(name)
         item.stage, item.arrived = name, when
+        item.entered = {**item.entered, name: (item.verdict, item.disputed)}
         item.rounds = {**item.rounds, name: item.rounds.get(name, 0) + 1}
         item.slots = () if stage.barrier else tuple(Slot(role) for role in stage.roles)
         self.at[name][item.id] = None

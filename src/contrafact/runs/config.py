@@ -352,29 +352,29 @@ def make_config(
     given = {name: value for name, value in values.items() if value is not None}
     model = model_of(task, given)
 
-    def problem(where: Sequence[object], said: str, hint: str) -> InputError:
+    def problem(where: Sequence[object], message: str, hint: str) -> InputError:
         if file is None or where[0] in ours:
-            return InputError(said, hint=hint)
-        return file.problem(("grid", *where) if where[0] in grid else where, said, hint)
+            return InputError(message, hint=hint)
+        return file.problem(("grid", *where) if where[0] in grid else where, message, hint)
 
     known = [name for name in model.model_fields if name != "task"]
     for name in given:
         if name not in known and name in config_model(task).model_fields:
-            said = f"{name} is of what generates, and nothing is generated here"
-            raise problem((name,), said, "leave it out")
+            message = f"{name} is of what generates, and nothing is generated here"
+            raise problem((name,), message, "leave it out")
         if name not in known:
             raise problem((name,), f"{task} has no option '{name}'", nearest(name, known))
     try:
         return model.model_validate({**given, "task": task})
     except ValidationError as error:
         first = error.errors()[0]
-        said = first["msg"].removeprefix("Value error, ")
+        message = first["msg"].removeprefix("Value error, ")
         if not first["loc"]:  # what is wrong with several together
-            raise problem(SOURCES[:1], said, "leave one of them out") from None
+            raise problem(SOURCES[:1], message, "leave one of them out") from None
         name = str(first["loc"][0])
         raise problem(
             first["loc"],
-            f"{name}: {said[:1].lower()}{said[1:]} (it is {given[name]!r:.60})",
+            f"{name}: {message[:1].lower()}{message[1:]} (it is {given[name]!r:.60})",
             "change it",
         ) from None
 

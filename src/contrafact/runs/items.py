@@ -219,8 +219,8 @@ def beside(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
 
     if not len(verdicts) or verdicts["judge"].nunique() < 2:
         return items
-    said = {"criterion", "judge", "passed", "invalid"}
-    key = [name for name in verdicts.columns if name in items.columns and name not in said]
+    reserved = {"criterion", "judge", "passed", "invalid"}
+    key = [name for name in verdicts.columns if name in items.columns and name not in reserved]
     rows = pd.MultiIndex.from_frame(items[key])
     found = items.copy()
     for (criterion, judge), own in verdicts.groupby(["criterion", "judge"], sort=False):
@@ -282,8 +282,8 @@ def agreement(
     )
 
     rows = []
-    said = {"criterion", "judge", "passed", "invalid", "probability", "mass"}
-    unit = [name for name in verdicts.columns if name not in said]
+    reserved = {"criterion", "judge", "passed", "invalid", "probability", "mass"}
+    unit = [name for name in verdicts.columns if name not in reserved]
     for criterion, own in verdicts.groupby("criterion", sort=False) if len(verdicts) else ():
         passed = own.assign(passed=pd.to_numeric(own["passed"], errors="coerce"))
         wide = passed.groupby([*unit, "judge"])["passed"].first().unstack("judge")

@@ -134,10 +134,10 @@ def _with_source(prepared: Prepared, origin: str) -> Prepared:
     """Return the run, whose manifest says where the outputs were downloaded from."""
     if not origin:
         return prepared
-    told = {name: one.model_copy(update={"source": origin})
+    files = {name: one.model_copy(update={"source": origin})
             for name, one in prepared.files.items()}  # fmt: skip
-    data = prepared.data if told else prepared.data.model_copy(update={"source": origin})
-    return replace(prepared, files=told, data=data)
+    data = prepared.data if files else prepared.data.model_copy(update={"source": origin})
+    return replace(prepared, files=files, data=data)
 
 
 def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
@@ -352,8 +352,8 @@ def _prepared(
         tuple(reading.left_out),
         source=source,
     )
-    said = [*notes, *_notes(reading, systems, len(asked), len(limited) < len(items))]
-    data = file_record(file if settings.data is None else settings.data, len(limited), said)
+    remarks = [*notes, *_notes(reading, systems, len(asked), len(limited) < len(items))]
+    data = file_record(file if settings.data is None else settings.data, len(limited), remarks)
     return scored(
         run, settings, limited, given, data,
         {} if brought else {"outputs": file_record(file, reading.rows)},

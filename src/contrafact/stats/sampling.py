@@ -319,8 +319,8 @@ def stratified_share(
         effective /= effect
     low, high = _exact(estimate, effective, level) if few else _wilson(estimate, effective, level)
     kind = "exact binomial bounds" if few else "Wilson score interval"
-    strata_said = f", {len(size)} strata" if len(size) > 1 else ""
-    method = f"{kind}, worth {effective:.4g} independent outcomes{strata_said}"
+    strata_note = f", {len(size)} strata" if len(size) > 1 else ""
+    method = f"{kind}, worth {effective:.4g} independent outcomes{strata_note}"
     return Interval(estimate, low, high, level, len(y), groups, method)
 
 

@@ -24,10 +24,10 @@ class Bm25:
     def __init__(self, texts: Sequence[Sequence[str]], *, k1: float = 1.5, b: float = 0.75):
         self._lengths = [len(words) for words in texts]
         self._k1, self._b = k1, b
-        self._said: dict[str, dict[int, int]] = {}
+        self._counts: dict[str, dict[int, int]] = {}
         for place, words in enumerate(texts):
             for word, times in Counter(words).items():
-                self._said.setdefault(word, {})[place] = times
+                self._counts.setdefault(word, {})[place] = times
 
     def scores(self, query: Sequence[str], among: Sequence[int]) -> dict[int, float]:
         """Return the score of each text that shares a word with the query, by its place.
@@ -42,7 +42,7 @@ class Bm25:
         mean = sum(self._lengths[place] for place in wanted) / len(wanted)
         found: dict[int, float] = {}
         for word, asked in sorted(Counter(query).items()):
-            holds = {p: times for p, times in self._said.get(word, {}).items() if p in wanted}
+            holds = {p: times for p, times in self._counts.get(word, {}).items() if p in wanted}
             weight = math.log1p((len(wanted) - len(holds) + 0.5) / (len(holds) + 0.5))
             for place, times in holds.items():
                 long = 1 - self._b + self._b * self._lengths[place] / mean

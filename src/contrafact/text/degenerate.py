@@ -175,20 +175,20 @@ class Batch:
             other: The text of its other side, where two were asked for.
             same: Inputs besides that it may equal: variants of its own.
         """
-        said = words(text)
-        if not said:
+        tokens = words(text)
+        if not tokens:
             return None
         # A prompt shows the input made safe, and a model may well keep it so.
         forms = [form for one in own for form in (one, delimit(one))]
-        if said in map(words, forms):
+        if tokens in map(words, forms):
             return OF_INPUT
-        if other is not None and said == words(other):
+        if other is not None and tokens == words(other):
             return EQUAL_SIDES
         mine = {run for form in forms for run in runs(form)}
         if copied_share(text, shown_runs(shown) - mine) >= COPIED:
             return OF_PROMPT
-        if said in self._known and said not in map(words, same):
-            kept = sum((one,) in mine for one in said) / len(said)
+        if tokens in self._known and tokens not in map(words, same):
+            kept = sum((one,) in mine for one in tokens) / len(tokens)
             if kept < KEPT:
                 return OF_OTHER
         if own and self._is_foreign(text, own[0]):
@@ -202,18 +202,18 @@ class Batch:
         is in another language than its batch speaks for itself. Where neither says which language
         it is in, no text is in another one; nor is one that has every word of its input.
         """
-        said, home = languages(text), self.languages
+        tokens, home = languages(text), self.languages
         own = languages(source)
         if own[_first(home)] < STRANGE and own[_first(own)] >= TOLD:
             home = own
-        found = _first(said)
-        if said[found] < TOLD or found == NO_LANGUAGE:
+        found = _first(tokens)
+        if tokens[found] < TOLD or found == NO_LANGUAGE:
             return False
         if home[_first(home)] < UNSURE:
             return False
         if set(words(source)) <= set(words(text)):
             return False
-        return said[_first(home)] < STRANGE and home[found] < STRANGE
+        return tokens[_first(home)] < STRANGE and home[found] < STRANGE
 
 
 def _first(probable: Mapping[str, float]) -> str:

@@ -19,7 +19,9 @@ def distinct(texts: Sequence[str], n: int) -> float:
         n: How many words in a row, at least 1.
     """
     runs = [
-        said[start : start + n] for said in map(words, texts) for start in range(len(said) - n + 1)
+        tokens[start : start + n]
+        for tokens in map(words, texts)
+        for start in range(len(tokens) - n + 1)
     ]
     return len(set(runs)) / len(runs) if runs else float("nan")
 

@@ -192,12 +192,12 @@ def read_cards(output: ModelOutput, sides: Sequence[Side]) -> dict[Side, "Card |
     reply = read_json_object(output.completion)
     found: dict[Side, Card | str] = {}
     for side in sides:
-        said = (reply.value or {}).get(side)
-        if not isinstance(said, dict):
+        stated = (reply.value or {}).get(side)
+        if not isinstance(stated, dict):
             found[side] = reply.invalid or f"the reply has no card of the {side} scenario"
             continue
         try:
-            found[side] = Card.model_validate(said)
+            found[side] = Card.model_validate(stated)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])

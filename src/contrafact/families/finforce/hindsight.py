@@ -153,7 +153,7 @@ class Looked:
     @property
     def borne_out_by(self) -> NewsItem | None:
         """The first item that bears it out, if any does."""
-        return next((match.news for match, said in self.matches if said.passed), None)
+        return next((match.news for match, verdict in self.matches if verdict.passed), None)
 
 
 @dataclass(frozen=True)
@@ -295,12 +295,12 @@ def looked_at(
     """
     by_scenario: dict[tuple[str, bool], list[tuple[Match, Verdict]]] = {}
     for match in matches:
-        said = panel_verdict(verdicts[match.key])
-        by_scenario.setdefault((match.scenario.id, match.control), []).append((match, said))
+        verdict = panel_verdict(verdicts[match.key])
+        by_scenario.setdefault((match.scenario.id, match.control), []).append((match, verdict))
     found: list[Looked] = []
     for one in scenarios:
         later = by_scenario.get((one.id, False), [])
-        passed = [said.passed for _, said in later]
+        passed = [verdict.passed for _, verdict in later]
         if moved(one.moment.day, window) > last_day:
             outcome = "open"
         elif True in passed:
@@ -406,7 +406,7 @@ def _rate(
         name,
         share(decided, yes),
         share(own, [one.outcome == "borne out" for one in own]),
-        share(own, [any(said.passed for _, said in one.control) for one in own])
+        share(own, [any(verdict.passed for _, verdict in one.control) for one in own])
         if control
         else None,
         sum(yes),

@@ -93,11 +93,11 @@ def results(
                         "date": match.news.date,
                         "title": match.news.title,
                         "url": match.news.url,
-                        "borne_out": said.passed,
-                        "invalid": said.invalid,
+                        "borne_out": verdict.passed,
+                        "invalid": verdict.invalid,
                         "control": match.control,
                     }
-                    for match, said in (*one.matches, *one.control)
+                    for match, verdict in (*one.matches, *one.control)
                 ],
             }
             for row, one in zip(csv_rows(looked), looked, strict=True)

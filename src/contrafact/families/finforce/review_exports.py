@@ -7,7 +7,7 @@ either beside the sheets of `finforce screen`.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from contrafact.corpus.ledger import Decision
@@ -41,11 +41,13 @@ class ReviewedHeadline:
         outcome: What was decided; none while the headline is under way.
         by: Who took part, in order of names.
         when: The time of the last decision, where the export says it.
+        edited: The headline's fields that were changed in the review, as they are now.
     """
 
     outcome: Outcome | None
     by: tuple[str, ...]
     when: str | None = None
+    edited: Mapping[str, Any] = field(default_factory=dict)
 
 
 def is_review_export(row: Mapping[str, Any]) -> bool:
@@ -95,7 +97,8 @@ def read_review_export(
         by.discard("")
         if outcome is not None:
             outcome = Outcome(outcome.decision, outcome.category, outcome.why, len(by))
-        found[item] = ReviewedHeadline(outcome, tuple(sorted(by)), when)
+        edited = _json(row.get("review_edited") or {})
+        found[item] = ReviewedHeadline(outcome, tuple(sorted(by)), when, edited)
     return found
 
 

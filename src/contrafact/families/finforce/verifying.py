@@ -216,13 +216,13 @@ def draft_details(trace: Mapping[str, Any], side: Side) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in trace.get("drafts", {}).get(side, ()):
         fate = "kept" if one["chosen"] else "refused"
-        said = [f"{one['problem']}"] if one["problem"] else []
+        stated = [f"{one['problem']}"] if one["problem"] else []
         if one.get("by"):
             score = "no score" if one["score"] is None else f"score {one['score']:g}"
             fault = f", fails by {one['failed'].replace('_', ' ')}" if one["failed"] else ""
-            said = [f"{score}{fault} ({one['by']})", *([one["why"]] if one["why"] else [])]
+            stated = [f"{score}{fault} ({one['by']})", *([one["why"]] if one["why"] else [])]
         text = one["text"] or "(no text)"
-        found[f"Draft {one['draft']}, {fate}"] = " — ".join([text, *said])
+        found[f"Draft {one['draft']}, {fate}"] = " — ".join([text, *stated])
     return found
 
 
@@ -370,13 +370,13 @@ def read_findings(output: ModelOutput, sides: Sequence[Side], verifier: str) -> 
     reply = read_json_object(output.completion)
     found: dict[Side, Finding] = {}
     for side in sides:
-        said = (reply.value or {}).get(side)
-        if not isinstance(said, dict):
+        stated = (reply.value or {}).get(side)
+        if not isinstance(stated, dict):
             why = reply.invalid or f"the reply says nothing of the {side} counterfactual"
             found[side] = Finding(None, None, why, verifier)
             continue
-        score, failed = said.get("score"), said.get("failed")
-        why = " ".join(replace_surrogates(str(said.get("why") or "")).split())[:_WHY_CHARACTERS]
+        score, failed = stated.get("score"), stated.get("failed")
+        why = " ".join(replace_surrogates(str(stated.get("why") or "")).split())[:_WHY_CHARACTERS]
         if isinstance(score, bool) or not isinstance(score, int | float):
             found[side] = Finding(None, None, "the reply has no score", verifier)
         elif not 0 <= score <= SCALE or failed not in (*SENTENCES, _NONE):

@@ -16,6 +16,7 @@ stage                who                                            decisions
 ===================  =============================================  ===============================
 """
 
+import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -87,12 +88,23 @@ class ReviewDecision(BaseModel):
     )
     round: int = Field(default=1, ge=1, description="Which round of an audit that is repeated.")
     flagged: bool = Field(default=False, description="Whether whoever decided was not sure.")
+    review_edited: dict[str, str] = Field(
+        default={},
+        description="Fields of the pair that were changed before it was decided on, as they are.",
+    )
 
     @field_validator("when")
     @classmethod
     def _is_time(cls, value: str) -> str:
         datetime.fromisoformat(value)
         return value
+
+    @field_validator("review_edited", mode="before")
+    @classmethod
+    def _is_object(cls, value: Any) -> Any:
+        if value is None:
+            return {}
+        return json.loads(value) if isinstance(value, str) else value  # a text table's cell
 
     @field_validator("item_id", "decided_by")
     @classmethod

@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import nan
 from statistics import median
 
+from contrafact.review.corrections import set_aside_by
 from contrafact.review.project import OUTCOMES, StageKind
 from contrafact.review.state import Event, ReviewItem, ReviewState
 
@@ -181,7 +182,10 @@ def throughput(events: Iterable[Event], *, pause: timedelta = PAUSE) -> list[Thr
     acts: dict[str, list[datetime]] = {}
     given: dict[tuple[str, str, str | None, int], datetime] = {}
     answers: dict[str, dict[int, tuple[datetime, float | None]]] = {}
+    of_whom: dict[int, str] = {}
     for event in events:
+        for seq in set_aside_by(event):
+            answers.get(of_whom.get(seq, ""), {}).pop(seq, None)
         if event.kind not in _ACTS or event.item is None or "origin" in event.body:
             continue
         acts.setdefault(event.who, []).append(event.when)
@@ -191,10 +195,9 @@ def throughput(events: Iterable[Event], *, pause: timedelta = PAUSE) -> list[Thr
             began = given.pop(key, None)
             took = None if began is None else (event.when - began).total_seconds()
             own[event.seq] = (event.when, took)
+            of_whom[event.seq] = event.who
             continue
         given[key] = event.when
-        if event.kind == "undone":
-            own.pop(int(event.body["answer"]), None)
     found = []
     for who, times in acts.items():
         gaps = [later - earlier for earlier, later in pairwise(times)]

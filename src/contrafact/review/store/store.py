@@ -251,6 +251,46 @@ class Store:
             lambda s, now, rng: (None, corrections.withdraw(s, who, item, reason, now, rng)),
         )
 
+    def edit(
+        self, review: str, item: str, fields: Mapping[str, str], who: str, reason: str
+    ) -> bool:
+        """Change what an item shows, and return whether anything changed.
+
+        See `contrafact.review.corrections.edit`.
+        """
+
+        def decide(
+            state: ReviewState, now: datetime, rng: np.random.Generator
+        ) -> tuple[bool, list[Event]]:
+            made = corrections.edit(state, who, item, fields, reason, now, rng)
+            return bool(made), made
+
+        return self.change(review, decide)
+
+    def add_item(
+        self, review: str, item: str, fields: Mapping[str, str], who: str, reason: str
+    ) -> bool:
+        """Add an item, and return whether it is new.
+
+        See `contrafact.review.corrections.add_item`.
+        """
+
+        def decide(state: ReviewState, now: datetime, _: object) -> tuple[bool, list[Event]]:
+            made = corrections.add_item(state, who, item, fields, reason, now)
+            return bool(made), made
+
+        return self.change(review, decide)
+
+    def retract(self, review: str, item: str, decision: int, who: str, reason: str) -> None:
+        """Take one decision back; see `contrafact.review.corrections.retract`."""
+        self.change(
+            review,
+            lambda s, now, rng: (
+                None,
+                corrections.retract(s, who, item, decision, reason, now, rng),
+            ),
+        )
+
     def settle(self, review: str, *, force: str | None = None) -> None:
         """Release what is due; see `contrafact.review.workflow.settle`."""
         self.change(review, lambda s, now, rng: (None, workflow.settle(s, now, rng, force=force)))

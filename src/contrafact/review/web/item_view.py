@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from contrafact.errors import InputError
+from contrafact.family import DraftFinding, draft_check
 from contrafact.review.assignment import Assignment, visible_votes
 from contrafact.review.project import Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
@@ -13,6 +15,7 @@ from contrafact.text.diff import DiffPart, word_diff
 
 __all__ = [
     "WHY",
+    "DraftReport",
     "EarlierVote",
     "Idle",
     "ItemView",
@@ -122,6 +125,25 @@ class ItemView:
         if self.stage.corrects is None:
             return None
         return _text(self.fields.get(self.stage.corrects.field))
+
+    def findings(self, draft: str) -> "DraftReport | None":
+        """What the project's check finds in a draft of the text; None where it names no check."""
+        corrects = self.stage.corrects
+        if corrects is None or corrects.check is None:
+            return None
+        try:
+            found = draft_check(corrects.check)({**self.fields, corrects.field: draft})
+        except InputError as error:
+            return DraftReport(not_checked=str(error))
+        return DraftReport(tuple(found))
+
+
+@dataclass(frozen=True)
+class DraftReport:
+    """What was found in a draft, or why it was not looked at."""
+
+    findings: tuple[DraftFinding, ...] = ()
+    not_checked: str = ""
 
 
 @dataclass(frozen=True)

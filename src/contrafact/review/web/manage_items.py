@@ -3,14 +3,16 @@
 All of these pages are for managers.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
-from contrafact.review.corrections import set_aside_by
+from contrafact.errors import InputError
+from contrafact.review.corrections import editable_fields, set_aside_by
 from contrafact.review.item_list import (
     ItemFilter,
     find_items,
@@ -19,18 +21,36 @@ from contrafact.review.item_list import (
     states_of,
     verdicts_of,
 )
+from contrafact.review.project import Project
+from contrafact.review.setup import needed_fields
 from contrafact.review.state import Event, NotAllowed, ReviewItem, ReviewState
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.item_view import cached_diff
 from contrafact.review.web.studio import Studio, redirect_to, render
 
-__all__ = ["PAGE_ITEMS", "router"]
+__all__ = ["FIELD", "PAGE_ITEMS", "router", "written_fields"]
+
+FIELD = "field."
+"""What the name of a field of an item begins with in a form; the field's name follows."""
 
 PAGE_ITEMS = 50
 """Items on a page of the list."""
 
 router = APIRouter(prefix="/manage/r/{review:review}/items")
 Text = Annotated[str, Form(max_length=1000)]
+
+
+async def written_fields(request: Request) -> dict[str, str]:
+    """Return an item's fields as a form has them, with lines ended as in texts."""
+    form = await request.form()
+    return {
+        name.removeprefix(FIELD): value.replace("\r\n", "\n")
+        for name, value in form.items()
+        if name.startswith(FIELD) and isinstance(value, str)
+    }
+
+
+TheFields = Annotated[dict[str, str], Depends(written_fields)]
 _SHORT = 160  # characters of an item's text in the list
 
 
@@ -91,26 +111,115 @@ def correct(
     )
 
 
+@router.post("/add", name="add_item")
+def add(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    fields: TheFields,
+    id: Text,
+    reason: Text = "",
+) -> Response:
+    """Add one item."""
+    name = id.strip()
+    try:
+        if not studio.store.add_item(review, name, fields, account.name, reason):
+            raise NotAllowed(f"there is the same item '{name[:40]}' already")
+    except InputError as error:
+        written = {"id": name, "reason": reason, **fields}
+        return _list(
+            *(request, studio, review, ItemFilter()),
+            status=409,
+            problems=[str(error)],
+            written=written,
+        )
+    return _corrected(request, studio, account.name, review, "item added", name)
+
+
+@router.post("/edit", name="edit_item")
+def edit(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    fields: TheFields,
+    item: Text,
+    reason: Text = "",
+) -> Response:
+    """Change what an item shows; it begins anew."""
+    try:
+        if not studio.store.edit(review, item, fields, account.name, reason):
+            raise NotAllowed("nothing is changed", hint="change a field, or leave it as it is")
+    except InputError as error:
+        written = {"reason": reason, **fields}
+        return _item(request, studio, review, item, status=409, problem=error, written=written)
+    return _corrected(request, studio, account.name, review, "item edited", item)
+
+
+@router.post("/retract", name="retract_decision")
+def retract(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    item: Text,
+    decision: Annotated[int, Form(ge=1)],
+    reason: Text = "",
+) -> Response:
+    """Take one decision back, and what was built on it."""
+    try:
+        studio.store.retract(review, item, decision, account.name, reason)
+    except InputError as error:
+        return _item(request, studio, review, item, status=409, problem=error)
+    detail = f"{item}: event {decision}"
+    address = client_address(request)
+    studio.log_change(account.name, review, "decision taken back", detail, address=address)
+    return redirect_to(_item_path(request, review, item))
+
+
 @router.get("/one", name="manage_item")
 def one_item(
     request: Request, account: TheManager, review: TheReview, studio: TheStudio, id: str
 ) -> HTMLResponse:
     """Show an item: what it is, where it is, who said what, and everything that happened to it."""
+    return _item(request, studio, review, id)
 
+
+def _corrected(
+    request: Request, studio: Studio, who: str, review: str, action: str, item: str
+) -> Response:
+    studio.log_change(who, review, action, item, address=client_address(request))
+    return redirect_to(_item_path(request, review, item))
+
+
+def _item(
+    request: Request,
+    studio: Studio,
+    review: str,
+    name: str,
+    *,
+    status: int = 200,
+    problem: InputError | None = None,
+    written: Mapping[str, str] | None = None,
+) -> HTMLResponse:
     def look(state: ReviewState) -> dict[str, Any] | None:
-        found = state.items.get(id)
+        found = state.items.get(name)
         return None if found is None else _details(state, found)
 
     details = studio.store.read(review, look)
     if details is None:
         raise HTTPException(404, "There is no such item.")
-    history = studio.store.item_history(review, id)
+    history = studio.store.item_history(review, name)
     aside = {seq for event in history for seq in set_aside_by(event)}
     return render(
         request,
         "manage_item.html",
+        status=status,
         review=review,
-        id=id,
+        id=name,
+        problem=problem,
+        written=written or {},
         history=[(_when(event.when), event, event.seq in aside, _said(event)) for event in history],
         **details,
     )
@@ -133,6 +242,7 @@ def _details(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
             (name.replace("_", " "), tuple(part for part in parts if part.kind != other))
             for name, other in sides
         ],
+        "editable": _editable(project, item.fields),
         "where": item_state(item, project),
         "why": item.why,
         "votes": [
@@ -159,6 +269,7 @@ def _list(
     status: int = 200,
     message: str = "",
     problems: list[str] | None = None,
+    written: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
     def look(state: ReviewState) -> dict[str, Any]:
         found = find_items(state, wanted)
@@ -175,6 +286,7 @@ def _list(
             "people": sorted({who for item in state.items.values() for who in people_of(item)}),
             "verdicts": verdicts_of(state),
             "stages": _judged(state),
+            "editable": _editable(state.project, {}),
         }
 
     made = studio.store.read(review, look)
@@ -192,6 +304,7 @@ def _list(
         wanted=wanted,
         message=message,
         problems=problems or [],
+        written=written or {},
         page_path=page_path,
         item_path=lambda name: _item_path(request, review, name),
         **made,
@@ -211,6 +324,15 @@ def _row(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
     }
 
 
+def _editable(project: Project, fields: Mapping[str, Any]) -> list[tuple[str, str, str, bool]]:
+    """Return the fields that may be written: name, label, what is in them, and if it is needed."""
+    needed = needed_fields(project)
+    return [
+        (name, name.replace("_", " "), str(fields.get(name) or ""), name in needed)
+        for name in editable_fields(project)
+    ]
+
+
 def _judged(state: ReviewState) -> list[tuple[str, str]]:
     return [(one.id, one.title) for one in state.project.flow if not one.barrier]
 
@@ -227,4 +349,5 @@ def _said(event: Event) -> str:
     """Return what an event brings, in a few words."""
     body = event.body
     parts = [str(body[name]) for name in ("verdict", "comment", "why") if body.get(name)]
-    return ": ".join(parts)
+    changed = [f"{name} is “{text}”" for name, text in body.get("fields", {}).items()]
+    return ": ".join(parts + changed * (event.kind == "edited"))

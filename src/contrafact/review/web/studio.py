@@ -36,6 +36,7 @@ __all__ = [
     "open_studio",
     "redirect_to",
     "render",
+    "render_part",
 ]
 
 T = TypeVar("T")
@@ -201,6 +202,11 @@ def render(request: Request, template: str, *, status: int = 200, **context: Any
         **context,
     )
     return HTMLResponse(text, status_code=status)
+
+
+def render_part(template: str, **context: Any) -> str:
+    """Return a part of a page, for a script to put in its place."""
+    return _environment().get_template(template).render(**context)
 
 
 def redirect_to(path: str) -> RedirectResponse:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from contrafact.errors import InputError
 from contrafact.review.answers import asked_questions
@@ -27,6 +27,7 @@ from contrafact.review.web.access import (
     TheStudio,
 )
 from contrafact.review.web.item_view import (
+    DraftReport,
     Idle,
     ItemView,
     TrainingFeedback,
@@ -34,7 +35,13 @@ from contrafact.review.web.item_view import (
     item_view,
     training_feedback,
 )
-from contrafact.review.web.studio import Studio, guidelines_html, redirect_to, render
+from contrafact.review.web.studio import (
+    Studio,
+    guidelines_html,
+    redirect_to,
+    render,
+    render_part,
+)
 
 __all__ = [
     "ANSWER",
@@ -185,6 +192,25 @@ def work(
 def answer(request: Request, member: TheMember, studio: TheStudio, form: TheForm) -> Response:
     """Take a decision."""
     return submit_answer(request, studio, member, "work", form)
+
+
+@router.post("/r/{review:review}/check", name="check_draft", openapi_extra=FORM_SCHEMA)
+def check_draft(request: Request, member: TheMember, studio: TheStudio, form: TheForm) -> Response:
+    """Show what the project's check finds in the text as it is written; nothing is taken.
+
+    The page's script asks for JSON; without it the page itself comes back, as it was filled in.
+    """
+    view, _ = _next_view(studio, member, None)
+    if not isinstance(view, ItemView) or view.assignment != form.assignment:
+        raise HTTPException(409, "This item is not with you any more.")
+    found = view.findings(form.filled.correction or "")
+    if found is None:
+        raise HTTPException(409, "Nothing is checked at this stage.")
+    if "application/json" in request.headers.get("accept", ""):
+        page = JSONResponse({"html": render_part("findings.html", found=found)})
+        page.headers["cache-control"] = "no-store"
+        return page
+    return _form_page(request, member, view, form.filled, key=form.request, found=found)
 
 
 @router.post("/r/{review:review}/undo", name="undo")
@@ -341,6 +367,7 @@ def _form_page(
     feedback: TrainingFeedback | None = None,
     problem: InputError | None = None,
     key: str | None = None,
+    found: DraftReport | None = None,
 ) -> HTMLResponse:
     project = view.project
     return render(
@@ -358,6 +385,7 @@ def _form_page(
         problem=problem,
         missing=filled.missing(project, view.stage) if problem else [],
         request_key=key or _new_key(),
+        found=found,
     )
 
 

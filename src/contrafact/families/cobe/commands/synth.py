@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from contrafact.options import Address, Engine, PartitionRows, engine_settings
+from contrafact.options import bulk_options
 
 __all__ = ["synth"]
 
@@ -14,6 +14,7 @@ _MANY = 200  # from here on it pays to share the work
 _MOST = 4  # processes
 
 
+@bulk_options(rates=False)
 def synth(
     n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="How many stories to draw.")],
     out: Annotated[
@@ -48,9 +49,7 @@ def synth(
         int | None,
         typer.Option(min=1, metavar="P", help="How many share the work; the stories are the same."),
     ] = None,
-    engine: Engine = None,
-    address: Address = None,
-    partition_rows: PartitionRows = None,
+    bulk: dict[str, Any] | None = None,
 ) -> None:
     """Draw stories whose right and wrong answers are proven, in the paper's schema.
 
@@ -68,7 +67,6 @@ def synth(
     from contrafact.families.cobe.synth.draw import story_lines
     from contrafact.files.atomic import atomic_path, guard_output
 
-    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
     if bulk is not None:
         _in_bulk(n, out, seed, graph, domain, private_lexicon, templates, bulk)
         return

@@ -399,6 +399,7 @@ def release(
         if seen is not None:
             outcome = cast("Outcome", seen.outcome)
             events.append(outcome_event(row["id"], seen.by, seen.when, outcome))
+            row = {**row, **seen.edited}
         elif given is not None:
             outcome = outcome_of(given, row["proposed_category"])
             when = max((one.when for one in given if one.when), default=None)

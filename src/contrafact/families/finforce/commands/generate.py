@@ -10,22 +10,17 @@ import typer
 
 from contrafact.options import (
     TRANSPORT,
-    Address,
     AttemptTimeout,
-    Engine,
     JudgeArguments,
     MaxConnections,
     MaxRetries,
     MaxTokens,
-    PartitionRows,
     Prompts,
-    RequestsPerMinute,
     Structured,
     Temperature,
     Timeout,
-    TokensPerMinute,
     TopP,
-    engine_settings,
+    bulk_options,
     key_values,
 )
 
@@ -42,6 +37,7 @@ __all__ = ["generate"]
 _VERDICT_TOKENS = 12  # of a judge's reply, about
 
 
+@bulk_options(rates=True)
 def generate(
     file: Annotated[
         str,
@@ -116,11 +112,7 @@ def generate(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Make many paid calls without a question.")
     ] = False,
-    engine: Engine = None,
-    address: Address = None,
-    partition_rows: PartitionRows = None,
-    requests_per_minute: RequestsPerMinute = None,
-    tokens_per_minute: TokensPerMinute = None,
+    bulk: dict[str, Any] | None = None,
 ) -> None:
     """Write a risk and an opportunity scenario for every headline of a file, in order.
 
@@ -135,13 +127,6 @@ def generate(
     from contrafact.files.fields import checked_columns, named_columns
     from contrafact.files.tables import TABLE_SUFFIXES, open_table, source_name
 
-    bulk = engine_settings(
-        engine,
-        address=address,
-        partition_rows=partition_rows,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-    )
     if bulk is None:
         if out.endswith("/") or Path(out).is_dir():
             raise InputError("is a folder", file=out, hint="name a file in it")
@@ -237,9 +222,9 @@ def _in_bulk(
     for option, given in useless.items():
         if given:
             raise InputError(f"{option} has no use with --engine ray", hint="leave it out")
-    told = bulk_command(stage, file, out, settings)
-    typer.echo(f"{told.given:,} rows: {tally(told.counts)}", err=True)
-    told.end()
+    result = bulk_command(stage, file, out, settings)
+    typer.echo(f"{result.given:,} rows: {tally(result.counts)}", err=True)
+    result.end()
 
 
 def _estimate(

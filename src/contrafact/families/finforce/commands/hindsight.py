@@ -98,15 +98,15 @@ def hindsight(
     names = checked_columns(named_columns(columns), fields)
     pack = open_pack(prompts)
     template = borne_out_template(pack)
-    notes, told = NewsNotes(), ScenarioNotes()
-    written = load_scenarios(scenarios, told, columns=names)
+    notes, scenario_notes = NewsNotes(), ScenarioNotes()
+    written = load_scenarios(scenarios, scenario_notes, columns=names)
     index = Related(load_dated(news, notes))
     last_day = index.last_day
     if last_day is None:
         raise InputError(
             "no item has a date that can be read", file=news, hint="give a column date"
         )
-    for file, lines in ((scenarios, told.lines()), (str(news), notes.lines())):
+    for file, lines in ((scenarios, scenario_notes.lines()), (str(news), notes.lines())):
         for sentence in lines:
             typer.echo(f"{file}: {sentence}", err=True)
     found = matches_of(written, index, window=window, count=candidates, control=control)

@@ -1,10 +1,10 @@
 """``contrafact rfc bucket``: articles in, candidates for the four manipulations out."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.options import Address, Engine, PartitionRows, engine_settings
+from contrafact.options import bulk_options
 
 if TYPE_CHECKING:
     from contrafact.families.rfc.pipeline.bucket import Summary
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["bucket"]
 
 
+@bulk_options(rates=False)
 def bucket(
     file: Annotated[
         str,
@@ -22,9 +23,7 @@ def bucket(
         bool,
         typer.Option("--titles-alone", help="Sort articles without a summary too, by their title."),
     ] = False,
-    engine: Engine = None,
-    address: Address = None,
-    partition_rows: PartitionRows = None,
+    bulk: dict[str, Any] | None = None,
 ) -> None:
     """Sort articles by the manipulations that their words allow; one may allow several.
 
@@ -37,7 +36,6 @@ def bucket(
     from contrafact.families.rfc.pipeline.bucket import bucket_file
     from contrafact.files.atomic import guard_output
 
-    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
     if bulk is not None:
         from contrafact.bulk.command import bulk_command
         from contrafact.families.rfc.bulk import BucketStage, bucket_summary

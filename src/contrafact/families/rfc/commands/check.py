@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.options import Address, Engine, PartitionRows, engine_settings
+from contrafact.options import bulk_options
 
 if TYPE_CHECKING:
     from contrafact.families.rfc.contracts import Check
@@ -17,6 +17,7 @@ __all__ = ["check"]
 _SHOWN = 20  # bad rows shown one by one; the rest are counted
 
 
+@bulk_options(rates=False)
 def check(
     file: Annotated[
         str,
@@ -40,9 +41,7 @@ def check(
             metavar="DIR", help="A FinBERT folder that judges tone; word lists if not given."
         ),
     ] = None,
-    engine: Engine = None,
-    address: Address = None,
-    partition_rows: PartitionRows = None,
+    bulk: dict[str, Any] | None = None,
 ) -> None:
     """Check pairs against the contract of their manipulation: what must change, what must stay.
 
@@ -59,7 +58,6 @@ def check(
     from contrafact.files.atomic import guard_output, write_text
     from contrafact.files.tables import json_line, source_name
 
-    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
     if bulk is not None:
         _in_bulk(file, out, tuple(rule or ()), polarity_model, bulk)
         return

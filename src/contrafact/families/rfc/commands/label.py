@@ -1,21 +1,16 @@
 """``contrafact rfc label``: bucketed articles in, one row per article and manipulation out."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from contrafact.options import (
-    Address,
-    Engine,
     MaxConnections,
     MaxRetries,
-    PartitionRows,
     Prompts,
-    RequestsPerMinute,
     Timeout,
-    TokensPerMinute,
-    engine_settings,
+    bulk_options,
 )
 
 if TYPE_CHECKING:
@@ -29,6 +24,7 @@ __all__ = ["label"]
 _MODEL = "With a model"
 
 
+@bulk_options(rates=True)
 def label(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Articles, as `rfc bucket` writes them.")
@@ -50,11 +46,7 @@ def label(
     max_connections: MaxConnections = 16,
     max_retries: MaxRetries = None,
     timeout: Timeout = None,
-    engine: Engine = None,
-    address: Address = None,
-    partition_rows: PartitionRows = None,
-    requests_per_minute: RequestsPerMinute = None,
-    tokens_per_minute: TokensPerMinute = None,
+    bulk: dict[str, Any] | None = None,
 ) -> None:
     """Give each article its manipulation: by rules, and by a model where rules leave it open.
 
@@ -72,13 +64,6 @@ def label(
     from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import source_name
 
-    bulk = engine_settings(
-        engine,
-        address=address,
-        partition_rows=partition_rows,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-    )
     if bulk is not None:
         from contrafact.bulk.command import bulk_command
         from contrafact.families.rfc.bulk import APART, LabelStage, ModelLabelStage

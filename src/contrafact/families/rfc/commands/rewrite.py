@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from contrafact.options import (
-    Address,
-    Engine,
     MaxConnections,
     MaxRetries,
-    PartitionRows,
     Prompts,
-    RequestsPerMinute,
     Timeout,
-    TokensPerMinute,
-    engine_settings,
+    bulk_options,
 )
 
 if TYPE_CHECKING:
@@ -33,6 +28,7 @@ _MODEL = "With --rewriter model"
 _ATTEMPTS = {"rules": 8, "model": 3}
 
 
+@bulk_options(rates=True)
 def rewrite(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Labelled articles, as `rfc label` writes them.")
@@ -76,11 +72,7 @@ def rewrite(
     max_connections: MaxConnections = 16,
     max_retries: MaxRetries = None,
     timeout: Timeout = None,
-    engine: Engine = None,
-    address: Address = None,
-    partition_rows: PartitionRows = None,
-    requests_per_minute: RequestsPerMinute = None,
-    tokens_per_minute: TokensPerMinute = None,
+    bulk: dict[str, Any] | None = None,
 ) -> None:
     """Rewrite each article by its manipulation; keep what passes the edit contract.
 
@@ -94,13 +86,6 @@ def rewrite(
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import Journal, hash_of
 
-    bulk = engine_settings(
-        engine,
-        address=address,
-        partition_rows=partition_rows,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-    )
     if bulk is None:
         guard_output(out, file)
     if (model is None) == (rewriter == "model"):

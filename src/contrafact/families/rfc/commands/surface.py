@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.options import Address, Engine, PartitionRows, engine_settings
+from contrafact.options import bulk_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["report_leaks", "surface"]
 
 
+@bulk_options(rates=False)
 def surface(
     file: Annotated[str, typer.Argument(metavar="PAIRS", help="Pairs with their originals.")],
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="Folder for the tables.")],
@@ -34,9 +35,7 @@ def surface(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and resamples.")] = 0,
     plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the figures.")] = True,
-    engine: Engine = None,
-    address: Address = None,
-    partition_rows: PartitionRows = None,
+    bulk: dict[str, Any] | None = None,
 ) -> None:
     """Measure how far rewrites depart from originals, and how well artefacts give them away.
 
@@ -49,7 +48,6 @@ def surface(
     from contrafact.families.rfc.data import PairNotes, load_pairs
     from contrafact.files.atomic import guard_folder
 
-    bulk = engine_settings(engine, address=address, partition_rows=partition_rows)
     if bulk is not None:
         _in_bulk(file, out, bulk, max_auroc, fluency_model, seed, plots)
         return

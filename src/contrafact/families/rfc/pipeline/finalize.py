@@ -125,7 +125,8 @@ def finalize(
         own = by_item.get(str(row.fields["id"]), [])
         fate = follow(own, annotators=annotators)
         result.events += _of_people(row.fields, own)
-        _place(result, row.fields, fate, contract, unreviewed, required)
+        edited = {name: text for one in own for name, text in one.review_edited.items()}
+        _place(result, row.fields, edited, fate, contract, unreviewed, required)
         each(row.fields["id"])
     return result
 
@@ -209,12 +210,13 @@ def audit_table(rows: Sequence[StageRow], decisions: Sequence[ReviewDecision]) -
 def _place(
     result: Finalized,
     row: Mapping[str, Any],
+    edited: Mapping[str, str],
     fate: Fate,
     contract: Contract,
     unreviewed: Unreviewed,
     required: Sequence[str],
 ) -> None:
-    final = _revised(row, fate.rewritten)
+    final = _revised(row, edited, fate.rewritten)
     state, why, by = fate.state, fate.why, fate.by
     if state == "unreviewed" and unreviewed == "keep":
         state = "retained"
@@ -258,14 +260,19 @@ def _checked(
     return "hard case", f"{fate.why}, but it breaks {rules}", "rule:contract", []
 
 
-def _revised(row: Mapping[str, Any], rewritten: str | None) -> dict[str, Any]:
-    """Return the row with the text that people gave it, and the id of that text."""
-    final: dict[str, Any] = {**row, "reviewed_id": row["id"]}
-    if rewritten is None or rewritten == row["rewritten"]:
+def _revised(
+    row: Mapping[str, Any], edited: Mapping[str, str], rewritten: str | None
+) -> dict[str, Any]:
+    """Return the row with the texts that people gave it, and the id of that pair."""
+    final: dict[str, Any] = {**row, **edited, "reviewed_id": row["id"]}
+    if rewritten is not None:
+        final["rewritten"] = rewritten
+    texts = ("manipulation", "original", "rewritten")
+    if all(final[name] == row[name] for name in texts):
         return final
-    pair = Rewrite.of(row["manipulation"], row["original"], rewritten, article_id=row["article_id"])
+    pair = Rewrite.of(*(final[name] for name in texts), article_id=final["article_id"])
     # The log of edits was the rewriter's; a person keeps none, and an old one would be wrong.
-    return final | {"id": pair.id, "rewritten": rewritten, "edits": [], "revised": True}
+    return final | {"id": pair.id, "edits": [], "revised": True}
 
 
 def _of_people(row: Mapping[str, Any], own: Sequence[ReviewDecision]) -> list[LedgerEvent]:

@@ -80,7 +80,7 @@ def test_any_text_gets_a_decision_and_sides_oppose(headline, text):
     assert decided("forward_compatibility", text, headline=headline) in (True, False, None)
 
 
-def test_items_of_the_exam_are_told_apart_far_better_than_by_chance():
+def test_which_side_news_is_of_is_told_far_better_than_by_chance():
     """The items were written before the rules were; the bounds are what was measured, less 5%."""
     right: dict[str, list[bool]] = {}
     for item in finforce_items():
@@ -89,9 +89,7 @@ def test_items_of_the_exam_are_told_apart_far_better_than_by_chance():
             if found is not None:
                 right.setdefault(item.kind, []).append(found is known)
     shares = {kind: sum(own) / len(own) for kind, own in right.items()}
-    assert shares["pass"] > 0.9 and shares["wrong-direction"] > 0.9
-    assert shares["unchanged"] == 1 and shares["unrelated"] > 0.95
-    assert shares["contradiction"] > 0.6
+    assert shares["pass"] > 0.83 and shares["wrong-side"] > 0.8 and shares["turned"] > 0.8
 
 
 def test_the_documented_figures_on_hand_written_cases_are_those_of_today():

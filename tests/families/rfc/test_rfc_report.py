@@ -283,6 +283,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_several_tasks_share_a_page_and_keep_apart_what_is_theirs(together: Path) -> None:
     page = (together / "report.html").read_text(encoding="utf-8")
     ids = re.findall(r' id="([^"]+)"', page)

@@ -52,7 +52,15 @@ def running(start_service):
         yield one
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+LONG = [page for page in PAGES if page.parent.name == "tutorials" or page.stem == "recipes"]
+"""Pages whose examples are runs and exams one after another."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (page in LONG)) for page in PAGES],
+    ids=lambda page: page.relative_to(DOCS).as_posix(),
+)
 def test_the_examples_of_a_page_run_as_they_stand(
     page, running, quick_contrafact, tmp_path, monkeypatch
 ):

@@ -26,6 +26,8 @@ __all__ = ["axe", "chromium"]
 pytest.importorskip("mkdocs", reason="mkdocs is not installed")
 pytest.importorskip("material", reason="mkdocs-material is not installed")
 
+pytestmark = pytest.mark.slow  # the site is built, and reports of runs for its gallery
+
 ROOT = Path(__file__).parents[1]
 
 REPORTS = ("detect", "corrected", "comparison")
@@ -168,7 +170,6 @@ def test_versions_lie_side_by_side(site):
     assert f"{contrafact.__version__}/" in (site.parent / "index.html").read_text("utf-8")
 
 
-@pytest.mark.slow
 def test_the_readme_begins_with_what_its_code_prints(capsys):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     quoted = re.search(r"((?:^> .*\n)+)", readme, re.MULTILINE)[1].replace("> ", "")
@@ -220,7 +221,6 @@ def open_page(chromium):
         assert {urlsplit(url).hostname for url in asked} <= {"127.0.0.1", None}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("word", ["judge", "resume", "cost"])
 def test_search_finds(word, served, open_page):
     page = open_page(served)
@@ -246,7 +246,6 @@ KINDS = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(
     width, scheme, served, open_page, axe

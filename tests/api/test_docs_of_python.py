@@ -22,6 +22,7 @@ def test_the_reference_is_that_of_the_docstrings():
     )
 
 
+@pytest.mark.slow
 def test_the_page_about_python_runs(models, tmp_path):
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
@@ -42,6 +43,7 @@ def test_three_headlines_take_at_most_five_lines():
     assert len([line for line in source.splitlines() if line.strip()]) <= 5
 
 
+@pytest.mark.slow
 def test_the_notebook_runs(models, tmp_path):
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
     nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")

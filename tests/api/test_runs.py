@@ -103,6 +103,7 @@ def test_what_is_wrong_is_one_line_before_the_first_call(run, models, options, m
     assert models.stats()["answered"] == before
 
 
+@pytest.mark.slow
 def test_samples_that_fail_are_listed_and_reported(run):
     with pytest.warns(UserWarning, match="1 of 2 samples failed"):
         found = run(data=["Tern & Vale is doomed", HEADLINES[0]], judge=None, max_retries=0)
@@ -146,6 +147,7 @@ def test_outputs_made_elsewhere_are_judged(models):
         cf.score("finforce", rows, judge_fault=True, **options)
 
 
+@pytest.mark.slow
 def test_a_finished_run_and_a_log_are_judged_again(run, models):
     found = run(data=HEADLINES[:2])
     again = cf.score(found, judge="openai-api/face/second")
@@ -196,6 +198,7 @@ def test_many_paid_calls_are_made_on_word_only_and_estimated_without_one(run, mo
     assert run(data=HEADLINES[:1]).folder == done.folder
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_the_work_where_an_event_loop_runs(start_service, tmp_path):
     code = (
         "import asyncio, signal, threading, time, os, contrafact as cf\n"

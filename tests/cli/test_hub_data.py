@@ -50,6 +50,7 @@ def one_line(result: subprocess.CompletedProcess[str]) -> str:
     return result.stderr.strip().splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_run_is_pinned_and_its_manifest_says_to_what(call, hub, service, tmp_path):
     lines = "".join(json.dumps({"headline": text}) + "\n" for text in NEWS)
     commit = hub.commit(REPO, {"test.jsonl": lines, "train.jsonl": lines})
@@ -67,6 +68,7 @@ def test_a_run_is_pinned_and_its_manifest_says_to_what(call, hub, service, tmp_p
     assert len(hub.asked) == before
 
 
+@pytest.mark.slow
 def test_outputs_of_the_hub_are_scored_and_the_folder_repeats_that(call, hub, tmp_path):
     rows = [{"headline": one, "risk": f"{one}, badly", "opportunity": f"{one}, well"}
             for one in NEWS]  # fmt: skip
@@ -161,6 +163,7 @@ RELEASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", RELEASES)
 def test_a_release_is_published_with_its_card_and_metadata(call, hub, tmp_path, family):
     table, text, rows, more = RELEASES[family]

@@ -97,6 +97,7 @@ def test_a_missing_file_and_a_folder_without_a_model_are_one_line(quick_contrafa
         assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_rule_of_ones_own_that_fails_is_named_with_its_row(contrafact, tmp_path):
     pairs, out = lines(tmp_path / "pairs.jsonl", SOUND, {**SOUND, "id": "two"}), tmp_path / "out"
     (tmp_path / "mine.py").write_text(

@@ -80,6 +80,7 @@ def test_models_with_other_tokens_and_prompts_without_template_are_refused(
         counterfactual_texts(causal, "Up?", "x", text=TEXT, sampling=Sampling(top_p=0.1))
 
 
+@pytest.mark.slow
 def test_the_command_tells_the_string(quick_contrafact, folder: Path, tmp_path: Path) -> None:
     common = ("whatif", "--model", str(folder), "--factual-prompt", "Up?", "--text", TEXT)
     same = quick_contrafact(

@@ -1,33 +1,55 @@
 """The items that come with the program: their verdicts are certain, and draws are balanced."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
 
 from contrafact.exam.questions import other_order
+from contrafact.exam.score import surface_rows
 from contrafact.families.finforce.data import CATEGORIES, bundled_headlines, bundled_shots
 from contrafact.families.finforce.error_classes import classify_many
-from contrafact.families.finforce.exam import examiner, finforce_items
-from contrafact.family.exam import draw_items
+from contrafact.families.finforce.exam import examiner, finforce_items, surface_items
+from contrafact.family.exam import draw_crossed, draw_items
 from contrafact.family.settings import StructuredOptions
+from contrafact.judges.surface import CRITERION_LIMIT
 from contrafact.prompts import open_pack
 from contrafact.records import SIDES
 
 
-def test_forty_pairs_over_the_ten_categories_and_fails_of_every_kind():
+def test_the_ten_categories_stand_alike_and_there_are_fails_of_every_kind():
     items = finforce_items()
-    headlines = {item.cluster: item.material for item in items}
-    assert Counter(h.category for h in headlines.values()) == dict.fromkeys(CATEGORIES, 4)
+    assert Counter(item.material.category for item in items) == dict.fromkeys(CATEGORIES, 66)
     kinds = Counter(item.kind for item in items)
     assert kinds == {
-        "pass": 80, "unchanged": 80, "wrong-direction": 80, "contradiction": 40, "unrelated": 40,
+        "pass": 160, "denied": 160, "wrong-side": 160, "restated": 80, "turned": 80, "vague": 20,
     }  # fmt: skip
-    assert len({item.id for item in items}) == len(items)
+    assert len({item.id for item in items}) == len(items) == 660
+
+
+def test_every_text_is_right_as_often_as_wrong_on_either_criterion():
     for criterion in ("forward_compatibility", "directionality"):
-        known = [item.known[criterion] for item in items if criterion in item.known]
-        assert known.count(True) >= 80
-        assert known.count(False) >= 80
+        verdicts = defaultdict(list)
+        for item in finforce_items():
+            if criterion in item.known and item.kind != "vague":
+                verdicts[item.text].append(item.known[criterion])
+        assert len(verdicts) == 160
+        assert all(2 * sum(own) == len(own) for own in verdicts.values())
+
+
+def test_a_party_that_the_event_meets_and_one_that_it_does_not_are_told_in_the_same_words():
+    words = defaultdict(set)
+    for item in finforce_items():
+        if item.kind in ("pass", "denied"):
+            words[item.text].add(" ".join(sorted(item.about.lower().replace(",", "").split())))
+    assert all(len(headlines) == 1 for headlines in words.values())
+
+
+def test_a_reader_of_no_headline_is_at_chance():
+    rows = surface_rows(surface_items(finforce_items()), seed=0)
+    assert rows["forward_compatibility"].auroc.estimate == pytest.approx(0.5)
+    assert rows["directionality"].auroc.estimate < CRITERION_LIMIT
+    assert not any(row.leaks for row in rows.values())
 
 
 def test_no_headline_is_one_that_a_model_is_shown_or_run_on():
@@ -35,17 +57,20 @@ def test_no_headline_is_one_that_a_model_is_shown_or_run_on():
     assert own.isdisjoint(h.id for h in (*bundled_headlines(), *bundled_shots()))
 
 
-def test_a_wrong_direction_is_the_other_sides_pass_and_unchanged_is_the_headline():
+def test_a_wrong_side_is_the_other_sides_pass_and_a_restated_text_turns_after_the_other():
     items = finforce_items()
-    passes = {(i.cluster, i.facts["side"]): i.text for i in items if i.kind == "pass"}
+    passes = {(i.about, i.facts["side"], i.text) for i in items if i.kind == "pass"}
+    turned = {(i.text, i.facts["side"]) for i in items if i.kind == "turned"}
     for item in items:
-        if item.kind == "wrong-direction":
-            other = SIDES[1 - SIDES.index(item.facts["side"])]
-            assert item.text == passes[item.cluster, other]
+        other = SIDES[1 - SIDES.index(item.facts["side"])]
+        if item.kind == "wrong-side":
+            assert (item.about, other, item.text) in passes
             assert item.known == {"directionality": False}
-        elif item.kind == "unchanged":
-            assert item.text == item.material.text
-        elif item.kind in ("contradiction", "unrelated"):
+        elif item.kind == "restated":
+            assert (item.text, item.facts["side"]) in turned
+            assert item.known == {"directionality": False}
+        elif item.kind == "denied":
+            assert (item.about, item.facts["side"], item.text) not in passes
             assert item.known == {"forward_compatibility": False}
 
 
@@ -53,7 +78,7 @@ def test_a_wrong_direction_is_the_other_sides_pass_and_unchanged_is_the_headline
 def test_what_passes_has_no_forbidden_number_and_is_no_copy():
     import pandas as pd
 
-    passes = [item for item in finforce_items() if item.kind == "pass"]
+    passes = [item for item in finforce_items() if item.kind in ("pass", "turned")]
     frame = pd.DataFrame(
         {
             "headline": [item.material.text for item in passes],
@@ -68,20 +93,24 @@ def test_what_passes_has_no_forbidden_number_and_is_no_copy():
     assert not found["numeric_prediction"].any()
 
 
-def test_a_draw_is_half_right_and_even_over_kinds_and_does_not_depend_on_anything_but_the_seed():
-    drawn = draw_items(finforce_items(), 60, seed=3)
-    kinds = Counter(item.kind for item in drawn)
-    assert kinds["pass"] == 30
-    assert all(7 <= kinds[kind] <= 8 for kind in kinds if kind != "pass")
-    again = draw_items(finforce_items(), 60, seed=3)
+def test_a_draw_has_texts_once_right_and_once_wrong_and_depends_on_nothing_but_the_seed():
+    drawn = draw_crossed(finforce_items(), 60, seed=3)
+    texts = defaultdict(list)
+    for item in drawn:
+        texts[item.text].append(item.should_pass)
+    assert len(drawn) == 60 and set(map(tuple, map(sorted, texts.values()))) == {(False, True)}
+    again = draw_crossed(finforce_items(), 60, seed=3)
     assert [item.id for item in again] == [item.id for item in drawn]
-    assert draw_items(finforce_items(), None, seed=0) == list(finforce_items())
+    assert draw_crossed(finforce_items(), None, seed=0) == list(finforce_items())
 
 
-def test_what_one_half_lacks_the_other_gives():
-    drawn = draw_items(finforce_items(), 300, seed=3)
-    assert len(drawn) == 300
-    assert sum(item.kind == "pass" for item in drawn) == 80
+def test_an_even_draw_is_half_right_and_what_one_half_lacks_the_other_gives():
+    drawn = draw_items(finforce_items(), 60, seed=3)
+    assert sum(item.should_pass for item in drawn) == 30
+    assert all(7 <= n <= 15 for n in Counter(item.kind for item in drawn).values())
+    drawn = draw_items(finforce_items(), 600, seed=3)
+    assert len(drawn) == 600
+    assert sum(item.should_pass for item in drawn) == 240
 
 
 def test_the_other_order_has_the_same_lines_with_the_texts_first():

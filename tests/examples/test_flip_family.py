@@ -93,6 +93,7 @@ for line in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_every_command_line_of_the_page_parses(with_flip):
     lines = re.findall(r"^contrafact .+$", PAGE, re.MULTILINE)
     assert len(lines) >= 6
@@ -125,6 +126,7 @@ def test_human_revisions_are_a_system_with_a_report(flip, tmp_path):
     assert "no model was called" in again.stdout
 
 
+@pytest.mark.slow
 def test_outputs_made_elsewhere_are_scored_without_a_line_of_the_family(flip, package, tmp_path):
     reviews = package / "contrafact_flip" / "samples" / "reviews.jsonl"
     rows = [json.loads(line) for line in reviews.read_text(encoding="utf-8").splitlines()]

@@ -93,6 +93,7 @@ def test_a_text_alone_is_scored_as_among_others(tiny: CausalModel) -> None:
     assert small == pytest.approx(alone, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_likely_text_is_less_perplexing_than_its_words_shuffled(smollm: CausalModel) -> None:
     plain = "The company said on Monday that its profit rose in the second quarter."
     words = plain.split()

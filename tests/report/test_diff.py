@@ -96,6 +96,7 @@ def figure(diff: RunDiff, measure: str, form: str) -> "pd.Series[Any]":
 
 
 class TestFigures:
+    @pytest.mark.slow
     def test_are_those_of_the_report_of_both_runs(
         self, study: Any, items: pd.DataFrame, compared: RunDiff
     ) -> None:
@@ -124,6 +125,7 @@ class TestFigures:
             assert row["low"] < row["difference"] < row["high"]
             assert math.isnan(row["p_value"])
 
+    @pytest.mark.slow
     def test_of_a_mean_agree_whether_resampled_as_a_figure_or_compared_pairwise(
         self, study: Any
     ) -> None:

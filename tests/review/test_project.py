@@ -161,3 +161,17 @@ def test_a_name_that_is_no_project_is_answered_with_those_there_are():
         load_project("horoscope")
     with pytest.raises(InputError, match="no such file"):
         load_project("horoscope.toml")
+
+
+def test_a_check_that_no_family_has_is_refused():
+    text = 'name = "own"\nbased_on = "rfc-rewrite-three"\n' + "".join(
+        f"[[stages]]\n{stage}\n" for stage in (
+            'id = "fix"\nkind = "full-review"\ntitle = "Fix"\nroles = ["expert"]\n'
+            'questions = ["revision"]\nverdict = "revision"\n'
+            'corrects = { field = "rewritten", on = "revise", check = "tarot/cards" }\n'
+            'rules = [{ to = "final", why = "so" }]',
+        )
+    )  # fmt: skip
+    with pytest.raises(InputError, match="names the check 'tarot/cards', which no family here has"):
+        parse_project(text, "own.toml")
+    assert parse_project(text.replace("tarot/cards", "rfc/contract"), "own.toml")

@@ -336,3 +336,51 @@ def test_guidelines_are_formatted_and_carry_no_markup_of_their_own():
     )
     assert "<h3>One</h3>" in shown and "<em>sure</em>" in shown
     assert "<script" not in shown and "<img" not in shown and 'href="javascript' not in shown
+
+
+def test_a_text_is_checked_before_it_is_submitted_and_nothing_is_taken(site):
+    studio = site()
+    studio.review("ours", "rfc-rewrite", items=1, manipulation="numerical")
+    ada = studio.browser("Ada")
+    page = ada.get(WORK)
+    kept = "Shares of Alder Works fell 0% after its report."
+
+    def check(text, **headers):
+        fields = {**ada.fields(page.text, "sheet"), "answer.review": "revise", "correction": text}
+        return ada.http.post("/r/ours/check", data=fields, headers=headers)
+
+    whole = check("Shares of Alder Works rose to <b>9 cents</b>.")
+    assert whole.status_code == 200 and "Broken" in plain(whole)
+    assert "&lt;b&gt;9 cents&lt;/b&gt;" in whole.text, "it is filled in as it was"
+    assert 'value="revise" checked' in whole.text
+    part = check(kept, accept="application/json")
+    assert part.headers["cache-control"] == "no-store"
+    assert "<code>" in part.json()["html"]
+    assert "are not checked" in check("x" * 20_001).text
+    assert studio.store.read("ours", lambda state: state.decided["Ada"]) == 0
+    stranger = studio.browser("Cem")
+    fields = {**ada.fields(page.text, "sheet"), "csrf": stranger.csrf(), "correction": kept}
+    assert stranger.http.post("/r/ours/check", data=fields).status_code == 409
+    studio.review("tales", "cobe-rating")
+    cem = studio.browser("Cem")
+    fields = cem.fields(cem.get("/r/tales/work").text, "sheet")
+    assert cem.http.post("/r/tales/check", data=fields).status_code == 409, (
+        "nothing is written there"
+    )
+
+
+def test_a_finding_quotes_the_draft_and_never_as_markup(site, monkeypatch):
+    from contrafact.family import DraftFinding
+    from contrafact.review.web import item_view
+
+    def check(fields):
+        return [DraftFinding("odd", f"{fields['rewritten']} is odd", True, SCRIPT)]
+
+    monkeypatch.setattr(item_view, "draft_check", lambda name: {"rfc/contract": check}[name])
+    studio = site()
+    studio.review("ours", "rfc-rewrite", items=1)
+    ada = studio.browser("Ada")
+    fields = {**ada.fields(ada.get(WORK).text, "sheet"), "correction": SCRIPT}
+    for headers in ({}, {"accept": "application/json"}):
+        found = ada.http.post("/r/ours/check", data=fields, headers=headers)
+        assert "is odd" in found.text and "<script>alert" not in found.text

@@ -79,6 +79,7 @@ def test_a_prompt_pack_is_repeated_from_the_runs_own_copy(run, service, quick_co
     assert one["identity"] == two["identity"]
 
 
+@pytest.mark.slow
 def test_every_cell_of_a_grid_is_a_run_and_all_are_reported_together(run, service, tmp_path):
     grid = "grid:\n  temperature: [0, 0.7]\n  method: [zero-shot, few-shot]\nout: g\n"
     assert "4 calls, 4 of them paid" in run("--estimate", config=BEGIN + grid).stdout
@@ -255,6 +256,7 @@ TEXTS = [{"headline": f"Mill {n} reopens", "up": f"Orders return to mill {n}",
           "down": f"Mill {n} cuts jobs"} for n in range(3)]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_scored_folder_repeats_itself(run, quick_contrafact, service, tmp_path):
     (tmp_path / "in").mkdir()
     pd.DataFrame(TEXTS).to_csv(tmp_path / "in" / "desk.csv", index=False)

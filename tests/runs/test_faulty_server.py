@@ -60,6 +60,7 @@ def outcome(run):
     return set(items["sample_id"]), failed
 
 
+@pytest.mark.slow
 def test_a_service_that_is_not_there_is_a_failure_reported_in_one_line(
     quick_contrafact, service, tmp_path
 ):

@@ -11,6 +11,7 @@ MODEL = "embedded/smollm2-135m"
 SHORT = "max-tokens=40,temperature=0.5"
 
 
+@pytest.mark.slow
 def test_a_grid_of_options_is_run_told_apart_reported_and_not_run_again(
     quick_contrafact, byte_model, short_prompts, tmp_path
 ):

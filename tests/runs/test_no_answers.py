@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 
 from contrafact.families.finforce.published import published_rows
 from contrafact.runs.prepare import load_preset, preset_notes
 from contrafact.text.degenerate import EQUAL_SIDES, FOREIGN, OF_INPUT, OF_OTHER
 
 
+@pytest.mark.slow
 def test_a_system_without_a_valid_output_stands_in_every_table(
     quick_contrafact: Any, service: Any, chance_path: str, tmp_path: Path
 ) -> None:

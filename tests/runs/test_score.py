@@ -325,8 +325,8 @@ def contents(folder):
 @pytest.mark.parametrize(
     ("task", "more", "data"),
     [
-        ("finforce", QUIET, None),
-        ("cobe", (), "cobe/samples/stories.json"),
+        pytest.param("finforce", QUIET, None, marks=pytest.mark.slow),
+        pytest.param("cobe", (), "cobe/samples/stories.json", marks=pytest.mark.slow),
         ("rfc-detect", ("--rationale",), "rfc/samples/pairs.jsonl"),
     ],
 )

@@ -39,11 +39,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Command",
     "DemoPart",
+    "DraftCheck",
+    "DraftFinding",
     "Family",
     "Lazy",
     "ReviewRows",
     "ShownText",
     "Task",
+    "draft_check",
+    "draft_checks",
     "families",
     "family_named",
     "family_of_task",
@@ -58,6 +62,28 @@ _T = TypeVar("_T")
 ReviewRows = Callable[[Mapping[str, Any], Collection[str]], Iterable[dict[str, Any]] | None]
 """Returns the rows of items that a file's row holds, given the fields that the project shows; None
 where the row is none of the family's files, or the project shows nothing that it knows."""
+
+
+@dataclass(frozen=True)
+class DraftFinding:
+    """What a check finds in a text while somebody writes it.
+
+    Attributes:
+        rule: The rule's id.
+        message: What was found, in words a person understands.
+        fails: Whether the rule is broken; otherwise only a person can decide.
+        words: The words of the draft that it is about; empty where it is about none.
+    """
+
+    rule: str
+    message: str
+    fails: bool
+    words: str = ""
+
+
+DraftCheck = Callable[[Mapping[str, Any]], Sequence[DraftFinding]]
+"""Returns what is found in an item's fields, with the draft in the field that is being written.
+It raises `InputError` where it cannot check them."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +207,8 @@ class Family:
             setting that a user has to name, how to get it; ``notes`` to read before the first call.
         demo: Its part of ``contrafact demo``.
         review_rows: Makes the items of a review of a row of the family's files.
+        draft_checks: Checks of a text while somebody writes it in a review, by name; a project
+            of a review names one as ``FAMILY/NAME``.
         rank: Its place in lists; families of the same rank stand by name.
     """
 
@@ -197,6 +225,7 @@ class Family:
     presets: "Lazy[Mapping[str, Mapping[str, Any]]] | None" = None
     demo: "Lazy[tuple[DemoPart, ...]] | None" = None
     review_rows: "Lazy[ReviewRows] | None" = None
+    draft_checks: "Mapping[str, Lazy[DraftCheck]]" = field(default_factory=dict)
     rank: int = 100
 
 
@@ -236,6 +265,28 @@ def family_named(name: str) -> Family:
     if name not in families():
         raise InputError(f"there is no family '{name}'", hint=f"use {', '.join(families())}")
     return families()[name]
+
+
+def draft_checks() -> Mapping[str, Lazy[DraftCheck]]:
+    """Return the checks of drafts of all families, by name: ``FAMILY/NAME``."""
+    return {
+        f"{family.name}/{name}": check
+        for family in families().values()
+        for name, check in family.draft_checks.items()
+    }
+
+
+def draft_check(name: str) -> DraftCheck:
+    """Return the check of drafts of that name.
+
+    Raises:
+        InputError: If there is none.
+    """
+    found = draft_checks()
+    if name not in found:
+        known = ", ".join(found) or "none: no family here brings one"
+        raise InputError(f"there is no check '{name[:40]}'", hint=f"use {known}")
+    return found[name].load()
 
 
 def tasks() -> Mapping[str, Task]:

@@ -51,7 +51,7 @@ _WORD_FEATURES = 1 << 15
 _BOOSTED_WORDS = 120
 _SHORT, _QUOTED = 3, 4
 
-_FOLLOWS = ("because", "since", "so", "therefore", "result", "reason", "due", "consequently")
+_FOLLOWS = ("because", "since", "so", "therefore", "result", "reason", "due", "consequently", "why")
 _AGAINST = (
     *("but", "yet", "although", "though", "despite", "spite", "nevertheless", "nonetheless"),
     *("however", "still", "even", "same"),

@@ -14,10 +14,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
+from contrafact.family import draft_checks
 from contrafact.files.atomic import os_problem
 from contrafact.records import content_id
 
 __all__ = [
+    "DELIBERATING",
     "OUTCOMES",
     "Correction",
     "Outcome",
@@ -49,11 +51,16 @@ StageKind = Literal[
     "disagreement-set",
     "adjudication",
     "arbitration",
+    "discussion",
 ]
 Outcome = Literal["final", "removed", "hard case"]
 OUTCOMES: tuple[Outcome, ...] = ("final", "removed", "hard case")
 
+DELIBERATING: tuple[StageKind, ...] = ("adjudication", "arbitration", "discussion")
+"""The kinds of stage whose people see others' answers and decide between them."""
+
 _BARRIERS = ("audit", "disagreement-set")
+_ONE_VOTE = ("full-review", "audit", "arbitration", "discussion")
 _BLIND = ("training", "independent")
 _HINT = "compare it with a built-in project: contrafact review project NAME"
 
@@ -118,6 +125,10 @@ class Correction(_Part):
 
     field: str = Field(description="The item's field.")
     on: str = Field(description="The verdict that comes with a new text.")
+    check: str | None = Field(
+        default=None,
+        description="A family's check, FAMILY/NAME, whose findings are shown while it is written.",
+    )
 
 
 class Stage(_Part):
@@ -145,6 +156,9 @@ class Stage(_Part):
     )
     corrects: Correction | None = Field(default=None, description="What may be rewritten.")
     rules: tuple[Rule, ...] = Field(default=(), description="Where items go from here.")
+    voices: int = Field(
+        default=2, ge=2, description="Discussion: how many people speak before one records it."
+    )
     sample: int = Field(default=60, ge=1, description="Training: items in a round.")
     threshold: float = Field(
         default=0.95, gt=0.0, le=1.0, description="Training: the accuracy that ends it."
@@ -325,10 +339,13 @@ def check_stages(project: Project) -> Iterator[str]:
                 yield f"{name} names a stage that is not there in shows, counts or apart_from"
         if stage.kind in _BLIND and stage.shows:
             yield f"{name} is blind, and shows no other votes"
-        if stage.kind in ("full-review", "audit", "arbitration") and len(stage.roles) != 1:
-            yield f"{name} is one person's work: it has one role"
+        if stage.kind in _ONE_VOTE and len(stage.roles) != 1:
+            yield f"{name} comes to one person's vote: it has one role"
         if stage.corrects and (len(stage.roles) != 1 or stage.kind == "training"):
             yield f"{name} lets several people rewrite one text"
+        check = stage.corrects.check if stage.corrects else None
+        if check is not None and check not in draft_checks():
+            yield f"{name} names the check '{check[:40]}', which no family here has"
         if stage.kind == "audit":
             yield from check_audit(project, stage)
 

@@ -171,11 +171,15 @@ def import_gold(
 
 
 def without_wording(project: Project) -> object:
-    """Return what may not change of a project under way, to compare: all but its wording."""
+    """Return what may not change of a project under way, to compare.
+
+    That is all but its wording, and the check of a text while it is written, which decides nothing.
+    """
     stages = [
         stage.model_copy(
             update={
                 "title": "",
+                "corrects": stage.corrects and stage.corrects.model_copy(update={"check": None}),
                 "rules": tuple(rule.model_copy(update={"why": ""}) for rule in stage.rules),
             }
         )

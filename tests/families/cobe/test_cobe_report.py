@@ -256,6 +256,7 @@ def test_examples_show_every_story_before_a_second_phrasing_of_one() -> None:
     assert all(len(example.cards) == 2 for example in drawn)
 
 
+@pytest.mark.slow
 def test_the_page_shows_all_parts_marks_edits_and_escapes_what_models_wrote(tmp_path: Path) -> None:
     page, results, tables = report(tmp_path, with_published=True)
     assert "<script>alert" not in page

@@ -396,6 +396,7 @@ def test_a_verifier_that_is_the_judge_or_that_nobody_asks_is_refused(quick_contr
     assert done.returncode == 2 and "only grounded reads it" in done.stderr
 
 
+@pytest.mark.slow
 def test_every_draft_is_kept_counted_and_paid_for(quick_contrafact, writers, tmp_path):
     done = quick_contrafact(
         *("run", "finforce", "--limit", "5", *ROLES, "--verifier", "openai-api/fake/verifier"),

@@ -204,7 +204,34 @@ def test_the_area_of_diagnosis_is_the_mean_over_manipulations_and_each_ones_own(
     assert "averaged over the manipulations" in shown.caption
     assert shown.frame.set_index("system")["auroc_valid"][FAIR] == pytest.approx(mean)
     # Tables of runs without probabilities, and older ones without the columns, have no such figure.
-    assert "auroc" not in set(estimated("rfc-diagnose").figures["measure"])
+    without = set(estimated("rfc-diagnose").figures["measure"])
+    assert without.isdisjoint({"auroc", "brier", "ece"})
+
+
+def test_calibration_is_of_all_labels_probabilities_and_of_the_answers() -> None:
+    noise = np.random.default_rng(6)
+    frame = rows("rfc-detect")
+    p_true = noise.random(len(frame))
+    data = data_of(frame.assign(p_true=p_true), "rfc-detect")
+    own = data.items[data.items["system"].eq(FAIR) & data.items["predicted"].notna()]
+    so = own["gold"].eq("true").astype(float)
+    brier = value(data.figures, FAIR, "brier", "valid")
+    assert brier == pytest.approx(((own["p_true"] - so) ** 2).mean())
+    answer = own["p_true"].where(own["predicted"].eq("true"), 1 - own["p_true"])
+    bins = (answer * 10).astype(int)
+    apart = (own["predicted"].eq(own["gold"]) - answer).groupby(bins).sum().abs().sum()
+    assert value(data.figures, FAIR, "ece", "valid") == pytest.approx(apart / len(own))
+    shown = measure_table(data, DETECT.tables[0])
+    assert shown is not None
+    assert {"brier_valid", "ece_valid"} <= {column.key for column in shown.columns}
+    kinds = np.full((len(frame), 4), 0.25)
+    flat = rows("rfc-diagnose").assign(
+        **{
+            f"p_{kind}": kinds[: len(rows("rfc-diagnose")), i]
+            for i, kind in enumerate(MANIPULATIONS)
+        }
+    )
+    assert value(data_of(flat, "rfc-diagnose").figures, FAIR, "brier", "valid") == 0.375
 
 
 def test_a_confusion_matrix_loses_no_answer() -> None:
@@ -256,6 +283,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_several_tasks_share_a_page_and_keep_apart_what_is_theirs(together: Path) -> None:
     page = (together / "report.html").read_text(encoding="utf-8")
     ids = re.findall(r' id="([^"]+)"', page)

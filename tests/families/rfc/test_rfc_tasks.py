@@ -109,6 +109,9 @@ def test_logprobs_give_auroc(tmp_path):
     )
     assert rates["accuracy"] == 0.5
     assert rates["auroc"] == 1.0
+    # It says true to all: of 0.8889 where that is right and 0.6667 where it is not.
+    assert rates["brier"] == pytest.approx(((1 / 9) ** 2 + (2 / 3) ** 2) / 2)
+    assert rates["ece"] == pytest.approx((1 / 9 + 2 / 3) / 2)
     assert sorted({round(row["p_true"], 4) for row in rows}) == [0.6667, 0.8889]
 
 

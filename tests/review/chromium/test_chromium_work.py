@@ -177,3 +177,28 @@ def test_a_database_that_was_down_is_tried_again_with_what_was_typed(served, ope
     assert vote.ballot.comment == "It rains on."
     assert tab.page.evaluate("localStorage.length") == 0
     tab.console.clear()
+
+
+def test_findings_follow_what_is_written(served, open_tab):
+    studio = served()
+    studio.review("ours", "rfc-rewrite", items=1, manipulation="flipping",
+                  rewritten="Shares of Alder Works sank 0% after its report.")  # fmt: skip
+    tab = open_tab(studio.base)
+    tab.sign_in("Ada")
+    tab.page.goto(WORK)
+    assert not tab.page.is_visible("#check"), "the text is not being written yet"
+    tab.page.check("input[value=revise]")
+    tab.page.wait_for_selector("#findings p", timeout=60_000)
+    findings = tab.page.locator("#findings")
+    tab.page.fill("#correction", "Shares of Alder Works rose 0% after its report.")
+    tab.page.wait_for_selector("#findings code")
+    assert "Broken" in findings.inner_text()
+    tab.page.fill("#correction", "Shares of Alder Works fell 0% after its report.")
+    tab.page.wait_for_selector("#findings code", state="detached")
+    assert "finds nothing wrong" in findings.inner_text()
+    tab.page.click("#check")
+    tab.page.wait_for_selector("#findings p")
+    assert studio.store.read("ours", lambda state: state.decided["Ada"]) == 0
+    tab.page.click("#submit")
+    tab.page.wait_for_selector("#correction", state="detached")
+    assert studio.store.read("ours", lambda state: state.decided["Ada"]) == 1

@@ -217,7 +217,9 @@ class FreeReader:
             for said, name, value, noun in self._forms
             if said.content
             and said.content <= words.content
-            and len(words.content - said.content) <= EXTRA
+            # "The delay" is the one of the story; "the delay of the next train" need not be.
+            and len(words.content - said.content)
+            <= (0 if noun and len(said.content) == 1 else EXTRA)
         ]
         if whole:
             most = max(size for size, *_ in whole)

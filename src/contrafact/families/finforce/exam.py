@@ -1,30 +1,35 @@
-"""FIN-FORCE items with known verdicts, of the project's own writing.
+"""FIN-FORCE items with known verdicts, of the project's own writing, crossed.
 
-``exam_items.jsonl`` holds, for 40 invented headlines (four of each category of table 1), a risk and
-an opportunity counterfactual that pass, a sentence that contradicts the headline, and one about
-something else altogether. From them are made, by the guidelines of appendix A.7:
+``exam_items.jsonl`` holds 20 events (two of each category of table 1), each with two parties either
+of which may meet with it. Two headlines are made of each: that one party meets with it and the
+other does not, and the other way round. Risk and opportunity counterfactuals, in two wordings each,
+name their party and its event. So by the guidelines of appendix A.7, and by construction:
 
-==================  =====================  ==============  =====================================
-kind                forward compatibility  directionality  made of
-==================  =====================  ==============  =====================================
-``pass``            true                   true            the counterfactual of that side
-``contradiction``   false                  not asked       what excludes the headline's event
-``unrelated``       false                  not asked       what has nothing to do with it
-``unchanged``       not asked              false           the headline itself, for either side
-``wrong-direction`` asked as ``pass``      false           the counterfactual of the other side
-==================  =====================  ==============  =====================================
+================  =====================  ==============  ==========================================
+kind              forward compatibility  directionality  made of
+================  =====================  ==============  ==========================================
+``pass``          true                   true            a text on the party that the event meets
+``denied``        false                  not asked       the same on the party that it does not meet
+``wrong-side``    not asked              false           a text, asked of the other side
+``restated``      not asked              false           the second wording after a headline that
+                                                         says it already, in the first
+``turned``        not asked              true            the second wording after a headline that
+                                                         says what the other side does, in the first
+``vague``         not asked              false           a text that shows no turn at all
+================  =====================  ==============  ==========================================
 
-A criterion is asked only where its verdict is certain. Whether a headline said again "reports a
-development" can be argued; that it shows no turn of the market cannot.
+Every text but the vague ones is right on each criterion as often as it is wrong, and the headlines
+of an event hold the same words, so that neither a text nor what it repeats tells which it is. A
+criterion is asked only where its verdict is certain.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items, true_or_false
+from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_crossed, true_or_false
 from contrafact.family.settings import StructuredOptions
 from contrafact.judges.verifier import Subject
 from contrafact.records import CRITERIA, SIDES, Headline, Side, content_id
@@ -41,21 +46,59 @@ _FORWARD, _DIRECTION = CRITERIA
 
 @cache
 def finforce_items() -> tuple[ExamItem, ...]:
-    """Return all items: 80 that pass and 240 that do not, by kind."""
+    """Return all items: 160 that pass, 80 that turn, and 160, 160, 80 and 20 that fail."""
     lines = Path(__file__).with_name("exam_items.jsonl").read_text(encoding="utf-8").splitlines()
     found: list[ExamItem] = []
-    for row in map(json.loads, lines):
-        headline = Headline.of(row["headline"], category=row["category"])
-        right = {_FORWARD: True, _DIRECTION: True}
-        for side, other in zip(SIDES, reversed(SIDES), strict=True):
-            found += [
-                _item(headline, "pass", side, row[side], right),
-                _item(headline, "unchanged", side, headline.text, {_DIRECTION: False}),
-                _item(headline, "wrong-direction", side, row[other], {_DIRECTION: False}),
-            ]
-        for kind in ("contradiction", "unrelated"):
-            found.append(_item(headline, kind, "risk", row[kind], {_FORWARD: False}))
+    for event, row in enumerate(map(json.loads, lines)):
+        found += _crossed(row, reverse=event % 2 == 1)
     return tuple(found)
+
+
+def _crossed(row: Mapping[str, Any], *, reverse: bool) -> list[ExamItem]:
+    """Return the items of one event; in half of the headlines its denial comes first."""
+    parties = row["parties"]
+
+    def headline(text: str, other: str) -> Headline:
+        parts = [text, row["denial"].format(x=other)]
+        joined = ", while ".join(reversed(parts) if reverse else parts)
+        return Headline.of(f"{joined[0].upper()}{joined[1:]}", category=row["category"])
+
+    def item(about: Headline, kind: str, side: Side, text: str, **known: bool) -> ExamItem:
+        return ExamItem(
+            id=content_id(about.text, kind, side, text, prefix="x"),
+            cluster=content_id(row["event"], *parties, prefix="h"),
+            kind=kind,
+            about=about.text,
+            text=f"{text[0].upper()}{text[1:]}",
+            known=known,
+            facts={"side": side},
+            material=about,
+        )
+
+    found: list[ExamItem] = []
+    for place, party in enumerate(parties):
+        other = parties[1 - place]
+        met = headline(row["event"].format(x=party), other)
+        for side, opposite in zip(SIDES, reversed(SIDES), strict=True):
+            first, again = (text.format(x=party) for text in row[side])
+            turn = row[opposite][1].format(x=party)
+            for text in (first, again):
+                denied = headline(row["event"].format(x=other), party)
+                found += [
+                    item(met, "pass", side, text, **{_FORWARD: True, _DIRECTION: True}),
+                    item(denied, "denied", side, text, **{_FORWARD: False}),
+                    item(met, "wrong-side", opposite, text, **{_DIRECTION: False}),
+                ]
+            said = headline(f"{first[0].lower()}{first[1:]}" if reverse else first, other)
+            found += [
+                item(said, "restated", side, again, **{_DIRECTION: False}),
+                item(said, "turned", opposite, turn, **{_DIRECTION: True}),
+            ]
+    party = parties[reverse]
+    about = headline(row["event"].format(x=party), parties[1 - reverse])
+    vague = row["vague"].format(x=party)
+    found.append(item(about, "vague", SIDES[reverse], vague, **{_DIRECTION: False}))
+    return found
 
 
 def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
@@ -87,34 +130,21 @@ def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
         LeakItem(
             text=item.text,
             about=(item.about, item.facts["side"]),
-            asked=dict.fromkeys(item.known, item.facts["side"]),
+            asked=dict.fromkeys(CRITERIA, item.facts["side"]),
             verdicts=item.known,
             block=item.cluster,
-            groups={"headline": item.cluster},
+            groups={"event": item.cluster},
         )
         for item in items
     ]
 
 
-def _item(headline: Headline, kind: str, side: Side, text: str, known: dict[str, bool]) -> ExamItem:
-    return ExamItem(
-        id=content_id(headline.text, kind, side, text, prefix="x"),
-        cluster=headline.id,
-        kind=kind,
-        about=headline.text,
-        text=text,
-        known=known,
-        facts={"side": side},
-        material=headline,
-    )
-
-
 EXAM = ExamSpec(
     task="finforce",
     criteria={name: name for name in CRITERIA},
-    items=lambda options, n, seed: draw_items(finforce_items(), n, seed),
+    items=lambda options, n, seed: draw_crossed(finforce_items(), n, seed),
     examiner=examiner,
     options=StructuredOptions,
     surface=surface_items,
-    unread="reads no news",
+    unread="reads no headline",
 )

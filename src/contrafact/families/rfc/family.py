@@ -40,4 +40,5 @@ FAMILY = Family(
     rank=2,
     demo=Lazy(f"{_HERE}.settings:DEMO"),
     review_rows=Lazy(f"{_HERE}.data:review_rows"),
+    draft_checks={"contract": Lazy(f"{_HERE}.contracts.check:check_draft")},
 )

@@ -117,7 +117,10 @@ def _caption(task: TaskName, data: ChapterData) -> str:
     )
     if data.overall("auroc").empty:
         return text
-    return f"{text} AUROC, {_AUROC_OF[task]}, is there where the model gave probabilities."
+    return (
+        f"{text} AUROC, {_AUROC_OF[task]}, Brier's score and the expected calibration error (ECE) "
+        "are there where the method gave probabilities."
+    )
 
 
 def _disagreements(keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -368,6 +371,8 @@ def _measures(detects: bool) -> tuple[Measure, ...]:
         for name, label in labels.items()
     ]
     found.append(Measure("auroc", "AUROC", "coefficient", forms=("valid",)))
+    for name, label in (("brier", "Brier"), ("ece", "ECE")):
+        found.append(Measure(name, label, "coefficient", better="low", forms=("valid",)))
     if detects:
         found.append(
             Measure(
@@ -395,7 +400,7 @@ def _tables(task: TaskName) -> tuple[MeasureTable, ...]:
         MeasureTable(
             "overall",
             "Overall",
-            (*_MEASURES, "auroc"),
+            (*_MEASURES, "auroc", "brier", "ece"),
             partial(_caption, task),
             counts,
             notes=("items",),
@@ -461,6 +466,14 @@ def _how(detects: bool) -> tuple[tuple[str, str], ...]:
             "MCC",
             "Matthews' correlation coefficient: 0 for answers that know nothing of the gold label, "
             "1 for none but right ones.",
+        ),
+        (
+            "Brier, ECE",
+            "How far the probabilities can be taken at their word; 0 is best. Brier is the mean "
+            "squared distance from what was so, half the sum over the labels: one that gives every "
+            f"label the same has {0.25 if detects else 0.375}. ECE is the mean distance, over ten "
+            "bins of the answer's probability, between that probability and the share that is "
+            "right.",
         ),
         (
             "Baselines",

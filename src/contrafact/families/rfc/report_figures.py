@@ -14,7 +14,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from contrafact.families.rfc.items import PROBABILITIES
-from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, TRUE, TaskName, labels_of
+from contrafact.families.rfc.labels import (
+    ERROR_CLASSES,
+    FALSE,
+    RIGHT_ONLY,
+    TRUE,
+    TaskName,
+    labels_of,
+)
 from contrafact.families.rfc.published import published_rows
 from contrafact.family.display import (
     OWN,
@@ -29,6 +36,7 @@ from contrafact.family.display import (
 )
 from contrafact.family.report import ChapterData, Estimate, Extra, Form, Part
 from contrafact.records import MANIPULATIONS
+from contrafact.stats.calibration import brier, calibration_error
 from contrafact.stats.classification import (
     MEASURES,
     auroc,
@@ -95,7 +103,7 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
     where there are probabilities; in detection pairwise_accuracy, says_true, right_on_true,
     right_on_false. In diagnosis, precision, recall, f1 and auroc of one manipulation are that
     class's own, and auroc of all is the macro average over the manipulations present, each against
-    the rest.
+    the rest. brier and ece are of the probabilities of all labels, and of the answer's.
     """
     detects = task == "rfc-detect"
     if part.group is None or detects:
@@ -104,6 +112,8 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
         yield from _of_class(part, part.group)
     if part.wants("auroc"):
         yield from _area(part, task)
+    if part.wants("brier", "ece") and (detects or part.group is None):
+        yield from _calibration(part, labels_of(task))
     if detects and part.wants("pairwise_accuracy", "says_true", "right_on_true", "right_on_false"):
         yield from _of_detection(part)
 
@@ -155,6 +165,30 @@ def _of_detection(part: Part) -> Iterator[Estimate]:
         own = rows[rows["gold"].eq(TRUE) == gold]
         for form in _FORMS:
             yield Estimate(name, form, part.mean(own, _RIGHT[form]))
+
+
+def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
+    """Yield how well probabilities are calibrated, over valid outputs that have them, if any."""
+    valid = part.rows[part.rows["valid"].eq(1)]
+    columns = [PROBABILITIES[label] for label in labels if label in PROBABILITIES]
+    known = valid[valid[columns].notna().all(axis=1)]
+    if known.empty:
+        return
+    shares = {label: known[PROBABILITIES[label]] for label in labels if label in PROBABILITIES}
+    if TRUE in shares:
+        shares[FALSE] = 1.0 - shares[TRUE]
+    of_each = np.stack([shares[label].to_numpy(float) for label in labels], axis=1)
+    of_answer = of_each[np.arange(len(known)), [labels.index(one) for one in known["predicted"]]]
+    articles = known[part.cluster].to_numpy(object)
+    how: dict[str, Any] = {
+        "level": part.bootstrap.level,
+        "resamples": part.bootstrap.resamples,
+        "rng": part.bootstrap.rng,
+    }
+    gold = list(known["gold"])
+    yield Estimate("brier", "valid", brier(gold, of_each, labels, articles, **how))
+    error = calibration_error(known["right"].to_numpy(float), of_answer, articles, **how)
+    yield Estimate("ece", "valid", error)
 
 
 def _area(part: Part, task: TaskName) -> Iterator[Estimate]:

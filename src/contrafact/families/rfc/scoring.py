@@ -112,9 +112,10 @@ def label_rates() -> Metric:
     wrong. ``pairwise_accuracy`` is the share of pairs with both members right, of those with two
     valid answers; strictly, of all. ``auroc`` is there where every valid answer has probabilities:
     of the probability of ``true`` in detection; in diagnosis the macro average, over the
-    manipulations present, of each one's area against the rest. All but ``auroc``, whose interval
-    is the report's, come with standard errors, ``_stderr``, clustered by article: of means by
-    their sums over clusters, of the others by leaving out one article after the other.
+    manipulations present, of each one's area against the rest. So are ``brier``, of the
+    probabilities of all labels, and ``ece``, of the answer's. All but ``auroc`` and ``ece``, whose
+    intervals are the report's, come with standard errors, ``_stderr``, clustered by article: of
+    means by their sums over clusters, of the others by leaving out one article after the other.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
@@ -154,9 +155,7 @@ def label_rates() -> Metric:
             of_valid = [float(pair.right) if pair.valid else math.nan for pair in pairs]
             rates["pairwise_accuracy_stderr"] = standard_error(of_valid, among)
             rates["pairwise_accuracy_strict_stderr"] = standard_error(strict_pairs, among)
-        if (area := _auroc(rows, labels)) is not None:
-            rates["auroc"] = area
-        return rates
+        return rates | _of_probabilities(rows, labels)
 
     return compute
 
@@ -260,21 +259,31 @@ def whole_pairs(rows: Iterable[Mapping[str, Any]]) -> Iterator[AnsweredPair]:
             )
 
 
-def _auroc(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> float | None:
+def _of_probabilities(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, float]:
+    """Return AUROC, Brier's score and the calibration error; nothing without probabilities."""
     import numpy as np
 
+    from contrafact.stats.calibration import calibration_error, squared_errors
     from contrafact.stats.classification import auroc_one_vs_rest
+    from contrafact.stats.intervals import standard_error
 
     valid = [row for row in rows if row["predicted"] is not None]
     if not valid or any(row["probabilities"] is None for row in valid):
-        return None
-    # Of two labels, each against the rest is the same area twice.
-    area = auroc_one_vs_rest(
-        [row["gold"] for row in valid],
-        [[row["probabilities"][label] for label in labels] for row in valid],
-        labels,
-        None,
-        resamples=1,
-        rng=np.random.default_rng(0),
-    ).estimate
-    return None if math.isnan(area) else area
+        return {}
+    gold = [row["gold"] for row in valid]
+    shares = [[row["probabilities"][label] for label in labels] for row in valid]
+    once: dict[str, Any] = {"resamples": 1, "rng": np.random.default_rng(0)}
+    errors = squared_errors(gold, shares, labels)
+    found = {
+        # Of two labels, each against the rest is the same area twice.
+        "auroc": auroc_one_vs_rest(gold, shares, labels, None, **once).estimate,
+        "brier": float(errors.mean()),
+        "brier_stderr": standard_error(errors, [row["article_id"] for row in valid]),
+        "ece": calibration_error(
+            [row["predicted"] == row["gold"] for row in valid],
+            [row["probabilities"][row["predicted"]] for row in valid],
+            None,
+            **once,
+        ).estimate,
+    }
+    return {name: value for name, value in found.items() if not math.isnan(value)}

@@ -4,22 +4,20 @@ Annotators and adjudicators work the same way; adjudicators see what others answ
 """
 
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from contrafact.errors import InputError
 from contrafact.review.answers import asked_questions
 from contrafact.review.assignment import Assignment
-from contrafact.review.project import Project, Stage
+from contrafact.review.project import DELIBERATING, Project, Stage
 from contrafact.review.state import NotAllowed, ReviewState
 from contrafact.review.web.access import (
-    ADJUDICATING,
     Member,
     TheAccount,
     TheAdjudicator,
@@ -27,6 +25,7 @@ from contrafact.review.web.access import (
     TheStudio,
 )
 from contrafact.review.web.item_view import (
+    DraftReport,
     Idle,
     ItemView,
     TrainingFeedback,
@@ -34,7 +33,15 @@ from contrafact.review.web.item_view import (
     item_view,
     training_feedback,
 )
-from contrafact.review.web.studio import Studio, guidelines_html, redirect_to, render
+from contrafact.review.web.studio import (
+    Studio,
+    guidelines_html,
+    own_key,
+    redirect_to,
+    render,
+    render_part,
+    request_key,
+)
 
 __all__ = [
     "ANSWER",
@@ -163,7 +170,9 @@ def review_page(request: Request, member: TheMember, studio: TheStudio) -> HTMLR
         review=member.review,
         title=project.title,
         roles=member.person.roles,
-        adjudicates=member.adjudicates,
+        discusses=any(
+            s.kind == "discussion" and set(s.roles) & set(member.person.roles) for s in project.flow
+        ),
         guidelines=guidelines_html(project.guidelines),
         stages=[s for s in project.stages if set(s.roles) & set(member.person.roles)],
     )
@@ -187,6 +196,25 @@ def answer(request: Request, member: TheMember, studio: TheStudio, form: TheForm
     return submit_answer(request, studio, member, "work", form)
 
 
+@router.post("/r/{review:review}/check", name="check_draft", openapi_extra=FORM_SCHEMA)
+def check_draft(request: Request, member: TheMember, studio: TheStudio, form: TheForm) -> Response:
+    """Show what the project's check finds in the text as it is written; nothing is taken.
+
+    The page's script asks for JSON; without it the page itself comes back, as it was filled in.
+    """
+    view, _ = _next_view(studio, member, None)
+    if not isinstance(view, ItemView) or view.assignment != form.assignment:
+        raise HTTPException(409, "This item is not with you any more.")
+    found = view.findings(form.filled.correction or "")
+    if found is None:
+        raise HTTPException(409, "Nothing is checked at this stage.")
+    if "application/json" in request.headers.get("accept", ""):
+        page = JSONResponse({"html": render_part("findings.html", found=found)})
+        page.headers["cache-control"] = "no-store"
+        return page
+    return _form_page(request, member, view, form.filled, key=form.request, found=found)
+
+
 @router.post("/r/{review:review}/undo", name="undo")
 def undo(
     request: Request,
@@ -196,7 +224,7 @@ def undo(
 ) -> Response:
     """Take the last decision back, and show the item with it filled in."""
     who = member.person.name
-    studio.store.undo(member.review, who, request=_own_key(key, who))
+    studio.store.undo(member.review, who, request=own_key(key, who))
     return redirect_to(request.app.url_path_for("work", review=member.review) + "?again=1")
 
 
@@ -242,7 +270,7 @@ def show_item(
             idle=view,
             feedback=feedback,
             page=page,
-            request_key=_new_key(),
+            request_key=request_key(),
         )
     wanted = _page_of(view)
     if wanted != page:
@@ -278,7 +306,7 @@ def submit_answer(
             comment=form.filled.comment,
             correction=_correction(studio, review, form),
             guidelines_version=form.guidelines_version,
-            request=_own_key(form.request, who),
+            request=own_key(form.request, who),
         )
     except InputError as error:
         view, _ = _next_view(studio, member, None)
@@ -329,7 +357,7 @@ def _next_view(
 
 
 def _page_of(view: ItemView) -> Page:
-    return "adjudicate" if view.stage.kind in ADJUDICATING else "work"
+    return "adjudicate" if view.stage.kind in DELIBERATING else "work"
 
 
 def _form_page(
@@ -341,6 +369,7 @@ def _form_page(
     feedback: TrainingFeedback | None = None,
     problem: InputError | None = None,
     key: str | None = None,
+    found: DraftReport | None = None,
 ) -> HTMLResponse:
     project = view.project
     return render(
@@ -357,7 +386,8 @@ def _form_page(
         feedback=feedback,
         problem=problem,
         missing=filled.missing(project, view.stage) if problem else [],
-        request_key=key or _new_key(),
+        request_key=key or request_key(),
+        found=found,
     )
 
 
@@ -379,13 +409,3 @@ def _correction(studio: Studio, review: str, form: SubmittedForm) -> str | None:
         return written
     unchanged = written.strip() == present.replace("\r\n", "\n").strip()
     return None if unchanged else written
-
-
-def _new_key() -> str:
-    """Return a key for a form that is about to be shown."""
-    return secrets.token_urlsafe(18)
-
-
-def _own_key(key: str, who: str) -> str:
-    """Return the key of a request as the sender's own: nobody can use up another's."""
-    return f"{key} {who}"[:200].strip()

@@ -1,5 +1,7 @@
 """A degree firmer, of the text's own sign, and never lurid."""
 
+import re
+
 import pytest
 
 from contrafact.families.rfc.contracts import check_pair
@@ -68,3 +70,35 @@ def test_a_movement_that_is_called_small_or_has_its_figure_gets_no_adverb():
         "Shares of Norrick Steel fell to 0.4 euros.",
     ):
         assert isinstance(rewrite_by_rules(text, "sentiment", 1), NoRewrite)
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("Weak exports weighed on Norrick Steel's sales.", r"weighed (?:heavily|hard|considerab)"),
+        ("Sales at Norrick Steel declined after weak orders.", r"declined \w+ly after"),
+        ("Norrick Steel's growth slowed, hurt by weak exports.", r"hurt by \w+ly weak|ly hurt by"),
+        (
+            "Rising rates could hurt Norrick Steel.",
+            r"could (?:quite |very )?(?:well|easily|readily)",
+        ),
+    ],
+)
+def test_a_wording_takes_the_word_of_degree_that_fits_it(text, changed):
+    results = [rewrite_by_rules(text, "sentiment", seed) for seed in range(40)]
+    assert any(re.search(changed, result.rewritten) for result in results)
+    assert all(check_pair("sentiment", text, r.rewritten).passed for r in results)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Shares of Norrick Steel inched up, lifted by figures.",  # a move that is called small
+        "Norrick Steel may publish its figures in May.",  # nothing to make stronger
+        "Norrick Steel said rising costs added 0.2% to prices.",  # a figure says how much
+        "Will rising costs hurt Norrick Steel?",
+    ],
+)
+def test_no_word_of_degree_where_the_text_says_how_much_or_asserts_nothing(text):
+    for seed in range(8):
+        assert isinstance(rewrite_by_rules(text, "sentiment", seed), NoRewrite)

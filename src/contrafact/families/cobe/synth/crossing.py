@@ -50,7 +50,7 @@ _FIELDS = {
 }
 """Where the counts of a pair stand, and the most that three of them can come to."""
 _UNEVEN, _UNLIKE, _FAR, _UNDONE, _UNSHARED = 2.0, 1.5, 3.0, 2.2, 3.0
-_OPEN_WORTH, _RARE_WORTH = 4.0, 0.8
+_OPEN_WORTH, _RARE_WORTH = 8.0, 0.8
 _NEVER = 50.0
 _FAILURE_COST = (_NEVER, 0.0, 0.2, 0.8, 5.0, 9.0)
 """What it costs that a wrong answer fails so many criteria; without any it would be right."""

@@ -27,6 +27,8 @@ __all__ = [
     "Event",
     "Kind",
     "Lexicon",
+    "Noun",
+    "Pair",
     "Quantity",
     "Scene",
     "bundled_lexicon",
@@ -41,6 +43,7 @@ LEAST_WORDINGS = 5
 """A story, its answers and its criteria each need wordings that the others do not use."""
 LEAST_SHIELDS = 3
 _VERB = re.compile(r"<([^<>|]+)(?:\|([^<>|]+))?>")
+_LEFT_OUT = re.compile(r"\[[^\]]*\]")
 _SLOT = re.compile(r"\{(\w*)\}")
 _BANNED = re.compile(r"\bhad\b|[.,;:!?\n]", re.IGNORECASE)
 
@@ -62,6 +65,19 @@ class Clause:
         return cls(f"{before}{verb[1]}{after}", f"{before}had {verb[2] or verb[1]}{after}")
 
 
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """A noun phrase that refers back, with its entity and, where that is plain, without."""
+
+    whole: str
+    short: str
+
+    @classmethod
+    def of(cls, text: str) -> "Noun":
+        """Read ``the delay[ of {x}]``: what stands in brackets is left out of the short form."""
+        return cls(text.replace("[", "").replace("]", ""), _LEFT_OUT.sub("", text))
+
+
 Pair = tuple[Clause, Clause]
 """How a thing is told where there is no trouble, and where there is."""
 
@@ -73,10 +89,11 @@ class Kind:
     Attributes:
         name: Its name.
         wordings: Pairs of clauses, without trouble and with it.
-        nouns: Pairs of noun phrases that refer back to what was told.
+        nouns: Pairs of noun phrases that refer back to what was told, in the form of `Noun.of`.
         shields: Pairs of clauses: what keeps trouble away is not there, or is; none where the
             kind has no such thing.
         spares: Kinds of events that it cannot trouble.
+        never_with: Kinds of events that no story tells beside it.
     """
 
     name: str
@@ -84,6 +101,7 @@ class Kind:
     nouns: tuple[tuple[str, str], ...]
     shields: tuple[Pair, ...]
     spares: frozenset[str] = frozenset()
+    never_with: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +234,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _kind(name: str, fields: Mapping[str, Any]) -> Kind:
-    unknown = fields.keys() - {"wordings", "nouns", "shield", "spares", "plural"}
+    unknown = fields.keys() - {"wordings", "nouns", "shield", "spares", "plural", "never_with"}
     if unknown:
         raise ValueError(f"'{min(unknown)}' is not known")
     wordings = tuple(_pair(one, hypothesis=True) for one in fields["wordings"])
@@ -231,7 +249,8 @@ def _kind(name: str, fields: Mapping[str, Any]) -> Kind:
     flat = [clause.stated for pair in (*wordings, *shields) for clause in pair]
     if len(set(flat)) != len(flat):
         raise ValueError("two clauses read alike")
-    return Kind(name, wordings, nouns, shields, frozenset(fields.get("spares", ())))
+    spares, never_with = (frozenset(fields.get(key, ())) for key in ("spares", "never_with"))
+    return Kind(name, wordings, nouns, shields, spares, never_with)
 
 
 def _pair(texts: Any, *, hypothesis: bool) -> Pair:

@@ -25,6 +25,8 @@ LEVELS_OF_BASE = 4
 """How many values the part of a quantity has that no told event decides."""
 _QUANTITY = "q"
 _MOST_PARENTS = 3
+_LAST = ("people", "chief", "meal")
+"""Kinds of events that nothing countable comes of."""
 _TRIES = 60
 
 Edges = dict[str, list[str]]
@@ -368,13 +370,18 @@ def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot |
         free = [
             e
             for e in scene.events
-            if e.rank == ranks[name] and e not in events.values() and e.kind.name not in spared
+            if e.rank == ranks[name]
+            and e.kind.name not in spared
+            and not any(
+                e is one or e.kind.name in one.kind.never_with or one.kind.name in e.kind.never_with
+                for one in events.values()
+            )
         ]
         if not free:
             return None
         events[name] = rng.choice(free)
-    if measure is not None and any(events[one].kind.name == "people" for one in measure.parents):
-        return None  # what people feel comes last
+    if measure is not None and any(events[one].kind.name in _LAST for one in measure.parents):
+        return None  # what people feel or taste comes last
     latents: dict[str, str] = {}
     able = [name for name in edges if edges[name] and events[name].kind.shields]
     if able and rng.random() < 0.75:

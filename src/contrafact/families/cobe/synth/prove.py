@@ -48,8 +48,8 @@ __all__ = [
 
 _NUMERICAL, _LATENT = "Numerical change expected: ", "Latent: "
 _WAYS = {
-    "up": ("is higher than", "goes up from", "is more than", "lies above the earlier"),
-    "down": ("is lower than", "goes down from", "is less than", "lies below the earlier"),
+    "up": ("is higher than", "goes up from", "is more than", "goes above"),
+    "down": ("is lower than", "goes down from", "is less than", "drops below"),
 }
 _KEPT = 8
 

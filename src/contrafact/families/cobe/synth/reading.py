@@ -24,7 +24,7 @@ _CAUSE = {
 _LINK = {
     True: (
         *("for that reason", "because of this", "as a result", "consequently", "accordingly"),
-        "therefore",
+        *("therefore", "that is why"),
     ),
     False: (
         *("in spite of this", "despite this", "nevertheless", "nonetheless", "all the same"),

@@ -4,12 +4,13 @@ Every event has wordings for the story, others for answers and another for crite
 that a text repeats of another what the two are about, and not what they say of it.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from contrafact.families.cobe.synth.crossing import Claim, Situation
-from contrafact.families.cobe.synth.lexicon import QUANTITY_WORDINGS, Clause
+from contrafact.families.cobe.synth.lexicon import QUANTITY_WORDINGS, Clause, Kind, Noun, Pair
 from contrafact.families.cobe.synth.plots import Plot
 
 __all__ = [
@@ -35,19 +36,19 @@ CLOSINGS = (
     "Tell me if you would like a longer version!",
 )
 _LINKS = {
-    True: ("As a result", "For that reason", "Because of this", "Therefore", "Consequently"),
-    False: ("Even so", "Nevertheless", "All the same", "Despite this", "In spite of this"),
+    True: ("As a result,", "For that reason,", "Because of this,", "Therefore,", "That is why"),
+    False: ("Even so,", "Nevertheless,", "All the same,", "Despite this,", "In spite of this,"),
 }
 _CLAUSES = {
     True: (
         *("{cause}, so {effect}.", "{cause}, and so {effect}.", "Because {cause}, {effect}."),
-        *("Since {cause}, {effect}.", "{effect} because {cause}.", "{cause}. {link}, {effect}."),
+        *("Since {cause}, {effect}.", "{effect} because {cause}.", "{cause}. {link} {effect}."),
         "{effect}, since {cause}.",
     ),
     False: (
         *("{cause}, but {effect}.", "{cause}, yet {effect}.", "Although {cause}, {effect}."),
         *("Even though {cause}, {effect}.", "{effect}, although {cause}."),
-        *("{cause}. {link}, {effect}.", "{effect} even though {cause}."),
+        *("{cause}. {link} {effect}.", "{effect} even though {cause}."),
     ),
 }
 _NOUNS = {
@@ -62,6 +63,8 @@ _NOUNS = {
         "In spite of {cause}, {effect}.",
     ),
 }
+_TEXTS = ((0, 2), (2, 4), (4, 5))
+"""Which of five wordings are those of the story, of its answers and of its criteria."""
 _PLAIN = ("{one}, and {other}.", "{one}. {other}.", "{one}; {other}.", "{one}, and {other}.")
 _OPEN = ("It remains unclear whether {clause}.", "Nobody can say whether {clause}.")
 
@@ -74,6 +77,7 @@ class Wordings:
         clauses: For every event, its wordings: two of the story, two of answers, one of criteria;
             each a pair, without trouble and with it.
         nouns: For every event, pairs of noun phrases: one for the story, one for answers.
+        whole: The same with their entities, for where two are named together.
         latents: For every latent, two pairs of clauses for answers and one for criteria.
         amounts: Of the quantity, the wordings with ``{n}``, in the same five roles.
         quantity: What the quantity is, and its unit with a blank before it.
@@ -81,6 +85,7 @@ class Wordings:
 
     clauses: Mapping[str, tuple[tuple[Clause, Clause], ...]]
     nouns: Mapping[str, tuple[tuple[str, str], ...]]
+    whole: Mapping[str, tuple[tuple[str, str], ...]]
     latents: Mapping[str, tuple[tuple[Clause, Clause], ...]]
     amounts: tuple[Clause, ...]
     quantity: tuple[str, str]
@@ -93,7 +98,9 @@ class Wordings:
                 word: {
                     "clauses": [pair[value].stated for pair in pairs],
                     "supposed": [pair[value].supposed for pair in pairs[:2]],
-                    "nouns": [pair[value] for pair in self.nouns[name]],
+                    "nouns": list(
+                        dict.fromkeys(p[value] for p in (*self.nouns[name], *self.whole[name]))
+                    ),
                 }
                 for value, word in enumerate(("false", "true"))
             }
@@ -118,14 +125,17 @@ def draw_wordings(plot: Plot, rng: Random) -> Wordings:
     def filled(clause: Clause, entity: str) -> Clause:
         return Clause(clause.stated.replace("{x}", entity), clause.supposed.replace("{x}", entity))
 
+    def of_kind(name: str) -> Kind:
+        return plot.events[name].kind
+
     clauses, nouns, latents = {}, {}, {}
+    picks: dict[str, list[Pair]] = {}
     entities = {name: event.entity.format_map(plot.words) for name, event in plot.events.items()}
     for name, event in plot.events.items():
         x = entities[name]
-        picked = rng.sample(event.kind.wordings, 5)
-        clauses[name] = tuple((filled(a, x), filled(b, x)) for a, b in picked)
-        pairs = rng.sample(event.kind.nouns, 2)
-        nouns[name] = tuple((a.replace("{x}", x), b.replace("{x}", x)) for a, b in pairs)
+        picks[name] = _apart(event.kind, [picks[n] for n in picks if of_kind(n) is event.kind], rng)
+        clauses[name] = tuple((filled(a, x), filled(b, x)) for a, b in picks[name])
+        nouns[name] = tuple(rng.sample(event.kind.nouns, 2))
     for latent, name in plot.latents.items():
         x = entities[name]
         # A latent is true where it keeps trouble away: where all is well.
@@ -141,7 +151,47 @@ def draw_wordings(plot: Plot, rng: Random) -> Wordings:
             Clause(one.stated.format(x=x, n="{n}", unit=quantity[1]), "")
             for one in rng.sample(QUANTITY_WORDINGS, 5)
         )
-    return Wordings(clauses, nouns, latents, amounts, quantity)
+    return Wordings(clauses, *_references(nouns, entities), latents, amounts, quantity)
+
+
+def _apart(kind: Kind, others: Sequence[Sequence[Pair]], rng: Random) -> list[Pair]:
+    """Return a kind's wordings in an order that words no text as others of the kind word it."""
+    best: list[Pair] = []
+    fewest = 99
+    for _ in range(12 if others else 1):
+        order = rng.sample(kind.wordings, 5)
+        alike = sum(
+            len({id(one) for one in order[a:b]} & {id(one) for one in other[a:b]})
+            for other in others
+            for a, b in _TEXTS
+        )
+        if alike < fewest:
+            best, fewest = order, alike
+    return best
+
+
+def _references(
+    nouns: Mapping[str, Sequence[tuple[str, str]]], entities: Mapping[str, str]
+) -> tuple[dict[str, tuple[tuple[str, str], ...]], dict[str, tuple[tuple[str, str], ...]]]:
+    """Return the noun phrases of every event, as short as no two read alike, and with entities."""
+    read = {name: [tuple(map(Noun.of, pair)) for pair in pairs] for name, pairs in nouns.items()}
+    seen = Counter(
+        text for pairs in read.values() for text in {noun.short for pair in pairs for noun in pair}
+    )
+
+    def forms(*, short: bool) -> dict[str, tuple[tuple[str, str], ...]]:
+        found = {}
+        for name, pairs in read.items():
+            texts = [
+                noun.short if short and seen[noun.short] == 1 else noun.whole
+                for pair in pairs
+                for noun in pair
+            ]
+            filled = [text.replace("{x}", entities[name]) for text in texts]
+            found[name] = tuple(zip(filled[::2], filled[1::2], strict=True))
+        return found
+
+    return forms(short=True), forms(short=False)
 
 
 @dataclass(frozen=True)
@@ -175,9 +225,10 @@ class Telling:
         value = self.values[name]
         return self.wordings.clauses[name][self.roles[name]][bool(value)].stated
 
-    def reference(self, name: str) -> str:
-        """Return the noun phrase that refers to what was told of an event."""
-        return self.wordings.nouns[name][self.noun][bool(self.values[name])]
+    def reference(self, names: Sequence[str]) -> str:
+        """Return the noun phrases that refer to what was told of events."""
+        nouns = self.wordings.nouns if len(names) == 1 else self.wordings.whole
+        return " and ".join(nouns[name][self.noun][bool(self.values[name])] for name in names)
 
 
 def sentence(clause: str) -> str:
@@ -215,6 +266,42 @@ def tell(telling: Telling, rng: Random) -> str:
                 last = (one,)
 
     opened = []
+    waiting_for = {cause for claim in telling.claims for cause in claim.causes}
+
+    def assert_effect(claim: Claim) -> None:
+        """Tell the effects of some causes, and at once what comes of them in turn."""
+        nonlocal last
+        flush()
+        causes = claim.causes
+        effects = [
+            one.effect
+            for one in telling.claims
+            if one.effect not in told and (one.causes, one.follows) == (causes, claim.follows)
+        ]
+        new = [cause for cause in causes if cause not in told]
+        if new and len(new) < len(causes):
+            plain.extend(new)
+            flush()
+            told.update(new)
+            new = []
+        effect = " and ".join(telling.clause(one) for one in effects)
+        if new:
+            cause = " and ".join(telling.clause(one) for one in causes)
+            pattern = rng.choice(_CLAUSES[claim.follows])
+        elif set(last) == set(causes):
+            cause, pattern = "", "{link} {effect}."
+        else:
+            cause = telling.reference(causes)
+            pattern = rng.choice(_NOUNS[claim.follows])
+        link = links[claim.follows].pop() if "{link}" in pattern else ""
+        texts.append(pattern.format(cause=cause, effect=effect, link=link))
+        told.update((*causes, *effects))
+        last = tuple(effects)
+        for one in telling.claims:
+            if one.effect not in told and set(one.causes) == set(last):
+                assert_effect(one)
+                break
+
     for name in order:
         if name in told:
             continue
@@ -223,40 +310,12 @@ def tell(telling: Telling, rng: Random) -> str:
             opened.append(rng.choice(_OPEN).format(clause=telling.clause(name)))
             continue
         claim = waiting.get(name)
-        if claim is None:
-            # A cause that a coming sentence is about to tell is kept for it.
-            if (
-                any(
-                    name in one.causes and len(one.causes) == 1 and one.effect not in told
-                    for one in telling.claims
-                )
-                and rng.random() < 0.7
-            ):
-                continue
+        if claim is not None:
+            assert_effect(claim)
+        elif name not in waiting_for:
             told.add(name)
             plain.append(name)
-            continue
-        flush()
-        causes = claim.causes
-        new = [cause for cause in causes if cause not in told]
-        if new and len(new) < len(causes):
-            plain.extend(new)
-            flush()
-            told.update(new)
-            new = []
-        effect = telling.clause(name)
-        if new:
-            cause = " and ".join(telling.clause(one) for one in causes)
-            pattern = rng.choice(_CLAUSES[claim.follows])
-        elif set(last) == set(causes) and rng.random() < 0.75:
-            cause, pattern = "", "{link}, {effect}."
-        else:
-            cause = " and ".join(telling.reference(one) for one in causes)
-            pattern = rng.choice(_NOUNS[claim.follows])
-        link = links[claim.follows].pop() if "{link}" in pattern else ""
-        texts.append(pattern.format(cause=cause, effect=effect, link=link))
-        told.update((*causes, name))
-        last = (name,)
+    flush()
     plain.extend(name for name in order if name not in told)
     flush()
     if telling.latent is not None:
@@ -323,10 +382,10 @@ def criterion_texts(
 _MOVES = {
     True: (
         *("{x} is higher than {before}", "{x} goes up from {before}", "{x} is more than {before}"),
-        "{x} lies above the earlier {before}",
+        "{x} goes above {before}",
     ),
     False: (
         *("{x} is lower than {before}", "{x} goes down from {before}", "{x} is less than {before}"),
-        "{x} lies below the earlier {before}",
+        "{x} drops below {before}",
     ),
 }

@@ -37,6 +37,7 @@ from contrafact.families.rfc.contracts.rules import (
     fail,
     rules_in,
 )
+from contrafact.family import DraftFinding
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.words import lexicon
@@ -48,6 +49,7 @@ __all__ = [
     "Options",
     "PairRow",
     "batched",
+    "check_draft",
     "check_object",
     "check_pair",
     "check_pairs",
@@ -136,6 +138,33 @@ def check_pair(
     """
     row = {"manipulation": manipulation, "original": original, "rewritten": rewritten}
     return next(check_pairs([row], options=options))
+
+
+def check_draft(fields: Mapping[str, Any]) -> list[DraftFinding]:
+    """Return what a pair's contract finds while somebody writes its rewrite in a review.
+
+    Args:
+        fields: The item's, with ``manipulation``, ``original`` and ``rewritten``, the draft.
+
+    Raises:
+        InputError: A field is not there, there is no such manipulation, or a text is too long.
+    """
+    texts = {name: str(fields.get(name) or "") for name in ("original", "rewritten")}
+    manipulation = str(fields.get("manipulation") or "").strip().casefold()
+    if manipulation not in MANIPULATIONS or not texts["original"].strip():
+        raise InputError("the item has no original or no manipulation that a contract is for")
+    if max(map(len, texts.values())) > LONGEST:
+        raise InputError(f"texts of more than {LONGEST:,} characters are not checked")
+    found = check_pair(manipulation, texts["original"], texts["rewritten"])
+    return [
+        DraftFinding(
+            finding.rule,
+            finding.message,
+            not finding.for_review,
+            texts["rewritten"][slice(*finding.rewritten_span)] if finding.rewritten_span else "",
+        )
+        for finding in (*found.violations, *found.review)
+    ]
 
 
 def check_pairs(

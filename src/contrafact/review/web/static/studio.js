@@ -116,12 +116,14 @@ class Sheet {
     });
     form.addEventListener("submit", (event) => {
       if (this.sent) event.preventDefault();
-      this.sent = true;
+      this.sent = !this.checks || event.submitter !== this.checks;
     });
     window.addEventListener("pageshow", () => {
       this.sent = false;
       this.refresh();
     });
+    this.checks = form.querySelector("#check");
+    if (this.checks) this.watch();
     this.place = form.dataset.draft || null;
     if (this.place) {
       this.restore();
@@ -130,6 +132,47 @@ class Sheet {
     }
     this.refresh();
     this.mark(this.firstOpen() || this.visible()[0]);
+  }
+
+  /* Show what the project's check finds in the text while it is written. */
+  watch() {
+    const area = this.form.querySelector("#correction");
+    const shown = this.form.querySelector("#findings");
+    let waiting = null;
+    let asked = null;
+    const check = async () => {
+      if (asked) asked.abort();
+      const own = new AbortController();
+      asked = own;
+      shown.setAttribute("aria-busy", "true");
+      try {
+        const answer = await fetch(this.checks.getAttribute("formaction"), {
+          method: "POST",
+          body: new URLSearchParams(new FormData(this.form)),
+          headers: { accept: "application/json" },
+          signal: own.signal,
+        });
+        if (!answer.ok) throw new Error(String(answer.status));
+        shown.innerHTML = (await answer.json()).html; // made and escaped by the server
+      } catch {
+        if (own.signal.aborted) return;
+        shown.textContent = "Not checked: the server does not answer, or the item is not yours now.";
+      }
+      shown.removeAttribute("aria-busy");
+    };
+    const soon = () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(check, 500);
+    };
+    area.addEventListener("input", soon);
+    this.form.addEventListener("change", () => {
+      if (!area.disabled && shown.textContent.trim() === "") soon();
+    });
+    this.checks.addEventListener("click", (event) => {
+      event.preventDefault();
+      clearTimeout(waiting);
+      check();
+    });
   }
 
   /* What is filled in: choices by name, texts by name with what they are called on the page. */
@@ -211,6 +254,7 @@ class Sheet {
       const wanted = given[this.correction.dataset.corrects] === this.correction.dataset.on;
       this.correction.hidden = !wanted;
       this.correction.querySelector("textarea").disabled = !wanted;
+      if (this.checks) this.checks.hidden = !wanted;
     }
     if (this.active && this.active.hidden) this.mark(this.firstOpen() || this.visible()[0]);
   }
@@ -255,6 +299,29 @@ class Sheet {
     this.refresh();
     if (this.flag.checked) this.comment.focus();
   }
+}
+
+/* Show guidelines and questions as people will read them, while they are written. */
+function previewWords(form) {
+  const shown = document.getElementById("preview");
+  let waiting = null;
+  const show = async () => {
+    try {
+      const answer = await fetch(form.dataset.preview, {
+        method: "POST",
+        body: new URLSearchParams(new FormData(form)),
+        headers: { accept: "application/json" },
+      });
+      if (!answer.ok) throw new Error(String(answer.status));
+      shown.innerHTML = (await answer.json()).html; // made and escaped by the server
+    } catch {
+      shown.textContent = "The server does not answer: this is not what it would look like now.";
+    }
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(show, 500);
+  });
 }
 
 function help() {
@@ -343,6 +410,8 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     link.after(copy);
   }
+  const words = document.getElementById("words");
+  if (words) previewWords(words);
   const first = document.querySelector("[data-focus]");
   if (first) first.focus();
 });

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from contrafact.families.rfc.contracts.vocabulary import is_common, is_known_name
 from contrafact.families.rfc.pipeline.rules.edits import (
     NoRewrite,
     RuleRewrite,
@@ -32,18 +32,22 @@ from contrafact.text.words import Match, lexicon
 __all__ = ["rewrite_causal"]
 
 _NEAR = 110  # characters of an effect in which a hedge is one of it
-_LONGEST_CAUSE = 14  # words; what is longer tells a story of its own
+_LONGEST_CAUSE = 24  # words; what is longer tells a story of its own
+_SHORTEST = 0.92  # of the words of a text that stay: the length band has its own, stricter, count
 _DEGREE = r"(?: (?:mainly|largely|partly|primarily|mostly|in part))?"
 # The cause follows; it is the object of the last word.
 _CAUSE_AFTER = re.compile(
     rf"\b(?:due{_DEGREE} to|because of|owing{_DEGREE} to|on account of|as a result of"
-    rf"|(?P<up>thanks{_DEGREE} to|(?:boosted|helped|lifted|supported|buoyed|spurred|underpinned"
-    rf"|bolstered|aided|propelled){_DEGREE} by)"
-    rf"|(?P<down>(?:hurt|weighed down|dragged down|dragged|pressured|dented|hampered){_DEGREE} by)"
+    rf"|(?P<up>(?:partly )?thanks{_DEGREE} to|(?:boosted|helped|lifted|supported|buoyed|spurred"
+    rf"|underpinned|bolstered|aided|propelled){_DEGREE} by)"
+    rf"|(?P<down>(?:hurt|hit|weighed down|dragged down|dragged|pressured|dented|hampered|undermined"
+    rf"|held back){_DEGREE} by)"
     rf"|attribut(?:ed|able){_DEGREE} to|on the back of|amid"
-    r"|on(?= (?:fears?|concerns?|worries|hopes|optimism|expectations|signs|profit-taking|strong"
-    r"|weak|robust|solid|softer|lower|higher|rising|falling)\b)"
-    rf"|(?:driven|fuel?led|caused|triggered|prompted|sparked|led){_DEGREE} by"
+    r"|on(?= (?:\w+ )?(?:fears?|concerns?|worries|hopes|optimism|expectations|signs|profit-taking"
+    r"|strong|weak|robust|solid|softer|lower|higher|rising|falling|upbeat|prospects|weakness|demand|rally"
+    r"|bets)\b)"
+    rf"|(?:driven|fuel?led|caused|triggered|prompted|sparked|induced){_DEGREE} by"
+    r"|in the wake of|in response to"
     rf"|stem(?:s|med|ming)(?: \w+ly)? from)\s+(?=\w)",
     re.IGNORECASE,
 )
@@ -56,7 +60,8 @@ _CAUSE_BEFORE = re.compile(
 _NOT_REALISED = re.compile(
     r"\b(?:(?-i:may)|might|could|would|will|should|can|cannot|expect\w*|forecasts?|forecasted|likely|if"
     r"|unless|whether|set to|poised|plans?|planned|possibl[ey]|potential\w*|project\w*"
-    r"|warn\w*|predict\w*|seen|see|hopes? to|hoped|unlikely|not|n['’]t|no|fad(?:e|es|ed|ing)"
+    r"|warn(?:s|ed|ing)?|predict\w*|seen|see|hopes? to|hoped|unlikely|not|n['’]t|no"
+    r"|fad(?:e|es|ed|ing)"
     r"|offset\w*|despite|eras(?:e|ed|es|ing)|par(?:e|ed|es|ing)|as if)\b",
     re.IGNORECASE,
 )
@@ -64,11 +69,25 @@ _TURNED = re.compile(
     r"\b(?:unemployment|jobless|layoffs?|loss|losses|deficit|defaults?|claims)\b", re.IGNORECASE
 )
 _AS = re.compile(r"(?<!such )(?<!well )(?<!much )(?<!even )\bas\s(?=[a-z])", re.IGNORECASE)
-_GOING_ON = frozenset({"while", "but", "although", "though", "according"})
-_ANY_CAUSE = re.compile(
-    r"\b(?:on|as|after|amid|because|due to|driven by|thanks to|following)\b", re.IGNORECASE
+# Where a sentence goes on to something that is no cause.
+_GOES_ON = re.compile(
+    r",?\s(?:while|whereas|but|although|though|even (?:as|though|if)|despite|ahead of|in spite of"
+    r"|in another sign|in line with|earlier (?:in|this)|and (?:despite|that|as|is|was|has|will)"
+    r"|according to)\b"
+    r"|,\s(?:as|after|before|when|amid|due to|because|with|said|says|which|who|where|sending"
+    r"|pushing"
+    r"|raising|limiting|lifting|hurting|helping|leaving|giving|setting|prompting|reinforcing"
+    r"|fuel?ling|adding|extending|making|showing|putting|dragging|boosting|bolstering|keeping"
+    r"|underlining|underscoring|highlighting|signal\w*|taking|causing|marking|driving|easing"
+    r"|the (?:\w+ ){1,6}(?:said|showed|reported)|a (?:\w+ ){0,6}(?:said|showed|found)"
+    r"|[A-Z]\w+ (?:[\w&.’'-]+ ){0,6}said|(?:official|government) (?:\w+ ){0,3}(?:showed|said)"
+    r"|analysts|economists|traders|further|in a)\b"
+    r"|\sReuters\b|\s[-–—]+\s|[;:(]|…"
 )
-_NO_MOVE = frozenset({"more", "less", "over", "under", "top"})
+_NO_MOVE = frozenset(
+    {"more", "less", "over", "under", "top", "profit", "profits", "loss", "losses", "surplus"}
+)
+_GAPS = re.compile(r"\b(?:deficits?|surplus(?:es)?|gaps?|spreads?|defaults?)\b", re.IGNORECASE)
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "—", "–", '"', "“", "”", "…"})
 
 
@@ -86,16 +105,33 @@ class _Chain:
     @property
     def theme(self) -> str:
         """What the effect is about: the theme whose word stands nearest to the connector."""
-        nearest: list[tuple[int, str]] = []
-        for name, pattern in _data()["themes"].items():
+        nearest: list[tuple[int, int, str]] = []
+        for order, (name, pattern) in enumerate(_data()["themes"].items()):
             if places := [found.end() for found in pattern.finditer(self.effect)]:
-                nearest.append((min(places) if self.backward else -max(places), name))
-        return min(nearest)[1] if nearest else ""
+                nearest.append((min(places) if self.backward else -max(places), order, name))
+        return min(nearest)[2] if nearest else ""
 
     @property
     def way(self) -> str:
         """Whether the effect goes up or down."""
         return "up" if self.up != bool(_TURNED.search(self.effect)) else "down"
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """A cause of ``causes.txt``: as a phrase, and as a clause of subject, verb and rest."""
+
+    phrase: str
+    subject: str
+    verb: str
+    rest: str
+
+    def worded(self, tense: str) -> str:
+        """Return it as it stands after "due to", or after "as" where there is a tense."""
+        if not tense:
+            return self.phrase
+        verb = past_of(self.verb) if tense == "past" else self.verb
+        return " ".join(part for part in (self.subject, verb, self.rest) if part)
 
 
 @cache
@@ -105,12 +141,28 @@ def _data() -> Mapping[str, Any]:
     themes = {name: re.compile(p, re.IGNORECASE) for name, p in data["themes"].items()}
     return {
         "themes": themes,
-        "causes": data["causes"],
         "related": [re.compile(p, re.IGNORECASE) for p in data["related"]],
         "wishes": re.compile(data["wishes"], re.IGNORECASE),
-        "agents": frozenset(data["agents"].split()),
         "common": frozenset(data["common"].split()),
     }
+
+
+@cache
+def _bank() -> Mapping[tuple[str, str], tuple[_Cause, ...]]:
+    """Return the causes by what the effect is about, and whether it goes up or down."""
+    source = files("contrafact.families.rfc.pipeline.rules").joinpath("causes.txt")
+    bank: dict[tuple[str, str], list[_Cause]] = {}
+    section: list[_Cause] = []
+    for line in source.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            theme, way = line.strip("[]").split()
+            section = bank.setdefault((theme, way), [])
+        elif line and not line.startswith("#"):
+            phrase, clause = line.split(" = ")
+            subject, action = clause.split(" | ")
+            verb, _, rest = action.partition(" ")
+            section.append(_Cause(phrase, subject, verb, rest))
+    return {key: tuple(causes) for key, causes in bank.items()}
 
 
 def rewrite_causal(text: str, rng: np.random.Generator) -> RuleRewrite | NoRewrite:
@@ -129,62 +181,66 @@ def rewrite_causal(text: str, rng: np.random.Generator) -> RuleRewrite | NoRewri
         first = chains[int(index)]
         # One effect told twice, in headline and body, has one cause in both.
         told = [c for c in chains if (c.theme, c.way) == (first.theme, first.way)]
-        if len({bool(chain.tense) for chain in told}) > 1 or _told_elsewhere(text, told):
+        if any(one.end > two.start for one, two in pairwise(told)) or _told_elsewhere(text, told):
             continue
-        causes = [cause for cause in _causes(first) if _fresh(cause.replace(" |", ""), text)]
-        if causes:
-            cause = causes[int(rng.integers(len(causes)))]
-            edits = [
-                replace_at(
-                    text,
-                    chain.start,
-                    chain.end,
-                    _cased(text[chain.start : chain.end], _worded(cause, chain.tense)),
-                    "another cause of the same effect",
-                )
-                for chain in told
-            ]
-            log = with_articles(text, compose(edits))
-            return RuleRewrite(apply(text, log), log)
+        fresh = [
+            cause for cause in _bank().get((first.theme, first.way), ()) if _fresh(cause, text)
+        ]
+        for causes in _combined(fresh, rng):
+            replaced = [(c, _worded(causes, c)) for c in told]
+            if _long_enough(text, replaced):
+                edits = [
+                    replace_at(
+                        text,
+                        chain.start,
+                        chain.end,
+                        _cased(text[chain.start : chain.end], words),
+                        "another cause of the same effect",
+                    )
+                    for chain, words in replaced
+                ]
+                log = with_articles(text, compose(edits))
+                return RuleRewrite(apply(text, log), log)
     return NoRewrite("no other cause at hand fits the effect")
 
 
-def _causes(chain: _Chain) -> list[str]:
-    if not chain.theme:
-        return []
-    key = f"{chain.way}_clauses" if chain.tense else chain.way
-    causes: list[str] = _data()["causes"][chain.theme][key]
-    return causes
+def _combined(causes: Sequence[_Cause], rng: np.random.Generator) -> Iterator[tuple[_Cause, ...]]:
+    """Yield one cause at a time, in a random order, then two, then three."""
+    order = [causes[int(i)] for i in rng.permutation(len(causes))]
+    for many in (1, 2, 3):
+        yield from (tuple(order[i : i + many]) for i in range(len(order) - many + 1))
 
 
-def _worded(cause: str, tense: str) -> str:
-    """Return a cause as it is written; of a clause the verb takes the tense."""
-    subject, bar, rest = cause.partition(" | ")
-    if not bar:
-        return cause
-    verb, _, tail = rest.partition(" ")
-    if tense == "past":
-        verb = past_of(verb)
-    return " ".join(part for part in (subject, verb, tail) if part)
+def _worded(causes: Sequence[_Cause], chain: _Chain) -> str:
+    if chain.backward:
+        return causes[0].phrase  # its verb may be one of a single cause
+    *others, last = [cause.worded(chain.tense) for cause in causes]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _long_enough(text: str, replaced: Sequence[tuple[_Chain, str]]) -> bool:
+    """Return whether the text keeps its length: a long cause is not replaced by a short one."""
+    words = len(text.split())
+    gone = sum(len(text[c.start : c.end].split()) - len(put.split()) for c, put in replaced)
+    return words - gone >= _SHORTEST * words
 
 
 def _told_elsewhere(text: str, told: Sequence[_Chain]) -> bool:
-    """Return whether the rest of a text speaks of the causes that are to go."""
-    for start, end in sentence_spans(text, dashes=True):
-        # "Nikkei inches up on upbeat earnings" above another reason for its rise.
-        if not any(start <= chain.start < end for chain in told):
-            theme = _data()["themes"].get(told[0].theme)
-            if theme and theme.search(text, start, end) and _ANY_CAUSE.search(text, start, end):
-                return True
-    rest, gone = text, ""
-    for chain in sorted(told, key=lambda c: -c.start):
-        gone += " " + rest[chain.start : chain.end]
-        rest = rest[: chain.start] + " " + rest[chain.end :]
+    """Return whether the rest of a text, the effects apart, speaks of the causes that are to go."""
+    gone = " ".join(text[chain.start : chain.end] for chain in told)
+    kept = list(text)
+    for chain in told:
+        at = text.find(chain.effect, chain.end) if chain.backward else -1
+        at = text.rfind(chain.effect, 0, chain.start) if at < 0 else at
+        for start, end in ((chain.start, chain.end), (at, at + len(chain.effect))):
+            kept[start:end] = " " * (end - start)
+    # What the effect is about is spoken of in any case.
+    theme = _data()["themes"].get(told[0].theme)
+    rest = theme.sub(" ", "".join(kept)) if theme else "".join(kept)
     plain = rest.casefold()
     words = [w for w in re.findall(r"[a-z-]{5,}", gone.casefold()) if w not in _data()["common"]]
-    if any(word[:6] in plain for word in words):
+    if any(re.search(rf"\b{re.escape(word[:6])}", plain) for word in words):
         return True
-    # What the effect is about is spoken of in any case; a cause of that kind is told with it.
     return any(group.search(gone) and group.search(rest) for group in _data()["related"])
 
 
@@ -196,88 +252,119 @@ def _cased(model: str, cause: str) -> str:
     return cause[0].upper() + cause[1:] if model[0].isupper() else cause
 
 
-def _fresh(cause: str, text: str) -> bool:
+def _fresh(cause: _Cause, text: str) -> bool:
     """Return whether a cause is news to the text."""
-    content = [w for w in re.findall(r"[a-z-]{6,}", cause) if w not in _data()["common"]]
+    told = f"{cause.phrase} {cause.worded('present')}"
+    content = [w for w in re.findall(r"[a-z-]{6,}", told) if w not in _data()["common"]]
     plain = text.casefold()
-    return not any(word in plain for word in content)
+    return not any(re.search(rf"\b{re.escape(word[:5])}", plain) for word in content)
 
 
 def _chains(text: str) -> Iterator[_Chain]:
     words = parse(text)
-    moves = [m for m in lexicon().find(text, ["directional"]) if m.polarity]
-    named = [(q.start, q.end) for q in quantities(text)]
-    named += [(name.start, name.end) for name in identifiers(text)]
+    moves = [m for m in lexicon().find(text, ["directional", "mild"]) if m.polarity]
+    figures = [(q.start, q.end) for q in quantities(text)]
+    figures += [(name.start, name.end) for name in identifiers(text)]
+
+    def replaceable(span: tuple[int, int] | None) -> bool:
+        return span is not None and _replaceable(text, span, words, figures)
+
+    def reported(effect: str) -> bool:
+        if _NOT_REALISED.search(effect):
+            return False
+        return not _data()["wishes"].search(effect)
+
+    found: list[_Chain] = []
     for start, end in sentence_spans(text, dashes=True):
-        if text[start:end].rstrip().endswith("?"):
+        if text[start:end].rstrip().endswith(("?", "…")):
             continue
         for match in _CAUSE_AFTER.finditer(text, start, end):
-            span = _object_after(words, match.end(), end)
-            if text[match.start() : match.end()].casefold().strip() == "on" and not _joins(
-                words, match.start()
+            span = _stretch(text, words, match.end(), end)
+            effect = text[start : match.start()]
+            joined = match[0].casefold().strip() != "on" or _joins(words, match.start())
+            if (
+                not joined
+                or _GAPS.search(effect)
+                or not replaceable(span)
+                or not reported(_last_clause(effect))
             ):
                 continue
-            if span is None or not _replaceable(text, span, words, named):
-                continue
-            effect = text[start : match.start()]
-            if _NOT_REALISED.search(effect[-_NEAR:] + text[slice(*span)]):
-                continue
-            if _data()["wishes"].search(effect[-_NEAR:]):
-                continue
             direction = _direction(match, moves, start, match.start(), last=True)
-            if direction is not None:
-                yield _Chain(*span, effect, direction, backward=False)
+            if direction is not None and span is not None:
+                found.append(_Chain(*span, effect, direction, backward=False))
         for match in _AS.finditer(text, start, end):
             effect = text[start : match.start()]
-            clause = _clause_after(words, match, end)
-            if clause is None or _NOT_REALISED.search(effect[-_NEAR:] + text[slice(*clause[0])]):
-                continue
-            span, tense = clause
-            if not _replaceable(text, span, words, named) or _data()["wishes"].search(effect):
+            span = _stretch(text, words, match.end(), end)
+            tense = _tense(words, span)
+            if (
+                not tense
+                or _GAPS.search(effect)
+                or not replaceable(span)
+                or not reported(_last_clause(effect))
+            ):
                 continue
             inside = [m for m in moves if start <= m.start and m.end <= match.start()]
-            way = {m.polarity > 0 for m in inside if m.text.casefold() not in _NO_MOVE}
-            if len(way) == 1:
-                yield _Chain(*span, effect, way.pop(), backward=False, tense=tense)
+            way = {m.polarity > 0 for m in inside if _moves(m)}
+            if len(way) == 1 and span is not None:
+                found.append(_Chain(*span, effect, way.pop(), backward=False, tense=tense))
         for match in _CAUSE_BEFORE.finditer(text, start, end):
             span = _subject_before(words, match.start(), start)
-            if span is None or not _replaceable(text, span, words, named):
-                continue
-            if _NOT_REALISED.search(text, span[0], min(end, match.end() + _NEAR)):
+            effect = text[match.end() : end]
+            if not replaceable(span) or not reported(effect[:_NEAR]):
                 continue
             direction = _direction(match, moves, match.end(), end, last=False)
-            if _data()["wishes"].search(text, match.end(), end):
-                continue
-            if direction is not None:
-                yield _Chain(*span, text[match.end() : end], direction, backward=True)
+            if direction is not None and span is not None:
+                found.append(_Chain(*span, effect, direction, backward=True))
+    # Of causes that overlap ("as a rise due to …") the one that begins first holds the others.
+    last = 0
+    for chain in sorted(found, key=lambda c: (c.start, -c.end)):
+        if chain.start >= last:
+            yield chain
+            last = chain.end
 
 
-def _clause_after(
-    words: Sequence[Word], match: re.Match[str], end: int
-) -> tuple[tuple[int, int], str] | None:
-    """Return the clause that an "as" opens, up to the sentence's end, and its tense."""
-    marker = next((w for w in words if w.start == match.start()), None)
-    if marker is None or marker.dep != "mark" or words[marker.head].pos not in ("VERB", "AUX"):
+def _last_clause(effect: str) -> str:
+    """Return the clause that a connector closes; a short one with the clause before it."""
+    clauses = re.split(r"[,;]\s", effect[-_NEAR:].rstrip(" ,"))
+    return clauses[-1] if len(clauses[-1].split()) > 3 else " ".join(clauses[-2:])
+
+
+def _moves(match: Match) -> bool:
+    """Return whether a term says where an effect goes: it is no result, and no comparison."""
+    return match.text.casefold() not in _NO_MOVE
+
+
+def _stretch(text: str, words: Sequence[Word], at: int, end: int) -> tuple[int, int] | None:
+    """Return a cause from where it begins to where its sentence goes on to something else."""
+    stop = _GOES_ON.search(text, at, end)
+    last = stop.start() if stop else end
+    if stop is None and not text[end:].strip() and text[at:end].rstrip()[-1:] not in (".", "!"):
+        return None  # cut short
+    span = at, at + len(text[at:last].rstrip(" .!,"))
+    cause = text[slice(*span)]
+    # What stays after a comma has to be no more of the cause, unless it is a list.
+    comma = cause.find(",")
+    if comma >= 0 and not re.search(r" and ", cause[comma:]) and _has_verb(words, span, comma):
         return None
-    verb = words[marker.head]
-    inside = [w for w in subtree(words, verb) if w.start > marker.start]
-    if not any(w.head == verb.index and w.dep in ("nsubj", "nsubjpass") for w in inside):
-        return None
-    while inside and inside[-1].text in (".", "-", "…"):
-        inside = inside[:-1]
-    if not inside or any(w.text in _BREAKS for w in inside) or len(inside) > _LONGEST_CAUSE:
-        return None
-    after = next((w for w in words if w.start >= inside[-1].end), None)
-    if after is not None and after.start < end and after.text not in (".", "-", ",", ";"):
-        return None
-    if after is not None and after.text == ",":
-        # After the comma the sentence may go on to other causes.
-        following = words[after.index + 1 : after.index + 2]
-        if not any(w.tag == "VBG" or w.lower in _GOING_ON for w in following):
-            return None
-    forms = [verb.tag, *(w.tag for w in inside if w.head == verb.index and w.dep.startswith("aux"))]
-    tense = "past" if "VBD" in forms or (verb.tag == "VBN" and len(forms) == 1) else "present"
-    return (inside[0].start, inside[-1].end), tense
+    return span if cause else None
+
+
+def _has_verb(words: Sequence[Word], span: tuple[int, int], after: int) -> bool:
+    inside = [w for w in words if span[0] + after < w.start < span[1]]
+    return any(w.tag in ("VBD", "VBZ", "VBP", "MD", "RP") for w in inside)
+
+
+def _tense(words: Sequence[Word], span: tuple[int, int] | None) -> str:
+    """Return the tense of the clause of a span; nothing where it is none, or of a pronoun."""
+    if span is None:
+        return ""
+    inside = [w for w in words if span[0] <= w.start < span[1]]
+    verbs = [w for w in inside if w.tag in ("VBD", "VBZ", "VBP", "MD")]
+    if not verbs or inside[0].pos == "PRON" or verbs[0] is inside[0] or verbs[0].tag == "MD":
+        return ""
+    if inside[0].pos in ("ADP", "VERB", "ADV", "SCONJ"):
+        return ""
+    return "past" if verbs[0].tag == "VBD" else "present"
 
 
 def _direction(
@@ -287,38 +374,10 @@ def _direction(
     if connector["up"] or connector["down"]:
         return bool(connector["up"])
     inside = [m for m in moves if start <= m.start and m.end <= end]
-    inside = [m for m in inside if m.text.casefold() not in _NO_MOVE]
+    inside = [m for m in inside if _moves(m)]
     if not inside:
         return None
     return inside[-1 if last else 0].polarity > 0
-
-
-def _object_after(words: Sequence[Word], at: int, end: int) -> tuple[int, int] | None:
-    """Return the noun phrase that begins at a place, with all that hangs on it."""
-    first = next((w for w in words if w.start >= at), None)
-    if first is None or first.start != at:
-        return None
-    head = first
-    # Up to the noun that the phrase is about, without leaving it to the left.
-    while (
-        head.head != head.index
-        and words[head.head].start >= at
-        and words[head.head].pos
-        in (
-            "NOUN",
-            "PROPN",
-            "ADJ",
-            "NUM",
-            "VERB",
-        )
-    ):
-        if words[head.head].pos == "VERB" and words[head.head].tag not in ("VBG", "VBN"):
-            break
-        head = words[head.head]
-    if head.pos not in ("NOUN", "PROPN"):
-        return None
-    inside = [w for w in subtree(words, head) if w.start >= at]
-    return _trimmed(inside, end)
 
 
 def _trimmed(inside: Sequence[Word], end: int) -> tuple[int, int] | None:
@@ -374,20 +433,12 @@ def _replaceable(
     words: Sequence[Word],
     named: Sequence[tuple[int, int]],
 ) -> bool:
-    """Return whether a cause holds no name, no figure, and is stated only once."""
+    """Return whether a cause holds no figure, is of no one who acts on, and is no quotation."""
     start, end = span
     if any(s < end and start < e for s, e in named):
         return False
     inside = [w for w in words if start <= w.start < end]
-    first = not text[:start].strip() or text[:start].rstrip()[-1] in ".!?:"
-    for word in inside:
-        if word.titled:
-            # Capitals tell no name in a headline; words that are in no dictionary may be one.
-            if not is_common(word.lower) or is_known_name(word.lower):
-                return False
-        elif word.text[0].isupper() and not (first and word.start == start):
-            return False
-    if any(w.lower in _data()["agents"] for w in inside) or _goes_on(words, inside[-1]):
+    if _goes_on(words, inside[-1]):
         return False
     if inside[0].pos == "PRON" or inside[0].lower in ("its", "their", "his", "her", "this", "that"):
         return False

@@ -38,6 +38,7 @@ from contrafact.text.words import lexicon
 __all__ = ["rewrite_sentiment"]
 
 _MOST = 3
+_HOW_MANY = (0.6, 0.3, 0.1)  # how often a second and a third place are made firmer (ours)
 _BEFORE_NOUN = ("ADJ", "ADV", "NUM", "NOUN", "PROPN", "VERB", "PUNCT", "SYM")
 _NOT_HEDGES = re.compile(r"\b(?:in|of|since|until|by|on|last|this|next|early|late)\s+\Z", re.I)
 _NO_TONE = frozenset({"more", "less", "over", "under", "top"})
@@ -79,7 +80,28 @@ _SURPRISE = re.compile(r"(?:surprises? of|and) (-?\d+(?:\.\d+)?)%")
 _SURPRISING = 5.0  # per cent: a smaller surprise is not called a clear one (ours)
 _MILD_MOVE = re.compile(
     r"\b(?:edg(?:e|ed|es|ing)|inch(?:ed|es|ing)?|slight\w*|marginal\w*|little changed|a hair"
-    r"|nudg\w+|a touch|modest\w*|tick(?:s|ed)? (?:up|down|higher|lower)|steady|steadies|flat)\b",
+    r"|nudg\w+|a touch|modest\w*|tick(?:s|ed)? (?:up|down|higher|lower)|steady|steadies|flat"
+    r"|trim\w*|tweak\w*|a little|a bit|somewhat|mild\w*|gradual\w*)\b",
+    re.IGNORECASE,
+)
+_MEASURING = ("percent", "basis points", "number", "money")
+_BURDEN = re.compile(
+    r"\b(?:inflation|recession|slowdown|crisis|deficit|debt|concerns?|fears?|risks?|pressures?"
+    r"|shortages?|taxes|hikes?|cuts?|slump|strain)\b",
+    re.IGNORECASE,
+)
+_INTENSE = re.compile(
+    r"\b(?:very|far|much|sharp(?:ly)?|deep(?:ly)?|strong(?:ly)?|heav(?:y|ily)|serious(?:ly)?"
+    r"|significant(?:ly)?|considerabl[ey]|substantial(?:ly)?|marked(?:ly)?|rapid(?:ly)?|steep(?:ly)?"
+    r"|huge|massive|major|aggressive(?:ly)?|hard|intense|highly|clear(?:ly)?|robust|firm(?:ly)?"
+    r"|slight(?:ly)?|modest(?:ly)?|little|somewhat|moderate(?:ly)?|gradual(?:ly)?|bit|broad(?:ly)?"
+    r"|further|more|less|too|so|as much|sudden(?:ly)?|biggest|fastest|highest|lowest|worst|best)\b",
+    re.IGNORECASE,
+)
+_SOFTENED = re.compile(
+    r"\b(?:temper\w*|eas(?:e[ds]?|ing)|allay\w*|calm\w*|shrug\w*|play(?:s|ed|ing)? down|faded?"
+    r"|fading|reced\w+|dismiss\w*|despite|offset\w*|defy\w*|no longer|rather than|instead of|if"
+    r"|whether)\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"\b(?:not|no|never|without|n['’]t|little|hardly|nor)\s(?:\w+\s)?\Z", re.I)
@@ -89,6 +111,8 @@ _NEGATED = re.compile(r"\b(?:not|no|never|without|n['’]t|little|hardly|nor)\s(
 class _Offer:
     """A place where the tone can be made firmer, and with what words.
 
+    Where several places will do, a hedge is the last resort: few wordings of it are natural.
+
     Attributes:
         start: Where it begins.
         end: Where it ends; where it begins, if words are put in.
@@ -96,6 +120,7 @@ class _Offer:
         why: What it does.
         polar: Whether the word has a sign.
         trouble: Whether it is a worry or a burden, which is bad whatever its clause says besides.
+        hedge: Whether it is a hedge.
     """
 
     start: int
@@ -104,12 +129,38 @@ class _Offer:
     why: str
     polar: bool
     trouble: bool = False
+    hedge: bool = False
+
+
+@dataclass(frozen=True)
+class _Wording:
+    """A wording of ``sentiment.toml`` that takes a word of degree."""
+
+    pattern: re.Pattern[str]
+    put: tuple[str, ...]
+    way: str
+    figures: bool
+    bare: bool
 
 
 @cache
 def _data() -> Mapping[str, Any]:
     source = files("contrafact.families.rfc.pipeline.rules").joinpath("sentiment.toml")
     return tomllib.loads(source.read_text(encoding="utf-8"))
+
+
+@cache
+def _wordings() -> tuple[_Wording, ...]:
+    return tuple(
+        _Wording(
+            re.compile(entry["pattern"]),
+            tuple(entry["put"]),
+            entry["way"],
+            entry.get("figures", False),
+            entry.get("bare", False),
+        )
+        for entry in _data()["wording"]
+    )
 
 
 def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRewrite:
@@ -123,7 +174,8 @@ def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     if found:
         return NoRewrite(f"'{found[0].text}' is as strong as it gets already")
     sign = _sign(text)
-    if sign == 0:
+    wordings = _wording_offers(text, sign)
+    if sign == 0 and not wordings:
         return NoRewrite("its tone leans neither way")
     # A clause that leans the other way is left as it is.
     clauses = list(_clauses(text))
@@ -131,10 +183,12 @@ def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     troubled = [(s, e) for s, e in clauses if sign < 0 and not _RELIEF.search(text[s:e])]
     offers = [
         offer
-        for offer in _offers(text, "up" if sign > 0 else "down")
+        for offer in (_offers(text, "up" if sign > 0 else "down") if sign else [])
         if any(s <= offer.start < e for s, e in (troubled if offer.trouble else same))
     ]
-    polar = [offer for offer in offers if offer.polar]
+    offers += [o for o in wordings if not any(_overlap(o, other) for other in offers)]
+    polar = [offer for offer in offers if offer.polar and not offer.hedge]
+    polar = polar or [offer for offer in offers if offer.polar]
     if not polar:
         return NoRewrite("holds no mild word that could be firmer")
     chosen = _choose(offers, polar, rng)
@@ -150,6 +204,60 @@ def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     ]
     log = with_articles(text, compose(edits))
     return RuleRewrite(apply(text, log), log)
+
+
+def _overlap(one: _Offer, other: _Offer) -> bool:
+    return one.start <= other.end and other.start <= one.end
+
+
+def _wording_offers(text: str, sign: int) -> list[_Offer]:
+    """Return the wordings of a text that take a word of degree, where they assert something."""
+    offers: list[_Offer] = []
+    found = [q for q in quantities(text) if q.kind in _MEASURING]
+    mild = bool(_MILD_MOVE.search(text))
+    small = any(q.kind == "percent" and q.value and abs(q.value) < _LARGE for q in found)
+    for start, end in sentence_spans(text, dashes=True):
+        sentence = text[start:end]
+        if sentence.rstrip().endswith("?"):
+            continue
+        figured = any(start <= q.start < end for q in found)
+        polar = any(m.polarity for m in lexicon().find(sentence, ["directional", "mild"])) or bool(
+            _BURDEN.search(sentence)
+        )
+        for wording in _wordings():
+            if wording.way != "hedge" and mild:
+                continue
+            if not wording.figures and (figured or small):
+                continue
+            if {"up": 1, "down": -1}.get(wording.way, sign) * sign < 0:
+                continue
+            for match in wording.pattern.finditer(text, start, end):
+                hedge = wording.way == "hedge"
+                clause = next((s, e) for s, e in _clauses(text) if s <= match.start() < e)
+                before = text[max(0, match.start() - 24) : match.start()]
+                if _NEGATED.search(before) or (hedge and not polar):
+                    continue
+                if wording.way == "down" and _RELIEF.search(
+                    text[clause[0] : match.start()] + " " + text[match.end() : clause[1]]
+                ):
+                    continue
+                if _SOFTENED.search(text, clause[0], match.start()):
+                    continue
+                if wording.bare and not _bare_before(text, start, match.start()):
+                    continue
+                if _INTENSE.search(text, max(start, match.start() - 16), match.end() + 14):
+                    continue
+                puts = tuple(match.expand(put) for put in wording.put)
+                why = "a hedge drawn tighter" if hedge else "a firmer wording"
+                offers.append(_Offer(*match.span(), puts, why, True, hedge=hedge))
+    return offers
+
+
+def _bare_before(text: str, start: int, at: int) -> bool:
+    """Return whether nothing describes what begins at a place of a sentence."""
+    before = re.search(r"([\w'’-]+)?[^\w]*\Z", text[start:at])
+    word = before[1] if before else None
+    return word is None or word.casefold() in _data()["bare_after"].split()
 
 
 def _sign(text: str) -> int:
@@ -190,7 +298,7 @@ def _choose(
     """Return one to three places, one of them at least at a word that has a sign."""
     first = polar[int(rng.integers(len(polar)))]
     chosen = [first]
-    more = int(rng.integers(_MOST))
+    more = int(rng.choice(_MOST, p=_HOW_MANY))
     for index in rng.permutation(len(offers)):
         offer = offers[int(index)]
         # Firmer words next to each other would be stacked: one to a stretch of text.

@@ -42,6 +42,9 @@ ALLOWED = {
     ("GET", "/r/{review}"): (303, 404, 200, 200, 404),
     ("GET", "/r/{review}/work"): (303, 404, 200, 200, 404),
     ("POST", "/r/{review}/work"): (401, 404, 409, 409, 404),
+    ("GET", "/r/{review}/discuss"): (303, 404, 200, 200, 404),
+    ("GET", "/r/{review}/discuss/one"): (303, 404, 422, 422, 404),
+    ("POST", "/r/{review}/discuss"): (401, 404, 409, 409, 404),
     ("POST", "/r/{review}/check"): (401, 404, 409, 409, 404),
     ("POST", "/r/{review}/undo"): (401, 404, 409, 409, 404),
     ("GET", "/r/{review}/adjudicate"): (303, 404, 403, 200, 404),
@@ -56,6 +59,7 @@ SENT = {
     "stage": "annotation",
     "round": "1",
     "request": KEY,
+    "text": "so",
 }
 
 

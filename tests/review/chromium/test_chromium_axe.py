@@ -57,6 +57,15 @@ def test_axe_finds_nothing(served, open_tab, axe):
     check("/manage/people")
     check("/manage/log")
     item = next(iter(studio.store.read("ours", lambda b: b.items)))
-    for path in ("", "/figures", "/items", f"/items/one?id={item}", "/team", "/import"):
+    for path in ("", "/figures", "/items", f"/items/one?id={item}", "/team", "/import", "/words"):
         check(f"/manage/r/ours{path}")
     check("/account")
+    studio.review("news", "headline-screening", items=1)
+    event = {"event_status": "false"}
+    dia = studio.browser("Dia")
+    dia.submit(dia.get("/r/news/work"), event, flag="1", comment="not sure")
+    studio.store.say("news", "i0", "Cem", "It is none.")
+    tab.context.clear_cookies()
+    tab.sign_in("Dia")
+    for path in ("", "/discuss", "/discuss/one?id=i0"):
+        check(f"/r/news{path}")

@@ -229,7 +229,7 @@ def reissue_items(
     return _changed(request, studio, account.name, review, "items taken back", item or person)
 
 
-@router.post("/r/{review:review}/words", name="change_words")
+@router.post("/r/{review:review}/words/file", name="change_words")
 def change_words(
     request: Request,
     account: TheManager,

@@ -29,7 +29,7 @@ from contrafact.errors import InputError
 from contrafact.review.state import NotAllowed
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.store.store import Store
-from contrafact.review.web import manage, manage_items, sign_in, work
+from contrafact.review.web import discuss, manage, manage_items, manage_words, sign_in, work
 from contrafact.review.web.access import NeedsSignIn, check_form
 from contrafact.review.web.connections import ConnectionLimits, limited_protocol
 from contrafact.review.web.security import HEADERS, SecurityMiddleware
@@ -71,8 +71,8 @@ def create_app(studio: Studio | Store | str) -> FastAPI:
     app.state.studio = opened
     app.add_middleware(SecurityMiddleware, studio=opened)
     app.mount("/static", StaticFiles(packages=[("contrafact.review.web", "static")]), "static")
-    for router in (sign_in.router, work.router, manage.router, manage_items.router):
-        app.include_router(router)
+    for module in (sign_in, work, discuss, manage, manage_items, manage_words):
+        app.include_router(module.router)
     app.add_exception_handler(NeedsSignIn, _needs_sign_in)
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _bad_form)

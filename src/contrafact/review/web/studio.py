@@ -6,6 +6,7 @@ Templates escape everything.
 import asyncio
 import hashlib
 import os
+import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -34,9 +35,11 @@ __all__ = [
     "asset",
     "guidelines_html",
     "open_studio",
+    "own_key",
     "redirect_to",
     "render",
     "render_part",
+    "request_key",
 ]
 
 T = TypeVar("T")
@@ -212,6 +215,16 @@ def render_part(template: str, **context: Any) -> str:
 def redirect_to(path: str) -> RedirectResponse:
     """Return the response to a form that was taken: go on to another page."""
     return RedirectResponse(path, status_code=303)
+
+
+def request_key() -> str:
+    """Return a key for a form that is about to be shown."""
+    return secrets.token_urlsafe(18)
+
+
+def own_key(key: str, who: str) -> str:
+    """Return the key of a request as the sender's own: nobody can use up another's."""
+    return f"{key} {who}"[:200].strip()
 
 
 @lru_cache(maxsize=32)

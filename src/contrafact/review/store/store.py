@@ -33,6 +33,7 @@ from contrafact.review.store.database import (
     votes,
 )
 from contrafact.review.store.database import events as events_table
+from contrafact.review.suggestions import add_suggestions
 
 __all__ = ["Decide", "Store", "UnknownReview", "chain_problems", "verify"]
 
@@ -299,6 +300,20 @@ class Store:
                 corrections.retract(s, who, item, decision, reason, now, rng),
             ),
         )
+
+    def suggest(
+        self, review: str, suggestions: Mapping[str, Mapping[str, str]], model: str, who: str
+    ) -> int:
+        """Bring a model's answers in, and return for how many items they are new.
+
+        See `contrafact.review.suggestions.add_suggestions`.
+        """
+
+        def decide(state: ReviewState, now: datetime, _: object) -> tuple[int, list[Event]]:
+            made = add_suggestions(state, suggestions, model, who, now)
+            return len(made), made
+
+        return self.change(review, decide)
 
     def say(
         self,

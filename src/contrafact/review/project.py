@@ -19,6 +19,7 @@ from contrafact.files.atomic import os_problem
 from contrafact.records import content_id
 
 __all__ = [
+    "DELIBERATING",
     "OUTCOMES",
     "Correction",
     "Outcome",
@@ -50,11 +51,16 @@ StageKind = Literal[
     "disagreement-set",
     "adjudication",
     "arbitration",
+    "discussion",
 ]
 Outcome = Literal["final", "removed", "hard case"]
 OUTCOMES: tuple[Outcome, ...] = ("final", "removed", "hard case")
 
+DELIBERATING: tuple[StageKind, ...] = ("adjudication", "arbitration", "discussion")
+"""The kinds of stage whose people see others' answers and decide between them."""
+
 _BARRIERS = ("audit", "disagreement-set")
+_ONE_VOTE = ("full-review", "audit", "arbitration", "discussion")
 _BLIND = ("training", "independent")
 _HINT = "compare it with a built-in project: contrafact review project NAME"
 
@@ -150,6 +156,9 @@ class Stage(_Part):
     )
     corrects: Correction | None = Field(default=None, description="What may be rewritten.")
     rules: tuple[Rule, ...] = Field(default=(), description="Where items go from here.")
+    voices: int = Field(
+        default=2, ge=2, description="Discussion: how many people speak before one records it."
+    )
     sample: int = Field(default=60, ge=1, description="Training: items in a round.")
     threshold: float = Field(
         default=0.95, gt=0.0, le=1.0, description="Training: the accuracy that ends it."
@@ -330,8 +339,8 @@ def check_stages(project: Project) -> Iterator[str]:
                 yield f"{name} names a stage that is not there in shows, counts or apart_from"
         if stage.kind in _BLIND and stage.shows:
             yield f"{name} is blind, and shows no other votes"
-        if stage.kind in ("full-review", "audit", "arbitration") and len(stage.roles) != 1:
-            yield f"{name} is one person's work: it has one role"
+        if stage.kind in _ONE_VOTE and len(stage.roles) != 1:
+            yield f"{name} comes to one person's vote: it has one role"
         if stage.corrects and (len(stage.roles) != 1 or stage.kind == "training"):
             yield f"{name} lets several people rewrite one text"
         check = stage.corrects.check if stage.corrects else None

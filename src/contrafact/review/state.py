@@ -27,6 +27,7 @@ __all__ = [
     "NotAllowed",
     "Person",
     "Recorder",
+    "Remark",
     "ReviewItem",
     "ReviewState",
     "Slot",
@@ -55,6 +56,7 @@ EventKind = Literal[
     "withdrawn",  # or took it out of the review
     "reissued",  # an item was taken back from who had it in hand
     "edited",  # a manager changed what an item shows; it begins anew
+    "said",  # somebody wrote into an item's thread
     "retracted",  # a manager took one decision back, and what was built on it
 ]
 SYSTEM = "rule:workflow"
@@ -106,8 +108,25 @@ class Person:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What somebody wrote into an item's thread; ``reply_to`` numbers the event it replies to."""
+
+    seq: int
+    who: str
+    when: datetime
+    stage: str | None
+    round: int
+    text: str
+    reply_to: int | None = None
+
+
+@dataclass(frozen=True)
 class Vote:
-    """A ballot and where it was cast; ``origin`` is there for one that was imported."""
+    """A ballot and where it was cast.
+
+    ``origin`` is there for one that was imported, ``group`` for one that a group came to: who
+    took part in the discussion that it records.
+    """
 
     seq: int
     who: str
@@ -121,6 +140,7 @@ class Vote:
     batch: str | None = None
     probability: float | None = None
     origin: Mapping[str, Any] | None = None
+    group: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -163,6 +183,7 @@ class ReviewItem:
     votes: tuple[Vote, ...] = ()
     shown: frozenset[tuple[str, int, str]] = frozenset()
     before: "ReviewItem | None" = None
+    thread: tuple[Remark, ...] = ()
     edited: dict[str, str] = field(default_factory=dict)
     entered: dict[str, tuple[str | None, bool]] = field(default_factory=dict)
 
@@ -400,6 +421,7 @@ class ReviewState:
             batch=item.batch,
             probability=batch.drawn[item.id] if batch else None,
             origin=body.get("origin"),
+            group=tuple(body.get("group", ())),
         )
         item.votes = (*item.votes, vote)
         self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))
@@ -510,6 +532,16 @@ class ReviewState:
         item = self.items[str(event.item)]
         item.edited = {**item.edited, **event.body["fields"]}
         self._reopened(event)
+
+    def _said(self, event: Event) -> None:
+        item, body = self.items[str(event.item)], event.body
+        remark = Remark(
+            *(event.seq, event.who, event.when, event.stage, event.round, body["text"]),
+            reply_to=body.get("reply_to"),
+        )
+        item.thread = (*item.thread, remark)
+        if item.before is not None:  # what was said stays said when the last decision is undone
+            item.before.thread = item.thread
 
     def _retracted(self, event: Event) -> None:
         item, body = self.items[str(event.item)], event.body

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from contrafact.review.answers import asked_questions, ballot_of, rule_for
+from contrafact.review.discussion import voices
 from contrafact.review.project import OUTCOMES, Project, Stage
 from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState, Vote
 from contrafact.stats.votes import majority
@@ -136,6 +137,7 @@ def answer(
             "comment": ballot.comment,
             **({} if ballot.correction is None else {"correction": ballot.correction}),
             **({} if origin is None else {"origin": dict(origin)}),
+            **({"group": sorted(voices(known))} if place.kind == "discussion" else {}),
         },
     )
     if place.kind == "audit":

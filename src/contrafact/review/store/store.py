@@ -16,7 +16,7 @@ import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from contrafact.errors import InputError
-from contrafact.review import corrections, setup, workflow
+from contrafact.review import corrections, discussion, setup, workflow
 from contrafact.review.assignment import Assignment, answer_training, assign
 from contrafact.review.corrections import set_aside_by
 from contrafact.review.project import Project
@@ -288,6 +288,31 @@ class Store:
             lambda s, now, rng: (
                 None,
                 corrections.retract(s, who, item, decision, reason, now, rng),
+            ),
+        )
+
+    def say(
+        self,
+        review: str,
+        item: str,
+        who: str,
+        text: str,
+        *,
+        reply_to: int | None = None,
+        manages: bool = False,
+        request: str | None = None,
+    ) -> None:
+        """Write into an item's thread; see `contrafact.review.discussion.say`."""
+        self.change(
+            review,
+            lambda s, now, _: (
+                None,
+                discussion.say(
+                    *(s, who, item, text, now),
+                    reply_to=reply_to,
+                    manages=manages,
+                    request=request,
+                ),
             ),
         )
 

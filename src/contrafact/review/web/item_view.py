@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.family import DraftFinding, draft_check
 from contrafact.review.assignment import Assignment, visible_votes
-from contrafact.review.project import Project, Stage
+from contrafact.review.discussion import Entry, thread, under_discussion
+from contrafact.review.project import DELIBERATING, Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
@@ -26,6 +28,7 @@ __all__ = [
     "idle",
     "item_view",
     "training_feedback",
+    "when_shown",
 ]
 
 
@@ -87,6 +90,7 @@ class ItemView:
         earlier_votes: What others answered before, as far as this stage shows it.
         progress: How far things have come.
         undoable: Whether the person has a decision to take back.
+        thread: What was said about the item, where others' answers are shown.
     """
 
     assignment: Assignment
@@ -96,6 +100,7 @@ class ItemView:
     earlier_votes: tuple[EarlierVote, ...]
     progress: WorkProgress
     undoable: bool
+    thread: tuple[tuple[Entry, str], ...] = ()
 
     @property
     def shown(self) -> list[tuple[str, str]]:
@@ -154,11 +159,13 @@ class Idle:
         open: Items whose way has not ended.
         total: All items.
         undoable: Whether the person has a decision to take back.
+        discussed: Items that are up for discussion by the person.
     """
 
     open: int
     total: int
     undoable: bool
+    discussed: int = 0
 
 
 @dataclass(frozen=True)
@@ -201,13 +208,22 @@ def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
         tuple(earlier_vote(project, item, vote) for vote in votes),
         WorkProgress(_ended(state), len(state.items), len(state.at[stage.id]), state.decided[who]),
         undoable(state, who) is not None,
+        tuple((entry, when_shown(entry.when)) for entry in thread(item))
+        if stage.kind in DELIBERATING and item.thread
+        else (),
     )
+
+
+def when_shown(time: datetime) -> str:
+    """Return a time as pages show it."""
+    return f"{time:%Y-%m-%d %H:%M}"
 
 
 def idle(state: ReviewState, who: str) -> Idle:
     """Return what is shown to somebody for whom there is no item now."""
     total = len(state.items)
-    return Idle(total - _ended(state), total, undoable(state, who) is not None)
+    discussed = len(under_discussion(state, state.people.get(who)))
+    return Idle(total - _ended(state), total, undoable(state, who) is not None, discussed)
 
 
 def training_feedback(state: ReviewState, who: str, item: str) -> TrainingFeedback | None:

@@ -4,7 +4,6 @@ All of these pages are for managers.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -13,6 +12,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from contrafact.errors import InputError
 from contrafact.review.corrections import editable_fields, set_aside_by
+from contrafact.review.discussion import thread
 from contrafact.review.item_list import (
     ItemFilter,
     find_items,
@@ -25,8 +25,8 @@ from contrafact.review.project import Project
 from contrafact.review.setup import needed_fields
 from contrafact.review.state import Event, NotAllowed, ReviewItem, ReviewState
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
-from contrafact.review.web.item_view import cached_diff
-from contrafact.review.web.studio import Studio, redirect_to, render
+from contrafact.review.web.item_view import cached_diff, when_shown
+from contrafact.review.web.studio import Studio, redirect_to, render, request_key
 
 __all__ = ["FIELD", "PAGE_ITEMS", "router", "written_fields"]
 
@@ -220,7 +220,10 @@ def _item(
         id=name,
         problem=problem,
         written=written or {},
-        history=[(_when(event.when), event, event.seq in aside, _said(event)) for event in history],
+        request_key=request_key,
+        history=[
+            (when_shown(event.when), event, event.seq in aside, _said(event)) for event in history
+        ],
         **details,
     )
 
@@ -250,10 +253,11 @@ def _details(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
                 vote,
                 project.stage(vote.stage).title,
                 [(project.question(name).text, text) for name, text in vote.ballot.answers.items()],
-                _when(vote.when),
+                when_shown(vote.when),
             )
             for vote in item.votes
         ],
+        "entries": [(entry, when_shown(entry.when)) for entry in thread(item)],
         "in_hand": [slot.person for slot in item.slots if slot.person and not slot.filled],
         "stages": _judged(state),
     }
@@ -341,13 +345,9 @@ def _item_path(request: Request, review: str, item: str) -> str:
     return f"{request.app.url_path_for('manage_item', review=review)}?{urlencode({'id': item})}"
 
 
-def _when(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M}"
-
-
 def _said(event: Event) -> str:
     """Return what an event brings, in a few words."""
     body = event.body
-    parts = [str(body[name]) for name in ("verdict", "comment", "why") if body.get(name)]
+    parts = [str(body[name]) for name in ("verdict", "comment", "text", "why") if body.get(name)]
     changed = [f"{name} is “{text}”" for name, text in body.get("fields", {}).items()]
     return ": ".join(parts + changed * (event.kind == "edited"))

@@ -4,7 +4,6 @@ Annotators and adjudicators work the same way; adjudicators see what others answ
 """
 
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -16,10 +15,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from contrafact.errors import InputError
 from contrafact.review.answers import asked_questions
 from contrafact.review.assignment import Assignment
-from contrafact.review.project import Project, Stage
+from contrafact.review.project import DELIBERATING, Project, Stage
 from contrafact.review.state import NotAllowed, ReviewState
 from contrafact.review.web.access import (
-    ADJUDICATING,
     Member,
     TheAccount,
     TheAdjudicator,
@@ -38,9 +36,11 @@ from contrafact.review.web.item_view import (
 from contrafact.review.web.studio import (
     Studio,
     guidelines_html,
+    own_key,
     redirect_to,
     render,
     render_part,
+    request_key,
 )
 
 __all__ = [
@@ -170,7 +170,9 @@ def review_page(request: Request, member: TheMember, studio: TheStudio) -> HTMLR
         review=member.review,
         title=project.title,
         roles=member.person.roles,
-        adjudicates=member.adjudicates,
+        discusses=any(
+            s.kind == "discussion" and set(s.roles) & set(member.person.roles) for s in project.flow
+        ),
         guidelines=guidelines_html(project.guidelines),
         stages=[s for s in project.stages if set(s.roles) & set(member.person.roles)],
     )
@@ -222,7 +224,7 @@ def undo(
 ) -> Response:
     """Take the last decision back, and show the item with it filled in."""
     who = member.person.name
-    studio.store.undo(member.review, who, request=_own_key(key, who))
+    studio.store.undo(member.review, who, request=own_key(key, who))
     return redirect_to(request.app.url_path_for("work", review=member.review) + "?again=1")
 
 
@@ -268,7 +270,7 @@ def show_item(
             idle=view,
             feedback=feedback,
             page=page,
-            request_key=_new_key(),
+            request_key=request_key(),
         )
     wanted = _page_of(view)
     if wanted != page:
@@ -304,7 +306,7 @@ def submit_answer(
             comment=form.filled.comment,
             correction=_correction(studio, review, form),
             guidelines_version=form.guidelines_version,
-            request=_own_key(form.request, who),
+            request=own_key(form.request, who),
         )
     except InputError as error:
         view, _ = _next_view(studio, member, None)
@@ -355,7 +357,7 @@ def _next_view(
 
 
 def _page_of(view: ItemView) -> Page:
-    return "adjudicate" if view.stage.kind in ADJUDICATING else "work"
+    return "adjudicate" if view.stage.kind in DELIBERATING else "work"
 
 
 def _form_page(
@@ -384,7 +386,7 @@ def _form_page(
         feedback=feedback,
         problem=problem,
         missing=filled.missing(project, view.stage) if problem else [],
-        request_key=key or _new_key(),
+        request_key=key or request_key(),
         found=found,
     )
 
@@ -407,13 +409,3 @@ def _correction(studio: Studio, review: str, form: SubmittedForm) -> str | None:
         return written
     unchanged = written.strip() == present.replace("\r\n", "\n").strip()
     return None if unchanged else written
-
-
-def _new_key() -> str:
-    """Return a key for a form that is about to be shown."""
-    return secrets.token_urlsafe(18)
-
-
-def _own_key(key: str, who: str) -> str:
-    """Return the key of a request as the sender's own: nobody can use up another's."""
-    return f"{key} {who}"[:200].strip()

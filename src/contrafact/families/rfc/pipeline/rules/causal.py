@@ -74,6 +74,7 @@ _GOES_ON = re.compile(
     r",?\s(?:while|whereas|but|although|though|even (?:as|though|if)|despite|ahead of|in spite of"
     r"|in another sign|in line with|earlier (?:in|this)|and (?:despite|that|as|is|was|has|will)"
     r"|according to)\b"
+    r"|,\sand\s(?:it|he|she|they|we|its|their|the \w+ (?:is|was|has|had|will|said)|will|also)\b"
     r"|,\s(?:as|after|before|when|amid|due to|because|with|said|says|which|who|where|sending"
     r"|pushing"
     r"|raising|limiting|lifting|hurting|helping|leaving|giving|setting|prompting|reinforcing"

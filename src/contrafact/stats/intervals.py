@@ -188,7 +188,8 @@ MIN_CLUSTERS = 5
 """Fewer clusters than this, and an interval has no bounds: five clusters are the fewest whose
 most extreme resample (1 in 5**5) lies beyond the tail of a 95% interval."""
 
-NEAR_AN_END, FEW_OUTCOMES = 0.15, 15
+NEAR_AN_END = 0.15
+FEW_OUTCOMES = 15
 """A proportion so near 0 or 1 with fewer effective outcomes of the rarer value has exact bounds."""
 
 Statistic = Literal["mean", "median"]

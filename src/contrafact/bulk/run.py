@@ -115,7 +115,7 @@ class Summary:
                 f"{self.calls['tokens written']:,} received; {cost}"
             )
         if failed:
-            lines.append(f"what failed, and why: {out.rstrip('/')}/_failures")
+            lines.append(f"what failed, and why: {Place(out).child('_failures').given}")
         if self.retry:
             lines.append(f"{self.retry:,} of them may pass: the same command tries them again")
         return lines

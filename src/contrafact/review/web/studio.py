@@ -22,9 +22,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from contrafact.review.store.accounts import Accounts
+from contrafact.review.store.identities import Identities
+from contrafact.review.store.second_factor import SecondFactors
 from contrafact.review.store.sessions import Limits, Sessions
 from contrafact.review.store.store import Store
 from contrafact.review.web.figures_cache import FiguresCache
+from contrafact.review.web.openid import OpenIDProvider, OpenIDSettings
 
 __all__ = [
     "FORM_LIMIT",
@@ -96,6 +99,8 @@ class Studio:
         store: The reviews.
         accounts: Who may sign in.
         sessions: Who is signed in.
+        second_factors: What is asked for besides a password.
+        identities: Who an OpenID provider's users are here.
         figures: The managers' figures.
         secure: Whether browsers reach it over TLS, so that cookies are sent over nothing else.
         form_limit: Bytes of a form.
@@ -103,12 +108,15 @@ class Studio:
         id: Tells this studio's cookies from those of another studio on the same host.
         url: The address that people reach it by, without a slash at its end; empty if not known.
         names: The names of hosts that it answers to, besides bare addresses; any if there are none.
+        provider: The OpenID provider that people can sign in through; None if there is none.
         hashing: Where work that hashes passwords waits for its turn.
     """
 
     store: Store
     accounts: Accounts
     sessions: Sessions
+    second_factors: SecondFactors
+    identities: Identities
     figures: FiguresCache
     secure: bool = False
     form_limit: int = FORM_LIMIT
@@ -116,6 +124,7 @@ class Studio:
     id: str = ""
     url: str = ""
     names: frozenset[str] = frozenset()
+    provider: OpenIDProvider | None = None
     hashing: "HashingQueue" = field(default_factory=lambda: HashingQueue())
 
     def invite_link(
@@ -155,6 +164,7 @@ def open_studio(
     upload_limit: int = UPLOAD_LIMIT,
     url: str = "",
     names: frozenset[str] = frozenset(),
+    openid: OpenIDSettings | None = None,
 ) -> Studio:
     """Open a studio on a database.
 
@@ -167,6 +177,7 @@ def open_studio(
         upload_limit: Bytes of a manager's upload.
         url: The address that people reach it by.
         names: The names of hosts that it answers to; any if there are none.
+        openid: The OpenID provider that people can sign in through.
 
     Raises:
         InputError: The database cannot be used.
@@ -179,6 +190,8 @@ def open_studio(
         store,
         accounts,
         sessions,
+        SecondFactors(accounts, clock=clock),
+        Identities(accounts, clock=clock),
         FiguresCache(store),
         secure,
         form_limit,
@@ -186,6 +199,7 @@ def open_studio(
         id=hashlib.sha256(place.encode()).hexdigest()[:8],
         url=url,
         names=names,
+        provider=None if openid is None else OpenIDProvider(openid, clock=clock),
     )
 
 

@@ -162,6 +162,7 @@ def test_a_judge_that_fails_makes_its_row_fail_and_is_asked_again(start_service,
     assert {row["index"] for row in made.tables[KEPT]} == {0, 1, 3}
 
 
+@pytest.mark.slow
 def test_rows_are_judged_on_a_cluster_by_verifiers(quick_contrafact, nodes, tmp_path):
     rows = wide()
     folder = tmp_path / "in"

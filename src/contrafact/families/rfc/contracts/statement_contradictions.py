@@ -295,7 +295,7 @@ def bounds(side: Side) -> Iterator[Contradiction]:
                 continue
             if level.kind != bound.kind or level.unit != bound.unit or level.value == bound.value:
                 continue
-            if not 0 <= bisect_right(sentences, level.start) - here <= 1:
+            if not 0 <= bisect_right(sentences, level.start) - here <= LEAD:
                 continue
             if abs(level.value - bound.value) > SAME_LEVEL * abs(bound.value):
                 continue

@@ -157,9 +157,9 @@ def bulk_options(*, rates: bool) -> Callable[[Callable[..., None]], Callable[...
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def with_bulk(**given: Any) -> None:
-            settings = {name: given.pop(name) for name in options}
-            command(**given, bulk=_engine_settings(**settings))
+        def with_bulk(*args: Any, **given: Any) -> None:
+            settings = {name: given.pop(name, None) for name in options}
+            command(*args, **given, bulk=_engine_settings(**settings))
 
         own = inspect.signature(command, eval_str=True).parameters
         parameters = [one for name, one in own.items() if name != "bulk"]

@@ -209,3 +209,24 @@ def test_every_result_shows_itself_without_running_what_it_shows():
         assert "<img" not in html and "<b>n" not in html and "\u202e" not in html
     assert "&lt;img src=x&gt;" in page.html and "202E" in page.html
     assert "cohen_kappa" in repr(found) and "\u202e" not in repr(found)
+
+
+def test_many_rows_are_rewritten_by_a_plain_script(tmp_path: Path) -> None:
+    """A script that guards nothing must not be run again by processes of ours."""
+    script = tmp_path / "plain.py"
+    script.write_text(
+        "import contrafact as cf\n"
+        "text = 'Orvane Steel said profit rose 12% to $40 million in March.'\n"
+        "rows = [\n"
+        "    {'title': f'Note {n}', 'summary': f'{text} It has {n} mills.',"
+        " 'manipulation': 'flipping'}\n"
+        "    for n in range(60)\n"
+        "]\n"
+        "print('kept', len(cf.rewrite(rows).items))\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=300, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "kept 60" in done.stdout

@@ -9,7 +9,21 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def nodes():
+def store_keys():
+    """Keys that a store on loopback takes; nodes have them from the process that starts them."""
+    known = {"AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
+    before = {name: os.environ.get(name) for name in known}
+    os.environ |= known
+    yield
+    for name, value in before.items():
+        if value is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = value
+
+
+@pytest.fixture(scope="session")
+def nodes(store_keys):
     """Two nodes, one processor each; this process has joined them. Ended by their own ids."""
     pytest.importorskip("ray")
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"

@@ -20,8 +20,8 @@ from pyarrow import parquet
 pytest.importorskip("ray")
 
 from contrafact.bulk.run import Engine, run_bulk
-from contrafact.bulk.stage import FAILURES, KEPT
-from contrafact.bulk.tables import from_bytes
+from contrafact.bulk.stage import FAILURES, KEPT, LEDGER, REJECTS, Given
+from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.families.rfc.bulk import BucketStage
 from contrafact.files.tables import read_rows
 
@@ -33,6 +33,7 @@ TITLES = (
     "Norrick Steel {n} beats estimates after revenue rose {n}%",
     "Court {n} may hear the case because of a surge in claims",
 )
+SIZED = pa.schema([(name, pa.string()) for name in ("headline", "description", "body")])
 
 
 @pytest.fixture(autouse=True)
@@ -58,13 +59,13 @@ def news(folder: Path, count: int = 60, files: int = 2) -> list[dict[str, str]]:
     return rows
 
 
+def parts_of(folder: Path) -> list[Path]:
+    return sorted(folder.glob("part-*.parquet"))
+
+
 def rows_in(out: Path, table: str = "") -> list[dict]:
     """All rows of a table, in the order of their index, without the ledger's times."""
-    found = [
-        row
-        for path in sorted((out / table).glob("part-*.parquet"))
-        for row in from_bytes(path.read_bytes())
-    ]
+    found = [row for path in parts_of(out / table) for row in from_bytes(path.read_bytes())]
     return [{k: v for k, v in row.items() if k != "when" and v is not None} for row in found]
 
 
@@ -117,29 +118,39 @@ def test_articles_are_bucketed_as_by_one_process_and_once(quick_contrafact, node
     assert other.stderr.count("\n") == 1
 
 
+def undisturbed(given: list[dict[str, str]]) -> dict[str, list[dict]]:
+    """What the stage makes of `news` in one process, by table, without the ledger's times."""
+    repeats = {len(given) - 2: 0}
+    made = BucketStage().open()([Given(n, row, repeats.get(n)) for n, row in enumerate(given)])
+    data = {name: from_bytes(part_bytes(rows)) for name, rows in made.tables.items()}
+    return {
+        name: [{k: v for k, v in row.items() if k != "when" and v is not None} for row in rows]
+        for name, rows in data.items()
+    }
+
+
 def test_a_killed_driver_goes_on_where_it_stopped(start_contrafact, nodes, tmp_path):
-    news(tmp_path / "in", 240)
-    for out in ("whole", "killed"):
-        command = ["rfc", "bucket", "in", "--engine", "ray", "--address", nodes.address]
-        command += ["--partition-rows", "5", "--out", out]
-        if out == "killed":
-            process = start_contrafact(*command)
-            manifest = tmp_path / out / "_manifest"
-            while process.poll() is None and len(list(manifest.glob("part-*.json"))) < 3:
-                time.sleep(0.01)
-            process.send_signal(signal.SIGKILL)
-            assert process.wait() != 0
-            finished = {path: path.stat().st_mtime_ns for path in manifest.glob("part-*.json")}
-            assert 0 < len(finished) < 48
-        assert start_contrafact(*command).wait() == 0
+    given = news(tmp_path / "in", 120)
+    command = ["rfc", "bucket", "in", "--engine", "ray", "--address", nodes.address]
+    command += ["--partition-rows", "5", "--out", "out"]
+    process = start_contrafact(*command)
+    manifest = tmp_path / "out" / "_manifest"
+    while process.poll() is None and len(list(manifest.glob("part-*.json"))) < 3:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() != 0
+    finished = {path: path.stat().st_mtime_ns for path in manifest.glob("part-*.json")}
+    assert 0 < len(finished) < 24
+    assert start_contrafact(*command).wait() == 0
     assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
-    for table in ("", "_rejects", "_ledger"):
-        assert rows_in(tmp_path / "killed", table) == rows_in(tmp_path / "whole", table) != []
+    expected = undisturbed(given)
+    for table, name in ((KEPT, ""), (REJECTS, "_rejects"), (LEDGER, "_ledger")):
+        assert rows_in(tmp_path / "out", name) == expected[table] != []
 
 
 @pytest.mark.parametrize("what", ["worker", "node"])
 def test_a_killed_worker_or_node_costs_no_row_and_doubles_none(nodes, tmp_path, what):
-    given = news(tmp_path / "in", 80)
+    given = news(tmp_path / "in", 40)
     marks = tmp_path / "marks"
     marks.mkdir()
     node = nodes.add_node(num_cpus=1, object_store_memory=100 * 2**20) if what == "node" else None
@@ -160,19 +171,145 @@ def test_a_killed_worker_or_node_costs_no_row_and_doubles_none(nodes, tmp_path, 
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     stage = Slow(folder=str(marks))
-    told = run_bulk(stage, str(tmp_path / "in"), str(tmp_path / "out"), Engine(partition_rows=5))
+    done = run_bulk(stage, str(tmp_path / "in"), str(tmp_path / "out"), Engine(partition_rows=4))
     killer.join(timeout=10)
-    assert victims and told.rows[FAILURES] == 0 and told.given == 80
+    assert victims and done.rows[FAILURES] == 0 and done.given == 40
     begun = [mark.stem for mark in marks.iterdir()]
     assert len(begun) > len(set(begun)), "nothing was begun again: the kill came to nothing"
     found = [*rows_in(tmp_path / "out"), *rows_in(tmp_path / "out", "_rejects")]
-    assert sorted(row["index"] for row in found) == list(range(80))
-    undisturbed = BucketStage().open()
-    from contrafact.bulk.stage import Given
+    assert sorted(row["index"] for row in found) == list(range(40))
+    assert rows_in(tmp_path / "out") == undisturbed(given)[KEPT]
 
-    made = undisturbed([Given(n, row, 0 if n == 78 else None) for n, row in enumerate(given)])
-    expected = [{k: v for k, v in row.items() if v is not None} for row in made.tables[KEPT]]
-    assert rows_in(tmp_path / "out") == expected
+
+@dataclass(frozen=True)
+class Measured(BucketStage):
+    """Writes down how much memory each partition took at most, its reading included."""
+
+    folder: str = ""
+
+    def facts(self):
+        return {"folder": self.folder}
+
+    def open(self):
+        work = super().open()
+
+        def measured(rows):
+            made = work(rows)
+            Path(self.folder, str(rows[0].index)).write_text(str(most_memory()))
+            return made
+
+        return measured
+
+
+def most_memory() -> int:
+    """MiB that this process held at most since it was last asked."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (most,) = (int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    Path("/proc/self/clear_refs").write_text("5")
+    return most >> 10
+
+
+def test_ten_times_the_rows_take_no_more_memory_and_none_is_lost(nodes, tmp_path):
+    body = 4_000  # characters of a row that is passed on: at 10,000 rows 40 MB
+    most, driver = {}, {}
+    for size in (1_000, 10_000):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        with parquet.ParquetWriter(folder / "in.parquet", SIZED) as writer:
+            for at in range(0, size, 250):
+                numbers = range(at, at + 250)
+                columns = {
+                    "headline": [TITLES[n % 4].format(n=n) for n in numbers],
+                    "description": [f"What was said, part {n}." for n in numbers],
+                    "body": [f"{n} {chr(97 + n % 26) * body}" for n in numbers],
+                }
+                writer.write_table(pa.Table.from_pydict(columns, schema=SIZED))
+        marks = folder / "marks"
+        marks.mkdir()
+        most_memory()
+        done = run_bulk(
+            Measured(folder=str(marks)),
+            str(folder / "in.parquet"),
+            str(folder / "out"),
+            Engine(partition_rows=250),
+        )
+        driver[size] = most_memory()
+        most[size] = max(int(mark.read_text()) for mark in marks.iterdir())
+        assert len(list(marks.iterdir())) == done.partitions == size // 250
+        assert done.rows[FAILURES] == 0
+        found = [*parts_of(folder / "out"), *parts_of(folder / "out" / "_rejects")]
+        places = [n for part in found for n in parquet.read_table(part)["index"].to_pylist()]
+        assert sorted(places) == list(range(size))
+    assert most[10_000] < most[1_000] + 30, most
+    assert driver[10_000] < driver[1_000] + 30, driver
+
+
+TEXT = "shares of maker {n} rise after its quarter"
+
+
+@pytest.fixture
+def small_model(tmp_path):
+    """A folder with a random model of two small layers, whose tokens are words."""
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Whitespace
+
+    words = [
+        "<s>",
+        "</s>",
+        "<unk>",
+        *[
+            "shares",
+            "of",
+            "maker",
+            "rise",
+            "after",
+            "its",
+            "quarter",
+            "0",
+            "1",
+            "2",
+            "4",
+            "5",
+            "6",
+            "7",
+        ],
+    ]
+    tokenizer = Tokenizer(WordLevel({word: n for n, word in enumerate(words)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = Whitespace()
+    torch.manual_seed(3)
+    config = transformers.LlamaConfig(
+        vocab_size=len(words), hidden_size=32, intermediate_size=48, num_hidden_layers=2,
+        num_attention_heads=2, bos_token_id=0, eos_token_id=1, max_position_embeddings=64,
+    )  # fmt: skip
+    transformers.LlamaForCausalLM(config).save_pretrained(tmp_path / "model")
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
+    ).save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_perplexity_is_worked_out_by_actors_that_hold_the_weights(nodes, small_model, tmp_path):
+    from contrafact.bulk.perplexity import PerplexityStage, scored_rows
+    from contrafact.models.whitebox.weights import load_causal
+
+    texts = [{"text": TEXT.format(n=n)} for n in range(8)]
+    texts[3] = {"text": ""}
+    lines = "".join(json.dumps(row) + "\n" for row in [*texts, {"other": 1}])
+    (tmp_path / "in.jsonl").write_text(lines)
+    stage = PerplexityStage(str(small_model))
+    run_bulk(stage, str(tmp_path / "in.jsonl"), str(tmp_path / "out"), Engine(partition_rows=3))
+    expected = scored_rows(texts, "text", load_causal(str(small_model)))
+    found = rows_in(tmp_path / "out")
+    assert [row["index"] for row in found] == list(range(8))
+    assert "perplexity" not in found[3] and found[3]["perplexity_reason"]
+    del found[3], expected[3]
+    assert [row["perplexity"] for row in found] == pytest.approx(
+        [row["perplexity"] for row in expected], rel=1e-5
+    )
+    (failed,) = rows_in(tmp_path / "out", "_failures")
+    assert (failed["index"], failed["reason"]) == (8, "no text in the column 'text'")
 
 
 def test_no_headline_is_asked_about_twice_though_calls_fail_and_the_driver_is_killed(

@@ -1,6 +1,7 @@
 """What bulk work is made of, without a cluster: each rule by itself."""
 
 import json
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +12,13 @@ from pyarrow import parquet
 
 from contrafact.bulk import calls
 from contrafact.bulk.calls import Limits
+from contrafact.bulk.cluster import Cluster
 from contrafact.bulk.dedupe import DedupeStage, Shuffle, _repeated, decide
 from contrafact.bulk.fragments import BadRow, fragments_of, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import firsts
+from contrafact.bulk.run import shared_out
 from contrafact.bulk.stage import FAILURES, KEPT, Given, Made
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.bulk.work import alone
@@ -235,3 +238,61 @@ def buckets(columns):
     whole = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
     for number in np.unique(whole["bucket"]):
         yield {name: values[whole["bucket"] == number] for name, values in whole.items()}
+
+
+@dataclass
+class Asking:
+    """A stage as far as its work is shared out."""
+
+    model: str
+    max_connections: int = 64
+    model_args: dict = field(default_factory=dict)
+    judge_names: tuple = ()
+
+
+@pytest.mark.parametrize(
+    ("stage", "actors", "held"),
+    [
+        (Asking("openai/gpt-4o-mini"), 4, {}),
+        (Asking("openai/gpt-4o-mini", 400), 12, {}),
+        (Asking("verifier/rules"), 12, {"num_cpus": 1}),
+        (Asking("none/none"), 12, {"num_cpus": 1}),
+        (Asking("embedded/smollm2-135m"), 2, {"num_cpus": 4, "scheduling_strategy": "SPREAD"}),
+        (
+            Asking("openai/gpt-4o-mini", judge_names=("verifier/rules", "embedded/smollm2-135m")),
+            2,
+            {"num_cpus": 4, "scheduling_strategy": "SPREAD"},
+        ),
+        (Asking("vllm/some/model"), 5, {"num_gpus": 1}),
+        (Asking("vllm/some/model", model_args={"tensor_parallel_size": 2}), 2, {"num_gpus": 2}),
+    ],
+)
+def test_a_model_is_asked_from_where_it_runs(monkeypatch, stage, actors, held):
+    monkeypatch.delenv("VLLM_BASE_URL", raising=False)
+    nodes = [(0, 0), (4, 1), (8, 4)]  # the head has no processors
+
+    class Ray:
+        @staticmethod
+        def cluster_resources():
+            return {"CPU": 12.0, "GPU": 5.0}
+
+        @staticmethod
+        def nodes():
+            return [{"Alive": True, "Resources": {"CPU": cpus, "GPU": gpus}}
+                    for cpus, gpus in nodes]  # fmt: skip
+
+    assert shared_out(stage, Cluster(Ray, ""), 100) == (actors, held)
+    assert shared_out(stage, Cluster(Ray, ""), 1) == (1, held)
+
+
+def test_a_model_that_needs_gpus_is_refused_without_them_unless_its_server_runs(monkeypatch):
+    monkeypatch.delenv("VLLM_BASE_URL", raising=False)
+
+    class Ray:
+        cluster_resources = staticmethod(lambda: {"CPU": 2.0})
+        nodes = staticmethod(lambda: [{"Alive": True, "Resources": {"CPU": 2.0}}])
+
+    with pytest.raises(InputError, match="1 of the cluster's GPUs, and it has 0"):
+        shared_out(Asking("vllm/some/model"), Cluster(Ray, ""), 10)
+    monkeypatch.setenv("VLLM_BASE_URL", "http://127.0.0.1:8000/v1")
+    assert shared_out(Asking("vllm/some/model"), Cluster(Ray, ""), 10) == (2, {})

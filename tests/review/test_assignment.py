@@ -11,6 +11,7 @@ from contrafact.review.assignment import (
     roles_in_words,
     staffing_problems,
 )
+from contrafact.review.discussion import say
 from contrafact.review.project import builtin_projects, load_project
 from contrafact.review.setup import define_project, import_gold, import_items, set_roles
 from contrafact.review.state import NotAllowed, ReviewState
@@ -111,7 +112,9 @@ def test_what_was_undone_can_be_decided_otherwise(office):
 def test_undo_stops_where_others_have_built_on_it(office):
     made = office("headline-screening")
     made.say("Cem", made.event, flagged=True, comment="is it news?")
-    made.next("Dia")
+    for who in ("Cem", "Dia", "Eve"):
+        say(made.state, who, "i0", "It is.", made.now)
+    assert made.next("Dia") is not None
     with pytest.raises(NotAllowed, match="others have gone on"):
         undo(made.state, "Cem", made.now)
     with pytest.raises(NotAllowed, match="no decision of yours"):

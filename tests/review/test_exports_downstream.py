@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from contrafact.families.finforce.data import CATEGORIES
+from contrafact.review.discussion import under_discussion, voices
 from contrafact.review.store.store import Store
 
 SCREENERS = {"Cem": "annotator", "Dia": "annotator", "Eve": "annotator", "Fay": "verifier"}
@@ -33,6 +34,12 @@ def decide(database, say, turns=4):
     """Let everybody answer what they are given, as ``say(who, assignment, item)`` tells."""
     with Store(str(database), seed=1) as store:
         for who in list(store.read("review", lambda state: list(state.people))) * turns:
+            discussed = store.read(
+                "review", lambda state, who=who: under_discussion(state, state.people[who])
+            )
+            for item in discussed:
+                if who not in voices(item):
+                    store.say("review", item.id, who, "I have read it.")
             while given := store.next("review", who):
                 item = store.read("review", lambda state, name=given.item: state.items[name])
                 answers, more = say(who, given, item)
@@ -49,7 +56,8 @@ def screener(doubted):
         if given.stage == "discussion":
             categories = {name: CATEGORIES[n] for n, name in enumerate(sorted(SCREENERS))}
             if place == 0:  # everybody names another category
-                return EVENT | {"market_category": categories[who]}, {}
+                more = {"flagged": True, "comment": "we differ on the category"}
+                return EVENT | {"market_category": categories[who]}, more
             if place == 1:
                 return {"event_status": "false"}, {}
             return EVENT | {"market_category": CATEGORIES[4]}, {}

@@ -58,7 +58,12 @@ ROUTES = [
     ("post", "/manage/r/ours/items/add"),
     ("post", "/manage/r/ours/items/edit"),
     ("post", "/manage/r/ours/items/retract"),
+    ("post", "/manage/r/ours/words/file"),
+    ("get", "/manage/r/ours/words"),
     ("post", "/manage/r/ours/words"),
+    ("post", "/manage/r/ours/words/preview"),
+    ("get", "/manage/r/ours/words/project.toml"),
+    ("post", "/manage/r/ours/items/say"),
     ("get", "/manage/r/ours/team"),
     ("post", "/manage/r/ours/team"),
     ("post", "/manage/r/ours/team/invite"),
@@ -418,13 +423,13 @@ def test_the_words_of_a_review_are_changed_and_nothing_else(studio, max_):
     text = files("contrafact.review").joinpath("projects/cobe-rating.toml").read_text("utf-8")
     changed = text.replace('title = "Rating of edited stories"', 'title = "Other title"')
     assert changed != text
-    assert upload(max_, "/manage/r/ours/words", "p.toml", changed).status_code == 303
+    assert upload(max_, "/manage/r/ours/words/file", "p.toml", changed).status_code == 303
     assert "Other title" in max_.get("/manage/r/ours").text
     other = changed.replace('"Other"]', '"Other", "Never"]')
-    refused = upload(max_, "/manage/r/ours/words", "p.toml", other)
+    refused = upload(max_, "/manage/r/ours/words/file", "p.toml", other)
     assert refused.status_code == 422 and "do not change" in refused.text
-    assert upload(max_, "/manage/r/ours/words", "p.toml", head).status_code == 422
-    assert upload(max_, "/manage/r/ours/words", "p.toml", b"\xff").status_code == 422
+    assert upload(max_, "/manage/r/ours/words/file", "p.toml", head).status_code == 422
+    assert upload(max_, "/manage/r/ours/words/file", "p.toml", b"\xff").status_code == 422
 
 
 def test_what_is_due_goes_on_without_anybodys_click(site):
@@ -466,3 +471,18 @@ def test_a_review_that_cannot_be_settled_does_not_stop_the_others(studio, caplog
     settle_all(broken)
     assert broken.settled == ["ours"]
     assert "could not be settled" in caplog.text
+
+
+def test_bulk_corrections_show_the_same_list_again(studio, max_):
+    path = "/manage/r/ours/items"
+    query = "?text=guests&state=open"
+    page = max_.get(path + query).text
+    listed = html.unescape(re.search(r'name="listed" value="([^"]*)"', page)[1])
+    fields = {"item": ["i0"], "reason": "a slip", "what": "withdraw", "listed": listed}
+    done = max_.post(path, fields)
+    assert done.status_code == 200 and "1 of 1 items: done." in done.text
+    assert re.search(r'name="text" type="search" value="guests"', done.text)
+    assert re.search(r'value="open" selected', done.text)
+    assert 'value="i1" aria-label' in done.text and 'value="i0" aria-label' not in done.text
+    odd = max_.post(path, {**fields, "item": ["i1"], "listed": "page=%C2%B2&text=guests&flagged=x"})
+    assert odd.status_code == 200, "a query of somebody's own is no failure"

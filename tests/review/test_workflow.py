@@ -9,7 +9,9 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import ReviewDecision
 from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.review.assignment import assign, visible_votes
-from contrafact.review.project import load_project, parse_project
+from contrafact.review.discussion import say, thread
+from contrafact.review.export import decision_rows
+from contrafact.review.project import Rule, load_project, parse_project
 from contrafact.review.setup import define_project, import_items, set_roles
 from contrafact.review.state import NotAllowed, ReviewState
 from contrafact.review.workflow import (
@@ -19,6 +21,7 @@ from contrafact.review.workflow import (
     draw_sample,
     settle,
     shortfall,
+    undo,
 )
 
 
@@ -223,14 +226,68 @@ def test_a_verified_window_ends_by_what_was_annotated(office):
     assert (made.item(first).outcome, made.item(second).outcome) == ("final", "removed")
 
 
-@pytest.mark.parametrize(("voices", "outcome"), [(2, "final"), (1, "removed")])
-def test_flagged_headlines_are_discussed_and_the_majority_decides(office, voices, outcome):
+def up_for_discussion(office):
     made = office("headline-screening", items=1)
     made.say("Cem", made.event, flagged=True, comment="is it news?")
     assert made.item().stage == "discussion"
-    for number, who in enumerate(("Cem", "Dia", "Eve")):
-        made.say(who, made.event if number < voices else {"event_status": "false"})
+    return made
+
+
+def speak(made, *people):
+    for who in people:
+        say(made.state, who, "i0", f"{who} thinks so", made.now)
+
+
+@pytest.mark.parametrize(
+    ("answers", "flagged", "outcome"),
+    [("event", False, "final"), ("none", False, "removed"), ("event", True, "hard case")],
+)
+def test_a_group_discusses_and_one_of_them_records_what_it_decided(
+    office, answers, flagged, outcome
+):
+    made = up_for_discussion(office)
+    assert all(made.next(who) is None for who in ("Cem", "Dia", "Eve")), "it is discussed first"
+    speak(made, "Cem", "Dia", "Dia")
+    assert made.next("Cem") is None, "two of three have spoken"
+    speak(made, "Eve")
+    decided = made.event if answers == "event" else {"event_status": "false"}
+    made.say("Dia", decided, flagged=flagged, comment="two of three")
     assert made.item().outcome == outcome
+    assert made.item().votes[-1].group == ("Cem", "Dia", "Eve")
+    row = decision_rows(made.state)[-1]
+    assert (row["decided_by"], row["discussed_by"]) == ("Dia", ["Cem", "Dia", "Eve"])
+
+
+def test_who_may_speak_and_to_what_they_reply(office):
+    made = up_for_discussion(office)
+    flag = made.item().votes[0].seq
+    (event,) = say(made.state, "Dia", "i0", " It is. ", made.now, reply_to=flag, request="k")
+    assert say(made.state, "Dia", "i0", "It is.", made.now, reply_to=flag, request="k") == []
+    say(made.state, "Eve", "i0", "No.", made.now, reply_to=event.seq)
+    say(made.state, "Max", "i0", "Think of the date.", made.now, manages=True)
+    assert [(e.who, e.text, e.depth) for e in thread(made.item())] == [
+        ("", "is it news?", 0), ("Dia", "It is.", 1), ("Eve", "No.", 2),
+        ("Max", "Think of the date.", 0),
+    ]  # fmt: skip
+    about = (made.now,)
+    for who, text, more in (
+        ("Fay", "a verifier", {}), ("Nobody", "so", {}), ("Cem", " ", {}),
+        ("Cem", "x" * 10_001, {}), ("Cem", "so", {"reply_to": 1}), ("Cem", "so", {"request": "k"}),
+    ):  # fmt: skip
+        with pytest.raises(NotAllowed):
+            say(made.state, who, "i0", text, *about, **more)
+
+
+def test_what_was_said_stays_when_the_decision_is_taken_back(office):
+    made = up_for_discussion(office)
+    speak(made, "Cem", "Dia", "Eve")
+    made.say("Dia", made.event)
+    say(made.state, "Max", "i0", "Too quick.", made.now, manages=True)
+    undo(made.state, "Dia", made.now)
+    assert made.item().stage == "discussion"
+    assert [r.who for r in made.item().thread] == ["Cem", "Dia", "Eve", "Max"]
+    made.say("Dia", {"event_status": "false"})
+    assert made.item().outcome == "removed"
 
 
 @pytest.mark.parametrize(
@@ -238,8 +295,22 @@ def test_flagged_headlines_are_discussed_and_the_majority_decides(office, voices
     [((0, 1, 2), "hard case"), ((0, 1, 0), "final"), ((0, 1, None), "hard case")],
 )
 def test_no_headline_is_final_without_a_category(office, categories, outcome):
-    made = office("headline-screening", items=1)
-    made.say("Cem", made.event, flagged=True, comment="which category?")
+    made = office("headline-screening", items=0)
+    project = load_project("headline-screening")
+    voting = project.stage("annotation").model_copy(
+        update={
+            "roles": ("annotator",) * 3,
+            "rules": (
+                Rule(majority=("event",), to="final", why="the majority"),
+                Rule(to="hard case", why="no majority"),
+            ),
+        }
+    )
+    made.state = ReviewState(project.model_copy(update={"stages": (voting,)}))
+    define_project(made.state, made.state.project, "Max", made.now)
+    for name in ("Cem", "Dia", "Eve"):
+        set_roles(made.state, name, ["annotator"], "Max", made.now)
+    import_items(made.state, {"i0": made.team.item(0)}, "Max", made.now)
     names = made.state.project.question("market_category").options
     for who, place in zip(("Cem", "Dia", "Eve"), categories, strict=True):
         event = made.event | {"market_category": names[place or 0]}

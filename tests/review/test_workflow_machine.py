@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 
 from contrafact.review.assignment import answer_training, assign, staffing_problems
 from contrafact.review.corrections import edit, reopen, retract, withdraw
+from contrafact.review.discussion import say, under_discussion
 from contrafact.review.project import OUTCOMES, builtin_projects, load_project
 from contrafact.review.setup import define_project, import_items, set_roles
 from contrafact.review.state import NotAllowed, ReviewState, replay
@@ -154,6 +155,12 @@ class Machine(RuleBasedStateMachine):
             assert self.state.seq == before, "a refusal changed something"
 
     @rule(data=st.data(), text=TEXTS)
+    def speak(self, data: Any, text: str) -> None:
+        who = data.draw(st.sampled_from(sorted(self.state.people)))
+        for item in under_discussion(self.state, self.state.people[who]):
+            self.take(say(self.state, who, item.id, text, self.now))
+
+    @rule(data=st.data(), text=TEXTS)
     @precondition(lambda self: self.imported)
     def rewrite(self, data: Any, text: str) -> None:
         item = data.draw(st.sampled_from(sorted(self.state.items)))
@@ -269,6 +276,7 @@ class Machine(RuleBasedStateMachine):
                 break
             idle = True
             for who in self.state.people:
+                self.speak_to_all(who)
                 if self.next(who) is not None:
                     idle = False
                     # At first they differ, flag and correct; then settle on the first answer.
@@ -282,6 +290,12 @@ class Machine(RuleBasedStateMachine):
         stuck = {i.id: i.stage for i in self.state.items.values() if i.outcome is None}
         assert not stuck, f"stuck: {stuck}"
         self.check_history()
+
+    def speak_to_all(self, who: str) -> None:
+        for item in under_discussion(self.state, self.state.people[who]):
+            place = (item.stage, item.round)
+            if who not in {r.who for r in item.thread if (r.stage, r.round) == place}:
+                self.take(say(self.state, who, item.id, "So it seems.", self.now))
 
     def any(self, options: tuple[str, ...]) -> str:
         return options[int(self.rng.integers(len(options)))]

@@ -183,7 +183,8 @@ def rewrite(
         model: The model that writes.
         out: A file to write (JSON Lines): killed and called again, it goes on. What is dropped and
             every decision stand next to it.
-        options: ``workers``; with a model ``feedback``, ``decoding``, ``prompts``,
+        options: ``workers``, processes by rule (1; with more, a script keeps its own work under
+            ``if __name__ == "__main__"``); with a model ``feedback``, ``decoding``, ``prompts``,
             ``max_connections``, ``max_retries``, ``timeout``.
 
     Returns:
@@ -201,6 +202,7 @@ def rewrite(
 
     by_model = ("feedback", "decoding", "prompts", "max_connections", "max_retries", "timeout")
     _known(options, ("workers", *by_model))
+    options.setdefault("workers", 1)
     for name in ("decoding", "prompts"):
         options[name] = _path(options.get(name))
     with rows_file(data) as file, _output(out, "pairs.jsonl") as made:

@@ -300,7 +300,7 @@ class BulkModel(Model):
     def _key(self, input: str | Sequence[ChatMessage], config: GenerateConfig) -> str:
         asked: Any = input
         if not isinstance(input, str):
-            asked = [[one.role, one.text] for one in input]
+            asked = [[one.role, one.text, one.metadata] for one in input]
         return hash_of([self._named, asked, self._settings | _decisive(config)])
 
 

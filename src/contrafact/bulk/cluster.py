@@ -46,7 +46,8 @@ class Cluster:
     Attributes:
         cpus: How many processors it has now; one that scales itself may get more.
         gpus: The same, of graphics processors.
-        nodes: How many machines it has now.
+        nodes: How many machines with processors it has now; a head may have none.
+        cpus_of_node: The processors of the smallest of them.
         dashboard: Where Ray's dashboard is, if there is one.
     """
 
@@ -54,7 +55,10 @@ class Cluster:
         resources = ray.cluster_resources()
         self.cpus = max(1, int(resources.get("CPU", 1)))
         self.gpus = int(resources.get("GPU", 0))
-        self.nodes = max(1, sum(bool(node["Alive"]) for node in ray.nodes()))
+        alive = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+        working = [int(cpus) for cpus in alive if cpus >= 1]
+        self.nodes = max(1, len(working))
+        self.cpus_of_node = min(working, default=self.cpus)
         self.dashboard = f"http://{dashboard}" if dashboard else ""
 
 

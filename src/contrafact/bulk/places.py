@@ -39,6 +39,12 @@ class Place:
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:
+        if self.remote and "@" in self.given.partition("://")[2].partition("/")[0]:
+            raise InputError(
+                "keys in a URI would stand in manifests and messages",
+                file=self.given.partition("://")[0] + "://…@" + self.given.rpartition("@")[2],
+                hint="leave them out, and set them in the environment of every node",
+            )
         try:
             if self.remote:
                 system, path = fs.FileSystem.from_uri(self.given)

@@ -1,5 +1,6 @@
 """A verb over a whole input: divided, shared out, gone on with where it stopped."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -32,13 +33,16 @@ from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
 from contrafact.files.lock import locked
 
-__all__ = ["Engine", "Summary", "run_bulk"]
+__all__ = ["Engine", "Summary", "run_bulk", "shared_out"]
 
 _AT_ONCE = 3
 """Partitions that one actor works on at once: the end of one overlaps with the next ones."""
 
 _PER_ACTOR = 16
 """Connections from which another actor is worth a process of its own."""
+
+_SERVERS = ("vllm", "sglang")
+"""Providers that start a server on GPUs of their own where none is named."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ class Summary:
                 f"{self.calls['tokens written']:,} received; {cost}"
             )
         if failed:
-            lines.append(f"what failed, and why: {out.rstrip('/')}/_failures")
+            lines.append(f"what failed, and why: {Place(out).child('_failures').given}")
         if self.retry:
             lines.append(f"{self.retry:,} of them may pass: the same command tries them again")
         return lines
@@ -277,16 +281,10 @@ def _askers(
     from ray.data import ActorPoolStrategy
 
     from contrafact.bulk.calls import Limits
-    from contrafact.models.opening import IN_PROCESS
 
-    actors = max(1, min(ray.cpus, partitions, -(-stage.max_connections // _PER_ACTOR)))
     limits = remote(num_cpus=0)(Limits).remote(engine.requests_per_minute, engine.tokens_per_minute)
     bounded = engine.requests_per_minute is not None or engine.tokens_per_minute is not None
-    own: dict[str, Any] = {}
-    if stage.model.startswith(IN_PROCESS):
-        # Its weights and threads are a node's own: one actor a node, on all of its processors.
-        actors = min(ray.nodes, partitions)
-        own = {"num_cpus": max(1, ray.cpus // ray.nodes), "scheduling_strategy": "SPREAD"}
+    actors, own = shared_out(stage, ray, partitions)
     each = -(-stage.max_connections // actors)
     return {
         "arguments": (stage, output, limits, bounded, each, facts),
@@ -298,6 +296,41 @@ def _askers(
         ),
         **own,
     }
+
+
+def shared_out(stage: ModelStage, ray: Cluster, partitions: int) -> tuple[int, dict[str, Any]]:
+    """Return how many actors ask a stage's model, and what each of them holds of the cluster.
+
+    Args:
+        stage: The stage.
+        ray: The cluster.
+        partitions: How many partitions are left.
+
+    Raises:
+        InputError: The model needs a GPU, and the cluster has none.
+    """
+    from contrafact.judges.verifier import is_verifier
+    from contrafact.models.opening import IN_PROCESS, NO_MODEL
+
+    # Whoever asks a service has the weights of its judges beside it, if they are embedded ones.
+    asked = (stage.model, *getattr(stage, "judge_names", ()))
+    name = next((one for one in asked if one.startswith(IN_PROCESS)), stage.model)
+    if is_verifier(name) or name == NO_MODEL:  # nobody is asked: the work is the actor's own
+        return max(1, min(ray.cpus, partitions)), {"num_cpus": 1}
+    if name.startswith(IN_PROCESS):
+        # Its weights and threads are a node's own: one actor a node, on all of its processors.
+        held = {"num_cpus": ray.cpus_of_node, "scheduling_strategy": "SPREAD"}
+        return min(ray.nodes, partitions), held
+    provider = name.partition("/")[0]
+    if provider in _SERVERS and f"{provider.upper()}_BASE_URL" not in os.environ:
+        gpus = int(getattr(stage, "model_args", {}).get("tensor_parallel_size", 1))
+        if ray.gpus < gpus:
+            raise InputError(
+                f"'{name}' starts a server on {gpus} of the cluster's GPUs, and it has {ray.gpus}",
+                hint=f"add GPUs, or name a server that runs in {provider.upper()}_BASE_URL",
+            )
+        return min(ray.gpus // gpus, partitions), {"num_gpus": gpus}
+    return max(1, min(ray.cpus, partitions, -(-stage.max_connections // _PER_ACTOR))), {}
 
 
 def _note(summary: Summary, left: float) -> str:

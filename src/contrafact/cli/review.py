@@ -55,6 +55,26 @@ def serve(
             help="The address that people reach it by: links carry it, other names are refused.",
         ),
     ] = None,
+    oidc_issuer: Annotated[
+        str | None,
+        typer.Option(
+            "--oidc-issuer",
+            metavar="URL",
+            help="An OpenID provider that people can sign in through; wants --oidc-client.",
+        ),
+    ] = None,
+    oidc_client: Annotated[
+        str | None, typer.Option("--oidc-client", metavar="ID", help="The studio's id there.")
+    ] = None,
+    oidc_secret: Annotated[
+        Path | None,
+        typer.Option(
+            "--oidc-secret", metavar="FILE", help="A file with its secret there, if it has one."
+        ),
+    ] = None,
+    oidc_name: Annotated[
+        str, typer.Option("--oidc-name", metavar="NAME", help="What people call the provider.")
+    ] = "",
 ) -> None:
     """Serve the review studio, to this machine alone unless an option says otherwise.
 
@@ -63,8 +83,23 @@ def serve(
     Example: contrafact review serve --db review.db --port 8000
     """
     _check_installed()
+    from contrafact.errors import InputError
+    from contrafact.files.atomic import os_problem
     from contrafact.review.web import serve as server
+    from contrafact.review.web.openid import OpenIDSettings
 
+    openid = None
+    if (oidc_issuer is None) != (oidc_client is None):
+        raise InputError(
+            "a provider needs its address and the studio's id there",
+            hint="give --oidc-issuer and --oidc-client together",
+        )
+    if oidc_issuer is not None and oidc_client is not None:
+        try:
+            secret = "" if oidc_secret is None else oidc_secret.read_text("utf-8").strip()
+        except OSError as error:
+            raise os_problem(error, str(oidc_secret), doing="cannot be read") from error
+        openid = OpenIDSettings(oidc_issuer, oidc_client, secret, oidc_name)
     server.serve(
         db,
         host=host,
@@ -74,6 +109,7 @@ def serve(
         allow_remote=allow_remote,
         behind_proxy=behind_proxy,
         url=url,
+        openid=openid,
         say=typer.echo,
     )
 
@@ -368,6 +404,40 @@ def withdraw(
     with open_store(db) as store:
         store.withdraw(review, item, by, reason)
     typer.echo(f"{item}: withdrawn")
+
+
+@app.command("suggest")
+def suggest(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Verdicts, with an id in each row.")],
+    question: Annotated[str, typer.Option(metavar="NAME", help="The question that they answer.")],
+    model: Annotated[str, typer.Option(metavar="NAME", help="Whose verdicts they are.")],
+    column: Annotated[
+        str, typer.Option(metavar="NAME", help="The column with the verdict.")
+    ] = "verdict",
+    word: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ANSWER=WORD", help="The file's word for an answer; repeatable."),
+    ] = None,
+    review: _Review = "review",
+    db: _Database = "review.db",
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
+) -> None:
+    """Bring a model's answers into a review, which shows them as its project says.
+
+    A stage with suggestions = "before" shows them beside the form, one with "after" once somebody
+    has answered, each to everybody on half of the items (suggestion_share). Figures say how far
+    people go along with them.
+
+    Example: contrafact review suggest verdicts.csv --question rating --model judge --word Yes=true
+    """
+    from contrafact.review.field_mapping import name_pairs
+    from contrafact.review.suggestions import read_suggestions
+
+    words = name_pairs(word or (), "ANSWER=WORD", "--word")
+    found = read_suggestions(file, question, column, words)
+    with open_store(db) as store:
+        new = store.suggest(review, found, model, by)
+    typer.echo(f"{review}: {new:,} of {len(found):,} suggestions are new")
 
 
 @app.command("retract")

@@ -158,7 +158,7 @@ def common_options(*names: str) -> dict[str, inspect.Parameter]:
             fields[name],
             panel=extra["panel"] or None,
             flags=_FLAGS.get(name, ()),
-            kind=list[str] if name in _REPEATED else None,
+            kind=list[str] if name in _REPEATED else str if name == "out" else None,
         )
     return found
 

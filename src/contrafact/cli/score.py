@@ -12,6 +12,7 @@ import typer
 
 from contrafact.cli.lazy import LazyGroup, command_of, option_of
 from contrafact.cli.run import common_options, given_options, run_and_report
+from contrafact.options import bulk_options
 
 if TYPE_CHECKING:
     from contrafact.family import Task
@@ -81,7 +82,7 @@ def group() -> None:
 
 def _file(
     score: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="FILE",
             help="Outputs (JSON, JSONL, CSV, Parquet, XLSX), a published set, or hf://OWNER/NAME.",
@@ -114,13 +115,14 @@ def _again(
 
 
 def _score_file(task: "Task") -> Callable[..., None]:
-    return _command(
+    made = _command(
         task,
         inspect.signature(_file, eval_str=True).parameters,
         f"Judge and report outputs made elsewhere: {task.summary.rstrip('.')}\n\n"
         "Nothing is generated. Killed and started again, it goes on.\n\n"
         f"Example: contrafact score {task.name} outputs.jsonl --system mine --limit 10",
     )
+    return bulk_options(rates=True)(made)
 
 
 def _score_again(task: "Task") -> Callable[..., None]:
@@ -149,7 +151,10 @@ def _command(
         for name, field in scoring_fields(model).items()
     }
 
-    def command(**values: Any) -> None:
+    def command(*, bulk: dict[str, Any] | None = None, **values: Any) -> None:
+        if bulk is not None:
+            _in_bulk(task.name, values, bulk)
+            return
         config = make_config(task.name, given_options(values))
         run_and_report(
             config.prepare(),
@@ -164,3 +169,44 @@ def _command(
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = summary
     return command
+
+
+_OF_A_RUN = ("partial", "limit", "estimate", "with_published", "batch", "cache", "fluency_model")
+
+
+def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Judge outputs partition by partition; there is no run, and no report.
+
+    Raises:
+        InputError: An option is wrong, or is one of runs.
+        typer.Exit: With 1 if rows failed.
+    """
+    from contrafact.bulk.command import bulk_command
+    from contrafact.console import show_table
+    from contrafact.errors import InputError
+    from contrafact.runs.config import ScoreConfig, make_config
+    from contrafact.runs.score_stage import ScoreStage, verdict_counts
+
+    for name in _OF_A_RUN:
+        if values.get(name):
+            option = "--" + name.replace("_", "-")
+            raise InputError(f"{option} has no use with --engine ray", hint="leave it out")
+    file, out = str(values["score"]), values["out"]
+    if out is None:
+        raise InputError("--engine ray writes a folder", hint="name one with --out")
+    config = make_config(task, given_options({**values, "out": None}))
+    given = config.given()
+    stage = ScoreStage(
+        task,
+        Path(file.partition("?")[0].rstrip("/").rpartition("/")[2]).stem or "outputs",
+        config.system if isinstance(config, ScoreConfig) else None,
+        given.pop("columns", {}),
+        given,
+        config.own(),
+    )
+    stage.open_judges()  # what is wrong with one is shown before anything is begun
+    result = bulk_command(stage, file, out, settings)
+    columns = ("system", "criterion", "judge", "passed", "failed", "invalid")
+    if counted := verdict_counts(result.counts):
+        show_table("Verdicts", columns, counted, stderr=True)
+    result.end()

@@ -259,6 +259,13 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """Return every judge's own verdicts: system, draw, sample_id, criterion, passed, …"""
         return ()
 
+    def part_of(self, row: Mapping[str, Any]) -> str:
+        """Return the part of an output that a row of the tables is of, as `read_output` names it.
+
+        It is empty where a row is of the whole output.
+        """
+        return ""
+
     def order(self, row: Mapping[str, Any]) -> Hashable:
         """Return what rows of one draw and sample are ordered by: a part of the sample, if any."""
         return ""

@@ -11,6 +11,7 @@ failure is an error of the sample, never a "false".
 
 import math
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -40,6 +41,7 @@ __all__ = [
     "LetterVerdict",
     "all_pass",
     "bool_schema",
+    "bound_judges",
     "judge_letter",
     "judge_once",
     "judges_of_role",
@@ -287,21 +289,25 @@ def all_pass(passed: Iterable[bool | None]) -> bool | None:
     return None if not verdicts or None in verdicts else True
 
 
+bound_judges: ContextVar[Sequence[Model] | None] = ContextVar("bound_judges", default=None)
+"""The judges where a scorer is called outside an evaluation, which has roles of its own."""
+
+
 def judges_of_role() -> list[Model]:
-    """Return the models bound to Inspect's ``grader`` role.
+    """Return the models bound to Inspect's ``grader`` role, or in `bound_judges`.
 
     Raises:
         InputError: if none is bound. No model judges itself unasked.
     """
     # Rich, by which Inspect shows an error, then leaves the frames out: what is wrong is one line.
     _rich_traceback_guard = True
-    bound = model_roles().get("grader")
-    if bound is None:
+    bound = bound_judges.get() or model_roles().get("grader")
+    if not bound:
         raise InputError(
             "no judge is bound to the role 'grader'",
             hint="name one (--model-role grader=MODEL), or leave judging out (-T judged=false)",
         )
-    return list(bound) if isinstance(bound, (list, tuple)) else [bound]
+    return [bound] if isinstance(bound, Model) else list(bound)
 
 
 def _unreadable(output: ModelOutput) -> str | None:

@@ -5,7 +5,7 @@ threshold, and only then work.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from contrafact.review.answers import ballot_of
+from contrafact.review.discussion import can_record
 from contrafact.review.project import Project, Stage
 from contrafact.review.state import (
     Event,
@@ -23,6 +24,7 @@ from contrafact.review.state import (
     ReviewState,
     Vote,
 )
+from contrafact.review.suggestions import own_draw
 from contrafact.review.workflow import LEASE
 
 __all__ = [
@@ -288,14 +290,14 @@ def people_needed(project: Project) -> tuple[dict[str, int], int]:
     stages = [stage for stage in project.flow if stage.roles]
     need: Counter[str] = Counter()
     for stage in stages:
-        need |= Counter(stage.roles)
+        need |= _needed(stage)
     least = 0
     groups: list[tuple[tuple[Stage, ...], int]] = [((), 0)]
     for stage in stages:
         for chosen, people in list(groups):
             if all(s.id in stage.apart_from or stage.id in s.apart_from for s in chosen):
-                groups.append(((*chosen, stage), people + len(stage.roles)))
-                least = max(least, people + len(stage.roles))
+                groups.append(((*chosen, stage), people + _needed(stage).total()))
+                least = max(least, people + _needed(stage).total())
     return dict(need), least
 
 
@@ -316,9 +318,16 @@ def roles_in_words(roles: Mapping[str, int]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def _needed(stage: Stage) -> Counter[str]:
+    """Return by role how many people a stage needs for one item."""
+    if stage.kind == "discussion":
+        return Counter(dict.fromkeys(stage.roles, stage.voices))
+    return Counter(stage.roles)
+
+
 def _too_few_in_role(stage: Stage, people: Sequence[Person]) -> list[str]:
     problems = []
-    for role, need in Counter(stage.roles).items():
+    for role, need in _needed(stage).items():
         able = sum(role in person.roles for person in people)
         if able < need:
             there = "is" if able == 1 else "are"
@@ -381,14 +390,20 @@ def held_slot(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | No
 def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
     """Return the item that somebody may be given next, and the place; None if there is none.
 
-    Items of later stages come first; one that they let lapse comes last.
+    Items of later stages come first; one that they let lapse comes last. Where a stage is shuffled,
+    its items come in an order that is the person's own, and always the same.
     """
     lapsed: tuple[ReviewItem, int] | None = None
     for stage in reversed(state.project.flow):
         if stage.id in state.closed or not set(stage.roles) & set(person.roles):
             continue
-        for name in state.at[stage.id]:
+        names: Iterable[str] = state.at[stage.id]
+        if stage.shuffled:
+            names = sorted(names, key=lambda n: own_draw(person.name, n, f"order {stage.id}"))
+        for name in names:
             item = state.items[name]
+            if stage.kind == "discussion" and not can_record(stage, item, person.name):
+                continue  # it is discussed first, by all who have the role
             for place in range(len(item.slots)):
                 if may_take(state, person, item, place, now):
                     if (stage.id, item.round, person.name) not in item.shown:

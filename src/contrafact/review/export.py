@@ -111,7 +111,9 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
     ``answers``, ``text_version``, ``guidelines_version``, ``item_round``, ``origin`` (of a decision
     that was made elsewhere: where, by whom, when), and what became of the item: ``review_outcome``
     (None while it is under way), ``review_why``, ``review_answers`` (see `agreed_answers`),
-    ``review_edited`` (the fields that a manager has changed, as they are now).
+    ``review_edited`` (the fields that a manager has changed, as they are now), ``discussed_by``
+    (who took part in the discussion that the decision records), ``suggested`` (the model's answers
+    that stood beside the form; None where none did).
     """
     rows = []
     agreed = {item.id: agreed_answers(state.project, item) for item in state.items.values()}
@@ -138,6 +140,8 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
                 "review_why": item.why,
                 "review_answers": agreed[item.id],
                 "review_edited": dict(item.edited),
+                "discussed_by": list(vote.group),
+                "suggested": None if vote.suggested is None else dict(vote.suggested),
             }
         )
     return rows
@@ -159,7 +163,7 @@ def item_rows(state: ReviewState) -> list[dict[str, Any]]:
             "review_stage": item.stage,
             "review_why": item.why,
             "review_verdict": item.verdict,
-            "review_by": sorted({vote.who for vote in item.votes}),
+            "review_by": sorted({name for v in item.votes for name in (v.who, *v.group)}),
             "review_edited": dict(item.edited),
         }
         agreed = agreed_answers(state.project, item)

@@ -19,6 +19,7 @@ from contrafact.files.atomic import os_problem
 from contrafact.records import content_id
 
 __all__ = [
+    "DELIBERATING",
     "OUTCOMES",
     "Correction",
     "Outcome",
@@ -50,11 +51,16 @@ StageKind = Literal[
     "disagreement-set",
     "adjudication",
     "arbitration",
+    "discussion",
 ]
 Outcome = Literal["final", "removed", "hard case"]
 OUTCOMES: tuple[Outcome, ...] = ("final", "removed", "hard case")
 
+DELIBERATING: tuple[StageKind, ...] = ("adjudication", "arbitration", "discussion")
+"""The kinds of stage whose people see others' answers and decide between them."""
+
 _BARRIERS = ("audit", "disagreement-set")
+_ONE_VOTE = ("full-review", "audit", "arbitration", "discussion")
 _BLIND = ("training", "independent")
 _HINT = "compare it with a built-in project: contrafact review project NAME"
 
@@ -149,7 +155,24 @@ class Stage(_Part):
         default=(), description="Whoever voted in these stages on an item does not vote here."
     )
     corrects: Correction | None = Field(default=None, description="What may be rewritten.")
+    suggestions: Literal["none", "before", "after"] = Field(
+        default="none",
+        description="Whether a model's answers are shown: not, with the form, or after one's own.",
+    )
+    suggestion_share: float = Field(
+        default=0.5,
+        gt=0.0,
+        le=1.0,
+        description="The share of items, drawn for each person, on which they are shown; the rest "
+        "is what their influence is measured against.",
+    )
+    shuffled: bool = Field(
+        default=False, description="Whether each person gets the items in an order of their own."
+    )
     rules: tuple[Rule, ...] = Field(default=(), description="Where items go from here.")
+    voices: int = Field(
+        default=2, ge=2, description="Discussion: how many people speak before one records it."
+    )
     sample: int = Field(default=60, ge=1, description="Training: items in a round.")
     threshold: float = Field(
         default=0.95, gt=0.0, le=1.0, description="Training: the accuracy that ends it."
@@ -328,10 +351,12 @@ def check_stages(project: Project) -> Iterator[str]:
         for others in (stage.shows, stage.counts, stage.apart_from):
             if not set(others) <= {s.id for s in project.flow}:
                 yield f"{name} names a stage that is not there in shows, counts or apart_from"
+        if stage.suggestions != "none" and (stage.barrier or stage.kind == "training"):
+            yield f"{name} shows no suggestions: nobody votes there on a project's items alone"
         if stage.kind in _BLIND and stage.shows:
             yield f"{name} is blind, and shows no other votes"
-        if stage.kind in ("full-review", "audit", "arbitration") and len(stage.roles) != 1:
-            yield f"{name} is one person's work: it has one role"
+        if stage.kind in _ONE_VOTE and len(stage.roles) != 1:
+            yield f"{name} comes to one person's vote: it has one role"
         if stage.corrects and (len(stage.roles) != 1 or stage.kind == "training"):
             yield f"{name} lets several people rewrite one text"
         check = stage.corrects.check if stage.corrects else None

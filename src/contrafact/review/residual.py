@@ -35,7 +35,7 @@ __all__ = [
     "residual_error",
 ]
 
-_JUDGING = ("independent", "audit", "adjudication", "arbitration")
+_JUDGING = ("independent", "audit", "adjudication", "arbitration", "discussion")
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ __all__ = [
     "NotAllowed",
     "Person",
     "Recorder",
+    "Remark",
     "ReviewItem",
     "ReviewState",
     "Slot",
@@ -55,6 +56,8 @@ EventKind = Literal[
     "withdrawn",  # or took it out of the review
     "reissued",  # an item was taken back from who had it in hand
     "edited",  # a manager changed what an item shows; it begins anew
+    "suggested",  # a model's answers on an item came in
+    "said",  # somebody wrote into an item's thread
     "retracted",  # a manager took one decision back, and what was built on it
 ]
 SYSTEM = "rule:workflow"
@@ -106,8 +109,26 @@ class Person:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """What somebody wrote into an item's thread; ``reply_to`` numbers the event it replies to."""
+
+    seq: int
+    who: str
+    when: datetime
+    stage: str | None
+    round: int
+    text: str
+    reply_to: int | None = None
+
+
+@dataclass(frozen=True)
 class Vote:
-    """A ballot and where it was cast; ``origin`` is there for one that was imported."""
+    """A ballot and where it was cast.
+
+    ``origin`` is there for one that was imported, ``group`` for one that a group came to: who
+    took part in the discussion that it records. ``suggested`` has the model's answers that stood
+    beside the form.
+    """
 
     seq: int
     who: str
@@ -121,6 +142,8 @@ class Vote:
     batch: str | None = None
     probability: float | None = None
     origin: Mapping[str, Any] | None = None
+    group: tuple[str, ...] = ()
+    suggested: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -163,6 +186,7 @@ class ReviewItem:
     votes: tuple[Vote, ...] = ()
     shown: frozenset[tuple[str, int, str]] = frozenset()
     before: "ReviewItem | None" = None
+    thread: tuple[Remark, ...] = ()
     edited: dict[str, str] = field(default_factory=dict)
     entered: dict[str, tuple[str | None, bool]] = field(default_factory=dict)
 
@@ -259,6 +283,7 @@ class ReviewState:
         held: By person, the item that they have in hand.
         last: By person, the item and event of the decision that they may undo.
         decided: By person, how many of their decisions stand.
+        suggestions: By item and question, what a model answered, and which.
         requests: By a sender's key, the event that it led to, so that a form counts once.
         closed: The stages that are closed at present.
     """
@@ -276,6 +301,7 @@ class ReviewState:
         self.held: dict[str, str] = {}
         self.last: dict[str, tuple[str, int]] = {}
         self.decided: Counter[str] = Counter()
+        self.suggestions: dict[str, dict[str, tuple[str, str]]] = {}
         self.requests: dict[str, Event] = {}
         self.closed: set[str] = set()
 
@@ -400,6 +426,8 @@ class ReviewState:
             batch=item.batch,
             probability=batch.drawn[item.id] if batch else None,
             origin=body.get("origin"),
+            group=tuple(body.get("group", ())),
+            suggested=body.get("suggested"),
         )
         item.votes = (*item.votes, vote)
         self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))
@@ -511,6 +539,22 @@ class ReviewState:
         item.edited = {**item.edited, **event.body["fields"]}
         self._reopened(event)
 
+    def _said(self, event: Event) -> None:
+        item, body = self.items[str(event.item)], event.body
+        remark = Remark(
+            *(event.seq, event.who, event.when, event.stage, event.round, body["text"]),
+            reply_to=body.get("reply_to"),
+        )
+        item.thread = (*item.thread, remark)
+        if item.before is not None:  # what was said stays said when the last decision is undone
+            item.before.thread = item.thread
+
+    def _suggested(self, event: Event) -> None:
+        assert event.item is not None
+        own = self.suggestions.setdefault(event.item, {})
+        for question, answer in event.body["answers"].items():
+            own[question] = (answer, event.body["model"])
+
     def _retracted(self, event: Event) -> None:
         item, body = self.items[str(event.item)], event.body
         vote = next(v for v in item.votes if v.seq == body["answer"])
@@ -616,4 +660,5 @@ def snapshot(state: ReviewState) -> ReviewState:
     }
     made.held, made.last = dict(state.held), dict(state.last)
     made.closed = set(state.closed)
+    made.suggestions = {item: dict(own) for item, own in state.suggestions.items()}
     return made

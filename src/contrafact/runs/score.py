@@ -49,8 +49,10 @@ __all__ = [
     "GIVEN_ITEMS",
     "LEFT_OUT",
     "OUTPUTS",
+    "Reading",
     "output_fields",
     "place_outputs",
+    "prepare_reading",
     "prepare_score",
     "scored",
 ]
@@ -104,30 +106,16 @@ def prepare_score(
         raise InputError("outputs are not read from standard input", hint="name a file")
     source = data_source(file)
     file = source.path
-    run = task_named(task).run.load()
-    known = (*run.output_fields, *_EVERY_ROW)
-    for name in columns or ():
-        if name not in known:
-            raise InputError(
-                f"--columns: there is no field '{name}'", hint=f"use {', '.join(known)}"
-            )
-    items: Sequence[Any] = ()
-    notes: list[str] = []
-    if settings.data is not None:
-        items, notes = load_once(run.load, settings.data)
-    reading = _Reading(run, file, settings, Units(run.units(items)), system)
+    reading = Reading.begin(settings, file, system, columns)
     for line, row in read_rows(file, columns):
         reading.take(line, row)
-    if settings.data is None:
-        items, notes = _items_of(run, reading)
     asked = {
         "score": source.origin or file,
         "system": system,
         "columns": dict(columns or {}),
         "partial": partial or None,
     }
-    prepared = _prepared(run, settings, file, items, notes, reading, partial, asked)
-    return _with_source(prepared, source.origin)
+    return _with_source(prepare_reading(reading, partial=partial, source=asked), source.origin)
 
 
 def _with_source(prepared: Prepared, origin: str) -> Prepared:
@@ -171,14 +159,31 @@ def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
 
 
 @dataclass
-class _Reading:
-    """A file of outputs as far as it was read."""
+class Reading:
+    """A file of outputs as far as it was read.
+
+    Attributes:
+        run: How the task is run.
+        file: The file.
+        settings: The settings of the run.
+        units: What the data holds, where it is named.
+        system: The system's name, where no column has it.
+        items_given: The data's items, where it is named, and what their loader found.
+        rows: How many rows were read.
+        parts: By system, sample and draw the parts of the output, each with its line.
+        facts: By system its model and its method.
+        items: Rows that items are loaded from, with their lines.
+        left_out: Rows that are not scored.
+        repeated: Lines that give once more what was given before.
+        first_problem: The first row's that is left out.
+    """
 
     run: TaskRun[Any, Any]
     file: Path
     settings: RunSettings
     units: Units[Any]
     system: str | None
+    items_given: tuple[Sequence[Any], list[str]] = ((), [])
     rows: int = 0
     parts: dict[tuple[str, str, int], dict[str, tuple[int, Any]]] = field(default_factory=dict)
     facts: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -187,6 +192,40 @@ class _Reading:
     repeated: list[int] = field(default_factory=list)
     first_problem: InputError | None = None
 
+    @classmethod
+    def begin(
+        cls,
+        settings: RunSettings,
+        file: Path,
+        system: str | None,
+        columns: Mapping[str, str] | None,
+    ) -> "Reading":
+        """Return the reading of a file before its first row, the data loaded where it is named.
+
+        Raises:
+            InputError: A column is named for a field that there is not, or the data are not usable.
+        """
+        run = task_named(settings.task).run.load()
+        known = (*run.output_fields, *_EVERY_ROW)
+        for name in columns or ():
+            if name not in known:
+                raise InputError(
+                    f"--columns: there is no field '{name}'", hint=f"use {', '.join(known)}"
+                )
+        loaded = ((), []) if settings.data is None else load_once(run.load, settings.data)
+        return cls(run, file, settings, Units(run.units(loaded[0])), system, loaded)
+
+    def key(self, row: Mapping[str, Any]) -> str:
+        """Return what rows share that give the same part of a system's output of an item.
+
+        Raises:
+            InputError: The row cannot be used.
+        """
+        fields = self._fields(row)
+        draw, found = self._given(fields, row)
+        name = self._who(fields)[0]
+        return json_line({"of": [name, draw, sorted(found.sample_ids), sorted(found.parts)]})
+
     def take(self, line: int, row: Mapping[str, Any]) -> None:
         """Take a row in, or note why it is left out."""
         self.rows += 1
@@ -194,14 +233,7 @@ class _Reading:
         try:
             fields = self._fields(row)
             name, model, method = self._who(fields)
-            found = self.run.read_output(GivenRow(fields, row, self.units, self.settings))
-            draw = _draw(fields.get("draw"))
-            unknown = [one for one in found.sample_ids if not self._known(one, found)]
-            if unknown:
-                raise InputError(
-                    f"'{unknown[0]}' is no item of the data",
-                    hint="check the ids, or name other data with --data",
-                )
+            draw, found = self._given(fields, row)
         except InputError as error:
             placed = InputError(error.problem, file=self.file, line=line, hint=error.hint)
             self.first_problem = self.first_problem or placed
@@ -247,6 +279,18 @@ class _Reading:
             elif keys and name == "system":
                 raise InputError("the row names no system", hint="fill it in")
         return fields
+
+    def _given(self, fields: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[int, OutputRow]:
+        """Return the draw of a row, and the output that it gives."""
+        found = self.run.read_output(GivenRow(fields, row, self.units, self.settings))
+        draw = _draw(fields.get("draw"))
+        unknown = [one for one in found.sample_ids if not self._known(one, found)]
+        if unknown:
+            raise InputError(
+                f"'{unknown[0]}' is no item of the data",
+                hint="check the ids, or name other data with --data",
+            )
+        return draw, found
 
     def _who(self, fields: Mapping[str, Any]) -> tuple[str, str, str]:
         """Return a row's system, and the model and the method that made it."""
@@ -294,7 +338,7 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _items_of(run: TaskRun[Any, Any], reading: _Reading) -> tuple[Sequence[Any], list[str]]:
+def _items_of(run: TaskRun[Any, Any], reading: Reading) -> tuple[Sequence[Any], list[str]]:
     """Return the items that came with the outputs, each once, and what their loader found."""
     lines: dict[str, int] = {}
     for line, row in reading.items:
@@ -311,17 +355,23 @@ def _items_of(run: TaskRun[Any, Any], reading: _Reading) -> tuple[Sequence[Any],
             raise InputError(error.problem, file=reading.file, line=at, hint=error.hint) from error
 
 
-def _prepared(
-    run: TaskRun[Any, Any],
-    settings: RunSettings,
-    file: Path,
-    items: Sequence[Any],
-    notes: Sequence[str],
-    reading: _Reading,
-    partial: bool,
-    source: Mapping[str, Any],
+def prepare_reading(
+    reading: Reading, *, partial: bool = False, source: Mapping[str, Any] | None = None
 ) -> Prepared:
-    """Return the run that scores what was read."""
+    """Return the run that scores what was read.
+
+    Args:
+        reading: The file, read to its end.
+        partial: Whether items without any output are left out.
+        source: What was asked to be scored, by option.
+
+    Raises:
+        InputError: There is nothing to score, or an item cannot be used.
+    """
+    run, settings, file = reading.run, reading.settings, reading.file
+    items, notes = reading.items_given
+    if settings.data is None:
+        items, notes = _items_of(run, reading)
     if not reading.parts or not items:
         if reading.first_problem is not None:
             raise reading.first_problem
@@ -350,7 +400,7 @@ def _prepared(
         asked,
         [row for _, row in reading.items] if brought else None,
         tuple(reading.left_out),
-        source=source,
+        source=source or {},
     )
     remarks = [*notes, *_notes(reading, systems, len(asked), len(limited) < len(items))]
     data = file_record(file if settings.data is None else settings.data, len(limited), remarks)
@@ -421,7 +471,7 @@ def scored(
 
 
 def _systems(
-    run: TaskRun[Any, Any], reading: _Reading, taken: frozenset[str]
+    run: TaskRun[Any, Any], reading: Reading, taken: frozenset[str]
 ) -> dict[str, GivenSystem]:
     outputs: dict[str, dict[tuple[str, int], dict[str, Any]]] = defaultdict(dict)
     for (name, sample, draw), parts in reading.parts.items():
@@ -448,7 +498,7 @@ def _as_lines(given: GivenOutputs) -> str:
 
 
 def _notes(
-    reading: _Reading, systems: Mapping[str, GivenSystem], units: int, limited: bool
+    reading: Reading, systems: Mapping[str, GivenSystem], units: int, limited: bool
 ) -> list[str]:
     """Return a sentence for each thing about the outputs that the user should know."""
     where = "" if reading.settings.data is None else f"{reading.file.name}: "

@@ -146,3 +146,17 @@ def test_a_file_that_does_not_fit_is_reported_by_its_line_and_nothing_is_taken(
     assert "Nothing was imported" in shown and "bad.jsonl:2:" in shown
     assert studio.store.read("ours", lambda state: len(state.items)) == 0
     manager.console.clear()  # the browser says that the answer was a 422
+
+
+def test_guidelines_are_shown_as_people_read_them_while_they_are_written(manager):
+    studio, page = manager.studio, manager.page
+    studio.review("ours", "cobe-rating", items=1)
+    page.goto("/manage/r/ours/words")
+    page.get_by_label("Guidelines (Markdown)").fill("# Look *closely*\n\n- once\n- twice")
+    page.wait_for_selector("#preview em")
+    assert page.locator("#preview li").all_inner_texts() == ["once", "twice"]
+    go(manager, page.get_by_role("button", name="Save the wording").click)
+    go(manager, page.get_by_label("What event").first.click)
+    assert "Look" in page.locator("section ins").first.inner_text()
+    project = studio.store.read("ours", lambda state: state.project)
+    assert project.guidelines.startswith("# Look *closely*")

@@ -85,6 +85,7 @@ def read_review_export(
         names = people if isinstance(people, list) else _json(people)
         by = {unguarded(str(name)) for name in (names if isinstance(names, list) else [people])}
         outcome = _outcome(row, wrong)
+        by |= {unguarded(str(name)) for name in _json(row.get("discussed_by")) or ()}
         when = row.get("when") or None
         if (earlier := found.get(item)) is not None:
             if _facts(earlier.outcome) != _facts(outcome):

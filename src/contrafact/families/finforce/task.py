@@ -224,6 +224,10 @@ class FinforceRun(TaskRun[Headline, Headline]):
                             "invalid": vote["invalid"],
                         }
 
+    def part_of(self, row: Mapping[str, Any]) -> str:
+        """Return a row's side."""
+        return str(row["side"])
+
     def order(self, row: Mapping[str, Any]) -> Hashable:
         """Return the place of a row's side."""
         return SIDES.index(row["side"])

@@ -253,6 +253,14 @@ class Accounts:
             self.note(connection, "password set", name, "", address)
         return Account(name, account.manager, active=True, ready=True)
 
+    def accept_without_password(self, secret: str, *, address: str = "") -> Account:
+        """Use a link for an account that is signed in to in another way: nobody has its password.
+
+        Raises:
+            NotAllowed: The link is not good (any more).
+        """
+        return self.accept(secret, secrets.token_urlsafe(48), address=address)
+
     def set_password(self, name: str, password: str, *, address: str = "") -> None:
         """Give an account another password, and end all its sessions.
 

@@ -50,13 +50,17 @@ __all__ = [
     "event_of",
     "event_row",
     "events",
+    "identities",
     "invites",
     "item_row",
     "items",
     "metadata",
     "migrate",
+    "pending",
     "reading",
+    "recovery_codes",
     "reviews",
+    "second_factors",
     "sessions",
     "votes",
 ]
@@ -297,6 +301,47 @@ devices = Table(
     Index("ix_devices_account", "account"),
 )
 """Browsers that have signed in to an account before, by a hash of their cookie's secret."""
+
+second_factors = Table(
+    "second_factors",
+    metadata,
+    Column("account", String(200), ForeignKey("accounts.name"), primary_key=True),
+    Column("secret", String(64), nullable=False),
+    Column("since", Float),
+    Column("step", Integer, nullable=False),
+)
+"""Secrets that make one-time codes; asked for ``since`` the first code was given. ``step`` is the
+last interval whose code was taken, so that each is taken once."""
+
+recovery_codes = Table(
+    "recovery_codes",
+    metadata,
+    Column("token", String(64), primary_key=True),
+    Column("account", String(200), ForeignKey("accounts.name"), nullable=False),
+    Index("ix_recovery_codes_account", "account"),
+)
+"""Codes that stand for a lost second factor, once each, by their hashes."""
+
+identities = Table(
+    "identities",
+    metadata,
+    Column("issuer", String(500), nullable=False),
+    Column("subject", String(255), nullable=False),
+    Column("account", String(200), ForeignKey("accounts.name"), nullable=False),
+    PrimaryKeyConstraint("issuer", "subject", name="pk_identities"),
+    Index("ix_identities_account", "account"),
+)
+"""Who an OpenID provider's users are here."""
+
+pending = Table(
+    "pending",
+    metadata,
+    Column("token", String(64), primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("until", Float, nullable=False),
+    Column("body", Text, nullable=False),
+)
+"""Sign-ins that are half done, by a hash of their cookie's secret: what comes next, in JSON."""
 
 audit = Table(
     "audit",

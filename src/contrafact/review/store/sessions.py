@@ -98,7 +98,14 @@ class Sessions:
     def sign_in(
         self, name: str, password: str, *, address: str = "", device: str | None = None
     ) -> str:
-        """Return the secret of a new session.
+        """Return the secret of a new session of somebody who has the password; see `prove`."""
+        self.prove(name, password, address=address, device=device)
+        return self.begin(name, address=address)
+
+    def prove(
+        self, name: str, password: str, *, address: str = "", device: str | None = None
+    ) -> None:
+        """Look whether a name and a password go together.
 
         An attempt is counted before the password is looked at, so that many at once count too.
 
@@ -130,7 +137,34 @@ class Sessions:
             if fresh is not None:
                 own = update(accounts).where(accounts.c.name == known)
                 connection.execute(own.values(password=fresh))
-            return self._begin(connection, known, address)
+
+    def prove_code(
+        self, name: str, check: Callable[[], bool], *, address: str = "", device: str | None = None
+    ) -> None:
+        """Look whether a second factor is given; guesses of it are counted by themselves.
+
+        A password that was right forgives no guess of a code.
+
+        Args:
+            name: The account, whose password was right.
+            check: Looks at the code, and uses it up.
+            address: From where.
+            device: The secret of a browser that signed in before.
+
+        Raises:
+            TooManyAttempts: Too many codes were wrong lately; this one was not looked at.
+            NotAllowed: The code is wrong.
+        """
+        counted, address = f"code:{secret_hash(name)}", address[:100]
+        familiar = self._familiar(name, device)
+        number = self._attempt(counted, address, familiar)
+        if not check():
+            self._failed(counted, address, familiar, number, shown=name)
+            raise NotAllowed(
+                "this code is not right, or was used already", hint="wait for the next"
+            )
+        with self.engine.begin() as connection:
+            _close(connection, number, succeeded=True)
 
     def know_device(self, name: str, device: str | None) -> str:
         """Remember a browser that has signed in to an account, and return its secret.
@@ -248,13 +282,16 @@ class Sessions:
             _delay(connection, failures, since, now, limits.free_address, limits.longest_address),
         )
 
-    def _failed(self, name: str, address: str, device: str | None, number: int) -> None:
+    def _failed(
+        self, name: str, address: str, device: str | None, number: int, *, shown: str | None = None
+    ) -> None:
         with self.engine.begin() as connection:
             _close(connection, number, succeeded=False)
             wait = self._wait(connection, name, address, device, self._clock())
             detail = f"next attempt in {int(wait) + 1} s" if wait > 0 else ""
-            self._accounts.note(connection, "sign-in failed", name, detail, address)
-        _LOG.warning("a sign-in as %r from %s failed", name, address)
+            what = "sign-in failed" if shown is None else "code refused"
+            self._accounts.note(connection, what, shown or name, detail, address)
+        _LOG.warning("a sign-in as %r from %s failed", shown or name, address)
 
     def _begin(self, connection: Connection, name: str, address: str) -> str:
         secret, now, limits = secrets.token_urlsafe(32), self._clock(), self.limits

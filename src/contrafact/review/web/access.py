@@ -17,6 +17,7 @@ from typing import Annotated, cast
 from fastapi import Depends, HTTPException, Request
 from starlette.convertors import Convertor, register_url_convertor
 
+from contrafact.review.project import DELIBERATING
 from contrafact.review.setup import is_valid_name
 from contrafact.review.state import Person, ReviewState
 from contrafact.review.store.accounts import Account
@@ -24,7 +25,6 @@ from contrafact.review.store.store import UnknownReview
 from contrafact.review.web.studio import Studio
 
 __all__ = [
-    "ADJUDICATING",
     "Member",
     "NeedsSignIn",
     "ReviewNameConverter",
@@ -44,8 +44,6 @@ __all__ = [
     "managed_review",
 ]
 
-ADJUDICATING = ("adjudication", "arbitration")
-"""The kinds of stage whose people see others' answers and decide between them."""
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
@@ -160,7 +158,7 @@ def current_member(review: str, account: TheAccount, studio: TheStudio) -> Membe
         person = state.people.get(account.name)
         if person is None or not person.active:
             return None
-        deciding = (s for s in state.project.flow if s.kind in ADJUDICATING)
+        deciding = (s for s in state.project.flow if s.kind in DELIBERATING)
         return Member(review, person, any(set(s.roles) & set(person.roles) for s in deciding))
 
     try:

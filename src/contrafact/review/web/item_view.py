@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.family import DraftFinding, draft_check
 from contrafact.review.assignment import Assignment, visible_votes
-from contrafact.review.project import Project, Stage
+from contrafact.review.discussion import Entry, thread, under_discussion
+from contrafact.review.project import DELIBERATING, Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
+from contrafact.review.suggestions import suggestion_after, suggestion_before
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
@@ -19,13 +22,16 @@ __all__ = [
     "EarlierVote",
     "Idle",
     "ItemView",
+    "SuggestionSeen",
     "TrainingFeedback",
     "WorkProgress",
     "cached_diff",
     "earlier_vote",
     "idle",
     "item_view",
+    "suggestion_seen",
     "training_feedback",
+    "when_shown",
 ]
 
 
@@ -87,6 +93,8 @@ class ItemView:
         earlier_votes: What others answered before, as far as this stage shows it.
         progress: How far things have come.
         undoable: Whether the person has a decision to take back.
+        thread: What was said about the item, where others' answers are shown.
+        suggestion: What a model answers: question, answer, model.
     """
 
     assignment: Assignment
@@ -96,6 +104,8 @@ class ItemView:
     earlier_votes: tuple[EarlierVote, ...]
     progress: WorkProgress
     undoable: bool
+    thread: tuple[tuple[Entry, str], ...] = ()
+    suggestion: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def shown(self) -> list[tuple[str, str]]:
@@ -154,11 +164,13 @@ class Idle:
         open: Items whose way has not ended.
         total: All items.
         undoable: Whether the person has a decision to take back.
+        discussed: Items that are up for discussion by the person.
     """
 
     open: int
     total: int
     undoable: bool
+    discussed: int = 0
 
 
 @dataclass(frozen=True)
@@ -201,13 +213,55 @@ def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
         tuple(earlier_vote(project, item, vote) for vote in votes),
         WorkProgress(_ended(state), len(state.items), len(state.at[stage.id]), state.decided[who]),
         undoable(state, who) is not None,
+        tuple((entry, when_shown(entry.when)) for entry in thread(item))
+        if stage.kind in DELIBERATING and item.thread
+        else (),
+        _named(state, item.id, suggestion_before(state, stage, who, item.id)),
     )
+
+
+@dataclass(frozen=True)
+class SuggestionSeen:
+    """What a model answers to what somebody has just answered: question, theirs, the model's."""
+
+    item: str
+    answers: tuple[tuple[str, str, str], ...]
+    model: str
+
+
+def suggestion_seen(state: ReviewState, who: str, item: str) -> SuggestionSeen | None:
+    """Return the suggestion that is shown after somebody's last answer; None if there is none."""
+    known, (last, seq) = state.items.get(item), state.last.get(who, ("", 0))
+    vote = next((v for v in known.votes if v.seq == seq), None) if known else None
+    if vote is None or last != item:
+        return None
+    stage = state.project.stage(vote.stage)
+    named = _named(state, item, suggestion_after(state, stage, who, item))
+    own = {state.project.question(q).text: a for q, a in vote.ballot.answers.items()}
+    rows = tuple((question, own.get(question, "–"), answer) for question, answer, _ in named)
+    return SuggestionSeen(item, rows, named[0][2]) if named else None
+
+
+def _named(
+    state: ReviewState, item: str, answers: Mapping[str, str] | None
+) -> tuple[tuple[str, str, str], ...]:
+    models = state.suggestions.get(item, {})
+    return tuple(
+        (state.project.question(name).text, answer, models[name][1])
+        for name, answer in (answers or {}).items()
+    )
+
+
+def when_shown(time: datetime) -> str:
+    """Return a time as pages show it."""
+    return f"{time:%Y-%m-%d %H:%M}"
 
 
 def idle(state: ReviewState, who: str) -> Idle:
     """Return what is shown to somebody for whom there is no item now."""
     total = len(state.items)
-    return Idle(total - _ended(state), total, undoable(state, who) is not None)
+    discussed = len(under_discussion(state, state.people.get(who)))
+    return Idle(total - _ended(state), total, undoable(state, who) is not None, discussed)
 
 
 def training_feedback(state: ReviewState, who: str, item: str) -> TrainingFeedback | None:

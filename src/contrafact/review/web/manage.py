@@ -119,13 +119,15 @@ def change(
     account: TheManager,
     studio: TheStudio,
     name: Text,
-    what: Annotated[str, Form(pattern="^(open|close|manager|no-manager)$")],
+    what: Annotated[str, Form(pattern="^(open|close|manager|no-manager|no-factor)$")],
 ) -> Response:
-    """Close an account or open it again; let somebody manage, or not any more."""
+    """Close an account or open it again; let somebody manage or not; turn a second factor off."""
     how = {"by": account.name, "address": client_address(request)}
     try:
         if what in ("open", "close"):
             studio.accounts.set_active(name, what == "open", **how)
+        elif what == "no-factor":
+            studio.second_factors.remove(name, **how)
         else:
             studio.accounts.set_manager(name, what == "manager", **how)
     except NotAllowed as error:
@@ -229,7 +231,7 @@ def reissue_items(
     return _changed(request, studio, account.name, review, "items taken back", item or person)
 
 
-@router.post("/r/{review:review}/words", name="change_words")
+@router.post("/r/{review:review}/words/file", name="change_words")
 def change_words(
     request: Request,
     account: TheManager,
@@ -350,6 +352,7 @@ def _people(
         invited=invited,
         link=link,
         accounts=studio.accounts.all(),
+        factors=studio.second_factors.names(),
     )
 
 

@@ -4,15 +4,15 @@ All of these pages are for managers.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
 from contrafact.errors import InputError
 from contrafact.review.corrections import editable_fields, set_aside_by
+from contrafact.review.discussion import thread
 from contrafact.review.item_list import (
     ItemFilter,
     find_items,
@@ -25,8 +25,8 @@ from contrafact.review.project import Project
 from contrafact.review.setup import needed_fields
 from contrafact.review.state import Event, NotAllowed, ReviewItem, ReviewState
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
-from contrafact.review.web.item_view import cached_diff
-from contrafact.review.web.studio import Studio, redirect_to, render
+from contrafact.review.web.item_view import cached_diff, when_shown
+from contrafact.review.web.studio import Studio, redirect_to, render, request_key
 
 __all__ = ["FIELD", "PAGE_ITEMS", "router", "written_fields"]
 
@@ -84,8 +84,12 @@ def correct(
     stage: Text = "",
     what: Annotated[str, Form(pattern="^(reopen|withdraw)$")] = "reopen",
     one: bool = Form(False),
+    listed: Text = "",
 ) -> Response:
-    """Send items back to a stage, or take them out of the review, all with one reason."""
+    """Send items back to a stage, or take them out of the review, all with one reason.
+
+    ``listed`` is the query of the list that they were chosen from, which is shown again.
+    """
     chosen = list(dict.fromkeys(item or ()))
     done: list[str] = []
     problems: list[str] = [] if chosen else ["no item is chosen"]
@@ -106,8 +110,13 @@ def correct(
         return redirect_to(_item_path(request, review, chosen[0]))
     said = f"{len(done):,} of {len(chosen):,} items: done." if done else ""
     status = 409 if problems else 200
+    wanted, page = _listed(listed)
     return _list(
-        request, studio, review, ItemFilter(), status=status, message=said, problems=problems
+        *(request, studio, review, wanted),
+        page=page,
+        status=status,
+        message=said,
+        problems=problems,
     )
 
 
@@ -220,7 +229,10 @@ def _item(
         id=name,
         problem=problem,
         written=written or {},
-        history=[(_when(event.when), event, event.seq in aside, _said(event)) for event in history],
+        request_key=request_key,
+        history=[
+            (when_shown(event.when), event, event.seq in aside, _said(event)) for event in history
+        ],
         **details,
     )
 
@@ -250,10 +262,11 @@ def _details(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
                 vote,
                 project.stage(vote.stage).title,
                 [(project.question(name).text, text) for name, text in vote.ballot.answers.items()],
-                _when(vote.when),
+                when_shown(vote.when),
             )
             for vote in item.votes
         ],
+        "entries": [(entry, when_shown(entry.when)) for entry in thread(item)],
         "in_hand": [slot.person for slot in item.slots if slot.person and not slot.filled],
         "stages": _judged(state),
     }
@@ -299,6 +312,7 @@ def _list(
     return render(
         request,
         "manage_items.html",
+        listed=urlencode({**asked, "page": made["page"]}),
         status=status,
         review=review,
         wanted=wanted,
@@ -324,6 +338,17 @@ def _row(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
     }
 
 
+def _listed(query: str) -> tuple[ItemFilter, int]:
+    """Return the filter and the page of a list, of its query."""
+    given = dict(parse_qsl(query))
+    names = ("text", "state", "person", "verdict")
+    text, state, person, verdict = (given.get(name, "")[:200] for name in names)
+    flagged, commented = (given.get(name) == "True" for name in ("flagged", "commented"))
+    number = given.get("page", "")
+    page = int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 1
+    return ItemFilter(text, state, person, verdict, flagged, commented), page
+
+
 def _editable(project: Project, fields: Mapping[str, Any]) -> list[tuple[str, str, str, bool]]:
     """Return the fields that may be written: name, label, what is in them, and if it is needed."""
     needed = needed_fields(project)
@@ -341,13 +366,9 @@ def _item_path(request: Request, review: str, item: str) -> str:
     return f"{request.app.url_path_for('manage_item', review=review)}?{urlencode({'id': item})}"
 
 
-def _when(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M}"
-
-
 def _said(event: Event) -> str:
     """Return what an event brings, in a few words."""
     body = event.body
-    parts = [str(body[name]) for name in ("verdict", "comment", "why") if body.get(name)]
+    parts = [str(body[name]) for name in ("verdict", "comment", "text", "why") if body.get(name)]
     changed = [f"{name} is “{text}”" for name, text in body.get("fields", {}).items()]
     return ": ".join(parts + changed * (event.kind == "edited"))

@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from contrafact.review.store.identities import PENDING_LIFE, PendingKind
 from contrafact.review.web.studio import Studio
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "cookie_name",
     "csrf_token",
     "set_device",
+    "set_half_done",
     "set_session",
 ]
 
@@ -45,6 +47,7 @@ HEADERS = {
 }
 """Sent with every response."""
 _SESSION, _VISIT, _DEVICE = "session", "visit", "device"
+_HALVES: tuple[PendingKind, ...] = ("code", "provider")
 _SECRET_PATH = re.compile(r"^/invite/[^/]+")
 _TOO_LARGE = b"What was sent is too large."
 _OTHER_NAME = b"No studio of this name is here. Whoever serves it gives its address with --url."
@@ -89,12 +92,21 @@ def set_device(headers: MutableHeaders, studio: Studio, secret: str) -> None:
     headers.append("set-cookie", f"{_cookie(studio, _DEVICE, secret)}; Max-Age={kept}")
 
 
+def set_half_done(
+    headers: MutableHeaders, studio: Studio, kind: PendingKind, secret: str | None
+) -> None:
+    """Let a browser come back with the second half of a sign-in, or forget it."""
+    life = "" if secret is None else f"; Max-Age={int(PENDING_LIFE)}"
+    headers.append("set-cookie", _cookie(studio, f"half-{kind}", secret) + life)
+
+
 class SecurityMiddleware:
     """Recognises sessions, limits what is sent, adds headers, and logs requests without secrets.
 
     Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None), ``device``
-    (the secret of a browser that has signed in before, or None) and ``csrf`` into the request's
-    state.
+    (the secret of a browser that has signed in before, or None), ``half_code`` and
+    ``half_provider`` (the secret of a sign-in that is half done, or None) and ``csrf`` into the
+    request's state.
     """
 
     def __init__(self, app: ASGIApp, studio: Studio) -> None:
@@ -152,6 +164,8 @@ class SecurityMiddleware:
             account, state["unavailable"] = None, error
         state["account"], state["session"] = account, secret if account else None
         state["device"] = cookies.get(cookie_name(studio, _DEVICE))
+        for kind in _HALVES:
+            state[f"half_{kind}"] = cookies.get(cookie_name(studio, f"half-{kind}"))
         if account is not None and secret:
             state["csrf"] = csrf_token(secret)
             return None

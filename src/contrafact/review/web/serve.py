@@ -29,9 +29,18 @@ from contrafact.errors import InputError
 from contrafact.review.state import NotAllowed
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.store.store import Store
-from contrafact.review.web import manage, manage_items, sign_in, work
+from contrafact.review.web import (
+    discuss,
+    manage,
+    manage_items,
+    manage_words,
+    second_half,
+    sign_in,
+    work,
+)
 from contrafact.review.web.access import NeedsSignIn, check_form
 from contrafact.review.web.connections import ConnectionLimits, limited_protocol
+from contrafact.review.web.openid import OpenIDSettings
 from contrafact.review.web.security import HEADERS, SecurityMiddleware
 from contrafact.review.web.studio import Studio, TooBusy, open_studio, redirect_to, render
 
@@ -71,8 +80,8 @@ def create_app(studio: Studio | Store | str) -> FastAPI:
     app.state.studio = opened
     app.add_middleware(SecurityMiddleware, studio=opened)
     app.mount("/static", StaticFiles(packages=[("contrafact.review.web", "static")]), "static")
-    for router in (sign_in.router, work.router, manage.router, manage_items.router):
-        app.include_router(router)
+    for module in (sign_in, second_half, work, discuss, manage, manage_items, manage_words):
+        app.include_router(module.router)
     app.add_exception_handler(NeedsSignIn, _needs_sign_in)
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _bad_form)
@@ -226,6 +235,7 @@ def serve(
     allow_remote: bool = False,
     behind_proxy: bool = False,
     url: str | None = None,
+    openid: OpenIDSettings | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve a studio until it is told to stop; what runs then is finished first.
@@ -240,6 +250,7 @@ def serve(
         behind_proxy: Whether a proxy on this machine ends TLS and says where requests come from.
         url: The address that people reach it by: links carry it, and requests for another name
             are refused. If not given, names of this machine and bare addresses are taken.
+        openid: The OpenID provider that people can sign in through.
         say: Prints where the studio is, and the first manager's link.
 
     Raises:
@@ -260,6 +271,7 @@ def serve(
             secure=certificate is not None or behind_proxy,
             url=(url or "").rstrip("/"),
             names=frozenset(names),
+            openid=openid,
         )
         scheme = "http" if certificate is None else "https"
         name = f"[{host}]" if ":" in host else host

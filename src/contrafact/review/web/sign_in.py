@@ -9,21 +9,28 @@ from contrafact.review.state import NotAllowed
 from contrafact.review.store.accounts import LONGEST, SHORTEST
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.web.access import TheAccount, TheStudio, client_address
-from contrafact.review.web.security import set_device, set_session
+from contrafact.review.web.security import set_device, set_half_done, set_session
 from contrafact.review.web.studio import Studio, redirect_to, render
 
-__all__ = ["router"]
+__all__ = ["begin_session", "local_path", "proven", "provider_title", "router"]
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=1000)]
 
 
 @router.get("/sign-in", name="sign_in_page")
-def sign_in_page(request: Request, next: str = "/") -> Response:
+def sign_in_page(request: Request, studio: TheStudio, next: str = "/") -> Response:
     """Show the form; whoever is signed in goes on."""
     if request.scope["state"]["account"] is not None:
-        return redirect_to(_local(next))
-    return render(request, "sign_in.html", next=_local(next), name="", problem=None)
+        return redirect_to(local_path(next))
+    return render(
+        request,
+        "sign_in.html",
+        next=local_path(next),
+        name="",
+        problem=None,
+        provider=provider_title(studio),
+    )
 
 
 @router.post("/sign-in", name="sign_in")
@@ -38,30 +45,26 @@ async def sign_in(
     name = name.strip()
     address, device = client_address(request), request.scope["state"]["device"]
 
-    def work() -> tuple[str, str]:
-        secret = studio.sessions.sign_in(name, password, address=address, device=device)
-        _end(request, studio)
-        return secret, studio.sessions.know_device(name, device)
+    def work() -> Response:
+        studio.sessions.prove(name, password, address=address, device=device)
+        return proven(request, studio, name, next)
 
     try:
-        secret, device = await studio.hashing.run(work)
+        return await studio.hashing.run(work)
     except NotAllowed as error:
         slow = isinstance(error, TooManyAttempts)
         page = render(
             request,
             "sign_in.html",
             status=429 if slow else 401,
-            next=_local(next),
+            next=local_path(next),
             name=name,
             problem=str(error),
+            provider=provider_title(studio),
         )
         if isinstance(error, TooManyAttempts):
             page.headers["retry-after"] = str(error.seconds)
         return page
-    answer = redirect_to(_local(next))
-    set_session(answer.headers, studio, secret)
-    set_device(answer.headers, studio, device)
-    return answer
 
 
 @router.post("/sign-out", name="sign_out")
@@ -77,7 +80,7 @@ def sign_out(request: Request, studio: TheStudio) -> Response:
 def invite_page(request: Request, secret: str, studio: TheStudio) -> HTMLResponse:
     """Show the form behind a one-time link. Looking does not use it up."""
     name = studio.accounts.invited(secret)
-    return _invite(request, secret, name, 200 if name else 404)
+    return _invite(request, studio, secret, name, 200 if name else 404)
 
 
 @router.post("/invite/{secret}", name="accept_invite")
@@ -85,32 +88,31 @@ async def accept_invite(
     request: Request, secret: str, studio: TheStudio, password: Text, again: Text
 ) -> Response:
     """Use a one-time link: set the password, and sign in."""
-    address, device = client_address(request), request.scope["state"]["device"]
+    address = client_address(request)
 
     def work() -> Response:
         name = studio.accounts.invited(secret)
         if name is None:
-            return _invite(request, secret, None, 404)
+            return _invite(request, studio, secret, None, 404)
         if password != again:
-            return _invite(request, secret, name, 422, "the two passwords are not the same")
+            return _invite(request, studio, secret, name, 422, "the two passwords are not the same")
         try:
             account = studio.accounts.accept(secret, password, address=address)
         except NotAllowed as error:
-            return _invite(request, secret, studio.accounts.invited(secret), 422, str(error))
-        _end(request, studio)
-        answer = redirect_to("/")
-        began = studio.sessions.begin(account.name, address=address)
-        set_session(answer.headers, studio, began)
-        set_device(answer.headers, studio, studio.sessions.know_device(account.name, device))
-        return answer
+            return _invite(
+                request, studio, secret, studio.accounts.invited(secret), 422, str(error)
+            )
+        return proven(request, studio, account.name, "/")
 
     return await studio.hashing.run(work)
 
 
 @router.get("/account", name="account_page")
-def account_page(request: Request, account: TheAccount, done: bool = False) -> HTMLResponse:
-    """Show the form to change one's password."""
-    return _account(request, done=done)
+def account_page(
+    request: Request, account: TheAccount, studio: TheStudio, done: bool = False
+) -> HTMLResponse:
+    """Show how one signs in, and the form to change one's password."""
+    return _account(request, studio, account.name, done=done)
 
 
 @router.post("/account", name="change_password")
@@ -127,15 +129,17 @@ async def change_password(
 
     def work() -> Response:
         if new != again:
-            return _account(request, 422, "the two new passwords are not the same")
+            return _account(
+                request, studio, account.name, 422, "the two new passwords are not the same"
+            )
         try:
             # Whoever found the browser open guesses no faster here than when signing in.
-            studio.sessions.sign_in(account.name, password, address=address, device=device)
+            studio.sessions.prove(account.name, password, address=address, device=device)
             studio.accounts.set_password(account.name, new, address=address)
         except TooManyAttempts as error:
-            return _account(request, 429, str(error))
+            return _account(request, studio, account.name, 429, str(error))
         except NotAllowed as error:
-            return _account(request, 422, str(error))
+            return _account(request, studio, account.name, 422, str(error))
         answer = redirect_to(f"{request.app.url_path_for('account_page')}?done=1")
         began = studio.sessions.begin(account.name, address=address)
         set_session(answer.headers, studio, began)
@@ -144,13 +148,49 @@ async def change_password(
     return await studio.hashing.run(work)
 
 
+def proven(request: Request, studio: Studio, name: str, next: str) -> Response:
+    """Go on with somebody who has proven who they are: to the second factor, or to a session."""
+    if not studio.second_factors.enabled(name):
+        return begin_session(request, studio, name, next)
+    answer = redirect_to("/sign-in/code")
+    kept = {"account": name, "next": local_path(next)}
+    set_half_done(answer.headers, studio, "code", studio.identities.keep("code", kept))
+    return answer
+
+
+def begin_session(request: Request, studio: Studio, name: str, next: str) -> Response:
+    """Begin a session with a new secret, whatever the browser had before, and go on to a page."""
+    device = request.scope["state"]["device"]
+    _end(request, studio)
+    answer = redirect_to(local_path(next))
+    began = studio.sessions.begin(name, address=client_address(request))
+    set_session(answer.headers, studio, began)
+    set_device(answer.headers, studio, studio.sessions.know_device(name, device))
+    return answer
+
+
+def provider_title(studio: Studio) -> str:
+    """Return what people call the provider that they can sign in through; empty if none."""
+    return "" if studio.provider is None else studio.provider.settings.title
+
+
 def _account(
-    request: Request, status: int = 200, problem: str | None = None, *, done: bool = False
+    request: Request,
+    studio: Studio,
+    name: str,
+    status: int = 200,
+    problem: str | None = None,
+    *,
+    done: bool = False,
 ) -> HTMLResponse:
+    provider = studio.provider
     return render(
         request,
         "account.html",
         status=status,
+        factor=studio.second_factors.enabled(name),
+        provider=provider_title(studio),
+        linked=provider is not None and studio.identities.linked(name, provider.settings.issuer),
         problem=problem,
         done=done,
         shortest=SHORTEST,
@@ -159,7 +199,12 @@ def _account(
 
 
 def _invite(
-    request: Request, secret: str, name: str | None, status: int, problem: str | None = None
+    request: Request,
+    studio: Studio,
+    secret: str,
+    name: str | None,
+    status: int,
+    problem: str | None = None,
 ) -> HTMLResponse:
     return render(
         request,
@@ -168,6 +213,7 @@ def _invite(
         secret=secret,
         name=name,
         problem=problem,
+        provider=provider_title(studio),
         shortest=SHORTEST,
         longest=LONGEST,
     )
@@ -179,7 +225,7 @@ def _end(request: Request, studio: Studio) -> None:
         studio.sessions.sign_out(secret, address=client_address(request))
 
 
-def _local(path: str) -> str:
+def local_path(path: str) -> str:
     """Return a path on this server; the first page for anything that leads elsewhere."""
     plain = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return path if plain and path.isascii() else "/"

@@ -6,6 +6,7 @@ Templates escape everything.
 import asyncio
 import hashlib
 import os
+import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,9 +22,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from contrafact.review.store.accounts import Accounts
+from contrafact.review.store.identities import Identities
+from contrafact.review.store.second_factor import SecondFactors
 from contrafact.review.store.sessions import Limits, Sessions
 from contrafact.review.store.store import Store
 from contrafact.review.web.figures_cache import FiguresCache
+from contrafact.review.web.openid import OpenIDProvider, OpenIDSettings
 
 __all__ = [
     "FORM_LIMIT",
@@ -34,9 +38,11 @@ __all__ = [
     "asset",
     "guidelines_html",
     "open_studio",
+    "own_key",
     "redirect_to",
     "render",
     "render_part",
+    "request_key",
 ]
 
 T = TypeVar("T")
@@ -93,6 +99,8 @@ class Studio:
         store: The reviews.
         accounts: Who may sign in.
         sessions: Who is signed in.
+        second_factors: What is asked for besides a password.
+        identities: Who an OpenID provider's users are here.
         figures: The managers' figures.
         secure: Whether browsers reach it over TLS, so that cookies are sent over nothing else.
         form_limit: Bytes of a form.
@@ -100,12 +108,15 @@ class Studio:
         id: Tells this studio's cookies from those of another studio on the same host.
         url: The address that people reach it by, without a slash at its end; empty if not known.
         names: The names of hosts that it answers to, besides bare addresses; any if there are none.
+        provider: The OpenID provider that people can sign in through; None if there is none.
         hashing: Where work that hashes passwords waits for its turn.
     """
 
     store: Store
     accounts: Accounts
     sessions: Sessions
+    second_factors: SecondFactors
+    identities: Identities
     figures: FiguresCache
     secure: bool = False
     form_limit: int = FORM_LIMIT
@@ -113,6 +124,7 @@ class Studio:
     id: str = ""
     url: str = ""
     names: frozenset[str] = frozenset()
+    provider: OpenIDProvider | None = None
     hashing: "HashingQueue" = field(default_factory=lambda: HashingQueue())
 
     def invite_link(
@@ -152,6 +164,7 @@ def open_studio(
     upload_limit: int = UPLOAD_LIMIT,
     url: str = "",
     names: frozenset[str] = frozenset(),
+    openid: OpenIDSettings | None = None,
 ) -> Studio:
     """Open a studio on a database.
 
@@ -164,6 +177,7 @@ def open_studio(
         upload_limit: Bytes of a manager's upload.
         url: The address that people reach it by.
         names: The names of hosts that it answers to; any if there are none.
+        openid: The OpenID provider that people can sign in through.
 
     Raises:
         InputError: The database cannot be used.
@@ -176,6 +190,8 @@ def open_studio(
         store,
         accounts,
         sessions,
+        SecondFactors(accounts, clock=clock),
+        Identities(accounts, clock=clock),
         FiguresCache(store),
         secure,
         form_limit,
@@ -183,6 +199,7 @@ def open_studio(
         id=hashlib.sha256(place.encode()).hexdigest()[:8],
         url=url,
         names=names,
+        provider=None if openid is None else OpenIDProvider(openid, clock=clock),
     )
 
 
@@ -212,6 +229,16 @@ def render_part(template: str, **context: Any) -> str:
 def redirect_to(path: str) -> RedirectResponse:
     """Return the response to a form that was taken: go on to another page."""
     return RedirectResponse(path, status_code=303)
+
+
+def request_key() -> str:
+    """Return a key for a form that is about to be shown."""
+    return secrets.token_urlsafe(18)
+
+
+def own_key(key: str, who: str) -> str:
+    """Return the key of a request as the sender's own: nobody can use up another's."""
+    return f"{key} {who}"[:200].strip()
 
 
 @lru_cache(maxsize=32)

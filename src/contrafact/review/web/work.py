@@ -4,7 +4,6 @@ Annotators and adjudicators work the same way; adjudicators see what others answ
 """
 
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -16,10 +15,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from contrafact.errors import InputError
 from contrafact.review.answers import asked_questions
 from contrafact.review.assignment import Assignment
-from contrafact.review.project import Project, Stage
+from contrafact.review.project import DELIBERATING, Project, Stage
 from contrafact.review.state import NotAllowed, ReviewState
 from contrafact.review.web.access import (
-    ADJUDICATING,
     Member,
     TheAccount,
     TheAdjudicator,
@@ -30,17 +28,21 @@ from contrafact.review.web.item_view import (
     DraftReport,
     Idle,
     ItemView,
+    SuggestionSeen,
     TrainingFeedback,
     idle,
     item_view,
+    suggestion_seen,
     training_feedback,
 )
 from contrafact.review.web.studio import (
     Studio,
     guidelines_html,
+    own_key,
     redirect_to,
     render,
     render_part,
+    request_key,
 )
 
 __all__ = [
@@ -170,7 +172,9 @@ def review_page(request: Request, member: TheMember, studio: TheStudio) -> HTMLR
         review=member.review,
         title=project.title,
         roles=member.person.roles,
-        adjudicates=member.adjudicates,
+        discusses=any(
+            s.kind == "discussion" and set(s.roles) & set(member.person.roles) for s in project.flow
+        ),
         guidelines=guidelines_html(project.guidelines),
         stages=[s for s in project.stages if set(s.roles) & set(member.person.roles)],
     )
@@ -183,9 +187,10 @@ def work(
     studio: TheStudio,
     again: bool = False,
     last: str | None = None,
+    answered: str | None = None,
 ) -> Response:
     """Show the next item."""
-    return show_item(request, studio, member, "work", again=again, last=last)
+    return show_item(request, studio, member, "work", again=again, last=last, answered=answered)
 
 
 @router.post("/r/{review:review}/work", name="answer", openapi_extra=FORM_SCHEMA)
@@ -222,16 +227,20 @@ def undo(
 ) -> Response:
     """Take the last decision back, and show the item with it filled in."""
     who = member.person.name
-    studio.store.undo(member.review, who, request=_own_key(key, who))
+    studio.store.undo(member.review, who, request=own_key(key, who))
     return redirect_to(request.app.url_path_for("work", review=member.review) + "?again=1")
 
 
 @router.get("/r/{review:review}/adjudicate", name="adjudicate")
 def adjudicate(
-    request: Request, member: TheAdjudicator, studio: TheStudio, again: bool = False
+    request: Request,
+    member: TheAdjudicator,
+    studio: TheStudio,
+    again: bool = False,
+    answered: str | None = None,
 ) -> Response:
     """Show the next disputed item."""
-    return show_item(request, studio, member, "adjudicate", again=again)
+    return show_item(request, studio, member, "adjudicate", again=again, answered=answered)
 
 
 @router.post("/r/{review:review}/adjudicate", name="rule", openapi_extra=FORM_SCHEMA)
@@ -248,6 +257,7 @@ def show_item(
     *,
     again: bool = False,
     last: str | None = None,
+    answered: str | None = None,
 ) -> Response:
     """Give somebody their next item and show it, on the page that its stage belongs to.
 
@@ -258,8 +268,13 @@ def show_item(
         page: The page they are on.
         again: Whether they have just taken a decision back, which is filled in again.
         last: The training item that they have just answered.
+        answered: The item that they have just decided on.
     """
     view, feedback = _next_view(studio, member, last)
+    who = member.person.name
+    seen = answered and studio.store.read(
+        member.review, lambda state: suggestion_seen(state, who, answered)
+    )
     if isinstance(view, Idle):
         return render(
             request,
@@ -267,15 +282,16 @@ def show_item(
             review=member.review,
             idle=view,
             feedback=feedback,
+            seen=seen or None,
             page=page,
-            request_key=_new_key(),
+            request_key=request_key(),
         )
     wanted = _page_of(view)
     if wanted != page:
         query = f"?{request.url.query}" if request.url.query else ""
         return redirect_to(request.app.url_path_for(wanted, review=member.review) + query)
     filled = filled_before(studio, member, view.assignment) if again else FilledForm()
-    return _form_page(request, member, view, filled, feedback=feedback)
+    return _form_page(request, member, view, filled, feedback=feedback, seen=seen or None)
 
 
 def submit_answer(
@@ -304,7 +320,7 @@ def submit_answer(
             comment=form.filled.comment,
             correction=_correction(studio, review, form),
             guidelines_version=form.guidelines_version,
-            request=_own_key(form.request, who),
+            request=own_key(form.request, who),
         )
     except InputError as error:
         view, _ = _next_view(studio, member, None)
@@ -325,6 +341,8 @@ def submit_answer(
         )
     # The page's script forgets what it kept of the form when it sees that it was taken.
     query = {"taken": form.request} | ({"last": given.item} if given.training else {})
+    if studio.store.read(review, lambda state: suggestion_seen(state, who, given.item)):
+        query["answered"] = given.item
     return redirect_to(f"{request.app.url_path_for(page, review=review)}?{urlencode(query)}")
 
 
@@ -355,7 +373,7 @@ def _next_view(
 
 
 def _page_of(view: ItemView) -> Page:
-    return "adjudicate" if view.stage.kind in ADJUDICATING else "work"
+    return "adjudicate" if view.stage.kind in DELIBERATING else "work"
 
 
 def _form_page(
@@ -368,6 +386,7 @@ def _form_page(
     problem: InputError | None = None,
     key: str | None = None,
     found: DraftReport | None = None,
+    seen: SuggestionSeen | None = None,
 ) -> HTMLResponse:
     project = view.project
     return render(
@@ -384,8 +403,9 @@ def _form_page(
         feedback=feedback,
         problem=problem,
         missing=filled.missing(project, view.stage) if problem else [],
-        request_key=key or _new_key(),
+        request_key=key or request_key(),
         found=found,
+        seen=seen,
     )
 
 
@@ -407,13 +427,3 @@ def _correction(studio: Studio, review: str, form: SubmittedForm) -> str | None:
         return written
     unchanged = written.strip() == present.replace("\r\n", "\n").strip()
     return None if unchanged else written
-
-
-def _new_key() -> str:
-    """Return a key for a form that is about to be shown."""
-    return secrets.token_urlsafe(18)
-
-
-def _own_key(key: str, who: str) -> str:
-    """Return the key of a request as the sender's own: nobody can use up another's."""
-    return f"{key} {who}"[:200].strip()

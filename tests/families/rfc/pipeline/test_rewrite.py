@@ -2,12 +2,17 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from inspect_ai.model import ModelOutput
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
+from contrafact.families.rfc.pipeline.model_rewriter import (
+    Decoding,
+    ModelRewriter,
+    load_decoding,
+)
 from contrafact.families.rfc.pipeline.rewrite import (
     Assignment,
     Outcome,
@@ -18,6 +23,7 @@ from contrafact.families.rfc.pipeline.rewrite import (
 )
 from contrafact.prompts import open_pack
 from contrafact.records import MANIPULATIONS, NewsItem
+from contrafact.text.diff import token_count
 
 ITEM = NewsItem.of(
     "Norrick Steel shares climb on Tuesday", "The shares rose 12% after strong sales in May."
@@ -72,6 +78,26 @@ def test_a_reply_that_breaks_the_contract_is_made_again_and_given_the_reason():
     assert question.text == seen[0][0][0].text
     assert refused.text == BAD
     assert "'12%'" in shown.text
+
+
+def test_what_every_earlier_proposal_broke_stays_in_the_conversation():
+    rewriter, seen = writer(WORSE, BAD, GOOD)
+    assert rewritten(rewriter, assigned()).attempts == 3
+    question, first, told, second, told_again = (message.text for message in seen[2][0])
+    assert (first, second) == (WORSE, BAD)
+    assert question == seen[0][0][0].text
+    assert told != told_again
+
+
+def test_a_reply_is_limited_by_the_length_band_unless_the_decoding_file_says_otherwise():
+    rewriter, seen = writer(BAD, attempts=1)
+    rewritten(rewriter, assigned())
+    limit = seen[0][1].max_tokens
+    assert token_count(GOOD) < limit < 4 * token_count(GOOD)
+    own = {name: Decoding(max_tokens=900) for name in MANIPULATIONS}
+    rewriter, seen = writer(BAD, attempts=1)
+    rewritten(replace(rewriter, decoding=own), assigned())
+    assert seen[0][1].max_tokens == 900
 
 
 def test_without_feedback_the_same_question_is_asked_with_another_seed():

@@ -44,7 +44,7 @@ def test_what_leaves_no_room_is_refused(text, reason):
 
 
 def test_what_is_denied_is_not_made_firmer():
-    text = "Demand rose, and Norrick Steel sees no solid sign of a not stable market."
+    text = "Norrick Steel asked its staff, and sees no solid sign of a not stable market."
     result = rewrite_by_rules(text, "sentiment", 1)
     assert isinstance(result, NoRewrite)
 
@@ -76,15 +76,15 @@ def test_a_movement_that_is_called_small_or_has_its_figure_gets_no_adverb():
     ("text", "changed"),
     [
         ("Weak exports weighed on Norrick Steel's sales.", r"weighed (?:heavily|hard|considerab)"),
-        ("Sales at Norrick Steel declined after weak orders.", r"declined \w+ly after"),
-        ("Norrick Steel's growth slowed, hurt by weak exports.", r"hurt by \w+ly weak|ly hurt by"),
+        ("Sales at Norrick Steel declined after weak orders.", r"(?:dropped|slid) after"),
+        ("Norrick Steel's growth slowed, hurt by weak exports.", r"(?:hammered|battered) by"),
         (
             "Rising rates could hurt Norrick Steel.",
             r"could (?:quite |very )?(?:well|easily|readily)",
         ),
     ],
 )
-def test_a_wording_takes_the_word_of_degree_that_fits_it(text, changed):
+def test_a_wording_takes_the_word_of_degree_or_the_stronger_word_that_fits_it(text, changed):
     results = [rewrite_by_rules(text, "sentiment", seed) for seed in range(40)]
     assert any(re.search(changed, result.rewritten) for result in results)
     assert all(check_pair("sentiment", text, r.rewritten).passed for r in results)

@@ -5,187 +5,50 @@ RFC-BENCH, section 2.2.2 and appendices Q.4, R.4 (conditions A and B) and S.4.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated
 
 from contrafact.families.rfc.contracts.assets import asset_keys, assets
+from contrafact.families.rfc.contracts.causal_places import (
+    causal_places,
+    content_words,
+    means_one_of,
+    sign_of,
+)
 from contrafact.families.rfc.contracts.chains import (
     Chain,
-    causes,
     chains,
     changed_chains,
     changed_words,
     realised_chains,
 )
 from contrafact.families.rfc.contracts.directional_cues import (
-    are_results,
     direction_alignment,
     directional_cues,
 )
-from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Span, Token, read_once
-from contrafact.families.rfc.contracts.rules import Finding, Rule, fail, review, rule
-from contrafact.families.rfc.contracts.sentiment import raised_verbs
+from contrafact.families.rfc.contracts.pair import Pair, Side
+from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import (
     groups,
     is_function_word,
-    is_known_name,
     is_modifier,
     may_name,
     pattern,
     words,
 )
-from contrafact.text.tokens import same_root, stem
-from contrafact.text.words import lexicon
+from contrafact.text.tokens import stem
 
 __all__ = [
-    "CausalPlaces",
-    "causal_places",
     "cause_changed",
     "cause_related",
     "cause_stated",
     "chain_stated",
-    "effect_as_strong",
-    "effect_kept",
-    "effect_worded",
-    "findings_outside_cause",
     "headline_cause_changed",
-    "marker_kept",
     "plausible",
-    "roles_kept",
 ]
-
-SAME_BEGINNING = 5
-"""First letters that words of one meaning share (ours)."""
-
 
 GUESS_NEAR = 6
 """Characters from a guess to the marker that it makes one of: "might have prompted" (ours)."""
-
-
-@dataclass(frozen=True)
-class CausalPlaces:
-    """Where the causes of a pair stand, so that what is in them is no other fact.
-
-    Attributes:
-        original: Where the original's replaced causes are.
-        rewritten: Where the rewrite's are.
-        stems: The stems of content words of the replaced causes, which a headline may repeat.
-        new_stems: Those of the new causes.
-    """
-
-    original: tuple[Span, ...]
-    rewritten: tuple[Span, ...]
-    stems: frozenset[str]
-    new_stems: frozenset[str]
-
-    def in_original(self, token: Token) -> bool:
-        """Return whether a token of the original is in a replaced cause, or repeats one of it."""
-        return stem(token.key) in self.stems or _is_inside((token.start, token.end), self.original)
-
-    def in_rewritten(self, token: Token) -> bool:
-        """Return whether a token of the rewrite is in a new cause, or repeats a word of it."""
-        return stem(token.key) in self.new_stems or _is_inside(
-            (token.start, token.end), self.rewritten
-        )
-
-
-@read_once
-def causal_places(pair: Pair) -> CausalPlaces:
-    """Return where the causes stand in both texts: those that changed, and what repeats them."""
-    old = [chain.cause for chain in chains(pair.original) if changed_words(pair, chain.cause)]
-    new = [
-        chain.cause
-        for chain in chains(pair.rewritten)
-        if any(
-            pair.alignment.change_in_rewritten(i) for i in pair.rewritten.span_tokens(*chain.cause)
-        )
-        and not _is_put_in(pair, chain)
-    ]
-
-    def stems(side: Side, spans: Iterable[Span]) -> frozenset[str]:
-        return frozenset(
-            stem(word)
-            for span in spans
-            for word in _content(side.tokens[i] for i in side.span_tokens(*span))
-        )
-
-    return CausalPlaces(
-        tuple(old), tuple(new), stems(pair.original, old), stems(pair.rewritten, new)
-    )
-
-
-def _is_put_in(pair: Pair, chain: Chain) -> bool:
-    """Whether a chain of the rewrite is put in, marker and cause, where nothing stood."""
-    changes = [
-        pair.alignment.change_in_rewritten(i) for i in pair.rewritten.span_tokens(*chain.marker)
-    ]
-    if not changes or any(change is None for change in changes):
-        return False
-    if len(pair.original.sentences) and pair.rewritten.sentences[0].end > chain.marker[0]:
-        return False  # headlines are put in other words
-    return all(
-        change is not None and change.original[0] == change.original[1] for change in changes
-    )
-
-
-def _is_inside(span: Span, spans: Iterable[Span]) -> bool:
-    return any(start <= span[0] and span[1] <= end for start, end in spans)
-
-
-def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
-    """Yield what a rule finds in a causal rewrite, with its leniency within the replaced cause."""
-    for finding in rule.findings(pair):
-        span = finding.original_span
-        places = causal_places(pair)
-        inside = span is not None and _is_inside(span, (*causes(pair), *places.original))
-        if span is None and finding.rewritten_span is not None and rule.in_cause != "counts":
-            inside = rule.in_cause == "ignored" and _is_inside(
-                finding.rewritten_span, places.rewritten
-            )
-        if span is not None and finding.rule == "entity-lost" and not inside:
-            # A headline repeats the cause, and loses the name with it.
-            named = list(map(stem, pair.original.excerpt(span).split()))
-            inside = bool(places.original) and all(
-                any(same_root(word, other) for other in places.stems) for word in named
-            )
-        if rule.in_cause == "counts" or not inside:
-            if finding.rule in ("entity-added", "entity-changed") and _is_region(pair, finding):
-                yield review(finding.rule, finding.message, span, finding.rewritten_span)
-            else:
-                yield finding
-        elif rule.in_cause == "lost-to-review":
-            if finding.rewritten_span is not None:
-                yield finding
-            elif not _is_only_place_or_time(pair, finding):
-                yield review(finding.rule, finding.message, span)
-
-
-_REGIONS = re.compile(
-    r"(?:Asian?|Europe(?:an)?|African?|(?:Latin|North|South)\s?(?:American?)?|Americas?|Middle(?:\sEast)?"
-    r"|Gulf|Western|Eastern|Northern|Southern)(?:\s|\Z)"
-)
-
-
-def _is_region(pair: Pair, finding: Finding) -> bool:
-    """Whether what is new is only a part of the world, within the new cause."""
-    span = finding.rewritten_span
-    return (
-        span is not None
-        and _is_inside(span, causal_places(pair).rewritten)
-        and bool(_REGIONS.match(pair.rewritten.excerpt(span)))
-    )
-
-
-def _is_only_place_or_time(pair: Pair, finding: Finding) -> bool:
-    """Whether what went with the replaced cause is a place or a time, which it brought with it."""
-    if finding.rule.startswith("date"):
-        return True
-    names = pair.original.excerpt(finding.original_span).casefold().split()
-    return finding.rule == "entity-lost" and all(is_known_name(name) for name in names)
-
-
-# Rules
 
 
 @rule("cause-unchanged", about="change", paper="Q.4, 2; R.1", manipulations=("causal",))
@@ -199,16 +62,16 @@ def headline_cause_changed(pair: Pair) -> Iterator[Finding]:
     replaced = frozenset(
         stem(word)
         for span in told
-        for word in _content(pair.original.tokens[i] for i in pair.original.span_tokens(*span))
+        for word in content_words(pair.original.tokens[i] for i in pair.original.span_tokens(*span))
     )
-    told_words = [word for span in told for word in _content(changed_words(pair, span))]
+    told_words = [word for span in told for word in content_words(changed_words(pair, span))]
     for chain in chains(pair.original):
         if chain.cause[1] > end:
             continue
         kept = pair.kept(*chain.cause)
         words_of = frozenset(
             stem(word)
-            for word in _content(
+            for word in content_words(
                 pair.original.tokens[i] for i in pair.original.span_tokens(*chain.cause)
             )
         )
@@ -216,10 +79,10 @@ def headline_cause_changed(pair: Pair) -> Iterator[Finding]:
         named = [
             token.key
             for token in (pair.original.tokens[i] for i in pair.original.span_tokens(*chain.cause))
-            if token.is_word and may_name(token.key) and not _sign_of(token.key)
+            if token.is_word and may_name(token.key) and not sign_of(token.key)
         ]
         same = words_of <= replaced or (
-            bool(named) and 2 * sum(_means_one_of(word, told_words) for word in named) >= len(named)
+            bool(named) and 2 * sum(means_one_of(word, told_words) for word in named) >= len(named)
         )
         if kept is not None and words_of and same and not words_of <= gone:
             yield fail(
@@ -234,6 +97,8 @@ _GUESSED = re.compile(
     r"\b(?:could|may(?!\s\d)|might|would|if|unless|whether|potentially|possibly|perhaps|likely)\b",
     re.IGNORECASE,
 )
+
+
 _ONLY_TIME = re.compile(r"(?:amid|after|following|since)", re.IGNORECASE)
 
 
@@ -274,59 +139,28 @@ def chain_stated(pair: Pair) -> Iterator[Finding]:
             )
 
 
-@cache
-def _meanings() -> tuple[frozenset[str], ...]:
-    """Return the stems of words that mean the same in a cause."""
-    return tuple(frozenset(map(stem, members)) for members in groups("meanings").values())
-
-
-def _means_one_of(word: str, others: Iterable[str]) -> bool:
-    others = list(others)
-    root = stem(word)
-    rest = {stem(other) for other in others}
-    if root in rest or any(
-        root[:SAME_BEGINNING] == other[:SAME_BEGINNING] and len(root) >= SAME_BEGINNING
-        for other in rest
-    ):
-        return True
-    if is_known_name(word) and any(is_known_name(o) and same_root(word, o) for o in others):
-        return True
-    return any(root in group and group & rest for group in _meanings())
-
-
 def _in_other_words(before: list[str], after: list[str]) -> bool:
     """Whether every word that a cause lost has its synonym among those it gained."""
     gained = [word for word in after if stem(word) not in _vague()]
     lost = [word for word in before if stem(word) not in _vague()]
-    extra = [word for word in gained if not _means_one_of(word, before) and not _same(word, before)]
+    extra = [word for word in gained if not means_one_of(word, before) and not _same(word, before)]
     return (
         bool(lost)
         and len(extra) <= max(1, len(lost) - 1)
-        and all(_means_one_of(word, after) or _same(word, after) for word in lost)
+        and all(means_one_of(word, after) or _same(word, after) for word in lost)
     )
 
 
 def _same(word: str, others: Iterable[str]) -> bool:
     """Whether one of some words goes the same way: "weaker", "lower"."""
-    sign = _sign_of(word)
-    return bool(sign) and any(_sign_of(other) == sign for other in others)
-
-
-@cache
-def _sign_of(word: str) -> int:
-    """Return the polarity of a word by itself; 0 where it has none, or two."""
-    signs = {m.polarity for m in lexicon().find(word, ["directional"])}
-    return signs.pop() if len(signs) == 1 else 0
+    sign = sign_of(word)
+    return bool(sign) and any(sign_of(other) == sign for other in others)
 
 
 @cache
 def _vague() -> frozenset[str]:
     """Return the stems of words that add nothing to a cause: "conditions", "the economy"."""
     return frozenset(map(stem, words("vague")))
-
-
-def _content(tokens: Iterable[Token]) -> list[str]:
-    return [token.key for token in tokens if token.is_word and not is_function_word(token.key)]
 
 
 @rule(
@@ -350,7 +184,7 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
         return
     for chain in changed or realised:
         before, after = _replaced(pair, chain)
-        new = [word for word in after if not _means_one_of(word, before)]
+        new = [word for word in after if not means_one_of(word, before)]
         # A direction within the cause may be the opposite now: weak demand, strong demand.
         turned = any(
             chain.cause[0] <= cue.start < chain.cause[1]
@@ -380,13 +214,13 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
 
 def _is_moved(pair: Pair) -> bool:
     """Whether a new cause stands elsewhere: "Thanks to X, Y rose" became "Y rose, citing Z"."""
-    lost = any(_content(changed_words(pair, chain.cause)) for chain in realised_chains(pair))
+    lost = any(content_words(changed_words(pair, chain.cause)) for chain in realised_chains(pair))
     had = [token.key for token in pair.original.tokens]
     return lost and any(
-        not _means_one_of(word, had)
+        not means_one_of(word, had)
         for chain in chains(pair.rewritten)
         if chain.strong and chain.realised
-        for word in _content(
+        for word in content_words(
             pair.rewritten.tokens[i] for i in pair.rewritten.span_tokens(*chain.cause)
         )
     )
@@ -402,165 +236,9 @@ def _replaced(pair: Pair, chain: Chain) -> tuple[list[str], list[str]]:
     for change in pair.changes:
         a, b = change.original
         if (a < end and first < b) or (a == b and first <= a <= end):
-            lost += _content(pair.original.tokens[max(a, first) : min(b, end)])
-            new += _content(pair.tokens(change)[1])
+            lost += content_words(pair.original.tokens[max(a, first) : min(b, end)])
+            new += content_words(pair.tokens(change)[1])
     return lost, new
-
-
-@rule(
-    "effect-changed",
-    about="change",
-    paper="Q.4, 1 and 3; R.4",
-    manipulations=("causal",),
-    to_review="soft words",
-)
-def effect_kept(pair: Pair) -> Iterator[Finding]:
-    """The effect and all directions outside the replaced cause stay."""
-    for cue, others in direction_alignment(pair).counterparts:
-        if _is_inside((cue.start, cue.end), (*causes(pair), *causal_places(pair).original)):
-            continue
-        if others and all(other.sign == -cue.sign for other in others):
-            yield Finding(
-                "effect-changed",
-                f"'{cue.text}' became '{others[0].text}'",
-                (cue.start, cue.end),
-                (others[0].start, others[0].end),
-                for_review=cue.tier == "soft" and not are_results(cue, others[0]),
-            )
-
-
-@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
-def effect_worded(
-    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 3
-) -> Iterator[Finding]:
-    """Outside the replaced cause no word of content stands for another that says something else:
-    the effect's verb and what it is measured by stay.
-    """
-    places = causal_places(pair)
-    if not places.original:
-        return
-    for change in pair.changes:
-        before, after = pair.tokens(change)
-        if not 1 <= len(before) <= longest or not 1 <= len(after) <= longest:
-            continue
-        first = pair.original.sentences[0].end
-        if before[0].start < first and (
-            any(places.in_original(t) for t in before) or any(places.in_rewritten(t) for t in after)
-        ):
-            continue  # the headline repeats the cause
-        spans = pair.spans(change)
-        if any(
-            span is not None and any(s < span[1] and span[0] < e for s, e in causes_there)
-            for span, causes_there in zip(spans, (places.original, places.rewritten), strict=True)
-        ):
-            continue
-        lost, gained = _content(before), _content(after)
-        if not lost or not gained or any(_means_one_of(word, lost) for word in gained):
-            continue
-        if all(is_modifier(word) for word in (*lost, *gained)):
-            continue
-        if any(_have_one_sign(pair, change, word) for word in gained):
-            continue
-        yield Finding(
-            "effect-changed",
-            f"'{pair.texts(change)[0]}' became '{pair.texts(change)[1]}'",
-            *pair.spans(change),
-            for_review=_touches_marker(pair, change),
-        )
-
-
-def _have_one_sign(pair: Pair, change: Change, word: str) -> bool:
-    """Whether the words of a change go the same way: "fell" and "dropped"."""
-    spans = pair.spans(change)
-    signs = [
-        {c.sign for c in directional_cues(side) if span and c.start < span[1] and span[0] < c.end}
-        for side, span in zip((pair.original, pair.rewritten), spans, strict=True)
-    ]
-    return bool(signs[0]) and signs[0] == signs[1]
-
-
-def _touches_marker(pair: Pair, change: Change) -> bool:
-    """Whether a change is right beside a marker, and may be part of a cause that was not found."""
-    span = pair.spans(change)[0]
-    if span is not None and any(
-        chain.effect[0] <= span[0] and span[1] <= chain.effect[1] for chain in chains(pair.original)
-    ):
-        return False
-    return span is not None and any(
-        abs(span[0] - chain.marker[1]) <= 1 or abs(chain.marker[0] - span[1]) <= 1
-        for chain in chains(pair.original)
-    )
-
-
-@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
-def roles_kept(pair: Pair) -> Iterator[Finding]:
-    """A cause does not become the effect, in the headline as little as in the story."""
-
-    def said(side: Side, span: Span) -> frozenset[str]:
-        tokens = (side.tokens[i] for i in side.span_tokens(*span))
-        content = _content(tokens)
-        # What is said, not how it moves: "higher sales lift loans" for "cheap loans lift sales".
-        named = [word for word in content if not _sign_of(word) and not is_modifier(word)]
-        return frozenset(map(stem, named or content))
-
-    had = [
-        (said(pair.original, c.cause), said(pair.original, c.effect)) for c in chains(pair.original)
-    ]
-    for chain in chains(pair.rewritten):
-        cause, effect = said(pair.rewritten, chain.cause), said(pair.rewritten, chain.effect)
-        for old_cause, old_effect in had:
-            if (cause, effect) in had:
-                break
-            if cause and effect and cause <= old_effect and old_cause <= effect:
-                yield fail(
-                    "effect-changed",
-                    f"'{pair.rewritten.excerpt(chain.cause)}' is the effect, not the cause",
-                    None,
-                    chain.cause,
-                )
-                return
-
-
-@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
-def effect_as_strong(
-    pair: Pair, *, steps: Annotated[int, "ours: grades by which a verb may differ, less than"] = 2
-) -> Iterator[Finding]:
-    """The effect is told as strongly as before: premiums that climbed do not skyrocket."""
-    places = causal_places(pair)
-    for change in raised_verbs(pair, steps):
-        span = pair.spans(change)[0]
-        if span is not None and not _is_inside(span, (*causes(pair), *places.original)):
-            before, after = pair.texts(change)
-            yield fail("effect-changed", f"'{before}' became '{after}'", *pair.spans(change))
-
-
-_WORSE = re.compile(
-    r"\b(?:squeez|hurt|dent|erod|weigh|dragg|pressur|hit\b|batter|hamper|undermin|knock|depress"
-    r"|shr[aiu]nk)"
-    r"|\bcut\b|\blower",
-    re.IGNORECASE,
-)
-_BETTER = re.compile(
-    r"\b(?:boost|lift|help|bolster|support|propell|buoy|aid|underpin|rais|widen|improv|expand)",
-    re.IGNORECASE,
-)
-
-
-@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
-def marker_kept(pair: Pair) -> Iterator[Finding]:
-    """What a cause does to its effect stays: what squeezed margins does not lift them."""
-    for chain in realised_chains(pair):
-        marker = pair.original.excerpt(chain.marker)
-        worse, better = bool(_WORSE.match(marker)), bool(_BETTER.match(marker))
-        if worse == better:
-            continue
-        for i in pair.original.span_tokens(*chain.marker):
-            change = pair.alignment.change_in_original(i)
-            span = None if change is None else pair.spans(change)[1]
-            now = pair.rewritten.excerpt(span)
-            if (_BETTER if worse else _WORSE).search(now):
-                yield fail("effect-changed", f"'{marker}' became '{now}'", chain.marker, span)
-                break
 
 
 @rule(
@@ -708,6 +386,8 @@ _GOOD_FOR = re.compile(
     r"|bookings)\b",
     re.IGNORECASE,
 )
+
+
 _BAD_FOR = re.compile(
     r"\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected"
     r"|collapsing|plunging|poor|lower|shrinking|slack|soft(?:er)?)\s"
@@ -718,6 +398,8 @@ _BAD_FOR = re.compile(
     r"|revenue|bookings|customers)\b",
     re.IGNORECASE,
 )
+
+
 _SCARCE = re.compile(
     r"\b(?:shortages?|scarcity|drought|frost|dry\s(?:weather|spell)|cold(?:er)?\s(?:weather|spell|snap)"
     r"|heatwaves?|outages?|crop\sfailures?|cool\snights)\b"
@@ -729,6 +411,8 @@ _SCARCE = re.compile(
     r"|supplies|stocks|inventories|output|production|harvests?|availability|capacity)\b",
     re.IGNORECASE,
 )
+
+
 _AMPLE = re.compile(
     r"\b(?:gluts?|oversupply|overproduction|bumper|surplus(?:es)?|good\srains|ample\srains?"
     r"|mild(?:er)?\s(?:weather|winter|temperatures))\b"
@@ -738,12 +422,18 @@ _AMPLE = re.compile(
     r"(?:supply|supplies|stocks|inventories|output|production|harvests?|crops?|availability)\b",
     re.IGNORECASE,
 )
+
+
 _COMPANY = re.compile(
     r"\b(?:profits?|loss|revenue|margins?|earnings|income|costs?|exports?|imports?|output|production"
     r"|deliveries|volumes?|shares)\b",
     re.IGNORECASE,
 )
+
+
 _PRICED = re.compile(r"\b(?:prices?|premiums?|futures|rates)\b", re.IGNORECASE)
+
+
 _OWN = re.compile(
     r"\b(?:shares?|stock|profits?|sales|revenue|earnings|income|margins?|results)\b", re.IGNORECASE
 )

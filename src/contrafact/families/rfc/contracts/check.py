@@ -17,6 +17,7 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import (
     assets,
     causal,
+    causal_effects,
     content,
     contradictions,
     facts,
@@ -27,6 +28,7 @@ from contrafact.families.rfc.contracts import (
     prose,
     sentiment,
 )
+from contrafact.families.rfc.contracts.causal_places import findings_outside_cause
 from contrafact.families.rfc.contracts.pair import Pair, Polarity, Side
 from contrafact.families.rfc.contracts.rules import (
     TOPICS,
@@ -81,6 +83,7 @@ _MODULES = (
     facts,
     contradictions,
     causal,
+    causal_effects,
     sentiment,
     content,
 )
@@ -237,9 +240,7 @@ def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:
         if found and rule.about != "presence":
             return
         outside = pair.manipulation == "causal"
-        for finding in (
-            causal.findings_outside_cause(rule, pair) if outside else rule.findings(pair)
-        ):
+        for finding in findings_outside_cause(rule, pair) if outside else rule.findings(pair):
             found = found or rule.about == "presence"
             yield finding
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated
 
-from contrafact.families.rfc.contracts.causal import causal_places
+from contrafact.families.rfc.contracts.causal_places import causal_places
 from contrafact.families.rfc.contracts.directional_cues import direction_alignment
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from inspect_ai.model import (
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
+from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.families.rfc.pipeline.rewrite import (
     Assignment,
     Outcome,
@@ -31,8 +33,15 @@ from contrafact.files.atomic import os_problem
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import delimit, replace_surrogates
+from contrafact.text.diff import token_count
 
-__all__ = ["Decoding", "ModelRewriter", "load_decoding"]
+__all__ = ["Decoding", "ModelRewriter", "load_decoding", "longest_reply"]
+
+TOKENIZERS = 2.0
+"""Times as many tokens as cl100k that another model's tokenizer may make of a text (ours)."""
+
+DELIMITERS = 16
+"""Tokens of the delimiters that a reply may repeat (ours)."""
 
 
 class Decoding(BaseModel):
@@ -124,8 +133,7 @@ class ModelRewriter:
         """
         original, manipulation = assignment.item.paragraph, assignment.manipulation
         question = self.templates[manipulation].render(paragraph=delimit(original))
-        asked: list[ChatMessage] = [ChatMessageUser(content=question)]
-        messages = asked
+        messages: list[ChatMessage] = [ChatMessageUser(content=question)]
         tried: list[tuple[Mapping[str, Any], ...]] = []
         for attempt in range(1, self.attempts + 1):
             reply, problem = await self._ask(messages, assignment, attempt)
@@ -141,8 +149,9 @@ class ModelRewriter:
                     paragraph=delimit(original),
                     violations=[delimit(str(violation["message"])) for violation in violations],
                 )
+                # Every round stays in sight: what an earlier proposal broke is not broken again.
                 messages = [
-                    *asked,
+                    *messages,
                     ChatMessageAssistant(content=reply or "(nothing)"),
                     ChatMessageUser(content=again),
                 ]
@@ -153,7 +162,8 @@ class ModelRewriter:
     ) -> tuple[str, str | None]:
         """Return the reply as one text, and why asking again is useless, if it is."""
         seed = seed_of(self.seed, assignment.item.id, assignment.manipulation, attempt)
-        decoding = self.decoding[assignment.manipulation].model_dump(exclude_none=True)
+        limit = {"max_tokens": longest_reply(assignment)}
+        decoding = limit | self.decoding[assignment.manipulation].model_dump(exclude_none=True)
         config = GenerateConfig(**decoding, seed=seed % 2**31)
         output = await self.model.generate(messages, config=config)
         if output.stop_reason == "model_length":
@@ -161,6 +171,15 @@ class ModelRewriter:
         if output.stop_reason == "content_filter":
             return "", "refused by the provider's content filter"
         return _bare(output.completion), None
+
+
+def longest_reply(assignment: Assignment) -> int:
+    """Return how many tokens a reply may have: what is longer cannot keep to the length band.
+
+    A decoding file's ``max_tokens`` takes its place, for models that think before they write.
+    """
+    most = LENGTH_BANDS[assignment.manipulation][1] * token_count(assignment.item.paragraph)
+    return ceil(TOKENIZERS * most) + DELIMITERS
 
 
 def _bare(reply: str) -> str:

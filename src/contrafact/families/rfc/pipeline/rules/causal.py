@@ -74,6 +74,7 @@ _GOES_ON = re.compile(
     r",?\s(?:while|whereas|but|although|though|even (?:as|though|if)|despite|ahead of|in spite of"
     r"|in another sign|in line with|earlier (?:in|this)|and (?:despite|that|as|is|was|has|will)"
     r"|according to)\b"
+    r"|,\sand\s(?:it|he|she|they|we|its|their|the \w+ (?:is|was|has|had|will|said)|will|also)\b"
     r"|,\s(?:as|after|before|when|amid|due to|because|with|said|says|which|who|where|sending"
     r"|pushing"
     r"|raising|limiting|lifting|hurting|helping|leaving|giving|setting|prompting|reinforcing"
@@ -85,8 +86,26 @@ _GOES_ON = re.compile(
     r"|\sReuters\b|\s[-–—]+\s|[;:(]|…"
 )
 _NO_MOVE = frozenset(
-    {"more", "less", "over", "under", "top", "profit", "profits", "loss", "losses", "surplus"}
+    {
+        "more",
+        "less",
+        "over",
+        "under",
+        "top",
+        "tighten",
+        "tightened",
+        "loosen",
+        "profit",
+        "profits",
+        "loss",
+        "losses",
+        "surplus",
+    }
 )
+# Where an epidemic keeps people in, they are no cause by going out.
+_KEPT_IN = re.compile(r"\b(?:covid|pandemic|virus|lockdown|coronavirus|curbs|restrictions)")
+_GOING_OUT = re.compile(r"\b(?:touris|travel|diners|dining|hotels|shop|outlets)")
+_TO_COME = re.compile(r"\b(?:ahead of|before|despite|in spite of)\s(?:[\w-]+\s?){1,7}")
 _GAPS = re.compile(r"\b(?:deficits?|surplus(?:es)?|gaps?|spreads?|defaults?)\b", re.IGNORECASE)
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "—", "–", '"', "“", "”", "…"})
 
@@ -106,8 +125,10 @@ class _Chain:
     def theme(self) -> str:
         """What the effect is about: the theme whose word stands nearest to the connector."""
         nearest: list[tuple[int, int, str]] = []
+        # What is still to come is not what the effect is about: "fell ahead of inflation data".
+        effect = _TO_COME.sub(lambda m: " " * len(m[0]), self.effect)
         for order, (name, pattern) in enumerate(_data()["themes"].items()):
-            if places := [found.end() for found in pattern.finditer(self.effect)]:
+            if places := [found.end() for found in pattern.finditer(effect)]:
                 nearest.append((min(places) if self.backward else -max(places), order, name))
         return min(nearest)[2] if nearest else ""
 
@@ -257,6 +278,8 @@ def _fresh(cause: _Cause, text: str) -> bool:
     told = f"{cause.phrase} {cause.worded('present')}"
     content = [w for w in re.findall(r"[a-z-]{6,}", told) if w not in _data()["common"]]
     plain = text.casefold()
+    if _KEPT_IN.search(plain) and _GOING_OUT.search(told):
+        return False
     return not any(re.search(rf"\b{re.escape(word[:5])}", plain) for word in content)
 
 

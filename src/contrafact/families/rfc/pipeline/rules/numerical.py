@@ -59,7 +59,11 @@ _LEAST_UNEMPLOYMENT = 3.0  # per cent (ours)
 _TELLING = re.compile(
     r"\b(?:twice|twofold|half|halved|halves|doubl\w+|tripl\w+|quadrupl\w+|exchange rate"
     r"|(?:against|versus|vs\.?|per) (?:the )?(?:U\.?S\.? )?(?:dollar|greenback|euro|USD))\b"
-    r"|['\"‘“]\d+['\"’”]",
+    r"|['\"‘“]\d+['\"’”]"
+    # Of these there are only so many, or all know about how much they are.
+    r"|\b\d+(?:[ -]\w+){0,2} (?:countries|nations|member states|members)\b[^.]{0,40}?"
+    r"\b(?:euro|EU|bloc|OPEC)\b|\brecord\b[^.]{0,60}?(?:/|\bper )lit(?:re|er)\b"
+    r"|\brates? (?:back )?(?:below|under) \d",
     re.IGNORECASE,
 )
 _ROUND = re.compile(r"\.\d*0\Z")

@@ -121,6 +121,7 @@ class _Offer:
         polar: Whether the word has a sign.
         trouble: Whether it is a worry or a burden, which is bad whatever its clause says besides.
         hedge: Whether it is a hedge.
+        stronger: Whether a stronger verb or noun takes the place of another.
     """
 
     start: int
@@ -130,6 +131,7 @@ class _Offer:
     polar: bool
     trouble: bool = False
     hedge: bool = False
+    stronger: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,7 @@ class _Wording:
     way: str
     figures: bool
     bare: bool
+    stronger: bool
 
 
 @cache
@@ -158,6 +161,7 @@ def _wordings() -> tuple[_Wording, ...]:
             entry["way"],
             entry.get("figures", False),
             entry.get("bare", False),
+            entry.get("stronger", False),
         )
         for entry in _data()["wording"]
     )
@@ -187,7 +191,9 @@ def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
         if any(s <= offer.start < e for s, e in (troubled if offer.trouble else same))
     ]
     offers += [o for o in wordings if not any(_overlap(o, other) for other in offers)]
-    polar = [offer for offer in offers if offer.polar and not offer.hedge]
+    # What replaces a word stands in news as often as that; a hedge is the last resort.
+    polar = [offer for offer in offers if offer.stronger]
+    polar = polar or [offer for offer in offers if offer.polar and not offer.hedge]
     polar = polar or [offer for offer in offers if offer.polar]
     if not polar:
         return NoRewrite("holds no mild word that could be firmer")
@@ -237,6 +243,8 @@ def _wording_offers(text: str, sign: int) -> list[_Offer]:
                 before = text[max(0, match.start() - 24) : match.start()]
                 if _NEGATED.search(before) or (hedge and not polar):
                     continue
+                if wording.stronger and _PLANNED.search(before):
+                    continue  # "could rise" is no "could jump"
                 if wording.way == "down" and _RELIEF.search(
                     text[clause[0] : match.start()] + " " + text[match.end() : clause[1]]
                 ):
@@ -249,7 +257,9 @@ def _wording_offers(text: str, sign: int) -> list[_Offer]:
                     continue
                 puts = tuple(match.expand(put) for put in wording.put)
                 why = "a hedge drawn tighter" if hedge else "a firmer wording"
-                offers.append(_Offer(*match.span(), puts, why, True, hedge=hedge))
+                offers.append(
+                    _Offer(*match.span(), puts, why, True, hedge=hedge, stronger=wording.stronger)
+                )
     return offers
 
 

@@ -1,0 +1,156 @@
+"""An item's thread, and the discussion in which a group comes to one recorded decision. Pure.
+
+Whoever has the role of a discussion sees the item, what was answered before and everything that is
+said, and replies. Once enough people have spoken, one of them records what the group decided.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from contrafact.review.project import Stage
+from contrafact.review.state import (
+    Event,
+    NotAllowed,
+    Person,
+    Recorder,
+    ReviewItem,
+    ReviewState,
+    Vote,
+)
+
+__all__ = [
+    "LONGEST_REMARK",
+    "Entry",
+    "can_record",
+    "say",
+    "thread",
+    "under_discussion",
+    "voices",
+]
+
+LONGEST_REMARK = 10_000
+"""Characters of a remark."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a thread: a remark, or the comment that came with a vote.
+
+    Attributes:
+        seq: The event's number, which a reply names.
+        who: Who wrote it; empty for a vote's comment, whose author is not shown.
+        when: The time.
+        text: What they wrote.
+        depth: 0 for one that replies to none, otherwise one more than what it replies to.
+        vote: The vote that it came with.
+    """
+
+    seq: int
+    who: str
+    when: datetime
+    text: str
+    depth: int
+    vote: Vote | None = None
+
+
+def say(
+    state: ReviewState,
+    who: str,
+    item: str,
+    text: str,
+    now: datetime,
+    *,
+    reply_to: int | None = None,
+    manages: bool = False,
+    request: str | None = None,
+) -> list[Event]:
+    """Write into an item's thread; the same form sent again changes nothing.
+
+    Args:
+        state: The review.
+        who: Who writes.
+        item: The item.
+        text: What they write.
+        now: The time.
+        reply_to: The entry that it replies to; none for a new one.
+        manages: Whether they manage: a manager writes on any item, others on what they discuss.
+        request: A key under which the same form may be sent again.
+
+    Raises:
+        NotAllowed: There is no such item or entry, nothing is written, or the item is not up for
+            discussion by them.
+    """
+    before = None if request is None else state.requests.get(request)
+    if before is not None:
+        if (before.kind, before.item, before.body.get("text")) != ("said", item, text.strip()):
+            raise NotAllowed("this form was sent before, as something else")
+        return []
+    known = state.items.get(item)
+    if known is None:
+        raise NotAllowed(f"there is no item '{item[:40]}'")
+    if not manages and known not in under_discussion(state, state.people.get(who)):
+        raise NotAllowed("this item is not up for discussion by you", hint="go back to the list")
+    if not text.strip():
+        raise NotAllowed("nothing is written", hint="write what you think")
+    if len(text) > LONGEST_REMARK:
+        raise NotAllowed(f"this is longer than {LONGEST_REMARK:,} characters", hint="shorten it")
+    if reply_to is not None and reply_to not in {entry.seq for entry in thread(known)}:
+        raise NotAllowed("what this replies to is not in the thread")
+    record = Recorder(state, now)
+    body = {"text": text.strip(), **({} if reply_to is None else {"reply_to": reply_to})}
+    about = {"item": item, "stage": known.stage, "round": known.round}
+    record.add("said", who, request=request, body=body, **about)
+    return record.events
+
+
+def under_discussion(state: ReviewState, person: Person | None) -> list[ReviewItem]:
+    """Return the items that somebody discusses now, in order of arrival."""
+    if person is None or not person.active:
+        return []
+    return [
+        state.items[name]
+        for stage in state.project.flow
+        if stage.kind == "discussion" and set(stage.roles) & set(person.roles)
+        for name in state.at[stage.id]
+    ]
+
+
+def voices(item: ReviewItem) -> frozenset[str]:
+    """Return who has spoken about an item at the stage where it is, on this visit."""
+    place = (item.stage, item.round)
+    return frozenset(r.who for r in item.thread if (r.stage, r.round) == place)
+
+
+def can_record(stage: Stage, item: ReviewItem, who: str) -> bool:
+    """Return whether somebody can record what a group decided: they spoke, and enough others."""
+    spoken = voices(item)
+    return who in spoken and len(spoken) >= stage.voices
+
+
+def thread(item: ReviewItem) -> list[Entry]:
+    """Return an item's thread: each entry before its replies, each of them in order of time.
+
+    Comments of votes begin threads of their own; those of votes that were set aside are not there,
+    and what replied to them stands by itself.
+    """
+    roots = [
+        Entry(vote.seq, "", vote.when, vote.ballot.comment, 0, vote)
+        for vote in item.votes
+        if vote.ballot.comment
+    ]
+    known = {entry.seq for entry in roots} | {remark.seq for remark in item.thread}
+    replies: dict[int, list[Entry]] = {}
+    for remark in item.thread:
+        entry = Entry(remark.seq, remark.who, remark.when, remark.text, 0)
+        if remark.reply_to in known and remark.reply_to is not None:
+            replies.setdefault(remark.reply_to, []).append(entry)
+        else:
+            roots.append(entry)
+
+    def below(entry: Entry, depth: int) -> Iterator[Entry]:
+        yield Entry(entry.seq, entry.who, entry.when, entry.text, depth, entry.vote)
+        for reply in replies.get(entry.seq, ()):
+            yield from below(reply, depth + 1)
+
+    return [e for root in sorted(roots, key=lambda r: r.seq) for e in below(root, 0)]

@@ -1,0 +1,192 @@
+"""A review's wording, edited in the browser: guidelines, titles and questions' texts.
+
+Each version is an event; decisions keep a hash of the version that their makers saw. All of these
+pages are for managers.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import ValidationError
+
+from contrafact.errors import InputError
+from contrafact.review.project import Project
+from contrafact.review.project_file import project_toml
+from contrafact.review.state import Event
+from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
+from contrafact.review.web.item_view import cached_diff, when_shown
+from contrafact.review.web.studio import Studio, guidelines_html, redirect_to, render, render_part
+
+__all__ = ["Wording", "reworded", "router", "wording_of"]
+
+router = APIRouter(prefix="/manage/r/{review:review}/words")
+Wording = dict[str, str]
+"""Texts by the names of their fields: ``title``, ``guidelines``, ``question.ID``, ``stage.ID``."""
+
+
+def wording_of(project: Project) -> Wording:
+    """Return the texts of a project that may be changed while it is under way."""
+    return {
+        "title": project.title,
+        "guidelines": project.guidelines,
+        **{f"question.{question.id}": question.text for question in project.questions},
+        **{f"stage.{stage.id}": stage.title for stage in project.stages},
+    }
+
+
+def reworded(project: Project, wording: Mapping[str, str]) -> Project:
+    """Return a project with other texts; those that are not given stay.
+
+    Raises:
+        InputError: A text is empty.
+    """
+    texts = {**wording_of(project), **wording}
+    for name, text in texts.items():
+        if not text.strip():
+            raise InputError(f"the text of '{name}' is empty", hint="write it")
+    plain = project.model_dump(mode="json")
+    plain |= {"title": texts["title"], "guidelines": texts["guidelines"]}
+    for question in plain["questions"]:
+        question["text"] = texts[f"question.{question['id']}"]
+    for stage in plain["stages"]:
+        stage["title"] = texts[f"stage.{stage['id']}"]
+    try:
+        return Project.model_validate(plain)
+    except ValidationError as error:
+        raise InputError(error.errors()[0]["msg"]) from error
+
+
+async def read_wording(request: Request) -> Wording:
+    """Return the texts that a form has."""
+    form = await request.form()
+    return {
+        name: text.replace("\r\n", "\n")
+        for name, text in form.items()
+        if isinstance(text, str)
+        and (name in ("title", "guidelines") or name.startswith(("question.", "stage.")))
+    }
+
+
+TheWording = Annotated[Wording, Depends(read_wording)]
+
+
+@router.get("", name="manage_words")
+def words(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    version: int | None = None,
+) -> HTMLResponse:
+    """Show the wording to be edited, and its versions; of an earlier one, what changed in it."""
+    return _page(request, studio, review, version=version)
+
+
+@router.post("", name="save_words")
+def save(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    wording: TheWording,
+) -> Response:
+    """Give a review another wording, from now on."""
+    project = studio.store.read(review, lambda state: state.project)
+    try:
+        studio.store.define(review, reworded(project, wording), account.name)
+    except InputError as error:
+        return _page(request, studio, review, written=wording, problem=error)
+    studio.log_change(account.name, review, "wording changed", "", address=client_address(request))
+    return redirect_to(str(request.app.url_path_for("manage_words", review=review)))
+
+
+@router.post("/preview", name="preview_words")
+def preview(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    wording: TheWording,
+) -> Response:
+    """Show the wording as people will read it; nothing is kept.
+
+    The page's script asks for JSON; without it the page itself comes back, as it was filled in.
+    """
+    if "application/json" not in request.headers.get("accept", ""):
+        return _page(request, studio, review, written=wording)
+    project = studio.store.read(review, lambda state: state.project)
+    shown = _preview(project, wording)
+    page = JSONResponse({"html": render_part("words_preview.html", **shown)})
+    page.headers["cache-control"] = "no-store"
+    return page
+
+
+@router.get("/project.toml", name="project_file")
+def download(account: TheManager, review: TheReview, studio: TheStudio) -> Response:
+    """Return the project as a file, to keep, to compare or to begin another review with."""
+    text = project_toml(studio.store.read(review, lambda state: state.project))
+    return Response(
+        text,
+        media_type="application/toml; charset=utf-8",
+        headers={"content-disposition": 'attachment; filename="project.toml"'},
+    )
+
+
+def _page(
+    request: Request,
+    studio: Studio,
+    review: str,
+    *,
+    version: int | None = None,
+    written: Mapping[str, str] | None = None,
+    problem: InputError | None = None,
+) -> HTMLResponse:
+    made = [event for event in studio.store.history(review) if event.kind == "project"]
+    project = studio.store.read(review, lambda state: state.project)
+    texts = {**wording_of(project), **(written or {})}
+    return render(
+        request,
+        "manage_words.html",
+        status=200 if problem is None else 422,
+        review=review,
+        problem=problem,
+        texts=texts,
+        questions=project.questions,
+        stages=project.stages,
+        preview=_preview(project, texts),
+        versions=[
+            (event.seq, when_shown(event.when), event.who, event.guidelines_version)
+            for event in reversed(made)
+        ],
+        shown=None if version is None else _version(made, version),
+        version=version,
+    )
+
+
+def _preview(project: Project, wording: Mapping[str, str]) -> dict[str, Any]:
+    texts = {**wording_of(project), **wording}
+    return {
+        "title": texts["title"],
+        "guidelines": guidelines_html(texts["guidelines"]),
+        "questions": [
+            (texts[f"question.{question.id}"], question.options) for question in project.questions
+        ],
+    }
+
+
+def _version(made: list[Event], seq: int) -> list[tuple[str, Any]]:
+    """Return what a version changed, text by text, against the one before it."""
+    place = next((n for n, event in enumerate(made) if event.seq == seq), None)
+    if place is None:
+        raise HTTPException(404, "There is no such version.")
+    now = wording_of(Project.model_validate(made[place].body["definition"]))
+    before: Wording = {}
+    if place:
+        before = wording_of(Project.model_validate(made[place - 1].body["definition"]))
+    return [
+        (name, cached_diff(before.get(name, ""), text))
+        for name, text in now.items()
+        if before.get(name) != text
+    ]

@@ -1,0 +1,363 @@
+"""``score TASK FILE`` past one machine: rows of outputs in, the rows of a run's tables out.
+
+What reads outputs, judges them and makes rows of them is what one process uses: a partition is a
+small file of outputs. There is no log and no report; verdicts are Inspect's scorer's, called
+without an evaluation around it.
+"""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task
+from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec
+from inspect_ai.model import ChatMessageUser, GenerateConfig, Model, ModelName, ModelOutput
+from inspect_ai.scorer import Target
+from inspect_ai.solver import TaskState
+from inspect_ai.util import registry_info
+
+from contrafact.bulk.stage import INDEX, KEPT, REJECTS, Given, Made
+from contrafact.errors import InputError
+from contrafact.family.given import GivenSystem
+from contrafact.family.run import Evaluated, Prepared, TaskRun, hash_file
+from contrafact.family.settings import RunSettings, flat_settings
+from contrafact.files.fields import rename_row
+from contrafact.judges.judge import bound_judges
+from contrafact.judges.verifier import is_verifier
+from contrafact.models.asking import failure_cause
+from contrafact.models.opening import NO_MODEL, call_config, open_model
+from contrafact.prompts import open_pack
+from contrafact.runs.config import task_options
+from contrafact.runs.items import beside
+from contrafact.runs.prepare import make_settings
+from contrafact.runs.score import Reading, place_outputs, prepare_reading
+
+__all__ = ["VERDICTS", "ScoreStage", "verdict_counts"]
+
+VERDICTS = "verdicts"
+"""The table of every judge's own verdicts."""
+
+_PASSED = {1.0: "passed", 0.0: "failed"}
+
+
+@dataclass(frozen=True)
+class ScoreStage:
+    """Outputs in, the same with verdicts out.
+
+    Attributes:
+        task: The task.
+        source: The name of what is scored, which names the system where nothing else does.
+        system: The system's name, where no column has it.
+        columns: By field, what the input calls its column, where they differ.
+        given: Settings that every run has, by name.
+        options: The task's own options, by name.
+    """
+
+    task: str
+    source: str
+    system: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    partition_rows: int = 500
+
+    @property
+    def name(self) -> str:
+        """What it is in messages."""
+        return f"`score {self.task}`"
+
+    @cached_property
+    def settings(self) -> RunSettings:
+        """The settings of the run.
+
+        Raises:
+            InputError: One is wrong.
+        """
+        options = dict(self.options)
+        if "fluency_model" in task_options(self.task).model_fields:
+            options["fluency_model"] = None
+        return make_settings(self.task, {"methods": (), **self.given}, options)
+
+    @property
+    def judge_names(self) -> tuple[str, ...]:
+        """Inspect's names of the judges."""
+        return self.settings.judges
+
+    @property
+    def model(self) -> str:
+        """The judge that is waited for: one that is asked, if there is any."""
+        names = self.judge_names or (NO_MODEL,)
+        return next((name for name in names if not is_verifier(name)), names[0])
+
+    @property
+    def model_args(self) -> Mapping[str, Any]:
+        """Provider arguments of the judges."""
+        return self.settings.judge_args
+
+    @property
+    def max_connections(self) -> int:
+        """Calls under way at once, in the whole cluster."""
+        return int(self.settings.transport.get("max_connections", 16))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results.
+
+        Raises:
+            InputError: A setting, a template or the data is wrong.
+        """
+        settings, reading = self.settings, self._reading(Path(f"{self.source}.jsonl"))
+        pack = open_pack(settings.prompts)
+        if settings.judges:
+            reading.run.judging(pack, settings)
+        flat = flat_settings(settings)
+        kept = {name: flat[name] for name in sorted(flat)
+                if name not in ("transport", "shared_cache", "preset", "task", "judges",
+                                "judge_args", "limit")}  # fmt: skip
+        return {
+            "task": f"{self.task} {reading.run.version}",
+            "judge": list(settings.judges),
+            "system": self.system,
+            "data": None if settings.data is None else hash_file(settings.data),
+            "prompts": pack.used_hash,
+            "columns": dict(self.columns),
+            "judge-arg": sorted(settings.judge_args),
+            "options": {name: value for name, value in kept.items() if value},
+        }
+
+    def open_judges(self, wrap: Callable[[Model], Model] = lambda model: model) -> list[Model]:
+        """Return the judges.
+
+        Args:
+            wrap: What every one of them goes through.
+
+        Raises:
+            InputError: One cannot be used.
+        """
+        given = dict(self.settings.transport)
+        calls = call_config(given.pop("max_connections", 16))
+        config = calls.merge(GenerateConfig(**given))
+        return [
+            wrap(open_model(name, config=config, **self.settings.judge_args))
+            for name in self.settings.judges
+        ]
+
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return what rows share that give the same part of an output; None of one that is bad."""
+        try:
+            return self._reading(Path(f"{self.source}.jsonl")).key(self._renamed(fields))
+        except InputError:
+            return None
+
+    def open_models(
+        self, wrap: Callable[[Model], Model], at_once: int
+    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+        """Return the work on a partition."""
+        os.environ.setdefault("INSPECT_EVAL_MODEL", NO_MODEL)  # who made outputs is not asked
+        judges, slots = self.open_judges(wrap), asyncio.Semaphore(at_once)
+        folders = _Folders()
+
+        async def work(rows: Sequence[Given]) -> Made:
+            bound_judges.set(judges)
+            made = Made()
+            new = []
+            for row in rows:
+                if row.repeats is None:
+                    new.append(row)
+                else:
+                    first = row.repeats + 1
+                    self._reject(row, f"row {first} has an output of the same item", made)
+            if new:
+                with folders.one() as folder:
+                    await self._score(new, folder, slots, made)
+            return made
+
+        return work
+
+    async def _score(
+        self, rows: Sequence[Given], folder: Path, slots: asyncio.Semaphore, made: Made
+    ) -> None:
+        by_line = {row.line: row for row in rows}
+        file = folder / f"{self.source}.jsonl"
+        file.touch()  # its name may be the system's; the rows are here already
+        reading = self._reading(file)
+        for row in rows:
+            reading.take(row.line, self._renamed(row.fields))
+        dropped = {one.line: one.reason for one in reading.left_out}
+        prepared = None
+        try:
+            if reading.parts:
+                prepared = place_outputs(prepare_reading(reading), folder)
+        except InputError as error:
+            if error.line not in by_line:
+                raise
+            # An item that cannot be used: the others are read again without it.
+            self._reject(by_line[error.line], error.problem, made)
+            left = [row for row in rows if row.line != error.line]
+            await self._score(left, folder, slots, made)
+            return
+        for line, reason in dropped.items():
+            self._reject(by_line[line], reason, made)
+        if prepared is None:
+            return
+        items: list[dict[str, Any]] = []
+        votes: list[dict[str, Any]] = []
+        lost: dict[int, str] = {}
+        for spec in prepared.baselines:
+            for one in await self._judged(prepared, spec, slots):
+                (sample,) = one.samples
+                held = reading.parts[one.label, str(sample.id), sample.epoch]
+                lines = {part: line for part, (line, _) in held.items()}
+                if sample.error is not None:
+                    lost |= dict.fromkeys(lines.values(), sample.error.message)
+                    continue
+                for table, rows_of in (
+                    (items, prepared.run.rows),
+                    (votes, prepared.run.verdict_rows),
+                ):
+                    for found in rows_of(one):
+                        at = lines.get(prepared.run.part_of(found), lines.get(""))
+                        if at is not None:
+                            table.append({**found, INDEX: by_line[at].index})
+        for line, cause in lost.items():
+            made.fail(by_line[line], cause, retry=True)
+        if items:
+            self._tables(prepared.run, items, votes, folder, made)
+
+    async def _judged(
+        self, prepared: Prepared, spec: str, slots: asyncio.Semaphore
+    ) -> list[Evaluated]:
+        """Return a system's samples, scored, each alone; those whose judge failed have an error."""
+        task = prepared.task(spec)
+        system: Any = prepared.baselines[spec]
+        given: GivenSystem = system
+        by_id = {str(sample.id): sample for sample in task.dataset}
+        work = [
+            self._sample(task, by_id[name], draw, slots)
+            for name, draw in given.outputs
+            if name in by_id
+        ]
+        samples = await asyncio.gather(*work)
+        log = EvalLog(
+            eval=EvalSpec(
+                created=datetime.now(UTC).isoformat(),
+                task=self.task,
+                dataset=EvalDataset(),
+                model=NO_MODEL,
+                config=EvalConfig(),
+                metadata=task.metadata,
+            )
+        )
+        judge = " + ".join(self.settings.judges) or None
+        return [Evaluated(given.name, log, [sample], judge) for sample in samples]
+
+    async def _sample(
+        self, task: Task, sample: Any, draw: int, slots: asyncio.Semaphore
+    ) -> EvalSample:
+        target = Target(sample.target or "")
+        state = TaskState(
+            model=ModelName(NO_MODEL),
+            sample_id=sample.id,
+            epoch=draw,
+            input=sample.input,
+            messages=[ChatMessageUser(content=str(sample.input))],
+            target=target,
+            output=ModelOutput(),
+            metadata=dict(sample.metadata or {}),
+        )
+        whole: dict[str, Any] = {
+            "id": sample.id,
+            "epoch": draw,
+            "input": sample.input,
+            "target": sample.target or "",
+            "metadata": state.metadata,
+        }
+        solve: Any = task.solver
+        scorers: Any = task.scorer
+        try:
+            async with slots:
+                state = await solve(state, None)
+                # A log names scorers without the first part of their names, the package.
+                names = [registry_info(one).name.partition("/")[2] for one in scorers]
+                found = [await one(state, target) for one in scorers]
+        except InputError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the row's reason; a rerun asks again
+            from inspect_ai.log import EvalError
+
+            problem = EvalError(message=failure_cause(error), traceback="", traceback_ansi="")
+            return EvalSample(**whole, error=problem)
+        scores = dict(zip(names, found, strict=True))
+        return EvalSample(**whole, store=dict(state.store.items()), scores=scores)
+
+    def _tables(
+        self,
+        run: TaskRun[Any, Any],
+        items: Sequence[dict[str, Any]],
+        votes: Sequence[dict[str, Any]],
+        folder: Path,
+        made: Made,
+    ) -> None:
+        """Add the rows of the tables, with what is computed over all of them."""
+        import pandas as pd
+
+        columns = list(dict.fromkeys((*run.columns, *(name for row in items for name in row))))
+        table = run.finish(pd.DataFrame(items, columns=columns), None, folder)
+        table = beside(table, pd.DataFrame(votes).drop(columns=INDEX, errors="ignore"))
+        for record in table.to_dict("records"):
+            made.add(KEPT, record[INDEX], {str(name): value for name, value in record.items()})
+        for row in votes:
+            made.add(VERDICTS, row[INDEX], row)
+            what = _PASSED.get(row["passed"], "invalid")
+            made.counts["|".join((row["system"], row["criterion"], row["judge"], what))] += 1
+
+    @staticmethod
+    def _reject(row: Given, reason: str, made: Made) -> None:
+        made.add(REJECTS, row.index, {**row.fields, "reason": reason})
+
+    def _reading(self, file: Path) -> Reading:
+        return Reading.begin(self.settings, file, self.system, self.columns)
+
+    def _renamed(self, fields: dict[str, Any]) -> dict[str, Any]:
+        own = {name: value for name, value in fields.items() if name != INDEX}
+        return rename_row(own, self.columns)[0] if self.columns else own
+
+
+class _Folders:
+    """Folders for partitions under way, used again: what is loaded from a path is kept by it."""
+
+    def __init__(self) -> None:
+        self._root = tempfile.TemporaryDirectory(prefix="contrafact-score-")
+        self._free: list[Path] = []
+        self._made = 0
+
+    @contextmanager
+    def one(self) -> Iterator[Path]:
+        """Yield an empty folder that nobody else uses."""
+        if not self._free:
+            self._made += 1
+            self._free.append(Path(self._root.name) / str(self._made))
+        folder = self._free.pop()
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            self._free.append(folder)
+
+
+def verdict_counts(counts: Counter[str]) -> list[tuple[str, ...]]:
+    """Return how many verdicts passed, failed and are invalid: by system, criterion and judge."""
+    keys = dict.fromkeys(tuple(key.rsplit("|", 1)[0].split("|")) for key in counts)
+    return [
+        (*key, *(f"{counts['|'.join((*key, what))]:,}" for what in ("passed", "failed", "invalid")))
+        for key in sorted(keys)
+    ]

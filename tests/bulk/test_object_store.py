@@ -1,0 +1,91 @@
+"""Input and output on S3: a server on loopback that speaks its protocol."""
+
+import json
+import signal
+import time
+
+import pytest
+
+pytest.importorskip("ray")
+pytest.importorskip("moto.server")
+
+from contrafact.bulk.places import Place, input_files
+from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, Given
+from contrafact.bulk.tables import from_bytes, part_bytes
+from contrafact.errors import InputError
+from contrafact.families.rfc.bulk import BucketStage
+
+pytestmark = pytest.mark.slow
+
+TITLES = ("Osmery Foods {n} cuts its forecast by {n}%", "Museum {n} opens", "Court {n} may rule")
+
+
+@pytest.fixture(scope="module")
+def bucket(store_keys):
+    """A bucket; the query says where it is."""
+    from moto.server import ThreadedMotoServer
+    from pyarrow import fs
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    query = f"?endpoint_override={host}:{port}&scheme=http&region=us-east-1"
+    system, _ = fs.FileSystem.from_uri(f"s3://news{query}&allow_bucket_creation=true")
+    system.create_dir("news")
+    yield lambda path: f"s3://news/{path}{query}"
+    server.stop()
+
+
+def rows_in(place: str, table: str = "") -> list[dict]:
+    folder = Place(place).child(table) if table else Place(place)
+    names = [name for name in folder.names() if name.startswith("part-")]
+    return plain(row for name in names for row in from_bytes(folder.child(name).read()))
+
+
+def plain(found) -> list[dict]:
+    return [{k: v for k, v in row.items() if k != "when" and v is not None} for row in found]
+
+
+def manifests(place: str) -> dict[str, bytes]:
+    folder = Place(place).child("_manifest")
+    return {name: folder.child(name).read() for name in folder.names() if name.startswith("part-")}
+
+
+def test_a_file_is_read_written_and_removed_and_a_missing_one_is_none(bucket):
+    place = Place(bucket("files/a.jsonl"))
+    place.write(b'{"a": 1}\n')
+    assert place.read() == b'{"a": 1}\n'
+    assert [one.given for one in input_files(bucket("files"))] == [bucket("files/a.jsonl")]
+    assert [one.given for one in input_files(bucket("fil*/*.jsonl"))] == [bucket("files/a.jsonl")]
+    place.remove()
+    place.remove()
+    assert place.read() is None and Place(bucket("nowhere")).names() == []
+    with pytest.raises(InputError, match="no such file or folder"):
+        input_files(bucket("nowhere"))
+    with pytest.raises(InputError, match="keys in a URI"):
+        Place("s3://KEY:SECRET@news/files").names()
+
+
+def test_a_killed_driver_goes_on_where_it_stopped(start_contrafact, bucket, nodes):
+    rows = [{"headline": TITLES[n % 3].format(n=n), "description": f"Part {n}."} for n in range(60)]
+    rows[-2] = dict(rows[0])
+    for number in range(2):
+        text = "".join(json.dumps(row) + "\n" for row in rows[number * 30 : number * 30 + 30])
+        Place(bucket(f"raw/news-{number}.jsonl")).write(text.encode())
+    command = ["rfc", "bucket", bucket("raw"), "--engine", "ray", "--address", nodes.address]
+    command += ["--partition-rows", "4", "--out", bucket("out")]
+    process = start_contrafact(*command)
+    while process.poll() is None and len(manifests(bucket("out"))) < 3:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() != 0
+    finished = manifests(bucket("out"))
+    assert 0 < len(finished) < 16
+    assert start_contrafact(*command).wait() == 0
+    ended = manifests(bucket("out"))
+    assert len(ended) == 16 and all(ended[name] == data for name, data in finished.items())
+    made = BucketStage().open()([Given(n, row, 0 if n == 58 else None)
+                                 for n, row in enumerate(rows)])  # fmt: skip
+    for table, name in ((KEPT, ""), (REJECTS, "_rejects"), (LEDGER, "_ledger")):
+        expected = from_bytes(part_bytes(made.tables[table]))
+        assert rows_in(bucket("out"), name) == plain(expected) != []

@@ -1,0 +1,124 @@
+"""Discussions through the pages: threads, replies, one recorded decision; the wording's pages."""
+
+import html
+import re
+
+import pytest
+
+from contrafact.review.project import builtin_projects, load_project, parse_project
+from contrafact.review.project_file import project_toml
+from contrafact.review.store.store import verify
+
+HOSTILE = "<script>alert(1)</script>"
+EVENT = {
+    "event_status": "true",
+    "material_relevance": "true",
+    "market_category": "Macroeconomic indicators",
+}
+
+
+@pytest.fixture
+def studio(site):
+    made = site()
+    made.account("Max", manager=True)
+    made.review("ours", "headline-screening", items=1)
+    cem = made.browser("Cem")
+    cem.submit(cem.get("/r/ours/work"), EVENT, flag="1", comment="is it news?")
+    return made
+
+
+def speak(browser, text, **more):
+    page = browser.get("/r/ours/discuss/one?id=i0").text
+    return browser.http.post("/r/ours/discuss", data={**browser.fields(page, "say"), "text": text,
+                                                      **more})  # fmt: skip
+
+
+def test_a_discussion_from_the_list_to_the_recorded_decision(studio):
+    people = {who: studio.browser(who) for who in ("Cem", "Dia", "Eve", "Fay")}
+    assert "Discuss 1 item" in people["Dia"].get("/r/ours/work").text
+    assert "0 of 3 have spoken" in people["Dia"].get("/r/ours/discuss").text
+    assert "Nothing is up" in people["Fay"].get("/r/ours/discuss").text
+    assert people["Fay"].get("/r/ours/discuss/one?id=i0").status_code == 404
+    page = people["Dia"].get("/r/ours/discuss/one?id=i0").text
+    assert "is it news?" in page and "Cem" not in page, "who voted is not shown"
+    flag = re.search(r'name="reply_to" value="(\d+)"', page)[1]
+    for who in ("Cem", "Dia", "Eve"):
+        taken = speak(people[who], f"{who} says {HOSTILE}", reply_to=flag)
+        assert taken.status_code == 303
+    page = people["Cem"].get("/r/ours/discuss/one?id=i0").text
+    assert HOSTILE not in page and html.escape("Eve says <script>") in page
+    assert page.count("a reply") == 3
+    assert "Record the group" in page
+    late = {**people["Cem"].fields(page, "say"), "text": "Too late."}
+    sheet = people["Eve"].get("/r/ours/adjudicate")
+    assert "Dia says" in sheet.text, "the thread stands beside the decision"
+    assert people["Eve"].submit(sheet, EVENT).status_code == 303
+    item = studio.store.read("ours", lambda state: state.items["i0"])
+    assert (item.outcome, item.votes[-1].group) == ("final", ("Cem", "Dia", "Eve"))
+    refused = people["Cem"].http.post("/r/ours/discuss", data=late)
+    assert refused.status_code == 409 and "not up for discussion" in refused.text
+    assert verify(studio.store, "ours") == []
+
+
+def test_a_remark_that_is_not_taken_is_shown_again(studio):
+    dia = studio.browser("Dia")
+    refused = speak(dia, "y" * 10_001)
+    assert refused.status_code == 422 and "y" * 10_001 in refused.text
+
+
+def test_a_manager_writes_into_any_thread_and_annotators_at_work_do_not_see_it(site):
+    studio = site()
+    studio.account("Max", manager=True)
+    studio.review("ours", "rfc-rewrite-three", items=1)
+    manager = studio.browser("Max")
+    path = "/manage/r/ours/items/one?id=i0"
+    fields = {**manager.fields(manager.get(path).text, "say"), "text": "Look at the date."}
+    for _ in range(2):  # the same form twice is one remark
+        assert manager.http.post("/manage/r/ours/items/say", data=fields).status_code == 303
+    assert len(studio.store.read("ours", lambda state: state.items["i0"].thread)) == 1
+    for who, answers in (("Cem", "pass"), ("Dia", "fail")):
+        browser = studio.browser(who)
+        page = browser.get("/r/ours/work")
+        assert "Look at the date." not in page.text
+        browser.submit(page, {"category_correct": "true", "rewrite_valid": answers})
+    assert "Look at the date." in studio.browser("Ada").get("/r/ours/adjudicate").text
+    assert "Look at the date." in manager.get(path).text
+
+
+def test_the_wording_is_edited_previewed_and_kept_in_versions(studio):
+    manager, path = studio.browser("Max"), "/manage/r/ours/words"
+    before = studio.store.read("ours", lambda state: state.project)
+    words = {"title": "Screening, spring", "guidelines": f"# New\n\n*Look* twice. {HOSTILE}",
+             "question.event_status": "Is it an event at all?"}  # fmt: skip
+    seq = studio.store.read("ours", lambda state: state.seq)
+    preview = manager.post(f"{path}/preview", words)
+    assert "<em>Look</em> twice." in preview.text and HOSTILE not in preview.text
+    part = manager.post(f"{path}/preview", words, headers={"accept": "application/json"})
+    assert "Is it an event at all?" in part.json()["html"]
+    assert studio.store.read("ours", lambda state: state.seq) == seq, "nothing is kept"
+    assert manager.post(path, {**words, "guidelines": " "}).status_code == 422
+    assert manager.post(path, words).status_code == 303
+    after = studio.store.read("ours", lambda state: state.project)
+    assert after.guidelines == words["guidelines"] and after.stages == before.stages
+    assert after.question("event_status").text == "Is it an event at all?"
+    assert after.guidelines_version != before.guidelines_version
+    page = manager.get(path).text
+    assert before.guidelines_version in page and after.guidelines_version in page
+    last = studio.store.read("ours", lambda state: state.seq)
+    changed = manager.get(f"{path}?version={last}").text
+    assert "<ins>" in changed and "question.event_status" in changed
+    assert manager.get(f"{path}?version=2").status_code == 404
+    assert HOSTILE not in changed
+    file = manager.get(f"{path}/project.toml")
+    assert parse_project(file.text, "own.toml") == after
+    dia = studio.browser("Dia")
+    assert "<em>Look</em> twice." in dia.get("/r/ours").text
+    assert "wording changed" in manager.get("/manage/log").text
+
+
+@pytest.mark.parametrize("name", builtin_projects())
+def test_a_project_written_as_a_file_is_the_same_project(name):
+    project = load_project(name)
+    odd = 'a "quoted" \\ line\x7f\n\n  """three""" and é'
+    for one in (project, project.model_copy(update={"guidelines": odd, "title": odd})):
+        assert parse_project(project_toml(one), "own.toml") == one

@@ -56,6 +56,7 @@ EventKind = Literal[
     "withdrawn",  # or took it out of the review
     "reissued",  # an item was taken back from who had it in hand
     "edited",  # a manager changed what an item shows; it begins anew
+    "suggested",  # a model's answers on an item came in
     "said",  # somebody wrote into an item's thread
     "retracted",  # a manager took one decision back, and what was built on it
 ]
@@ -125,7 +126,8 @@ class Vote:
     """A ballot and where it was cast.
 
     ``origin`` is there for one that was imported, ``group`` for one that a group came to: who
-    took part in the discussion that it records.
+    took part in the discussion that it records. ``suggested`` has the model's answers that stood
+    beside the form.
     """
 
     seq: int
@@ -141,6 +143,7 @@ class Vote:
     probability: float | None = None
     origin: Mapping[str, Any] | None = None
     group: tuple[str, ...] = ()
+    suggested: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -280,6 +283,7 @@ class ReviewState:
         held: By person, the item that they have in hand.
         last: By person, the item and event of the decision that they may undo.
         decided: By person, how many of their decisions stand.
+        suggestions: By item and question, what a model answered, and which.
         requests: By a sender's key, the event that it led to, so that a form counts once.
         closed: The stages that are closed at present.
     """
@@ -297,6 +301,7 @@ class ReviewState:
         self.held: dict[str, str] = {}
         self.last: dict[str, tuple[str, int]] = {}
         self.decided: Counter[str] = Counter()
+        self.suggestions: dict[str, dict[str, tuple[str, str]]] = {}
         self.requests: dict[str, Event] = {}
         self.closed: set[str] = set()
 
@@ -422,6 +427,7 @@ class ReviewState:
             probability=batch.drawn[item.id] if batch else None,
             origin=body.get("origin"),
             group=tuple(body.get("group", ())),
+            suggested=body.get("suggested"),
         )
         item.votes = (*item.votes, vote)
         self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))
@@ -543,6 +549,12 @@ class ReviewState:
         if item.before is not None:  # what was said stays said when the last decision is undone
             item.before.thread = item.thread
 
+    def _suggested(self, event: Event) -> None:
+        assert event.item is not None
+        own = self.suggestions.setdefault(event.item, {})
+        for question, answer in event.body["answers"].items():
+            own[question] = (answer, event.body["model"])
+
     def _retracted(self, event: Event) -> None:
         item, body = self.items[str(event.item)], event.body
         vote = next(v for v in item.votes if v.seq == body["answer"])
@@ -648,4 +660,5 @@ def snapshot(state: ReviewState) -> ReviewState:
     }
     made.held, made.last = dict(state.held), dict(state.last)
     made.closed = set(state.closed)
+    made.suggestions = {item: dict(own) for item, own in state.suggestions.items()}
     return made

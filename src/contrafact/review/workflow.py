@@ -19,6 +19,7 @@ from contrafact.review.answers import asked_questions, ballot_of, rule_for
 from contrafact.review.discussion import voices
 from contrafact.review.project import OUTCOMES, Project, Stage
 from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState, Vote
+from contrafact.review.suggestions import suggestion_before
 from contrafact.stats.votes import majority
 
 __all__ = [
@@ -119,6 +120,7 @@ def answer(
         present = str(known.fields.get(place.corrects.field, ""))
         if ballot.correction.strip() == present.strip():
             raise NotAllowed("the new text is the old one", hint="change it, or answer otherwise")
+    shown = None if origin is not None else suggestion_before(state, place, who, item)
     record = Recorder(state, now)
     record.add(
         "answered",
@@ -137,6 +139,7 @@ def answer(
             "comment": ballot.comment,
             **({} if ballot.correction is None else {"correction": ballot.correction}),
             **({} if origin is None else {"origin": dict(origin)}),
+            **({} if shown is None else {"suggested": shown}),
             **({"group": sorted(voices(known))} if place.kind == "discussion" else {}),
         },
     )

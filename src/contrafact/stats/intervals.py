@@ -15,7 +15,10 @@ What a 95% interval covers, in simulations of 1,500 studies with clusters of two
 correlate by one half: with normal values, means 91% at 5 clusters and 93 to 95% from 6 on, medians
 88% at 5 and 94 to 96% from 8 on; with log-normal values (perplexities look like them), means only
 82% at 5 clusters, 88% at 20 and 92% at 50, medians 93 to 96% from 8 on. Quote the median of skewed
-values. Proportions near 0 or 1 cover less than they say with few clusters, too.
+values. Of proportions near 0 or 1 the percentile interval covers too little with few clusters
+(three outcomes a cluster that correlate by one half, rate 0.95: 91.5% at 30 clusters, 92.0% at 60).
+Where the rarer outcome is rare exact bounds at the effective number are given, which cover 96% at
+rate 0.9 with 30 clusters and 60, at 0.95 99, 94 and 96% with 30, 60 and 120, at 0.97 with 60 99%.
 
 Clusters are drawn with replacement, many times at once. A statistic that is a function of sums over
 clusters (a mean, a ratio, an agreement coefficient) needs only those sums of each resample, so a
@@ -38,11 +41,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from contrafact.stats.distributions import normal_cdf, normal_quantile, t_quantile
+from contrafact.stats.distributions import beta_quantile, normal_cdf, normal_quantile, t_quantile
 
 __all__ = [
     "CHUNK_CELLS",
+    "FEW_OUTCOMES",
     "MIN_CLUSTERS",
+    "NEAR_AN_END",
     "Clusters",
     "Interval",
     "Proportion",
@@ -183,6 +188,10 @@ MIN_CLUSTERS = 5
 """Fewer clusters than this, and an interval has no bounds: five clusters are the fewest whose
 most extreme resample (1 in 5**5) lies beyond the tail of a 95% interval."""
 
+NEAR_AN_END = 0.15
+FEW_OUTCOMES = 15
+"""A proportion so near 0 or 1 with fewer effective outcomes of the rarer value has exact bounds."""
+
 Statistic = Literal["mean", "median"]
 
 
@@ -229,7 +238,9 @@ def cluster_bootstrap(
     0 or all 1 every resample has the same mean; such a proportion gets the exact binomial
     (Clopper-Pearson) bounds for as many trials as there are clusters, by their effective number
     (Kish) where clusters weigh differently: cautious, since each cluster counts once. A mean of
-    values that are all equal otherwise gets no bounds.
+    values that are all equal otherwise gets no bounds. An unweighted proportion that lies
+    within `NEAR_AN_END` of 0 or 1, with fewer than `FEW_OUTCOMES` effective outcomes of the rarer
+    value, gets exact binomial bounds at the effective number (Korn and Graubard).
 
     Args:
         values: One number per value, shape (n,). NaN is refused: the caller drops and counts.
@@ -267,6 +278,15 @@ def cluster_bootstrap(
     if statistic == "mean" and count >= MIN_CLUSTERS and (x == x[0]).all():
         sizes = np.bincount(codes, w).astype(np.float64)
         return _of_equal_values(float(x[0]), sizes, len(x), level)
+    if statistic == "mean" and w is None and count >= MIN_CLUSTERS and np.isin(x, (0, 1)).all():
+        trials = clustered_proportion(x, clusters, level=level).n_effective
+        ones, half = estimate * trials, (1.0 - level) / 2.0
+        near = min(estimate, 1.0 - estimate)
+        if near < NEAR_AN_END and near * trials < FEW_OUTCOMES:
+            low = beta_quantile(ones, trials - ones + 1.0, half)
+            high = beta_quantile(ones + 1.0, trials - ones, 1.0 - half)
+            method = f"exact binomial bounds at {trials:.4g} effective outcomes"
+            return Interval(estimate, low, high, level, len(x), count, method)
     return interval_from_resamples(
         estimate, draws, n=len(x), clusters=count, level=level, ties=statistic == "median"
     )
@@ -280,8 +300,12 @@ def interval_from_resamples(
     clusters: int,
     level: float,
     ties: bool = False,
+    jackknife: NDArray[np.float64] | None = None,
 ) -> Interval:
     """Return the expanded percentile interval of a statistic from its values on resamples.
+
+    With the statistic's values on the data without each cluster, its bounds are corrected for bias
+    and skewness (BCa; Efron, Journal of the American Statistical Association 82, 1987).
 
     Args:
         estimate: The statistic on the data as given.
@@ -291,6 +315,7 @@ def interval_from_resamples(
         level: Confidence level.
         ties: Whether the statistic may well be the same on every resample (a median of values
             most of which are equal); others that never vary get no bounds.
+        jackknife: The statistic without each cluster in turn, for bounds that are corrected.
 
     Returns:
         The interval. Its bounds are NaN, and its method says why, where there are fewer than
@@ -312,11 +337,34 @@ def interval_from_resamples(
     if not ties and float(np.ptp(defined)) <= 1e-12 * max(1.0, abs(estimate)):
         return unbounded("no interval: every resample gave the same value")
     tail = _expanded_tail(level, clusters)
-    low, high = np.quantile(defined, [tail, 1.0 - tail])
-    method = f"expanded percentile bootstrap, {len(draws)} resamples of {clusters} clusters"
+    name, tails = "expanded percentile", (tail, 1.0 - tail)
+    if jackknife is not None:
+        name, tails = "expanded BCa", _corrected_tails(estimate, defined, jackknife, tail)
+    low, high = np.quantile(defined, tails)
+    method = f"{name} bootstrap, {len(draws)} resamples of {clusters} clusters"
     if undefined:
         method += f", {undefined:.1%} of them undefined and left out"
     return Interval(estimate, float(low), float(high), level, n, clusters, method)
+
+
+def _corrected_tails(
+    estimate: float, draws: NDArray[np.float64], jackknife: NDArray[np.float64], tail: float
+) -> tuple[float, float]:
+    """Return where resamples are cut so that bias and skewness of a statistic are made up for."""
+    # A resample that is equal counts half on either side.
+    below = float(((draws < estimate).mean() + (draws <= estimate).mean()) / 2.0)
+    half = 0.5 / len(draws)
+    bias = normal_quantile(min(max(below, half), 1.0 - half))
+    known = np.where(np.isnan(jackknife), estimate, jackknife)
+    apart = known.mean() - known
+    spread = float((apart**2).sum())
+    skew = float((apart**3).sum()) / (6.0 * spread**1.5) if spread > 0.0 else 0.0
+
+    def corrected(z: float) -> float:
+        return float(normal_cdf(bias + (bias + z) / (1.0 - skew * (bias + z))))
+
+    reach = normal_quantile(1.0 - tail)
+    return corrected(-reach), corrected(reach)
 
 
 def _expanded_tail(level: float, clusters: int) -> float:

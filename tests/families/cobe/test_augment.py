@@ -16,6 +16,7 @@ from contrafact.families.cobe.augment import (
     plan_variations,
     quoted_share,
     read_variation,
+    without_intervention,
 )
 from contrafact.families.cobe.data import (
     APPROVAL,
@@ -150,13 +151,31 @@ def test_only_what_failed_is_asked_for_again_and_what_is_new(run):
     assert [one.reply for one in again.rejected] == ["no story", "no story either"]
 
 
-def test_the_core_story_itself_is_a_duplicate_and_free_queries_tell_no_intervention(run):
+def test_the_core_story_itself_is_a_duplicate(run):
     own = GOOD | {"text": CORE.text, "unchanged": CORE.unchanged, "changed": CORE.changed}
     found = run([json.dumps(own)], plan=planned(1))
     assert found.rejected[0].reason == "a duplicate: the same text as 2v1 of the other set"
-    free = CORE.model_copy(update={"queries": ("What if?", *CORE.queries[1:])})
-    with pytest.raises(InputError, match="2v1: its first query is in free form"):
-        run([], plan=plan_variations([free], 1, np.random.default_rng(0)))
+
+
+def test_a_story_whose_queries_are_all_in_free_form_is_skipped_and_the_others_are_varied():
+    some = CORE.model_copy(update={"queries": ("What if?", *CORE.queries[1:])})
+    free = CORE.model_copy(
+        update={"id": "77v1", "core_set_id": 77, "queries": ("What if?", "And if not?", "Else?")}
+    )
+    assert without_intervention([some, free]) == [free]
+    found = plan_variations([free, some], 2, np.random.default_rng(0))
+    assert [one.core.id for one in found] == [CORE.id] * 2
+
+
+def test_the_command_names_what_it_skips(quick_contrafact, tmp_path):
+    path = tmp_path / "free.json"
+    free = CORE.model_copy(update={"queries": ("What if?", "And if not?", "Or else?")})
+    write_stories([free], path, [{}])
+    run = quick_contrafact("cobe", "augment", str(path), "--model", "none/none", "--out", "o.json")
+    assert run.returncode == 2
+    assert f"story {CORE.id} is not varied: its queries are in free form" in run.stderr
+    assert "no story says in the form of its phrasings what is supposed" in run.stderr
+    assert not (tmp_path / "o.json").exists()
 
 
 def test_stories_that_were_approved_are_never_written_over(tmp_path):

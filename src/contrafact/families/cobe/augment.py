@@ -41,6 +41,7 @@ __all__ = [
     "plan_variations",
     "quoted_share",
     "read_variation",
+    "without_intervention",
 ]
 
 Way = Literal["domain", "clause-order", "sentence-structure"]
@@ -150,7 +151,8 @@ def guard_approved(out: str | Path) -> None:
 def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) -> list[Variation]:
     """Return what to write: ``n`` variations of every core story, the ways in turn.
 
-    The first story of each core set is the one that is varied. Domains are drawn without
+    The first story of each core set is the one that is varied; one whose queries do not say what
+    is supposed, being in free form, is not (`without_intervention`). Domains are drawn without
     repetition, the story's own left out, until all have been used.
 
     Args:
@@ -158,13 +160,14 @@ def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) 
         n: How many variations of each core story.
         rng: Where randomness comes from.
     """
-    cores: dict[int, Story] = {}
+    cores = _cores(stories)
     last: dict[int, int] = {}
     for story in stories:
-        cores.setdefault(story.core_set_id, story)
         last[story.core_set_id] = max(last.get(story.core_set_id, 0), story.variation_id)
     planned = []
     for number, core in cores.items():
+        if _intervention(core) is None:
+            continue
         others = [domain for domain in DOMAINS if domain != core.domain]
         order = [others[int(place)] for place in rng.permutation(len(others))]
         for place in range(n):
@@ -173,6 +176,23 @@ def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) 
             domain = moved if way == "domain" else core.domain
             planned.append(Variation(core, last[number] + 1 + place, way, domain))
     return planned
+
+
+def without_intervention(stories: Sequence[Story]) -> list[Story]:
+    """Return the core stories that cannot be varied, as no query says what is supposed."""
+    return [core for core in _cores(stories).values() if _intervention(core) is None]
+
+
+def _cores(stories: Sequence[Story]) -> dict[int, Story]:
+    cores: dict[int, Story] = {}
+    for story in stories:
+        cores.setdefault(story.core_set_id, story)
+    return cores
+
+
+def _intervention(core: Story) -> str | None:
+    """Return what a story's queries suppose, from the first that has the form of its phrasing."""
+    return next((found for query in core.queries if (found := condition_of(query))), None)
 
 
 async def augment(
@@ -199,8 +219,7 @@ async def augment(
         each: Called when a variation is done with.
 
     Raises:
-        InputError: The pack's template is not in order, or a story to vary has its queries in free
-            form, so that its intervention cannot be read from them.
+        InputError: The pack's template is not in order.
     """
     template = augment_template(pack)
     config = GenerateConfig(response_schema=_schema()) if structured else GenerateConfig()
@@ -309,15 +328,9 @@ def _without_duplicates(
 
 def _prompt(template: PromptTemplate, asked: Variation) -> str:
     core = asked.core
-    intervention = condition_of(core.queries[0])
-    if intervention is None:
-        raise InputError(
-            f"story {core.id}: its first query is in free form, and does not tell its intervention",
-            hint="write it in the form of phrasing A (docs/cobe.md)",
-        )
     return template.render(
         story=delimit(core.text),
-        intervention=delimit(intervention),
+        intervention=delimit(_intervention(core) or ""),
         unchanged=delimit(core.unchanged),
         changed=delimit(core.changed),
         numerical=delimit(core.numerical) if core.numerical else "",

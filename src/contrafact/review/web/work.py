@@ -28,9 +28,11 @@ from contrafact.review.web.item_view import (
     DraftReport,
     Idle,
     ItemView,
+    SuggestionSeen,
     TrainingFeedback,
     idle,
     item_view,
+    suggestion_seen,
     training_feedback,
 )
 from contrafact.review.web.studio import (
@@ -185,9 +187,10 @@ def work(
     studio: TheStudio,
     again: bool = False,
     last: str | None = None,
+    answered: str | None = None,
 ) -> Response:
     """Show the next item."""
-    return show_item(request, studio, member, "work", again=again, last=last)
+    return show_item(request, studio, member, "work", again=again, last=last, answered=answered)
 
 
 @router.post("/r/{review:review}/work", name="answer", openapi_extra=FORM_SCHEMA)
@@ -230,10 +233,14 @@ def undo(
 
 @router.get("/r/{review:review}/adjudicate", name="adjudicate")
 def adjudicate(
-    request: Request, member: TheAdjudicator, studio: TheStudio, again: bool = False
+    request: Request,
+    member: TheAdjudicator,
+    studio: TheStudio,
+    again: bool = False,
+    answered: str | None = None,
 ) -> Response:
     """Show the next disputed item."""
-    return show_item(request, studio, member, "adjudicate", again=again)
+    return show_item(request, studio, member, "adjudicate", again=again, answered=answered)
 
 
 @router.post("/r/{review:review}/adjudicate", name="rule", openapi_extra=FORM_SCHEMA)
@@ -250,6 +257,7 @@ def show_item(
     *,
     again: bool = False,
     last: str | None = None,
+    answered: str | None = None,
 ) -> Response:
     """Give somebody their next item and show it, on the page that its stage belongs to.
 
@@ -260,8 +268,13 @@ def show_item(
         page: The page they are on.
         again: Whether they have just taken a decision back, which is filled in again.
         last: The training item that they have just answered.
+        answered: The item that they have just decided on.
     """
     view, feedback = _next_view(studio, member, last)
+    who = member.person.name
+    seen = answered and studio.store.read(
+        member.review, lambda state: suggestion_seen(state, who, answered)
+    )
     if isinstance(view, Idle):
         return render(
             request,
@@ -269,6 +282,7 @@ def show_item(
             review=member.review,
             idle=view,
             feedback=feedback,
+            seen=seen or None,
             page=page,
             request_key=request_key(),
         )
@@ -277,7 +291,7 @@ def show_item(
         query = f"?{request.url.query}" if request.url.query else ""
         return redirect_to(request.app.url_path_for(wanted, review=member.review) + query)
     filled = filled_before(studio, member, view.assignment) if again else FilledForm()
-    return _form_page(request, member, view, filled, feedback=feedback)
+    return _form_page(request, member, view, filled, feedback=feedback, seen=seen or None)
 
 
 def submit_answer(
@@ -327,6 +341,8 @@ def submit_answer(
         )
     # The page's script forgets what it kept of the form when it sees that it was taken.
     query = {"taken": form.request} | ({"last": given.item} if given.training else {})
+    if studio.store.read(review, lambda state: suggestion_seen(state, who, given.item)):
+        query["answered"] = given.item
     return redirect_to(f"{request.app.url_path_for(page, review=review)}?{urlencode(query)}")
 
 
@@ -370,6 +386,7 @@ def _form_page(
     problem: InputError | None = None,
     key: str | None = None,
     found: DraftReport | None = None,
+    seen: SuggestionSeen | None = None,
 ) -> HTMLResponse:
     project = view.project
     return render(
@@ -388,6 +405,7 @@ def _form_page(
         missing=filled.missing(project, view.stage) if problem else [],
         request_key=key or request_key(),
         found=found,
+        seen=seen,
     )
 
 

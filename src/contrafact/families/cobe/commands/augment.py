@@ -42,7 +42,12 @@ def augment(
     from contrafact.console import Progress
     from contrafact.errors import InputError
     from contrafact.families.cobe.augment import augment as augment_stories
-    from contrafact.families.cobe.augment import augment_template, guard_approved, plan_variations
+    from contrafact.families.cobe.augment import (
+        augment_template,
+        guard_approved,
+        plan_variations,
+        without_intervention,
+    )
     from contrafact.families.cobe.data import StoryNotes, load_stories, write_stories
     from contrafact.files.atomic import guard_output, write_text
     from contrafact.files.journal import Journal
@@ -64,6 +69,18 @@ def augment(
     pack = open_pack(prompts)
     augment_template(pack)
     planned = plan_variations(stories, n, np.random.default_rng(seed))
+    for story in without_intervention(stories):
+        typer.echo(
+            f"{file}: story {story.id} is not varied: its queries are in free form and do not "
+            "say what is supposed",
+            err=True,
+        )
+    if not planned:
+        raise InputError(
+            "no story says in the form of its phrasings what is supposed",
+            file=file,
+            hint="write a first query in the form of phrasing A (docs/cobe.md)",
+        )
     writing: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
     config = call_config(max_connections).merge(GenerateConfig(**writing))
     writer = open_model(model, config=config)

@@ -1,8 +1,8 @@
 """The tables in the docs: the rules, and how often they are wrong on labelled pairs.
 
-``python -m contrafact.families.rfc.contracts.table PAGE…`` writes them anew into the pages that are
-named, between their markers: ``docs/contracts.md`` and ``docs/contract-errors.md``. A test holds that
-they are current.
+``python -m contrafact.families.rfc.contracts.table PAGE…`` writes them anew into the pages named,
+between their markers: ``docs/contracts.md`` and ``docs/contract-errors.md``. A test holds that they
+are current.
 """
 
 import json

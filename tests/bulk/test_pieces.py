@@ -247,6 +247,7 @@ class Asking:
     model: str
     max_connections: int = 64
     model_args: dict = field(default_factory=dict)
+    judge_names: tuple = ()
 
 
 @pytest.mark.parametrize(
@@ -257,6 +258,11 @@ class Asking:
         (Asking("verifier/rules"), 12, {"num_cpus": 1}),
         (Asking("none/none"), 12, {"num_cpus": 1}),
         (Asking("embedded/smollm2-135m"), 2, {"num_cpus": 4, "scheduling_strategy": "SPREAD"}),
+        (
+            Asking("openai/gpt-4o-mini", judge_names=("verifier/rules", "embedded/smollm2-135m")),
+            2,
+            {"num_cpus": 4, "scheduling_strategy": "SPREAD"},
+        ),
         (Asking("vllm/some/model"), 5, {"num_gpus": 1}),
         (Asking("vllm/some/model", model_args={"tensor_parallel_size": 2}), 2, {"num_gpus": 2}),
     ],

@@ -312,7 +312,9 @@ def shared_out(stage: ModelStage, ray: Cluster, partitions: int) -> tuple[int, d
     from contrafact.judges.verifier import is_verifier
     from contrafact.models.opening import IN_PROCESS, NO_MODEL
 
-    name = stage.model
+    # Whoever asks a service has the weights of its judges beside it, if they are embedded ones.
+    asked = (stage.model, *getattr(stage, "judge_names", ()))
+    name = next((one for one in asked if one.startswith(IN_PROCESS)), stage.model)
     if is_verifier(name) or name == NO_MODEL:  # nobody is asked: the work is the actor's own
         return max(1, min(ray.cpus, partitions)), {"num_cpus": 1}
     if name.startswith(IN_PROCESS):

@@ -32,9 +32,9 @@ from contrafact.family.run import Evaluated, Prepared, TaskRun, hash_file
 from contrafact.family.settings import RunSettings, flat_settings
 from contrafact.files.fields import rename_row
 from contrafact.judges.judge import bound_judges
-from contrafact.judges.verifier import VERIFIER
+from contrafact.judges.verifier import is_verifier
 from contrafact.models.asking import failure_cause
-from contrafact.models.opening import IN_PROCESS, NO_MODEL, call_config, open_model
+from contrafact.models.opening import NO_MODEL, call_config, open_model
 from contrafact.prompts import open_pack
 from contrafact.runs.config import task_options
 from contrafact.runs.items import beside
@@ -88,14 +88,15 @@ class ScoreStage:
         return make_settings(self.task, {"methods": (), **self.given}, options)
 
     @property
+    def judge_names(self) -> tuple[str, ...]:
+        """Inspect's names of the judges."""
+        return self.settings.judges
+
+    @property
     def model(self) -> str:
-        """The judge that decides how work is shared out: one with weights, if there is any."""
-        names = self.settings.judges or (NO_MODEL,)
-        for kinds in (IN_PROCESS, ("",)):
-            for name in names:
-                if name.startswith(kinds) and not name.startswith(VERIFIER):
-                    return name
-        return names[0]
+        """The judge that is waited for: one that is asked, if there is any."""
+        names = self.judge_names or (NO_MODEL,)
+        return next((name for name in names if not is_verifier(name)), names[0])
 
     @property
     def model_args(self) -> Mapping[str, Any]:

@@ -215,3 +215,49 @@ def test_suggestions_come_in_by_command_and_figures_show_their_influence(
     page = studio.browser("Max").get("/manage/r/review/figures").text
     assert "Influence of suggestions" in page and "agrees with others" in page
     assert quick_contrafact("review", "prove").returncode == 0
+
+
+PASSAGE = "Because of the rain"
+
+
+@pytest.fixture
+def marking(site):
+    """A studio whose raters mark evidence in the story and in its edit."""
+    made = site()
+    made.account("Max", manager=True)
+    made.store.define("ours", rating(evidence=("text", "edit")), "Max")
+    for person in ("Cem", "Dia"):
+        made.store.set_roles("ours", person, ["rater"], "Max")
+        made.account(person)
+    fields = {
+        "text": "Because of\nthe rain, 3 guests stayed.",
+        "query": "Dry?",
+        "edit": "They left.",
+    }
+    made.store.import_items("ours", {"i1": fields}, "Max")
+    return made
+
+
+def test_passages_are_found_where_they_stand_and_nowhere_else(marking):
+    cem = marking.browser("Cem")
+    page = cem.get(WORK)
+    marked = f"{PASSAGE}\r\n\r\n{PASSAGE}\r\nleft"
+    refused = cem.submit(page, {"rating": "No"}, evidence="Because of the snow")
+    assert refused.status_code == 422 and "is not in the item" in refused.text
+    assert "Because of the snow" in refused.text.split('id="evidence"')[1]
+    refused = cem.submit(page, {"rating": "No"}, evidence="Dry?")
+    assert refused.status_code == 422, "evidence is asked for in other fields"
+    for _ in range(2):  # the same form twice is one decision
+        assert cem.submit(page, {"rating": "No"}, evidence=marked).status_code == 303
+    other = cem.submit(page, {"rating": "No"}, evidence="left")
+    assert other.status_code == 409, "the key was used with other passages"
+    (row,) = marking.store.read("ours", decision_rows)
+    assert [(one["field"], one["text"]) for one in row["evidence"]] == [
+        ("text", "Because of\nthe rain"), ("edit", "left"),
+    ]  # fmt: skip
+    item = marking.store.read("ours", lambda state: state.items["i1"])
+    for one in row["evidence"]:
+        assert item.fields[one["field"]][one["start"] : one["end"]] == one["text"]
+    shown = marking.browser("Max").get("/manage/r/ours/items/one?id=i1").text
+    assert "<mark>left</mark>" in shown
+    assert verify(marking.store, "ours") == []

@@ -8,7 +8,7 @@ whose functions make events with a `Recorder`.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -33,6 +33,7 @@ __all__ = [
     "Slot",
     "Trainee",
     "Vote",
+    "passages",
     "replay",
     "snapshot",
     "text_version",
@@ -127,7 +128,7 @@ class Vote:
 
     ``origin`` is there for one that was imported, ``group`` for one that a group came to: who
     took part in the discussion that it records. ``suggested`` has the model's answers that stood
-    beside the form.
+    beside the form, ``evidence`` the passages that were marked: field, start, end, text.
     """
 
     seq: int
@@ -144,6 +145,7 @@ class Vote:
     origin: Mapping[str, Any] | None = None
     group: tuple[str, ...] = ()
     suggested: Mapping[str, str] | None = None
+    evidence: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,11 @@ def text_version(project: Project, fields: Mapping[str, Any]) -> str:
     return content_id(json.dumps(shown, sort_keys=True, ensure_ascii=False), prefix="t")
 
 
+def passages(given: Sequence[str]) -> list[str]:
+    """Return the passages that were marked, each once; blank ones are none."""
+    return list(dict.fromkeys(" ".join(one.split()) for one in given if one.strip()))
+
+
 def replay(events: Iterable[Event]) -> "ReviewState":
     """Return the state that a history leads to; its first event defines the project.
 
@@ -332,6 +339,7 @@ class ReviewState:
         flagged: bool = False,
         comment: str = "",
         correction: str | None = None,
+        evidence: Sequence[str] = (),
     ) -> bool:
         """Return whether a form was taken before, under its own key.
 
@@ -344,6 +352,7 @@ class ReviewState:
             flagged: Whether it is flagged.
             comment: The comment.
             correction: The new text; None where none was written, or it is what the item now has.
+            evidence: The passages that were marked.
 
         Raises:
             NotAllowed: The key was used for something else, so this was never taken.
@@ -360,6 +369,11 @@ class ReviewState:
             and body.get("flagged", False) == flagged
             and body.get("comment", "") == comment.strip()
             and (correction is None or correction == body.get("correction"))
+            and len(passages(evidence)) == len(body.get("evidence", ()))
+            and all(
+                passage.split() == kept["text"].split()
+                for passage, kept in zip(passages(evidence), body.get("evidence", ()), strict=True)
+            )
         )
         if not same:
             raise NotAllowed(
@@ -428,6 +442,7 @@ class ReviewState:
             origin=body.get("origin"),
             group=tuple(body.get("group", ())),
             suggested=body.get("suggested"),
+            evidence=tuple(body.get("evidence", ())),
         )
         item.votes = (*item.votes, vote)
         self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))

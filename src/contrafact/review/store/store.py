@@ -196,6 +196,7 @@ class Store:
         flagged: bool = False,
         comment: str = "",
         correction: str | None = None,
+        evidence: Sequence[str] = (),
         guidelines_version: str | None = None,
         request: str | None = None,
     ) -> bool:
@@ -225,6 +226,7 @@ class Store:
                     flagged=flagged,
                     comment=comment,
                     correction=correction,
+                    evidence=evidence,
                     guidelines_version=guidelines_version,
                     request=request,
                 )

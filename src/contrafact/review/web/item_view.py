@@ -69,6 +69,7 @@ class EarlierVote:
         comment: What they added.
         flagged: Whether they were not sure.
         earlier: Whether the text has been rewritten since.
+        evidence: The passages that they marked.
     """
 
     role: str
@@ -79,6 +80,7 @@ class EarlierVote:
     comment: str
     flagged: bool
     earlier: bool
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -321,6 +323,7 @@ def earlier_vote(project: Project, item: ReviewItem, vote: Vote) -> EarlierVote:
         vote.ballot.comment,
         vote.ballot.flagged,
         vote.text_version != item.text_version,
+        tuple(str(one["text"]) for one in vote.evidence),
     )
 
 

@@ -81,6 +81,7 @@ FORM_SCHEMA = {
                         "comment": _TEXT,
                         "flag": {"type": "string", "enum": ["", "1"]},
                         "correction": _TEXT,
+                        "evidence": _TEXT,
                     },
                     "additionalProperties": _TEXT,
                 }
@@ -101,6 +102,7 @@ class FilledForm:
     comment: str = ""
     flagged: bool = False
     correction: str | None = None
+    evidence: str = ""
 
     def missing(self, project: Project, stage: Stage) -> list[str]:
         """Return the questions that are asked, have to be answered, and are not."""
@@ -140,7 +142,8 @@ async def read_form(request: Request) -> SubmittedForm:
     assignment = Assignment(text("item"), text("stage"), int(number), text("training") == "1")
     answers = {name.removeprefix(ANSWER): text(name) for name in form if name.startswith(ANSWER)}
     correction = text("correction") if "correction" in form else None
-    filled = FilledForm(answers, text("comment"), text("flag") == "1", correction)
+    flagged = text("flag") == "1"
+    filled = FilledForm(answers, text("comment"), flagged, correction, text("evidence"))
     version = text("guidelines")
     return SubmittedForm(assignment, filled, version if _VERSION.fullmatch(version) else None, key)
 
@@ -319,6 +322,7 @@ def submit_answer(
             flagged=form.filled.flagged,
             comment=form.filled.comment,
             correction=_correction(studio, review, form),
+            evidence=form.filled.evidence.splitlines(),
             guidelines_version=form.guidelines_version,
             request=own_key(form.request, who),
         )
@@ -354,7 +358,11 @@ def filled_before(studio: Studio, member: Member, assignment: Assignment) -> Fil
     if body is None:
         return FilledForm()
     return FilledForm(
-        dict(body["answers"]), body["comment"], body["flagged"], body.get("correction")
+        dict(body["answers"]),
+        body["comment"],
+        body["flagged"],
+        body.get("correction"),
+        "\n".join(" ".join(one["text"].split()) for one in body.get("evidence", ())),
     )
 
 

@@ -7,6 +7,10 @@ import subprocess
 
 import pytest
 
+from contrafact.families.cobe.ladder import ladder as cobe_ladder
+from contrafact.families.cobe.synth.draw import write_drawn
+from contrafact.families.finforce.ladder import ladder as finforce_ladder
+
 TASKS = ("finforce", "rfc-detect", "rfc-diagnose", "cobe")
 
 
@@ -35,10 +39,17 @@ def test_the_demo_ends_with_tables_and_a_report_of_examined_verifiers(quick_cont
     results = json.loads((here / "results.json").read_text())["tasks"]
     assert tuple(results) == TASKS
     systems = {row["system"] for row in results["finforce"]["figures"]}
-    assert systems == {"embedded/smollm2-135m · few-shot (3)"}
+    written = {"few-shot (3)", "zero-shot", "best-of:n=3"}
+    assert systems == {
+        *(f"embedded/smollm2-135m · {method}" for method in written),
+        "reference (ours)",
+        "control: headline said again",
+        "control: sides exchanged",
+    }
     asked = {row["system"]: row["asked"] for row in results["rfc-detect"]["invalid"]}
     assert asked == {
-        "embedded/smollm2-135m · plain": 4,
+        "embedded/smollm2-135m · likelihood": 4,
+        "embedded/smollm2-135m · self-contrast": 4,
         "baseline · majority": 4,
         "baseline · surface": 4,
         "baseline · coherence": 4,
@@ -47,7 +58,7 @@ def test_the_demo_ends_with_tables_and_a_report_of_examined_verifiers(quick_cont
         assert (here / task / "report.html").exists()
     again = quick_contrafact(*arguments)
     assert again.returncode == 0, again.stderr
-    assert again.stdout.count("no model was called") == 4
+    assert again.stdout.count("no model was called") == 6
     assert again.stdout.count("%  invalid") == result.stdout.count("%  invalid")
     assert "report: here/report.html" in again.stdout
 
@@ -71,11 +82,43 @@ def test_a_demo_that_is_stopped_reports_what_there_is_and_goes_on(
     assert started.returncode == 130, shown
     assert "what there is: here/report.html" in shown
     results = json.loads((tmp_path / "here" / "finforce" / "results.json").read_text())
-    (asked,) = {row["asked"] for row in results["invalid"]}
-    assert asked in range(2, 16, 2)  # two sides of each headline that had ended
+    asked = sum(row["asked"] for row in results["invalid"])
+    assert asked in range(2, 48, 2)  # two sides of each headline and method that had ended
     page = (tmp_path / "here" / "report.html").read_text(encoding="utf-8")
     assert "not every sample is finished" in page
     again = quick_contrafact(*arguments, env=environment)
     assert again.returncode == 0, again.stderr
     results = json.loads((tmp_path / "here" / "finforce" / "results.json").read_text())
     assert {row["asked"] for row in results["invalid"]} == {16}
+
+
+@pytest.mark.slow
+def test_references_rank_above_controls_with_intervals_apart(quick_contrafact, tmp_path):
+    """The ladders of the demo, judged as it judges them, without the model's rows."""
+    for task, rows, judge in (
+        ("finforce", finforce_ladder(8), "rules"),
+        ("cobe", cobe_ladder(6), "proof"),
+    ):
+        file, data = tmp_path / f"{task}.jsonl", tmp_path / "stories.jsonl"
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+        write_drawn(data, 6)
+        given = ("--data", str(data)) if task == "cobe" else ("--fluency-model", "none")
+        result = quick_contrafact("score", task, str(file), "--judge", judge, *given, "--out", task)
+        assert result.returncode == 0, result.stderr
+        results = json.loads((tmp_path / task / "results.json").read_text())
+        measures = {"finforce": ("forward_compatibility", "directionality"), "cobe": ("accuracy",)}
+        apart: dict[str, bool] = {}
+        for measure in measures[task]:
+            own = {
+                row["system"]: row
+                for row in results["figures"]
+                if (row["measure"], row["form"], row["scope"]) == (measure, "strict", "overall")
+                and row.get("category") is None
+            }
+            (reference,) = (name for name in own if name.startswith("reference"))
+            for name, row in own.items():
+                if name.startswith("control"):
+                    below = row["high"] < own[reference]["low"]
+                    apart[name] = apart.get(name, False) or below
+                    assert row["estimate"] <= own[reference]["estimate"]
+        assert len(apart) == 3 and all(apart.values()), apart

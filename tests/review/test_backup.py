@@ -83,6 +83,32 @@ def test_a_review_is_deleted_with_its_history_first(database, tmp_path, review_t
             store.answer("ours", "Dia", store.next("ours", "Cem"), {"rating": "Yes"})
 
 
+@pytest.mark.parametrize("more", [0, 1, 3])
+def test_a_review_made_anew_under_a_deleted_ones_name_is_read_anew_by_others(
+    database, tmp_path, review_team, more
+):
+    from contrafact.review.web.figures_cache import FiguresCache
+
+    with Store(database) as serving, Store(database) as other:
+        fill(serving, review_team)
+        figures = FiguresCache(serving, rest=0.0)
+        before = figures.figures("ours")
+        assert before.progress.items == len(serving.read("ours", lambda state: state.items))
+        delete_review(other, "ours", tmp_path / "ours.jsonl", "Max")
+        # As many events as before, or more: nothing but the hashes shows that they are others.
+        other.define("ours", load_project("cobe-rating"), "Max")
+        new = {f"n{k}": review_team.item(k) for k in range(before.seq - 1 + more)}
+        other.import_items("ours", new, "Max")
+        assert other.read("ours", lambda state: state.seq) == before.seq + more
+        assert set(serving.read("ours", lambda state: state.items)) == set(new)
+        assert figures.figures("ours").progress.items == len(new)
+        serving.set_roles("ours", "Cem", ["rater"], "Max")
+        given = serving.next("ours", "Cem")
+        assert serving.answer("ours", "Cem", given, {"rating": "Yes"})
+        assert verify(serving, "ours") == [] == verify(other, "ours")
+        assert figures.figures("ours").seq == other.read("ours", lambda state: state.seq)
+
+
 def test_what_is_decided_during_the_export_is_not_deleted(
     database, tmp_path, review_team, monkeypatch
 ):

@@ -471,3 +471,18 @@ def test_a_review_that_cannot_be_settled_does_not_stop_the_others(studio, caplog
     settle_all(broken)
     assert broken.settled == ["ours"]
     assert "could not be settled" in caplog.text
+
+
+def test_bulk_corrections_show_the_same_list_again(studio, max_):
+    path = "/manage/r/ours/items"
+    query = "?text=guests&state=open"
+    page = max_.get(path + query).text
+    listed = html.unescape(re.search(r'name="listed" value="([^"]*)"', page)[1])
+    fields = {"item": ["i0"], "reason": "a slip", "what": "withdraw", "listed": listed}
+    done = max_.post(path, fields)
+    assert done.status_code == 200 and "1 of 1 items: done." in done.text
+    assert re.search(r'name="text" type="search" value="guests"', done.text)
+    assert re.search(r'value="open" selected', done.text)
+    assert 'value="i1" aria-label' in done.text and 'value="i0" aria-label' not in done.text
+    odd = max_.post(path, {**fields, "item": ["i1"], "listed": "page=%C2%B2&text=guests&flagged=x"})
+    assert odd.status_code == 200, "a query of somebody's own is no failure"

@@ -6,11 +6,13 @@ Fifty people label 5,000 pairs in the pages, each thinking for two to five secon
 with the item and the taking of a decision are timed by those who wait for them; signing in, which
 hashes, is apart. With --kill the server is ended by SIGKILL half way and started again. At the end
 every decision that was acknowledged has to be in the history once, and the state has to be what the
-history says.
+history says. With --manager somebody keeps the page of figures open meanwhile, with all its plots,
+and looks again every two seconds. The server is the real command, with all its limits on.
 """
 
 import argparse
 import asyncio
+import html
 import json
 import os
 import re
@@ -39,6 +41,7 @@ from contrafact.review.web.studio import open_studio
 
 REVIEW = "load"
 PASSWORD = "correct horse battery staple"
+MANAGER = "Manager"
 PATIENCE = 300.0
 """Seconds for which a decision is sent again that was not acknowledged."""
 
@@ -60,6 +63,7 @@ class Log:
     acknowledged: dict[tuple[str, str], str] = field(default_factory=dict)
     refused: int = 0
     failed: int = 0
+    figures: list[float] = field(default_factory=list)
 
 
 def load_review() -> Project:
@@ -113,6 +117,7 @@ def prepare(db: str, people: int, items: int) -> list[str]:
         for name in names:
             store.set_roles(REVIEW, name, ["annotator"], "manager")
             opened.accounts.invite(name, by="manager")
+        opened.accounts.invite(MANAGER, by="manager", manager=True)
         # One hash is enough: they are slow to make, and every person has the same password.
         one = {"password": hash_password(PASSWORD)}
         with store.engine.begin() as connection:
@@ -193,6 +198,25 @@ class Annotator:
                 raise RuntimeError(f"{self.name} could not sign in: {reply.status_code}")
 
 
+class Manager(Annotator):
+    """Somebody who keeps the page of figures open."""
+
+    async def work(self, enough: Callable[[], bool]) -> None:
+        """Look at the figures again and again."""
+        page = f"/manage/r/{REVIEW}/figures"
+        while not enough():
+            began = time.monotonic()
+            reply = await self._ask("GET", page)
+            if reply is None:
+                continue
+            assert reply.status_code == 200, reply.status_code
+            for plot in re.findall(r'<img src="([^"]+)"', reply.text):
+                await self._ask("GET", html.unescape(plot))
+            self.log.figures.append(time.monotonic() - began)
+            await asyncio.sleep(2.0)
+        await self.client.aclose()
+
+
 _INPUT = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 
 
@@ -213,6 +237,7 @@ def run_load(
     think: tuple[float, float] = (2.0, 5.0),
     kill: bool = False,
     decisions: int | None = None,
+    manager: bool = False,
     start: Callable[..., Any] = start_command,
 ) -> dict[str, Any]:
     """Run all of it, and return what was seen; see the module's text.
@@ -221,6 +246,9 @@ def run_load(
     starts the server's process.
     """
     names = prepare(db, people, items)
+    if manager:
+        names.append(MANAGER)
+    load = os.getloadavg()[0]
     log, port = Log(), _free_port()
     base = f"http://127.0.0.1:{port}"
     found = asyncio.run(
@@ -231,9 +259,11 @@ def run_load(
         "people": people,
         "items": items,
         "seconds": seconds,
+        "load_before_and_after": [round(load, 1), round(os.getloadavg()[0], 1)],
         **found,
         "page": _times(log.pages),
         "decision": _times(log.answers),
+        **({"figures_with_plots": _times(log.figures)} if manager else {}),
         "acknowledged": len(log.acknowledged),
         "refused": log.refused,
         "failed_requests": log.failed,
@@ -257,7 +287,10 @@ async def _drive(
     errors = folder / "server.log"
     first = studio(db, errors, port=port, start=start)
     server = (await asyncio.to_thread(first.__enter__)).process
-    people = [Annotator(name, base, n, log, think) for n, name in enumerate(names)]
+    people = [
+        (Manager if name == MANAGER else Annotator)(name, base, n, log, think)
+        for n, name in enumerate(names)
+    ]
     for at in range(0, len(people), 4):
         await asyncio.gather(*(one.sign_in() for one in people[at : at + 4]))
     started = _server_seconds(server.pid)
@@ -357,6 +390,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=5_000)
     parser.add_argument("--seconds", type=float, default=180.0)
     parser.add_argument("--kill", action="store_true")
+    parser.add_argument("--manager", action="store_true")
     given = parser.parse_args()
     found = run_load(
         given.db,
@@ -365,6 +399,7 @@ def main() -> None:
         items=given.items,
         seconds=given.seconds,
         kill=given.kill,
+        manager=given.manager,
     )
     print(json.dumps(found, indent=1))
 

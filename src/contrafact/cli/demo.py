@@ -1,6 +1,7 @@
 """``contrafact demo``: the main job, offline, in minutes."""
 
 import inspect
+import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -66,10 +67,14 @@ def _demo(out: Path, counts: Mapping[str, int]) -> None:
         for number, part in enumerate(parts, start=1):
             text = part.text.format(count=counts[part.noun], model=DEMO_MODEL)
             typer.echo(f"{number} of {len(parts)}: {text}")
-            results.append(_run_part(part, counts[part.noun], out / part.task))
+            own = [_run_part(part, counts[part.noun], out / part.task)]
+            if part.ladder is not None:
+                own.append(_score_ladder(part, counts[part.noun], own[0].folder))
+            results += own
             report.examine(part)
-            report.add(results[-1].folder, new=results[-1].ran)
-            show_failures(results[-1])
+            report.add(own[0].folder, new=any(one.ran for one in own))
+            for one in own:
+                show_failures(one)
     except KeyboardInterrupt:
         # The part that was stopped has its tables, if anything of it had ended.
         for part in parts:
@@ -123,6 +128,29 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
     return evaluate(prepared, folder, yes=True, samples=True, seen=seen)
 
 
+def _score_ladder(part: "DemoPart", count: int, folder: Path) -> "RunResult":
+    """Judge the texts that a part's are compared with."""
+    from contrafact.cli.run import evaluate
+    from contrafact.files.atomic import write_text
+    from contrafact.runs.score import prepare_score
+
+    assert part.ladder is not None
+    place = _ladder(folder)
+    file = place.with_name(f"{place.name}.jsonl")
+    rows = part.ladder.load()(count)
+    write_text(file, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+    given: dict[str, Any] = {"judges": part.judges}
+    if part.data is not None:
+        given["data"] = folder.parent / f"{part.noun}.jsonl"
+    prepared = prepare_score(part.task, file, given=given, options=part.options)
+    return evaluate(prepared, place, yes=True)
+
+
+def _ladder(folder: Path) -> Path:
+    """Return the folder of the texts that a part's are compared with."""
+    return folder.with_name(f"{folder.name}-compared")
+
+
 def _drawn(text: "ShownText", console: "Console") -> "Text":
     from contrafact.cli.show import edit_text
 
@@ -164,6 +192,7 @@ class _Report:
         from contrafact.report.build import make_chapters, write_chapters
         from contrafact.report.chapter import Options
         from contrafact.report.frames import read_tasks
+        from contrafact.runs.items import ITEMS
 
         if folder in self._chapters:
             return
@@ -172,14 +201,15 @@ class _Report:
             options = Options(exams=tuple(self._exams))
             for one in self._folders:
                 if one not in self._chapters:
-                    tasks = [runs for runs in read_tasks([one]) if len(runs.items)]
+                    both = [each for each in (one, _ladder(one)) if (each / ITEMS).exists()]
+                    tasks = [runs for runs in read_tasks(both) if len(runs.items)]
                     self._chapters[one] = make_chapters(tasks, options) if tasks else []
             if self._chapters[folder]:
                 write_chapters(self._chapters[folder], options, folder)
                 together = [one for each in self._folders for one in self._chapters[each]]
                 write_chapters(together, options, self._out)
         if (folder / "results.json").exists():
-            show_results(folder)
+            show_results(folder, brief=True)
 
 
 def _parts() -> "list[DemoPart]":

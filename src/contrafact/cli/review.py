@@ -406,6 +406,40 @@ def withdraw(
     typer.echo(f"{item}: withdrawn")
 
 
+@app.command("suggest")
+def suggest(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Verdicts, with an id in each row.")],
+    question: Annotated[str, typer.Option(metavar="NAME", help="The question that they answer.")],
+    model: Annotated[str, typer.Option(metavar="NAME", help="Whose verdicts they are.")],
+    column: Annotated[
+        str, typer.Option(metavar="NAME", help="The column with the verdict.")
+    ] = "verdict",
+    word: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ANSWER=WORD", help="The file's word for an answer; repeatable."),
+    ] = None,
+    review: _Review = "review",
+    db: _Database = "review.db",
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
+) -> None:
+    """Bring a model's answers into a review, which shows them as its project says.
+
+    A stage with suggestions = "before" shows them beside the form, one with "after" once somebody
+    has answered, each to everybody on half of the items (suggestion_share). Figures say how far
+    people go along with them.
+
+    Example: contrafact review suggest verdicts.csv --question rating --model judge --word Yes=true
+    """
+    from contrafact.review.field_mapping import name_pairs
+    from contrafact.review.suggestions import read_suggestions
+
+    words = name_pairs(word or (), "ANSWER=WORD", "--word")
+    found = read_suggestions(file, question, column, words)
+    with open_store(db) as store:
+        new = store.suggest(review, found, model, by)
+    typer.echo(f"{review}: {new:,} of {len(found):,} suggestions are new")
+
+
 @app.command("retract")
 def retract(
     item: _Item,

@@ -68,11 +68,15 @@ def _shortened(text: str, *, head: bool, tail: bool) -> str:
     return " ".join([*words[:first], "…", *(words[-last:] if last else ())])
 
 
-def show_results(folder: Path) -> None:
+def show_results(folder: Path, *, brief: bool = False) -> None:
     """Print the overall figures of a report, with intervals, from its ``results.json``.
 
     Each system has lines of its own, so that its name takes no room from the figures; columns
     that do not fit the terminal are left out, and said.
+
+    Args:
+        folder: The folder of the report.
+        brief: Whether warnings are one line, their titles, as the report explains them.
     """
     from rich.console import Console
 
@@ -87,6 +91,10 @@ def show_results(folder: Path) -> None:
         console.print(f"\n{title}, with {level}% intervals")
         for line in _lines(spec, part, console.width):
             console.print(line)
+        if brief and part["warnings"]:
+            titles = "; ".join(dict.fromkeys(one["title"] for one in part["warnings"]))
+            console.print(f"Explained in the report: {titles}.", soft_wrap=False)
+            continue
         for warning in part["warnings"]:
             console.print(f"{warning['title']}: {warning['text']}", soft_wrap=False)
 

@@ -172,6 +172,9 @@ class DemoPart:
         learned: Methods besides that need scikit-learn; left out, and said, where it is not there.
         shown: Returns what is shown of a sample as it ends, given Inspect's state of it.
         data: Writes the items to a file, given the file and how many; the bundled ones if none.
+        ladder: Returns outputs to compare with, given how many items: rows as ``contrafact score``
+            reads them, with a ``system`` each. References stand at one end, at the other what no
+            good judge lets pass.
     """
 
     task: str
@@ -186,6 +189,7 @@ class DemoPart:
     learned: tuple[str, ...] = ()
     shown: "Lazy[Callable[[TaskState], Sequence[ShownText]]] | None" = None
     data: "Lazy[Callable[[Path, int], None]] | None" = None
+    ladder: "Lazy[Callable[[int], Sequence[Mapping[str, Any]]]] | None" = None
 
 
 @dataclass(frozen=True)

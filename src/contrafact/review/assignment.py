@@ -5,7 +5,7 @@ threshold, and only then work.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,6 +24,7 @@ from contrafact.review.state import (
     ReviewState,
     Vote,
 )
+from contrafact.review.suggestions import own_draw
 from contrafact.review.workflow import LEASE
 
 __all__ = [
@@ -389,13 +390,17 @@ def held_slot(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | No
 def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
     """Return the item that somebody may be given next, and the place; None if there is none.
 
-    Items of later stages come first; one that they let lapse comes last.
+    Items of later stages come first; one that they let lapse comes last. Where a stage is shuffled,
+    its items come in an order that is the person's own, and always the same.
     """
     lapsed: tuple[ReviewItem, int] | None = None
     for stage in reversed(state.project.flow):
         if stage.id in state.closed or not set(stage.roles) & set(person.roles):
             continue
-        for name in state.at[stage.id]:
+        names: Iterable[str] = state.at[stage.id]
+        if stage.shuffled:
+            names = sorted(names, key=lambda n: own_draw(person.name, n, f"order {stage.id}"))
+        for name in names:
             item = state.items[name]
             if stage.kind == "discussion" and not can_record(stage, item, person.name):
                 continue  # it is discussed first, by all who have the role

@@ -155,6 +155,24 @@ class Stage(_Part):
         default=(), description="Whoever voted in these stages on an item does not vote here."
     )
     corrects: Correction | None = Field(default=None, description="What may be rewritten.")
+    evidence: Names = Field(
+        default=(),
+        description="Fields in which passages that show why are marked; none asks for none.",
+    )
+    suggestions: Literal["none", "before", "after"] = Field(
+        default="none",
+        description="Whether a model's answers are shown: not, with the form, or after one's own.",
+    )
+    suggestion_share: float = Field(
+        default=0.5,
+        gt=0.0,
+        le=1.0,
+        description="The share of items, drawn for each person, on which they are shown; the rest "
+        "is what their influence is measured against.",
+    )
+    shuffled: bool = Field(
+        default=False, description="Whether each person gets the items in an order of their own."
+    )
     rules: tuple[Rule, ...] = Field(default=(), description="Where items go from here.")
     voices: int = Field(
         default=2, ge=2, description="Discussion: how many people speak before one records it."
@@ -337,6 +355,10 @@ def check_stages(project: Project) -> Iterator[str]:
         for others in (stage.shows, stage.counts, stage.apart_from):
             if not set(others) <= {s.id for s in project.flow}:
                 yield f"{name} names a stage that is not there in shows, counts or apart_from"
+        if not set(stage.evidence) <= set(project.show):
+            yield f"{name} asks for evidence in a field that 'show' does not name"
+        if stage.suggestions != "none" and (stage.barrier or stage.kind == "training"):
+            yield f"{name} shows no suggestions: nobody votes there on a project's items alone"
         if stage.kind in _BLIND and stage.shows:
             yield f"{name} is blind, and shows no other votes"
         if stage.kind in _ONE_VOTE and len(stage.roles) != 1:

@@ -8,7 +8,7 @@ whose functions make events with a `Recorder`.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -33,6 +33,7 @@ __all__ = [
     "Slot",
     "Trainee",
     "Vote",
+    "passages",
     "replay",
     "snapshot",
     "text_version",
@@ -56,6 +57,7 @@ EventKind = Literal[
     "withdrawn",  # or took it out of the review
     "reissued",  # an item was taken back from who had it in hand
     "edited",  # a manager changed what an item shows; it begins anew
+    "suggested",  # a model's answers on an item came in
     "said",  # somebody wrote into an item's thread
     "retracted",  # a manager took one decision back, and what was built on it
 ]
@@ -125,7 +127,8 @@ class Vote:
     """A ballot and where it was cast.
 
     ``origin`` is there for one that was imported, ``group`` for one that a group came to: who
-    took part in the discussion that it records.
+    took part in the discussion that it records. ``suggested`` has the model's answers that stood
+    beside the form, ``evidence`` the passages that were marked: field, start, end, text.
     """
 
     seq: int
@@ -141,6 +144,8 @@ class Vote:
     probability: float | None = None
     origin: Mapping[str, Any] | None = None
     group: tuple[str, ...] = ()
+    suggested: Mapping[str, str] | None = None
+    evidence: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -244,6 +249,11 @@ def text_version(project: Project, fields: Mapping[str, Any]) -> str:
     return content_id(json.dumps(shown, sort_keys=True, ensure_ascii=False), prefix="t")
 
 
+def passages(given: Sequence[str]) -> list[str]:
+    """Return the passages that were marked, each once; blank ones are none."""
+    return list(dict.fromkeys(" ".join(one.split()) for one in given if one.strip()))
+
+
 def replay(events: Iterable[Event]) -> "ReviewState":
     """Return the state that a history leads to; its first event defines the project.
 
@@ -280,6 +290,7 @@ class ReviewState:
         held: By person, the item that they have in hand.
         last: By person, the item and event of the decision that they may undo.
         decided: By person, how many of their decisions stand.
+        suggestions: By item and question, what a model answered, and which.
         requests: By a sender's key, the event that it led to, so that a form counts once.
         closed: The stages that are closed at present.
     """
@@ -297,6 +308,7 @@ class ReviewState:
         self.held: dict[str, str] = {}
         self.last: dict[str, tuple[str, int]] = {}
         self.decided: Counter[str] = Counter()
+        self.suggestions: dict[str, dict[str, tuple[str, str]]] = {}
         self.requests: dict[str, Event] = {}
         self.closed: set[str] = set()
 
@@ -327,6 +339,7 @@ class ReviewState:
         flagged: bool = False,
         comment: str = "",
         correction: str | None = None,
+        evidence: Sequence[str] = (),
     ) -> bool:
         """Return whether a form was taken before, under its own key.
 
@@ -339,6 +352,7 @@ class ReviewState:
             flagged: Whether it is flagged.
             comment: The comment.
             correction: The new text; None where none was written, or it is what the item now has.
+            evidence: The passages that were marked.
 
         Raises:
             NotAllowed: The key was used for something else, so this was never taken.
@@ -355,6 +369,11 @@ class ReviewState:
             and body.get("flagged", False) == flagged
             and body.get("comment", "") == comment.strip()
             and (correction is None or correction == body.get("correction"))
+            and len(passages(evidence)) == len(body.get("evidence", ()))
+            and all(
+                passage.split() == kept["text"].split()
+                for passage, kept in zip(passages(evidence), body.get("evidence", ()), strict=True)
+            )
         )
         if not same:
             raise NotAllowed(
@@ -422,6 +441,8 @@ class ReviewState:
             probability=batch.drawn[item.id] if batch else None,
             origin=body.get("origin"),
             group=tuple(body.get("group", ())),
+            suggested=body.get("suggested"),
+            evidence=tuple(body.get("evidence", ())),
         )
         item.votes = (*item.votes, vote)
         self._fill(item, slot, Slot(item.slots[slot].role, event.who, None, filled=True))
@@ -543,6 +564,12 @@ class ReviewState:
         if item.before is not None:  # what was said stays said when the last decision is undone
             item.before.thread = item.thread
 
+    def _suggested(self, event: Event) -> None:
+        assert event.item is not None
+        own = self.suggestions.setdefault(event.item, {})
+        for question, answer in event.body["answers"].items():
+            own[question] = (answer, event.body["model"])
+
     def _retracted(self, event: Event) -> None:
         item, body = self.items[str(event.item)], event.body
         vote = next(v for v in item.votes if v.seq == body["answer"])
@@ -648,4 +675,5 @@ def snapshot(state: ReviewState) -> ReviewState:
     }
     made.held, made.last = dict(state.held), dict(state.last)
     made.closed = set(state.closed)
+    made.suggestions = {item: dict(own) for item, own in state.suggestions.items()}
     return made

@@ -7,6 +7,7 @@ it, and return them for the store; they refuse before they change anything. Func
 RFC-BENCH, sections 2.2.3 and 2.2.4, table 2; FIN-FORCE, section 3.3; CoBe, appendix C.3.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,10 +16,20 @@ from typing import Any
 
 import numpy as np
 
+from contrafact.errors import InputError
 from contrafact.review.answers import asked_questions, ballot_of, rule_for
 from contrafact.review.discussion import voices
 from contrafact.review.project import OUTCOMES, Project, Stage
-from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState, Vote
+from contrafact.review.state import (
+    Event,
+    NotAllowed,
+    Recorder,
+    ReviewItem,
+    ReviewState,
+    Vote,
+    passages,
+)
+from contrafact.review.suggestions import suggestion_before
 from contrafact.stats.votes import majority
 
 __all__ = [
@@ -32,6 +43,7 @@ __all__ = [
     "draw_sample",
     "is_due",
     "items_waiting",
+    "located",
     "move",
     "open_questions",
     "reissue",
@@ -63,6 +75,7 @@ def answer(
     flagged: bool = False,
     comment: str = "",
     correction: str | None = None,
+    evidence: Sequence[str] = (),
     guidelines_version: str | None = None,
     request: str | None = None,
     origin: Mapping[str, Any] | None = None,
@@ -84,6 +97,7 @@ def answer(
         flagged: Whether they are not sure.
         comment: What they add.
         correction: The new text, where the stage lets it be corrected.
+        evidence: Passages of the item that show why, where the stage asks for them.
         guidelines_version: The guidelines they saw; the present ones if None.
         request: A key under which the same decision may be sent again.
         origin: Where a decision that was made elsewhere comes from.
@@ -95,7 +109,13 @@ def answer(
         NotAllowed: They were not shown the item, have decided otherwise, or the item has gone on.
         InputError: The answers are not whole.
     """
-    sent = partial(state.is_repeated, flagged=flagged, comment=comment, correction=correction)
+    sent = partial(
+        state.is_repeated,
+        flagged=flagged,
+        comment=comment,
+        correction=correction,
+        evidence=evidence,
+    )
     if sent(request, item, stage, round_, answers):
         return []
     known = state.items.get(item)
@@ -107,9 +127,10 @@ def answer(
     ballot = ballot_of(
         state.project, place, answers, flagged=flagged, comment=comment, correction=correction
     )
+    marked = located(place, known, evidence)
     for vote in known.votes:
         if (vote.who, vote.stage, vote.round) == (who, stage, round_):
-            if vote.ballot == ballot:
+            if vote.ballot == ballot and list(vote.evidence) == marked:
                 return []
             raise NotAllowed("you have decided on this item already", hint="undo it first")
     if (known.stage, known.round) != (stage, round_):
@@ -119,6 +140,7 @@ def answer(
         present = str(known.fields.get(place.corrects.field, ""))
         if ballot.correction.strip() == present.strip():
             raise NotAllowed("the new text is the old one", hint="change it, or answer otherwise")
+    shown = None if origin is not None else suggestion_before(state, place, who, item)
     record = Recorder(state, now)
     record.add(
         "answered",
@@ -137,6 +159,8 @@ def answer(
             "comment": ballot.comment,
             **({} if ballot.correction is None else {"correction": ballot.correction}),
             **({} if origin is None else {"origin": dict(origin)}),
+            **({"evidence": marked} if marked else {}),
+            **({} if shown is None else {"suggested": shown}),
             **({"group": sorted(voices(known))} if place.kind == "discussion" else {}),
         },
     )
@@ -146,6 +170,29 @@ def answer(
         transition(record, state.items[item], place)
     release_due(record, rng)
     return record.events
+
+
+def located(stage: Stage, item: ReviewItem, marked: Sequence[str]) -> list[dict[str, Any]]:
+    """Return where passages stand in an item: field, start, end (in characters) and text.
+
+    Raises:
+        InputError: One stands in none of the fields that the stage asks for evidence in.
+    """
+    found = []
+    for passage in passages(marked):
+        words = re.compile(r"\s+".join(re.escape(word) for word in passage.split()))
+        for field in stage.evidence:
+            hit = words.search(str(item.fields.get(field) or ""))
+            if hit is not None:
+                place = {"field": field, "start": hit.start(), "end": hit.end()}
+                found.append({**place, "text": hit.group()})
+                break
+        else:
+            raise InputError(
+                f"the passage “{passage[:60]}” is not in the item",
+                hint="mark words as they stand there",
+            )
+    return found
 
 
 def undo(

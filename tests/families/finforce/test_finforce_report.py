@@ -173,6 +173,17 @@ def test_few_shot_change_is_the_difference_of_the_overall_figures(data: ChapterD
     assert line["draws"] == 5
 
 
+def test_few_shot_change_leaves_out_what_one_side_has_no_valid_text_for(study: Study) -> None:
+    items = study.make_items()
+    few = items["method"].eq("few-shot")
+    judged = ["forward_compatibility", "directionality"]
+    items.loc[few, judged] = float("nan")
+    items.loc[few, "invalid_reason"] = "cut off at the token limit"
+    table = one_table(few_shot_change(data_of(items, study.make_meta())))
+    found = keys(table)
+    assert "directionality_strict" in found and "directionality_valid" not in found
+
+
 def test_paired_comparison_averages_draws_per_item(data: ChapterData, study: Study) -> None:
     items, pairs = data.items, data.pairs
     assert len(pairs) == 3 * 7

@@ -20,13 +20,14 @@ DEMO = (
     DemoPart(
         task="cobe",
         noun="stories",
-        count=8,  # two of each of four causal graphs
+        count=6,
         most=40,
         text="CoBe. {count} stories drawn with their proofs, each asked in three phrasings what "
         "would have happened instead; {model} edits them, the verifier 'proof' judges the edits.",
-        methods=("plain",),
+        methods=("plain", "few-shot"),
         shown=Lazy("contrafact.families.cobe.task:shown_texts"),
         judges=("proof",),
+        ladder=Lazy("contrafact.families.cobe.ladder:ladder"),
         data=Lazy("contrafact.families.cobe.synth.draw:write_drawn"),
         generation={"temperature": 0.0, "max_tokens": 90},  # twice the longest of the stories
     ),

@@ -374,6 +374,8 @@ def few_shot_change(data: ChapterData) -> Extra:
     )
     frame, costs = data.with_costs(pd.DataFrame(lines), minus="other")
     frame = frame.drop(columns="other")
+    # A pair of which one had no valid text has no change in the valid form.
+    columns = [column for column in columns if column.key in frame]
     notes = data.notes("judge", "fluency", "items")
     title = "Few-shot minus zero-shot"
     table = finished_table("few_shot_change", title, caption, (*columns, *costs), frame, notes)

@@ -62,13 +62,14 @@ DEMO = (
     DemoPart(
         task="finforce",
         noun="headlines",
-        count=12,
+        count=8,
         most=30,
         text="FIN-FORCE. {count} bundled headlines about fictional companies; {model} writes, "
-        "the verifier 'rules' judges. Perplexity is left to runs with the extra 'whitebox' "
-        "(PyTorch).",
+        "the verifier 'rules' judges, beside references and controls. Perplexity is left to runs "
+        "with the extra 'whitebox' (PyTorch).",
         # Without examples so small a model writes little that can be read.
-        methods=("few-shot",),
+        methods=("few-shot", "zero-shot", "best-of:n=3,temperature=0.8"),
+        ladder=Lazy("contrafact.families.finforce.ladder:ladder"),
         options={"fluency_model": None},
         shown=Lazy("contrafact.families.finforce.task:shown_texts"),
         judges=("rules",),

@@ -5,10 +5,12 @@ The description says what the plot shows, for a reader who cannot see it. Agreem
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+
+import numpy as np
 
 from contrafact.review.figures import plots
 from contrafact.review.figures.agreement import (
@@ -20,16 +22,19 @@ from contrafact.review.figures.audits import AuditFigures, TrainingRound, audits
 from contrafact.review.figures.progress import (
     ReviewProgress,
     Throughput,
+    agreement_by_person,
     review_progress,
     throughput,
 )
 from contrafact.review.state import Event, ReviewState
+from contrafact.review.suggestions import Influence, influence
 
 __all__ = [
     "Panel",
     "agreement_panel",
     "agreement_panels",
     "audits_panel",
+    "influence_panel",
     "matrix_panel",
     "panels_of",
     "progress_panel",
@@ -81,10 +86,15 @@ def panels_of(state: ReviewState, events: Iterable[Event], now: datetime) -> lis
         events: Its history, for who took how long.
         now: The time.
     """
-    found = [progress_panel(review_progress(state, now)), throughput_panel(throughput(events))]
+    found = [
+        progress_panel(review_progress(state, now)),
+        throughput_panel(throughput(events), agreement_by_person(state)),
+    ]
     for stage in state.project.flow:
         if stage.kind == "independent" and len(stage.roles) > 1:
             found += agreement_panels(state, stage.id)
+    if state.suggestions and any(s.suggestions != "none" for s in state.project.flow):
+        found.append(influence_panel(influence(state, np.random.default_rng(0))))
     if any(stage.kind == "audit" for stage in state.project.flow):
         found.append(audits_panel(audits(state)))
     if any(stage.kind == "training" for stage in state.project.stages):
@@ -143,8 +153,45 @@ def progress_panel(found: ReviewProgress) -> Panel:
     return Panel("progress", "Progress", text, columns, rows, draw, 1.0 + 0.32 * len(names))
 
 
-def throughput_panel(found: Sequence[Throughput]) -> Panel:
-    """Return everybody's throughput."""
+def influence_panel(found: Sequence[Influence]) -> Panel:
+    """Return how far people go along with a model's suggestions."""
+    columns = (
+        *("person", "shown", "agree", "not shown", "agree without"),
+        *("difference", "95% interval"),
+    )
+    rows = []
+    for one in found:
+        gap = one.difference
+        rows.append(
+            (
+                one.person,
+                _count(one.shown[0]),
+                _percent(one.shown[1] / one.shown[0]) if one.shown[0] else "–",
+                _count(one.hidden[0]),
+                _percent(one.hidden[1] / one.hidden[0]) if one.hidden[0] else "–",
+                "–" if gap is None else f"{100 * gap[0]:.1f} points",
+                "–" if gap is None else f"{100 * gap[1]:.1f} to {100 * gap[2]:.1f}",
+            )
+        )
+    text = "No decision on an item with a suggestion yet."
+    if found:
+        text = (
+            "Each person sees the model's answers on a share of the items that is drawn for them. "
+            "What they agree with more often there than elsewhere is the suggestion's doing."
+        )
+    return Panel("influence", "Influence of suggestions", text, columns, rows, None)
+
+
+def throughput_panel(
+    found: Sequence[Throughput], agreement: Mapping[str, tuple[int, int]] | None = None
+) -> Panel:
+    """Return everybody's throughput, and how often they agree with others on one item.
+
+    Args:
+        found: The throughput.
+        agreement: See `agreement_by_person`.
+    """
+    agrees = agreement or {}
     rows = [
         (
             one.person,
@@ -152,10 +199,14 @@ def throughput_panel(found: Sequence[Throughput]) -> Panel:
             _decimal(one.hours, 1),
             _decimal(one.per_hour, 1),
             _decimal(one.seconds, 0),
+            _agreeing(agrees.get(one.person, (0, 0))),
         )
         for one in found
     ]
-    columns = ("person", "decisions", "hours worked", "decisions per hour", "median seconds each")
+    columns = (
+        *("person", "decisions", "hours worked", "decisions per hour", "median seconds each"),
+        "agrees with others",
+    )
     total = sum(one.decisions for one in found)
     text = f"{total:,} decisions by {len(found):,} people, imported ones apart."
     if known := [one for one in found if not math.isnan(one.per_hour)]:
@@ -167,6 +218,11 @@ def throughput_panel(found: Sequence[Throughput]) -> Panel:
         )
     draw = plots.cumulative({one.person: one.times for one in found}) if total else None
     return Panel("pace", "Throughput", text, columns, rows, draw)
+
+
+def _agreeing(pairs: tuple[int, int]) -> str:
+    same, all_ = pairs
+    return f"{_percent(same / all_)} of {all_:,}" if all_ else "–"
 
 
 def agreement_panel(figures: AgreementFigures, key: str, title: str) -> Panel:

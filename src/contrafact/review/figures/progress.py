@@ -18,6 +18,7 @@ __all__ = [
     "ReviewProgress",
     "StageProgress",
     "Throughput",
+    "agreement_by_person",
     "category_of",
     "review_progress",
     "throughput",
@@ -215,4 +216,23 @@ def throughput(events: Iterable[Event], *, pause: timedelta = PAUSE) -> list[Thr
                 tuple(when for when, _ in decided),
             )
         )
+    return found
+
+
+def agreement_by_person(state: ReviewState) -> dict[str, tuple[int, int]]:
+    """Return by person how often they came to another's verdict on one item, and of how many pairs.
+
+    A pair is two people's decisions on an item in one visit to a blind stage.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    blind = {stage.id for stage in state.project.flow if stage.kind == "independent"}
+    for item in state.items.values():
+        here = [vote for vote in item.votes if vote.stage in blind]
+        for one in here:
+            for other in here:
+                together = (one.stage, one.round) == (other.stage, other.round)
+                if together and one.who != other.who:
+                    same, all_ = found.get(one.who, (0, 0))
+                    agree = one.ballot.verdict == other.ballot.verdict
+                    found[one.who] = (same + agree, all_ + 1)
     return found

@@ -33,6 +33,7 @@ from contrafact.review.store.database import (
     votes,
 )
 from contrafact.review.store.database import events as events_table
+from contrafact.review.suggestions import add_suggestions
 
 __all__ = ["Decide", "Store", "UnknownReview", "chain_problems", "verify"]
 
@@ -71,7 +72,9 @@ class Store:
         self._clock = clock
         self._seed = seed
         self._lease = lease
-        self._states: dict[str, ReviewState] = {}
+        # With the hash of the last event that each of them has taken in.
+        self._states: dict[str, tuple[ReviewState, str]] = {}
+        self._readings: dict[str, int] = {}
         self._locks: dict[str, RLock] = {}
         self._guard = RLock()
 
@@ -94,6 +97,13 @@ class Store:
         """Drop what is kept in memory of a review, to read it again."""
         with self._lock(review):
             self._states.pop(review, None)
+
+    def readings(self, review: str) -> int:
+        """Return how often a review was read from its first event.
+
+        Whoever keeps something made of its events makes it anew where that number is another.
+        """
+        return self._readings.get(review, 0)
 
     def define(self, review: str, project: Project, who: str) -> None:
         """Open a review, or give the one of that name other guidelines.
@@ -186,6 +196,7 @@ class Store:
         flagged: bool = False,
         comment: str = "",
         correction: str | None = None,
+        evidence: Sequence[str] = (),
         guidelines_version: str | None = None,
         request: str | None = None,
     ) -> bool:
@@ -215,6 +226,7 @@ class Store:
                     flagged=flagged,
                     comment=comment,
                     correction=correction,
+                    evidence=evidence,
                     guidelines_version=guidelines_version,
                     request=request,
                 )
@@ -290,6 +302,20 @@ class Store:
                 corrections.retract(s, who, item, decision, reason, now, rng),
             ),
         )
+
+    def suggest(
+        self, review: str, suggestions: Mapping[str, Mapping[str, str]], model: str, who: str
+    ) -> int:
+        """Bring a model's answers in, and return for how many items they are new.
+
+        See `contrafact.review.suggestions.add_suggestions`.
+        """
+
+        def decide(state: ReviewState, now: datetime, _: object) -> tuple[int, list[Event]]:
+            made = add_suggestions(state, suggestions, model, who, now)
+            return len(made), made
+
+        return self.change(review, decide)
 
     def say(
         self,
@@ -375,9 +401,7 @@ class Store:
             InputError: There is no such review.
         """
         with self._reading.begin() as connection:
-            self._last_event(connection, review, lock=False)
-            chosen = select(reviews.c.chain).where(reviews.c.name == review)
-            return str(connection.scalar(chosen))
+            return self._last_event(connection, review, lock=False)[1]
 
     def change(self, review: str, decide: Decide[T]) -> T:
         """Let a function of the workflow change a review; return its result, without the events.
@@ -401,30 +425,42 @@ class Store:
             return result
 
     def _state(self, connection: Connection, review: str, *, lock: bool = True) -> ReviewState:
-        """Return the state with what other processes did, and the review locked or not."""
-        seq = self._last_event(connection, review, lock=lock)
-        state = self._states.get(review)
-        if state is None or state.seq > seq:
+        """Return the state with what other processes did, and the review locked or not.
+
+        Where the history is not the one that was taken in before, because the review was deleted
+        and made anew or put back from a backup, it is read from its beginning.
+        """
+        seq, chain = self._last_event(connection, review, lock=lock)
+        state, known = self._states.get(review, (None, ""))
+        if state is not None and state.seq < seq:
+            own = (events_table.c.review == review) & (events_table.c.seq == state.seq)
+            same = connection.scalar(select(events_table.c.chain).where(own)) == known
+        else:
+            same = state is not None and (state.seq, known) == (seq, chain)
+        if not same:
             state = None
+            self._readings[review] = self.readings(review) + 1
         if state is None or state.seq < seq:
             for event in _events(connection, review, 0 if state is None else state.seq):
                 if state is None:
                     state = ReviewState(Project.model_validate(event.body["definition"]))
                 state.apply(event)
         assert state is not None, "a review is written with its first event"
-        self._states[review] = state
+        self._states[review] = (state, chain)
         return state
 
-    def _last_event(self, connection: Connection, review: str, *, lock: bool = True) -> int:
-        """Return the number of a review's last event, and lock the review or not."""
-        chosen = select(reviews.c.seq).where(reviews.c.name == review)
-        seq = connection.scalar(chosen.with_for_update() if lock else chosen)
-        if seq is None:
+    def _last_event(
+        self, connection: Connection, review: str, *, lock: bool = True
+    ) -> tuple[int, str]:
+        """Return the number and hash of a review's last event, and lock the review or not."""
+        chosen = select(reviews.c.seq, reviews.c.chain).where(reviews.c.name == review)
+        row = connection.execute(chosen.with_for_update() if lock else chosen).first()
+        if row is None:
             raise UnknownReview(
                 f"there is no review '{review[:40]}' in this database",
                 hint="import items into it first: contrafact review import",
             )
-        return int(seq)
+        return int(row.seq), str(row.chain)
 
     def _write(
         self, connection: Connection, review: str, state: ReviewState, made: Sequence[Event]
@@ -469,6 +505,7 @@ class Store:
                 connection.execute(update(items).where(own).values(**row))
         last = update(reviews).where(reviews.c.name == review)
         connection.execute(last.values(seq=state.seq, chain=chain))
+        self._states[review] = (state, str(chain))
 
     def _lock(self, review: str) -> RLock:
         with self._guard:

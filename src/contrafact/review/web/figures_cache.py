@@ -21,7 +21,8 @@ _KEPT = 3
 """States of a review that are kept, so that a page's plots are those of its tables."""
 _REST = 5.0
 """Seconds for which figures are shown again although the review has gone on."""
-_TIMED = ("assigned", "answered", "undone")
+_TIMED = ("assigned", "answered", "undone", "reopened", "edited", "retracted")
+_TIMING = ("answer", "origin", "set_aside")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class _Review:
     lock: Lock = field(default_factory=Lock)
     events: list[Event] = field(default_factory=list)
     seq: int = 0
+    readings: int = 0
     made: float = float("-inf")
     figures: "OrderedDict[int, Figures]" = field(default_factory=OrderedDict)
 
@@ -84,7 +86,12 @@ class FiguresCache:
             if latest is not None and monotonic() - own.made < self._rest:
                 return latest
             # Only the copy is made while others wait; what takes long is computed on it.
-            state = self._store.read(review, snapshot)
+            state, readings = self._store.read(
+                review, lambda state: (snapshot(state), self._store.readings(review))
+            )
+            if readings != own.readings:  # it was made anew, or put back
+                own.events, own.seq, own.readings, latest = [], 0, readings, None
+                own.figures.clear()
             if latest is None or latest.seq != state.seq:
                 latest = self._compute(review, own, state)
                 own.figures[latest.seq] = latest
@@ -117,7 +124,7 @@ class FiguresCache:
             own.seq = event.seq
             if event.kind in _TIMED:
                 # No more of its body than throughput needs.
-                body = {key: event.body[key] for key in ("answer", "origin") if key in event.body}
+                body = {key: event.body[key] for key in _TIMING if key in event.body}
                 own.events.append(
                     replace(event, body=body, text_version=None, guidelines_version=None)
                 )

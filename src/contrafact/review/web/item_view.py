@@ -12,6 +12,7 @@ from contrafact.review.assignment import Assignment, visible_votes
 from contrafact.review.discussion import Entry, thread, under_discussion
 from contrafact.review.project import DELIBERATING, Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
+from contrafact.review.suggestions import suggestion_after, suggestion_before
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
@@ -21,12 +22,14 @@ __all__ = [
     "EarlierVote",
     "Idle",
     "ItemView",
+    "SuggestionSeen",
     "TrainingFeedback",
     "WorkProgress",
     "cached_diff",
     "earlier_vote",
     "idle",
     "item_view",
+    "suggestion_seen",
     "training_feedback",
     "when_shown",
 ]
@@ -66,6 +69,7 @@ class EarlierVote:
         comment: What they added.
         flagged: Whether they were not sure.
         earlier: Whether the text has been rewritten since.
+        evidence: The passages that they marked.
     """
 
     role: str
@@ -76,6 +80,7 @@ class EarlierVote:
     comment: str
     flagged: bool
     earlier: bool
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,7 @@ class ItemView:
         progress: How far things have come.
         undoable: Whether the person has a decision to take back.
         thread: What was said about the item, where others' answers are shown.
+        suggestion: What a model answers: question, answer, model.
     """
 
     assignment: Assignment
@@ -101,6 +107,7 @@ class ItemView:
     progress: WorkProgress
     undoable: bool
     thread: tuple[tuple[Entry, str], ...] = ()
+    suggestion: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def shown(self) -> list[tuple[str, str]]:
@@ -211,6 +218,39 @@ def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
         tuple((entry, when_shown(entry.when)) for entry in thread(item))
         if stage.kind in DELIBERATING and item.thread
         else (),
+        _named(state, item.id, suggestion_before(state, stage, who, item.id)),
+    )
+
+
+@dataclass(frozen=True)
+class SuggestionSeen:
+    """What a model answers to what somebody has just answered: question, theirs, the model's."""
+
+    item: str
+    answers: tuple[tuple[str, str, str], ...]
+    model: str
+
+
+def suggestion_seen(state: ReviewState, who: str, item: str) -> SuggestionSeen | None:
+    """Return the suggestion that is shown after somebody's last answer; None if there is none."""
+    known, (last, seq) = state.items.get(item), state.last.get(who, ("", 0))
+    vote = next((v for v in known.votes if v.seq == seq), None) if known else None
+    if vote is None or last != item:
+        return None
+    stage = state.project.stage(vote.stage)
+    named = _named(state, item, suggestion_after(state, stage, who, item))
+    own = {state.project.question(q).text: a for q, a in vote.ballot.answers.items()}
+    rows = tuple((question, own.get(question, "–"), answer) for question, answer, _ in named)
+    return SuggestionSeen(item, rows, named[0][2]) if named else None
+
+
+def _named(
+    state: ReviewState, item: str, answers: Mapping[str, str] | None
+) -> tuple[tuple[str, str, str], ...]:
+    models = state.suggestions.get(item, {})
+    return tuple(
+        (state.project.question(name).text, answer, models[name][1])
+        for name, answer in (answers or {}).items()
     )
 
 
@@ -283,6 +323,7 @@ def earlier_vote(project: Project, item: ReviewItem, vote: Vote) -> EarlierVote:
         vote.ballot.comment,
         vote.ballot.flagged,
         vote.text_version != item.text_version,
+        tuple(str(one["text"]) for one in vote.evidence),
     )
 
 

@@ -5,7 +5,7 @@ All of these pages are for managers.
 
 from collections.abc import Mapping
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
@@ -84,8 +84,12 @@ def correct(
     stage: Text = "",
     what: Annotated[str, Form(pattern="^(reopen|withdraw)$")] = "reopen",
     one: bool = Form(False),
+    listed: Text = "",
 ) -> Response:
-    """Send items back to a stage, or take them out of the review, all with one reason."""
+    """Send items back to a stage, or take them out of the review, all with one reason.
+
+    ``listed`` is the query of the list that they were chosen from, which is shown again.
+    """
     chosen = list(dict.fromkeys(item or ()))
     done: list[str] = []
     problems: list[str] = [] if chosen else ["no item is chosen"]
@@ -106,8 +110,13 @@ def correct(
         return redirect_to(_item_path(request, review, chosen[0]))
     said = f"{len(done):,} of {len(chosen):,} items: done." if done else ""
     status = 409 if problems else 200
+    wanted, page = _listed(listed)
     return _list(
-        request, studio, review, ItemFilter(), status=status, message=said, problems=problems
+        *(request, studio, review, wanted),
+        page=page,
+        status=status,
+        message=said,
+        problems=problems,
     )
 
 
@@ -303,6 +312,7 @@ def _list(
     return render(
         request,
         "manage_items.html",
+        listed=urlencode({**asked, "page": made["page"]}),
         status=status,
         review=review,
         wanted=wanted,
@@ -326,6 +336,17 @@ def _row(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
         "votes": [(vote.who, vote.ballot.verdict, vote.ballot.flagged) for vote in item.votes],
         "comments": sum(bool(vote.ballot.comment) for vote in item.votes),
     }
+
+
+def _listed(query: str) -> tuple[ItemFilter, int]:
+    """Return the filter and the page of a list, of its query."""
+    given = dict(parse_qsl(query))
+    names = ("text", "state", "person", "verdict")
+    text, state, person, verdict = (given.get(name, "")[:200] for name in names)
+    flagged, commented = (given.get(name) == "True" for name in ("flagged", "commented"))
+    number = given.get("page", "")
+    page = int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 1
+    return ItemFilter(text, state, person, verdict, flagged, commented), page
 
 
 def _editable(project: Project, fields: Mapping[str, Any]) -> list[tuple[str, str, str, bool]]:

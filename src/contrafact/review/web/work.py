@@ -28,9 +28,11 @@ from contrafact.review.web.item_view import (
     DraftReport,
     Idle,
     ItemView,
+    SuggestionSeen,
     TrainingFeedback,
     idle,
     item_view,
+    suggestion_seen,
     training_feedback,
 )
 from contrafact.review.web.studio import (
@@ -79,6 +81,7 @@ FORM_SCHEMA = {
                         "comment": _TEXT,
                         "flag": {"type": "string", "enum": ["", "1"]},
                         "correction": _TEXT,
+                        "evidence": _TEXT,
                     },
                     "additionalProperties": _TEXT,
                 }
@@ -99,6 +102,7 @@ class FilledForm:
     comment: str = ""
     flagged: bool = False
     correction: str | None = None
+    evidence: str = ""
 
     def missing(self, project: Project, stage: Stage) -> list[str]:
         """Return the questions that are asked, have to be answered, and are not."""
@@ -138,7 +142,8 @@ async def read_form(request: Request) -> SubmittedForm:
     assignment = Assignment(text("item"), text("stage"), int(number), text("training") == "1")
     answers = {name.removeprefix(ANSWER): text(name) for name in form if name.startswith(ANSWER)}
     correction = text("correction") if "correction" in form else None
-    filled = FilledForm(answers, text("comment"), text("flag") == "1", correction)
+    flagged = text("flag") == "1"
+    filled = FilledForm(answers, text("comment"), flagged, correction, text("evidence"))
     version = text("guidelines")
     return SubmittedForm(assignment, filled, version if _VERSION.fullmatch(version) else None, key)
 
@@ -185,9 +190,10 @@ def work(
     studio: TheStudio,
     again: bool = False,
     last: str | None = None,
+    answered: str | None = None,
 ) -> Response:
     """Show the next item."""
-    return show_item(request, studio, member, "work", again=again, last=last)
+    return show_item(request, studio, member, "work", again=again, last=last, answered=answered)
 
 
 @router.post("/r/{review:review}/work", name="answer", openapi_extra=FORM_SCHEMA)
@@ -230,10 +236,14 @@ def undo(
 
 @router.get("/r/{review:review}/adjudicate", name="adjudicate")
 def adjudicate(
-    request: Request, member: TheAdjudicator, studio: TheStudio, again: bool = False
+    request: Request,
+    member: TheAdjudicator,
+    studio: TheStudio,
+    again: bool = False,
+    answered: str | None = None,
 ) -> Response:
     """Show the next disputed item."""
-    return show_item(request, studio, member, "adjudicate", again=again)
+    return show_item(request, studio, member, "adjudicate", again=again, answered=answered)
 
 
 @router.post("/r/{review:review}/adjudicate", name="rule", openapi_extra=FORM_SCHEMA)
@@ -250,6 +260,7 @@ def show_item(
     *,
     again: bool = False,
     last: str | None = None,
+    answered: str | None = None,
 ) -> Response:
     """Give somebody their next item and show it, on the page that its stage belongs to.
 
@@ -260,8 +271,13 @@ def show_item(
         page: The page they are on.
         again: Whether they have just taken a decision back, which is filled in again.
         last: The training item that they have just answered.
+        answered: The item that they have just decided on.
     """
     view, feedback = _next_view(studio, member, last)
+    who = member.person.name
+    seen = answered and studio.store.read(
+        member.review, lambda state: suggestion_seen(state, who, answered)
+    )
     if isinstance(view, Idle):
         return render(
             request,
@@ -269,6 +285,7 @@ def show_item(
             review=member.review,
             idle=view,
             feedback=feedback,
+            seen=seen or None,
             page=page,
             request_key=request_key(),
         )
@@ -277,7 +294,7 @@ def show_item(
         query = f"?{request.url.query}" if request.url.query else ""
         return redirect_to(request.app.url_path_for(wanted, review=member.review) + query)
     filled = filled_before(studio, member, view.assignment) if again else FilledForm()
-    return _form_page(request, member, view, filled, feedback=feedback)
+    return _form_page(request, member, view, filled, feedback=feedback, seen=seen or None)
 
 
 def submit_answer(
@@ -305,6 +322,7 @@ def submit_answer(
             flagged=form.filled.flagged,
             comment=form.filled.comment,
             correction=_correction(studio, review, form),
+            evidence=form.filled.evidence.splitlines(),
             guidelines_version=form.guidelines_version,
             request=own_key(form.request, who),
         )
@@ -327,6 +345,8 @@ def submit_answer(
         )
     # The page's script forgets what it kept of the form when it sees that it was taken.
     query = {"taken": form.request} | ({"last": given.item} if given.training else {})
+    if studio.store.read(review, lambda state: suggestion_seen(state, who, given.item)):
+        query["answered"] = given.item
     return redirect_to(f"{request.app.url_path_for(page, review=review)}?{urlencode(query)}")
 
 
@@ -338,7 +358,11 @@ def filled_before(studio: Studio, member: Member, assignment: Assignment) -> Fil
     if body is None:
         return FilledForm()
     return FilledForm(
-        dict(body["answers"]), body["comment"], body["flagged"], body.get("correction")
+        dict(body["answers"]),
+        body["comment"],
+        body["flagged"],
+        body.get("correction"),
+        "\n".join(" ".join(one["text"].split()) for one in body.get("evidence", ())),
     )
 
 
@@ -370,6 +394,7 @@ def _form_page(
     problem: InputError | None = None,
     key: str | None = None,
     found: DraftReport | None = None,
+    seen: SuggestionSeen | None = None,
 ) -> HTMLResponse:
     project = view.project
     return render(
@@ -388,6 +413,7 @@ def _form_page(
         missing=filled.missing(project, view.stage) if problem else [],
         request_key=key or request_key(),
         found=found,
+        seen=seen,
     )
 
 

@@ -92,6 +92,7 @@ def test_a_demo_that_is_stopped_reports_what_there_is_and_goes_on(
     assert {row["asked"] for row in results["invalid"]} == {16}
 
 
+@pytest.mark.slow
 def test_references_rank_above_controls_with_intervals_apart(quick_contrafact, tmp_path):
     """The ladders of the demo, judged as it judges them, without the model's rows."""
     for task, rows, judge in (

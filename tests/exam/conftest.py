@@ -41,10 +41,12 @@ def key_of():
 @pytest.fixture
 def start_judge(tmp_path_factory: pytest.TempPathFactory):
     @contextmanager
-    def serve(verdicts, *, sensitivity=1.0, specificity=1.0, invalid=0.0):
+    def serve(verdicts, *, sensitivity=1.0, specificity=1.0, invalid=0.0, good=None):
         path = tmp_path_factory.mktemp("key") / "key.json"
         rates = {"sensitivity": sensitivity, "specificity": specificity, "invalid": invalid}
         key = {"verdicts": verdicts, **rates}
+        if good is not None:
+            key["good"] = sorted(good)
         path.write_text(json.dumps(key), encoding="utf-8")
         command = [sys.executable, str(SERVER), str(path)]
         with subprocess.Popen(

@@ -3,9 +3,10 @@
     python judge_server.py KEY
 
 KEY is a JSON file: "verdicts" by the SHA-256 of the prompt, true or false; and the rates
-"sensitivity", "specificity" and "invalid". It is right or wrong on a prompt by the prompt's hash,
-the same every time; asked what is not in the key, it fails. Prints its port, serves until its
-standard input closes, and counts answers like `openai_server`, whose protocol it speaks.
+"sensitivity", "specificity" and "invalid". With a list "good" of digests these are its rates on
+them alone, and on the others it tosses a coin. It is right or wrong on a prompt by the prompt's
+hash, the same every time; asked what is not in the key, it fails. Prints its port, serves until
+its standard input closes, and counts answers like `openai_server`, whose protocol it speaks.
 """
 
 import asyncio
@@ -27,7 +28,10 @@ def says(model: str, prompt: str, key: dict[str, Any]) -> bool | None:
         return None
     # By model: two judges of the same worth err on different items.
     chance = int(hashlib.sha256(f"{model} {prompt}".encode()).hexdigest()[:8], 16) / 2**32
-    right = chance < key["sensitivity" if known else "specificity"]
+    rate = key["sensitivity" if known else "specificity"]
+    if "good" in key and digest not in key["good"]:
+        rate = 0.5
+    right = chance < rate
     return known if right else not known
 
 

@@ -20,7 +20,8 @@ from contrafact.families.rfc.contracts.rules import TOPICS, rules_in
 from contrafact.families.rfc.contracts.table import with_table
 from contrafact.records import MANIPULATIONS
 
-PAGE = Path(__file__).parents[4] / "docs" / "contracts.md"
+DOCS = Path(__file__).parents[4] / "docs"
+PAGE = DOCS / "contracts.md"
 PAIR = ("Tern & Vale shares rose 5% on Monday.", "Tern & Vale shares fell 5% on Monday.")
 HEAD = """
 from contrafact.families.rfc.contracts import fail, review, rule
@@ -67,9 +68,18 @@ def test_the_table_in_the_docs_is_that_of_the_rules():
             assert one.statement.replace("``", "`") in page
 
 
-def test_a_page_without_markers_is_refused():
+def test_the_rates_in_the_docs_are_those_of_the_labelled_pairs():
+    page = (DOCS / "contract-errors.md").read_text(encoding="utf-8")
+    assert with_table(page) == page, (
+        "run: python -m contrafact.families.rfc.contracts.table docs/contract-errors.md"
+    )
+
+
+def test_a_page_without_markers_or_with_half_of_them_is_refused():
     with pytest.raises(InputError, match="lacks '<!-- rules: begin"):
         with_table("# Rules\n")
+    with pytest.raises(InputError, match="lacks '<!-- rates: end"):
+        with_table("# Rates\n<!-- rates: begin -->\n")
 
 
 def test_findings_are_listed_by_topic_and_the_first_rules_ask_for_a_rewrite():

@@ -1,7 +1,8 @@
-"""The tables in ``docs/contracts.md``: the rules, and how often they are wrong on labelled pairs.
+"""The tables in the docs: the rules, and how often they are wrong on labelled pairs.
 
-``python -m contrafact.families.rfc.contracts.table docs/contracts.md`` writes them anew between
-their markers; a test holds that they are current.
+``python -m contrafact.families.rfc.contracts.table PAGE…`` writes them anew into the pages named,
+between their markers: ``docs/contracts.md`` and ``docs/contract-errors.md``. A test holds that they
+are current.
 """
 
 import json
@@ -145,13 +146,18 @@ def rules_table() -> str:
 
 
 def with_table(page: str) -> str:
-    """Return a page with the tables as they are now between the markers.
+    """Return a page with the tables as they are now between the markers that it has.
 
     Raises:
-        InputError: The page lacks one of the markers.
+        InputError: The page has neither pair of markers, or half a pair.
     """
-    page = _between(page, BEGIN, END, rules_table())
-    return _between(page, RATES_BEGIN, RATES_END, rates_table())
+    made = ((BEGIN, END, rules_table), (RATES_BEGIN, RATES_END, rates_table))
+    here = [one for one in made if one[0] in page or one[1] in page]
+    if not here:
+        raise InputError(f"the page lacks '{BEGIN}'", hint="name a page with a table of contracts")
+    for first, last, table in here:
+        page = _between(page, first, last, table())
+    return page
 
 
 def _between(page: str, first: str, last: str, table: str) -> str:

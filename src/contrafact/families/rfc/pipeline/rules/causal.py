@@ -72,7 +72,7 @@ _AS = re.compile(r"(?<!such )(?<!well )(?<!much )(?<!even )\bas\s(?=[a-z])", re.
 # Where a sentence goes on to something that is no cause.
 _GOES_ON = re.compile(
     r",?\s(?:while|whereas|but|although|though|even (?:as|though|if)|despite|ahead of|in spite of"
-    r"|in another sign|in line with|earlier (?:in|this)|and (?:despite|that|as|is|was|has|will)"
+    r"|in another sign|in line with|and (?:despite|that|as|is|was|has|will)"
     r"|according to)\b"
     r"|,\sand\s(?:it|he|she|they|we|its|their|the \w+ (?:is|was|has|had|will|said)|will|also)\b"
     r"|,\s(?:as|after|before|when|amid|due to|because|with|said|says|which|who|where|sending"

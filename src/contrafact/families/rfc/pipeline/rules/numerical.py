@@ -62,8 +62,9 @@ _TELLING = re.compile(
     r"|['\"‘“]\d+['\"’”]"
     # Of these there are only so many, or all know about how much they are.
     r"|\b\d+(?:[ -]\w+){0,2} (?:countries|nations|member states|members)\b[^.]{0,40}?"
-    r"\b(?:euro|EU|bloc|OPEC)\b|\brecord\b[^.]{0,60}?(?:/|\bper )lit(?:re|er)\b"
-    r"|\brates? (?:back )?(?:below|under) \d",
+    r"\b(?:euro|EU|bloc|OPEC)\b"
+    r"|\b(?:record|historic|all-time)\b[^.]{0,60}?(?:/|\b(?:per|an?) )lit(?:re|er)\b"
+    r"|\brates? (?:back )?(?:below|under) \d|\d\s?/\s?\$",
     re.IGNORECASE,
 )
 _ROUND = re.compile(r"\.\d*0\Z")

@@ -313,13 +313,13 @@ def _joints(texts: _Texts, item: LeakItem) -> list[float]:
     row: list[float] = []
     supposed = {word for word in texts.of(item.about[1])[0] if len(word) > _SHORT}
     for cues in (_FOLLOWS, _AGAINST):
-        beside = before = 0
+        close = before = 0
         for clause in texts.of(item.text)[2]:
             own = _WORD.findall(clause)
             shared = len(supposed.intersection(own))
-            beside += shared * any(word in cues for word in own)
+            close += shared * any(word in cues for word in own)
             before += shared * (own[:1] != [] and own[0] in cues)
-        row += [float(beside), float(before)]
+        row += [float(close), float(before)]
     return row
 
 

@@ -41,10 +41,10 @@ __all__ = [
     "Failure",
     "RunItems",
     "agreement",
-    "beside",
     "cluster_labels",
     "read_items",
     "with_given_costs",
+    "with_verdicts",
     "write_items",
 ]
 
@@ -166,7 +166,7 @@ def write_items(
         verdicts = pd.DataFrame([*earlier, *verdicts.to_dict("records")])
         if task_named(prepared.settings.task).report.load().costs:
             items = with_given_costs(items, prepared.given.systems)
-    items = beside(items, verdicts)
+    items = with_verdicts(items, verdicts)
     write_frame(items, folder / ITEMS)
     if len(verdicts):
         write_frame(verdicts, folder / VERDICTS)
@@ -205,7 +205,7 @@ def with_given_costs(items: "pd.DataFrame", systems: "Mapping[str, GivenSystem]"
     return items.assign(**{name: [one.get(name, math.nan) for one in found] for name in known})
 
 
-def beside(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
+def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
     """Return the items with a column for every criterion and judge, where there are several judges.
 
     It is called ``<criterion> · <judge>`` and holds 1.0, 0.0, or NaN where that judge gave no valid

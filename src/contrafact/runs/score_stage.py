@@ -37,7 +37,7 @@ from contrafact.models.asking import failure_cause
 from contrafact.models.opening import NO_MODEL, call_config, open_model
 from contrafact.prompts import open_pack
 from contrafact.runs.config import task_options
-from contrafact.runs.items import beside
+from contrafact.runs.items import with_verdicts
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import Reading, place_outputs, prepare_reading
 
@@ -311,7 +311,7 @@ class ScoreStage:
 
         columns = list(dict.fromkeys((*run.columns, *(name for row in items for name in row))))
         table = run.finish(pd.DataFrame(items, columns=columns), None, folder)
-        table = beside(table, pd.DataFrame(votes).drop(columns=INDEX, errors="ignore"))
+        table = with_verdicts(table, pd.DataFrame(votes).drop(columns=INDEX, errors="ignore"))
         for record in table.to_dict("records"):
             made.add(KEPT, record[INDEX], {str(name): value for name, value in record.items()})
         for row in votes:

@@ -148,9 +148,9 @@ class FreeReader:
                     own += [(text, False) for text in forms[word].get("supposed", ())]
                     own += [(text, True) for text in forms[word].get("nouns", ())]
                     for text, noun in own:
-                        said = _words(text.lower())
-                        self._forms.append((said, name, word == "true", noun))
-                        about |= said.content
+                        phrase = _words(text.lower())
+                        self._forms.append((phrase, name, word == "true", noun))
+                        about |= phrase.content
             self._about[name] = frozenset(about)
 
     def concerns(self, name: str, pieces: Iterable[str]) -> list[str]:
@@ -186,7 +186,7 @@ class FreeReader:
                 index, near = int(pieces[place].strip(MARK)), _words(around.replace(_DARK, " "))
                 if near.negative or near.hedged or (mentions[index].noun and _DARK in around):
                     mentions[index] = left_open(mentions[index])
-        said: list[Mention] = []
+        phrase: list[Mention] = []
         claims: list[Claim] = []
         loose: list[str] = []
         before: list[Mention] = []
@@ -202,9 +202,9 @@ class FreeReader:
                 else:
                     claims += found
                 before, dark_before = sentence.conclusions, dark
-                said += sentence.mentions
+                phrase += sentence.mentions
         ways = {name: frozenset(found) for name, found in moves.items()}
-        return FreeReading(tuple(said), tuple(claims), tuple(loose), ways, tuple(unread))
+        return FreeReading(tuple(phrase), tuple(claims), tuple(loose), ways, tuple(unread))
 
     def _mention(self, piece: str) -> Mention | None:
         """Return what a clause asserts; None where it cannot be told."""
@@ -213,13 +213,13 @@ class FreeReader:
         if amount is not None:
             return amount
         whole = [
-            (len(said.content), name, value != (said.negative != words.negative), noun)
-            for said, name, value, noun in self._forms
-            if said.content
-            and said.content <= words.content
+            (len(phrase.content), name, value != (phrase.negative != words.negative), noun)
+            for phrase, name, value, noun in self._forms
+            if phrase.content
+            and phrase.content <= words.content
             # "The delay" is the one of the story; "the delay of the next train" need not be.
-            and len(words.content - said.content)
-            <= (0 if noun and len(said.content) == 1 else EXTRA)
+            and len(words.content - phrase.content)
+            <= (0 if noun and len(phrase.content) == 1 else EXTRA)
         ]
         if whole:
             most = max(size for size, *_ in whole)
@@ -230,13 +230,13 @@ class FreeReader:
             # "It stalled": a part of a wording that belongs to no other.
             found = {
                 (name, value, noun)
-                for said, name, value, noun in self._forms
-                if words.content <= said.content
+                for phrase, name, value, noun in self._forms
+                if words.content <= phrase.content
             }
             if any(
-                said.negative != words.negative
-                for said, *_ in self._forms
-                if words.content <= said.content
+                phrase.negative != words.negative
+                for phrase, *_ in self._forms
+                if words.content <= phrase.content
             ):
                 return None
         if len({(name, value) for name, value, _ in found}) != 1:
@@ -327,10 +327,10 @@ def decide(facts: Facts, reader: FreeReader, response: str) -> dict[str, Decisio
             for piece in reader.concerns(name, reading.unread)[:1]:
                 yield f"cannot read '{piece}'"
 
-    told = {name: reading.values(name) for name in reader.reader.wordings}
-    missing = [name for name in facts.unchanged if not told[name]]
+    asserted = {name: reading.values(name) for name in reader.reader.wordings}
+    missing = [name for name in facts.unchanged if not asserted[name]]
     open_ones = [name for name in missing if list(in_doubt([name]))]
-    silent = [name for name in facts.changed if not told[name]]
+    silent = [name for name in facts.changed if not asserted[name]]
     moves = {name: _ways(facts, reading, name) for name in facts.moved}
     read = len(reading.mentions)
     dark = ["little of it can be read"] if read < READ * (read + len(reading.unread)) else []
@@ -339,7 +339,7 @@ def decide(facts: Facts, reader: FreeReader, response: str) -> dict[str, Decisio
             [
                 f"'{_clause(reader, name, value)}' does not stay"
                 for name, value in facts.unchanged.items()
-                if told[name] - {value, None}
+                if asserted[name] - {value, None}
             ]
             + [
                 f"'{_clause(reader, name, facts.unchanged[name])}' is left out"
@@ -348,7 +348,7 @@ def decide(facts: Facts, reader: FreeReader, response: str) -> dict[str, Decisio
             ],
             [
                 *in_doubt(open_ones),
-                *(f"'{name}' is left open" for name in facts.unchanged if None in told[name]),
+                *(f"'{name}' is left open" for name in facts.unchanged if None in asserted[name]),
             ],
             "all that must stay is there",
         ),
@@ -356,7 +356,7 @@ def decide(facts: Facts, reader: FreeReader, response: str) -> dict[str, Decisio
             (
                 f"'{_clause(reader, name, value)}' is as it was"
                 for name, value in facts.changed.items()
-                if value in told[name]
+                if value in asserted[name]
             ),
             (
                 *in_doubt(silent),
@@ -385,9 +385,9 @@ def decide(facts: Facts, reader: FreeReader, response: str) -> dict[str, Decisio
             (
                 f"'{_clause(reader, name, value)}' is denied"
                 for name, value in facts.implied.items()
-                if told[name] - {value, None}
+                if asserted[name] - {value, None}
             ),
-            [*in_doubt(name for name in facts.implied if not told[name]), *dark],
+            [*in_doubt(name for name in facts.implied if not asserted[name]), *dark],
             "nothing that is implied is denied",
         ),
     }

@@ -89,10 +89,10 @@ def _crossed(row: Mapping[str, Any], *, reverse: bool) -> list[ExamItem]:
                     item(denied, "denied", side, text, **{_FORWARD: False}),
                     item(met, "wrong-side", opposite, text, **{_DIRECTION: False}),
                 ]
-            said = headline(f"{first[0].lower()}{first[1:]}" if reverse else first, other)
+            restated = headline(f"{first[0].lower()}{first[1:]}" if reverse else first, other)
             found += [
-                item(said, "restated", side, again, **{_DIRECTION: False}),
-                item(said, "turned", opposite, turn, **{_DIRECTION: True}),
+                item(restated, "restated", side, again, **{_DIRECTION: False}),
+                item(restated, "turned", opposite, turn, **{_DIRECTION: True}),
             ]
     party = parties[reverse]
     about = headline(row["event"].format(x=party), parties[1 - reverse])

@@ -236,8 +236,8 @@ def _compatible(headline: str, text: str) -> Decision:
 def _reversed(headline: str, text: str) -> float:
     """Return how much of a headline's first clause a text's repeats with the event turned round."""
     first, says = (_CLAUSE.split(_body(one).replace("’", "'"))[0] for one in (headline, text))
-    event, told = _acts(first), _acts(says)
-    if not any(event[kind] * told[kind] < 0 for kind in event):
+    event, stated = _acts(first), _acts(says)
+    if not any(event[kind] * stated[kind] < 0 for kind in event):
         return 0.0
     wanted = _content(first)
     return len(wanted & _content(says)) / max(1, len(wanted))

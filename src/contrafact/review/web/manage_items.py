@@ -108,14 +108,14 @@ def correct(
             studio.log_change(account.name, review, how, name, address=address)
     if one and chosen and not problems:
         return redirect_to(_item_path(request, review, chosen[0]))
-    said = f"{len(done):,} of {len(chosen):,} items: done." if done else ""
+    message = f"{len(done):,} of {len(chosen):,} items: done." if done else ""
     status = 409 if problems else 200
     wanted, page = _listed(listed)
     return _list(
         *(request, studio, review, wanted),
         page=page,
         status=status,
-        message=said,
+        message=message,
         problems=problems,
     )
 
@@ -231,7 +231,8 @@ def _item(
         written=written or {},
         request_key=request_key,
         history=[
-            (when_shown(event.when), event, event.seq in aside, _said(event)) for event in history
+            (when_shown(event.when), event, event.seq in aside, _event_line(event))
+            for event in history
         ],
         **details,
     )
@@ -366,7 +367,7 @@ def _item_path(request: Request, review: str, item: str) -> str:
     return f"{request.app.url_path_for('manage_item', review=review)}?{urlencode({'id': item})}"
 
 
-def _said(event: Event) -> str:
+def _event_line(event: Event) -> str:
     """Return what an event brings, in a few words."""
     body = event.body
     parts = [str(body[name]) for name in ("verdict", "comment", "text", "why") if body.get(name)]

@@ -17,17 +17,17 @@ from contrafact.families.cobe.data import LATENT, NUMERICAL
 from contrafact.families.cobe.phrasing import queries
 from contrafact.families.cobe.synth.crossing import SIZE, Block, Situation, draw_block
 from contrafact.families.cobe.synth.lexicon import Lexicon, bundled_lexicon
-from contrafact.families.cobe.synth.plots import draw_plot
-from contrafact.families.cobe.synth.prove import check_story
-from contrafact.families.cobe.synth.telling import (
+from contrafact.families.cobe.synth.narrative import (
     CLOSINGS,
     OPENINGS,
-    Telling,
+    Narrative,
     Wordings,
     criterion_texts,
     draw_wordings,
-    tell,
+    realize,
 )
+from contrafact.families.cobe.synth.plots import draw_plot
+from contrafact.families.cobe.synth.prove import check_story
 from contrafact.records import DOMAINS, GRAPHS
 
 __all__ = [
@@ -336,7 +336,7 @@ def _roles(plot_names: Sequence[str], choices: tuple[int, int], rng: Random) -> 
 def _story(block: Block, place: int, wordings: Wordings, rng: Random) -> str:
     one = block.stories[place]
     plot = one.plot
-    telling = Telling(
+    narrative = Narrative(
         plot=plot,
         wordings=wordings,
         values=one.facts,
@@ -345,7 +345,7 @@ def _story(block: Block, place: int, wordings: Wordings, rng: Random) -> str:
         roles=_roles(plot.told, (0, 1), rng),
         noun=0,
     )
-    return tell(telling, rng)
+    return realize(narrative, rng)
 
 
 def _answers(block: Block, place: int, wordings: Wordings, rng: Random) -> list[tuple[str, str]]:
@@ -357,7 +357,7 @@ def _answers(block: Block, place: int, wordings: Wordings, rng: Random) -> list[
         latent = None
         if block.latent is not None:
             latent = (block.latent, one.implied[block.latent], role)
-        telling = Telling(
+        narrative = Narrative(
             plot=plot,
             wordings=wordings,
             values=one.after,
@@ -367,7 +367,7 @@ def _answers(block: Block, place: int, wordings: Wordings, rng: Random) -> list[
             noun=1,
             latent=latent,
         )
-        return tell(telling, rng)
+        return realize(narrative, rng)
 
     roles = _roles(plot.told, (2, 3), rng)
     turned = {name: 5 - role for name, role in roles.items()}

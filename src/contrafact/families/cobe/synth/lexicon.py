@@ -165,7 +165,7 @@ class Lexicon:
     """Scenes, events beside the plot, and lists of names."""
 
     scenes: tuple[Scene, ...]
-    asides: tuple[Event, ...]
+    side_events: tuple[Event, ...]
     names: Mapping[str, tuple[str, ...]]
 
 
@@ -199,12 +199,12 @@ def load_lexicon(folder: str | Path) -> Lexicon:
             ) from None
     path = folder / "scenes.toml"
     scenes: list[Scene] = []
-    asides: tuple[Event, ...] = ()
+    side_events: tuple[Event, ...] = ()
     for name, fields in _toml(path).items():
         try:
             events = tuple(_event(one, kinds, pools) for one in fields["events"])
             if name == ASIDES:
-                asides = events
+                side_events = events
                 continue
             if fields["domain"] not in DOMAINS:
                 raise ValueError(f"the domain is '{fields['domain']}', not one of the seven")
@@ -221,7 +221,7 @@ def load_lexicon(folder: str | Path) -> Lexicon:
             ) from None
     if not scenes:
         raise InputError("has no scenes", file=path, hint="add one for each domain")
-    return Lexicon(tuple(scenes), asides, pools)
+    return Lexicon(tuple(scenes), side_events, pools)
 
 
 def _toml(path: Path) -> dict[str, Any]:

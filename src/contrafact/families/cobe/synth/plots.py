@@ -392,12 +392,12 @@ def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot |
             noises[f"u_{latent}"] = 2
             gates[name] = Gate(gate.form, gate.parents, without=(latent,))
             latents[latent] = name
-    beside = rng.random() < (0.6 if graph in ("chain", "fork") else 0.3)
-    if beside and lexicon.asides and len(edges) < 6:
+    with_side_event = rng.random() < (0.6 if graph in ("chain", "fork") else 0.3)
+    if with_side_event and lexicon.side_events and len(edges) < 6:
         name = f"e{max(int(n[1:]) for n in edges) + 1}"
         noises[f"u_{name}"] = 2
         gates[name] = Gate("root", (), source=f"u_{name}")
-        events[name] = rng.choice(lexicon.asides)
+        events[name] = rng.choice(lexicon.side_events)
     if not 4 <= len(events) + len(latents) + (measure is not None) <= 9:
         return None
     words = {slot: rng.choice(choice) for slot, choice in lexicon.names.items()}

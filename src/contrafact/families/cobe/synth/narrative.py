@@ -16,12 +16,12 @@ from contrafact.families.cobe.synth.plots import Plot
 __all__ = [
     "CLOSINGS",
     "OPENINGS",
-    "Telling",
+    "Narrative",
     "Wordings",
     "criterion_texts",
     "draw_wordings",
+    "realize",
     "sentence",
-    "tell",
 ]
 
 OPENINGS = (
@@ -195,7 +195,7 @@ def _references(
 
 
 @dataclass(frozen=True)
-class Telling:
+class Narrative:
     """What a text shall say.
 
     Attributes:
@@ -236,15 +236,15 @@ def sentence(clause: str) -> str:
     return f"{clause[0].upper()}{clause[1:]}."
 
 
-def tell(telling: Telling, rng: Random) -> str:
+def realize(narrative: Narrative, rng: Random) -> str:
     """Return a text that says just this."""
-    plot = telling.plot
-    waiting = {claim.effect: claim for claim in telling.claims}
+    plot = narrative.plot
+    waiting = {claim.effect: claim for claim in narrative.claims}
     parents = {name: gate.parents for name, gate in plot.gates.items()}
     if plot.measure is not None:
         parents[plot.told[-1]] = plot.measure.parents
     order = _ordered(parents, rng)
-    told: set[str] = set()
+    realized: set[str] = set()
     texts: list[str] = []
     last: tuple[str, ...] = ()
     links = {kind: rng.sample(words, len(words)) for kind, words in _LINKS.items()}
@@ -257,16 +257,16 @@ def tell(telling: Telling, rng: Random) -> str:
             if plain and rng.random() < 0.6:
                 other = plain.pop(0)
                 text = rng.choice(_PLAIN).format(
-                    one=telling.clause(one), other=telling.clause(other)
+                    one=narrative.clause(one), other=narrative.clause(other)
                 )
                 texts.append(text)
                 last = (other,) if text.count(".") == 2 else (one, other)
             else:
-                texts.append(f"{telling.clause(one)}.")
+                texts.append(f"{narrative.clause(one)}.")
                 last = (one,)
 
     opened = []
-    waiting_for = {cause for claim in telling.claims for cause in claim.causes}
+    waiting_for = {cause for claim in narrative.claims for cause in claim.causes}
 
     def assert_effect(claim: Claim) -> None:
         """Tell the effects of some causes, and at once what comes of them in turn."""
@@ -275,52 +275,52 @@ def tell(telling: Telling, rng: Random) -> str:
         causes = claim.causes
         effects = [
             one.effect
-            for one in telling.claims
-            if one.effect not in told and (one.causes, one.follows) == (causes, claim.follows)
+            for one in narrative.claims
+            if one.effect not in realized and (one.causes, one.follows) == (causes, claim.follows)
         ]
-        new = [cause for cause in causes if cause not in told]
+        new = [cause for cause in causes if cause not in realized]
         if new and len(new) < len(causes):
             plain.extend(new)
             flush()
-            told.update(new)
+            realized.update(new)
             new = []
-        effect = " and ".join(telling.clause(one) for one in effects)
+        effect = " and ".join(narrative.clause(one) for one in effects)
         if new:
-            cause = " and ".join(telling.clause(one) for one in causes)
+            cause = " and ".join(narrative.clause(one) for one in causes)
             pattern = rng.choice(_CLAUSES[claim.follows])
         elif set(last) == set(causes):
             cause, pattern = "", "{link} {effect}."
         else:
-            cause = telling.reference(causes)
+            cause = narrative.reference(causes)
             pattern = rng.choice(_NOUNS[claim.follows])
         link = links[claim.follows].pop() if "{link}" in pattern else ""
         texts.append(pattern.format(cause=cause, effect=effect, link=link))
-        told.update((*causes, *effects))
+        realized.update((*causes, *effects))
         last = tuple(effects)
-        for one in telling.claims:
-            if one.effect not in told and set(one.causes) == set(last):
+        for one in narrative.claims:
+            if one.effect not in realized and set(one.causes) == set(last):
                 assert_effect(one)
                 break
 
     for name in order:
-        if name in told:
+        if name in realized:
             continue
-        if name in telling.values and telling.values[name] is None:
-            told.add(name)
-            opened.append(rng.choice(_OPEN).format(clause=telling.clause(name)))
+        if name in narrative.values and narrative.values[name] is None:
+            realized.add(name)
+            opened.append(rng.choice(_OPEN).format(clause=narrative.clause(name)))
             continue
         claim = waiting.get(name)
         if claim is not None:
             assert_effect(claim)
         elif name not in waiting_for:
-            told.add(name)
+            realized.add(name)
             plain.append(name)
     flush()
-    plain.extend(name for name in order if name not in told)
+    plain.extend(name for name in order if name not in realized)
     flush()
-    if telling.latent is not None:
-        latent, value, role = telling.latent
-        mention = f"{telling.wordings.latents[latent][role][value].stated}."
+    if narrative.latent is not None:
+        latent, value, role = narrative.latent
+        mention = f"{narrative.wordings.latents[latent][role][value].stated}."
         texts.insert(0 if rng.random() < 0.5 else len(texts), mention)
     texts.extend(opened)
     return " ".join(f"{text[0].upper()}{text[1:]}" for text in _capitals(texts))
@@ -357,7 +357,7 @@ def criterion_texts(
     """
     _, _, stays, changes, _ = one.bits
 
-    def told(bits: int) -> str:
+    def realized(bits: int) -> str:
         names = [name for place, name in enumerate(one.facts) if bits >> place & 1]
         rng.shuffle(names)
         return " ".join(sentence(wordings.clauses[n][4][one.facts[n]].stated) for n in names)
@@ -372,8 +372,8 @@ def criterion_texts(
         sentence(wordings.latents[name][2][value].stated) for name, value in latent.items()
     )
     return {
-        "unchanged": told(stays),
-        "changed": told(changes),
+        "unchanged": realized(stays),
+        "changed": realized(changes),
         "numerical": numerical,
         "latent": implied or None,
     }

@@ -150,3 +150,21 @@ def test_an_invitation_gives_a_role_in_the_review(tmp_path, quick_contrafact, re
     assert quick_contrafact(*words).returncode == 0
     with Store(str(tmp_path / "review.db")) as store:
         assert store.read("ours", lambda b: b.people["Ada"].roles) == ("rater",)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--oidc-issuer", "https://id.example.org"), "--oidc-client together"),
+        (("--oidc-issuer", "http://id.example.org", "--oidc-client", "a"), "https"),
+        (
+            ("--oidc-issuer", "https://id.example.org", "--oidc-client", "a",
+             "--oidc-secret", "nowhere.txt"),
+            "nowhere.txt",
+        ),
+    ],
+)  # fmt: skip
+def test_a_provider_that_is_given_wrongly_is_one_line(quick_contrafact, given, said):
+    done = quick_contrafact("review", "serve", "--port", "0", *given)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1 and said in done.stderr

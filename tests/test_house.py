@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,25 @@ def test_heavy_packages_stay_out_of_the_command_line():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+PRIVATE_WORDS = re.compile(r"(?:^|_)(?:beside|mend(?:ed|s)?|said|tell|telling|unask\w*)(?:_|$)")
+"""Words that stood for something which the field has a word for (CONTRIBUTING.md, "Names")."""
+EVENT_KINDS = {"_said"}
+"""Methods named after a kind of event that reviews have stored."""
+
+
+def names_given(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(SOURCE).as_posix())
+def test_names_are_the_fields(path):
+    named = {path.stem, *names_given(path)} - EVENT_KINDS
+    assert [name for name in sorted(named) if PRIVATE_WORDS.search(name.lower())] == []

@@ -337,19 +337,19 @@ def evaluate(
     if not yes:
         ask_first(calls_to_confirm([(prepared, folder, calls)]))
 
-    def tell() -> None:
+    def show_notes() -> None:
         for note in prepared.data.notes:
             typer.echo(f"{prepared.data.name}: {note}", err=True)
 
     def ready() -> None:
-        tell()
+        show_notes()
         if prepared.data.name == BUNDLED and not samples:
             name = prepared.data.name
             typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
 
     result = execute(prepared, folder, calls, ready, cell=cell, seen=seen)
     if not result.ran:
-        tell()
+        show_notes()
         typer.echo(f"this run had finished: no model was called ({result.folder})")
         return result
     for note in prepared.notes:

@@ -339,7 +339,7 @@ def with_interval(
     sums = cluster_sums(features[used], codes, len(present))
     estimate = float(coefficient.of_sums(column_totals(sums)))
     if plain in _CHANCE_CORRECTED and len(present) >= MIN_CLUSTERS and not math.isnan(estimate):
-        rare = _clusters_beside_the_commonest(ratings, used, codes)
+        rare = _clusters_of_rarer_ratings(ratings, used, codes)
         if rare < MIN_RARE:
             why = f"no interval: {rare} of {MIN_RARE} clusters needed with a rarer rating"
             return Interval(estimate, math.nan, math.nan, level, n, len(present), why)
@@ -350,7 +350,7 @@ def with_interval(
     )
 
 
-def _clusters_beside_the_commonest(
+def _clusters_of_rarer_ratings(
     ratings: Ratings, used: NDArray[np.bool_], codes: NDArray[np.intp]
 ) -> int:
     """Return in how many clusters some rating is not the commonest of all."""

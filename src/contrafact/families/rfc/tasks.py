@@ -264,13 +264,13 @@ def shown_texts(state: TaskState) -> list[ShownText]:
         return []
     item, answer = item_of(state.metadata), answer_of(state)
     whole = item.shown == item.pair.original
-    said = answer.invalid if answer.predicted is None else f"the model says {answer.predicted}"
+    outcome = answer.invalid if answer.predicted is None else f"the model says {answer.predicted}"
     return [
         ShownText(
             "as published" if whole else "manipulated",
             item.pair.original,
             None if whole else item.pair.rewritten,
-            f"{said}; right is {item.gold}",
+            f"{outcome}; right is {item.gold}",
         )
     ]
 

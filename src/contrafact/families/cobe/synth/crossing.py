@@ -54,7 +54,7 @@ _OPEN_WORTH, _RARE_WORTH = 8.0, 0.8
 _NEVER = 50.0
 _FAILURE_COST = (_NEVER, 0.0, 0.2, 0.8, 5.0, 9.0)
 """What it costs that a wrong answer fails so many criteria; without any it would be right."""
-_BESIDE, _GOOD_VOICING = 1.0, 6.0
+_CLOSE, _GOOD_VOICING = 1.0, 6.0
 _UNJOINED = 0.7
 _SIZE_COST, _COST_UNIT = (0, 0, 3, 15, 40), 10.0
 _MOST_UNEVEN = 5
@@ -535,7 +535,7 @@ def _voiced(
             for i in range(SIZE):
                 misjoined = not wrong[i][j].isdisjoint(draft[i])
                 if misjoined == (not joins[i][j].isdisjoint(draft[i])):
-                    cost += _BESIDE * (1 if i != j else SIZE - 1)
+                    cost += _CLOSE * (1 if i != j else SIZE - 1)
                 if i != j:
                     joined += misjoined
                     cost += _FAILURE_COST[failures[i][j] + misjoined]

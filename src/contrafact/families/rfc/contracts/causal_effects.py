@@ -124,7 +124,7 @@ def _touches_marker(pair: Pair, change: Change) -> bool:
 def roles_kept(pair: Pair) -> Iterator[Finding]:
     """A cause does not become the effect, in the headline as little as in the story."""
 
-    def said(side: Side, span: Span) -> frozenset[str]:
+    def content_at(side: Side, span: Span) -> frozenset[str]:
         tokens = (side.tokens[i] for i in side.span_tokens(*span))
         content = content_words(tokens)
         # What is said, not how it moves: "higher sales lift loans" for "cheap loans lift sales".
@@ -132,10 +132,14 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
         return frozenset(map(stem, named or content))
 
     had = [
-        (said(pair.original, c.cause), said(pair.original, c.effect)) for c in chains(pair.original)
+        (content_at(pair.original, c.cause), content_at(pair.original, c.effect))
+        for c in chains(pair.original)
     ]
     for chain in chains(pair.rewritten):
-        cause, effect = said(pair.rewritten, chain.cause), said(pair.rewritten, chain.effect)
+        cause, effect = (
+            content_at(pair.rewritten, chain.cause),
+            content_at(pair.rewritten, chain.effect),
+        )
         for old_cause, old_effect in had:
             if (cause, effect) in had:
                 break

@@ -438,9 +438,9 @@ def _negator(side: Side, start: int) -> Span | None:
     first = side.span_tokens(start, start + 1)
     if not first:
         return None
-    beside = side.tokens[first[0] - 1] if first[0] else None
-    if beside is not None and beside.key == "less" and side.text[beside.end : start] == " ":
-        return beside.start, beside.end  # "less upbeat"
+    previous = side.tokens[first[0] - 1] if first[0] else None
+    if previous is not None and previous.key == "less" and side.text[previous.end : start] == " ":
+        return previous.start, previous.end  # "less upbeat"
     low = max(0, first[0] - NEGATOR_REACH)
     at = side.tokens[low].start if low < len(side.tokens) else start
     for cut in _APART.finditer(side.text, at, start):
@@ -603,10 +603,8 @@ def rating_calls(side: Side) -> list[RatingCall]:
     for match in _MOVE.finditer(side.text):
         action = (match["action"] or match["action2"]).casefold()
         name = match["to"] or match["to2"]
-        said_so = (
-            match["was"] or match["was2"] or "rating" in match[0] or "grad" in match[0].lower()
-        )
-        if not name[0].isupper() and (_rank(name) == 0 or not said_so):
+        named = match["was"] or match["was2"] or "rating" in match[0] or "grad" in match[0].lower()
+        if not name[0].isupper() and (_rank(name) == 0 or not named):
             continue  # "to hold", "in line", "begin to reduce", "loans to buy homes"
         direction = 1 if action.startswith(_UP) else -1 if action.startswith(_DOWN) else 0
         found.append(

@@ -256,9 +256,9 @@ def _goes_against(pair: Pair, token: Token, sign: int) -> Token | None:
             return other
     after = pair.rewritten.tokens[i + 1 : i + 2]
     for other in after:
-        beside = pair.rewritten.text[token.end : other.start] == " "
+        adjacent = pair.rewritten.text[token.end : other.start] == " "
         opposed = _sign_of(pair, other, original=False) == -sign
-        if beside and opposed and not token.key.endswith("ly"):
+        if adjacent and opposed and not token.key.endswith("ly"):
             return other
     return None
 

@@ -340,20 +340,20 @@ def headline(side: Side) -> Iterator[Contradiction]:
     head = [a for a in told if a.start < sentences[0].end]
     lead = sentences[min(LEAD, len(sentences) - 1)].end
     body = [a for a in told if sentences[0].end <= a.start < lead]
-    for said in head:
+    for claim in head:
         same = [
             a
             for a in body
-            if a.topic == said.topic and (not a.names or not said.names or a.names & said.names)
+            if a.topic == claim.topic and (not a.names or not claim.names or a.names & claim.names)
         ]
-        if not same or any(a.sign == said.sign for a in same):
+        if not same or any(a.sign == claim.sign for a in same):
             continue
-        if any(a.topic == said.topic and a.sign != said.sign for a in head):
+        if any(a.topic == claim.topic and a.sign != claim.sign for a in head):
             continue  # the headline has both
         other = same[0]
         yield Contradiction(
             "headline",
-            f"the headline has '{side.text[said.start : said.end]}', the story "
+            f"the headline has '{side.text[claim.start : claim.end]}', the story "
             f"'{side.text[other.start : other.end]}'",
             other.start,
             other.end,

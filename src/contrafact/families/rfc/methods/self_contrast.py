@@ -189,8 +189,8 @@ class SelfContrast:
         text, problem = strip_reasoning(output.completion)
         named = set(re.findall(r"(?<![\w.])\d+(?![\w]|\.\d)", text))
         if problem or len(named) != 1 or not named <= set(numbers):
-            said = problem or "names no version" * (not named) or "names several versions, or none"
-            return Answer(None, said, reply=output.completion, trace=trace)
+            fault = problem or "names no version" * (not named) or "names several versions, or none"
+            return Answer(None, fault, reply=output.completion, trace=trace)
         return _answer(float(named == {str(place)}), denied, output.completion, trace)
 
     def _versions(self, item: Item, made: list[str]) -> tuple[list[str], int]:

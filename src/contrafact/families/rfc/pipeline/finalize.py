@@ -252,11 +252,11 @@ def _checked(
     if fate.state == "unreviewed":
         return "removed", f"breaks {rules}", "rule:contract", []
     if fate.experts:
-        said = "; ".join(
+        reasons = "; ".join(
             f"{one.decided_by}: {one.why or f'{one.decision}, without a reason'}"
             for one in fate.experts
         )
-        return "retained", f"{fate.why}, against {rules}; {said}", fate.by, broken
+        return "retained", f"{fate.why}, against {rules}; {reasons}", fate.by, broken
     return "hard case", f"{fate.why}, but it breaks {rules}", "rule:contract", []
 
 

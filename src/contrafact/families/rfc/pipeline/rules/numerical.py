@@ -56,7 +56,7 @@ _MACRO_TOP = {"inflation": 30.0, "unemployment": 25.0, "gdp": 20.0}
 _MACRO_TOP_MONTH = {"inflation": 3.0, "gdp": 10.0}
 _LEAST_UNEMPLOYMENT = 3.0  # per cent (ours)
 # What compares in words, and figures that are names: "'618' shopping event".
-_TELLING = re.compile(
+_COMPARING = re.compile(
     r"\b(?:twice|twofold|half|halved|halves|doubl\w+|tripl\w+|quadrupl\w+|exchange rate"
     r"|(?:against|versus|vs\.?|per) (?:the )?(?:U\.?S\.? )?(?:dollar|greenback|euro|USD))\b"
     r"|['\"‘“]\d+['\"’”]"
@@ -117,7 +117,7 @@ def rewrite_numerical(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     vague = next((q for q in problem.found if q.value is None), None)
     if vague is not None:
         return NoRewrite(f"'{vague.text}' names no value that could be changed")
-    if told := _TELLING.search(text):
+    if told := _COMPARING.search(text):
         return NoRewrite(f"'{told[0]}' compares, counts or names what figures would have to follow")
     counted = next(
         (q for q in problem.found if q.kind == "number" and q.form.style == "words"), None

@@ -1,9 +1,14 @@
 """What a user asks of a model reaches it, is recorded, and keeps reasoning out of the answer."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 from inspect_ai.log import read_eval_log
+
+import contrafact
+
+SAMPLES = Path(contrafact.__file__).parent / "families/cobe/samples"
 
 
 def test_generation_settings_reach_the_model_and_the_manifest(quick_contrafact, service, tmp_path):
@@ -100,3 +105,16 @@ def test_an_estimate_calls_nobody_and_counts_what_the_run_then_calls(
     assert quick_contrafact(*arguments, env=service.environment).returncode == 0
     used = pd.read_csv(tmp_path / "run" / "usage.csv")
     assert used["calls"].sum() == calls
+
+
+def test_an_estimate_names_the_items_that_no_context_holds(quick_contrafact, tmp_path):
+    stories = json.loads((SAMPLES / "stories.json").read_text(encoding="utf-8"))[:2]
+    stories[1]["Variation text"] = f"{stories[1]['Variation text']} " * 600
+    data = tmp_path / "stories.json"
+    data.write_text(json.dumps(stories), encoding="utf-8")
+    arguments = ("run", "cobe", "--model", "embedded/smollm2-135m", "--data", data, "--estimate")
+    result = quick_contrafact(*map(str, arguments), env={"COLUMNS": "400"})
+    assert result.returncode == 0, result.stderr
+    [note] = [line for line in result.stdout.splitlines() if "reads 8,192 tokens at once" in line]
+    assert "need a longer prompt" in note
+    assert ("3 of 6 items" in note) and note.endswith("they will have no answer")

@@ -239,7 +239,8 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
 
     config = plan.first
     if config.estimate:
-        show_estimate(summed([row for cell in cells for row in cell.estimate()]))
+        notes = dict.fromkeys(note for cell in cells for note in cell.context_notes())
+        show_estimate(summed([row for cell in cells for row in cell.estimate()]), notes)
         return
     folder = config.out or grid_folder(config.task, cells)
     begin_grid(plan, folder)
@@ -290,7 +291,7 @@ def run_and_report(
 
     if only_estimate:
         show_preset_notes(prepared)
-        show_estimate(prepared.estimate())
+        show_estimate(prepared.estimate(), prepared.context_notes())
         return
     result = evaluate(prepared, out, yes=yes)
     folder = result.folder

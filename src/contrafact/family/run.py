@@ -21,7 +21,13 @@ from contrafact.family.given import GivenOutputs, GivenRow, OutputRow
 from contrafact.family.method import Method, Methods, open_weights
 from contrafact.family.settings import RunSettings
 from contrafact.files.tables import table_file
-from contrafact.models.estimate import CallEstimate, judge_estimates, sampled, subject_estimates
+from contrafact.models.estimate import (
+    CallEstimate,
+    context_notes,
+    judge_estimates,
+    sampled,
+    subject_estimates,
+)
 from contrafact.models.prices import Tokens, dollars
 from contrafact.prompts import PromptPack
 from contrafact.records import Output
@@ -438,6 +444,18 @@ class Prepared:
                 tokens=tokens,
             )
         return rows
+
+    def context_notes(self) -> list[str]:
+        """Return which models cannot read the prompts of some items, all items looked at."""
+        prompts = {
+            str(unit.id): max(
+                (call.prompt for method in self.methods.values() for call in method.plan(unit)),
+                key=len,
+                default="",
+            )
+            for unit in self.units
+        }
+        return context_notes(self.settings.models, prompts)
 
     def tables(
         self, evaluated: Sequence[Evaluated], scorer: "CausalModel | None", folder: Path

@@ -18,6 +18,8 @@ __all__ = [
     "CallEstimate",
     "ask_first",
     "call_estimate",
+    "context_notes",
+    "context_of",
     "judge_estimates",
     "paid_calls",
     "sampled",
@@ -174,13 +176,53 @@ def judge_estimates(
     ]
 
 
+def context_of(model: str) -> int | None:
+    """Return how many tokens a model reads at once, where that is known before it is asked.
+
+    Of the embedded model it is what its server holds unless `-M context=N` says otherwise; of
+    services, what Inspect's table of models has.
+    """
+    if model.startswith("embedded/"):
+        from contrafact.models.server import DEFAULT_CONTEXT
+
+        return DEFAULT_CONTEXT
+    from inspect_ai.model import get_model_info
+
+    found = get_model_info(model)
+    return None if found is None else found.context_length
+
+
+def context_notes(models: Iterable[str], prompts: Mapping[str, str]) -> list[str]:
+    """Return a sentence for every model that cannot read some of the prompts.
+
+    Args:
+        models: The models under test.
+        prompts: The longest prompt about each item, by the item's id.
+    """
+    notes = []
+    for model in models:
+        room = context_of(model)
+        if room is None:
+            continue
+        # No token has less than a character: what has fewer characters fits.
+        counted = {item: _tokens(text) for item, text in prompts.items() if len(text) > room}
+        long = [item for item, tokens in counted.items() if tokens > room]
+        if long:
+            shown = ", ".join(long[:5]) + ", …" * (len(long) > 5)
+            notes.append(
+                f"{model} reads {room:,} tokens at once, and {len(long):,} of {len(prompts):,} "
+                f"items need a longer prompt ({shown}): they will have no answer"
+            )
+    return notes
+
+
 def paid_calls(rows: Iterable[CallEstimate]) -> int:
     """Return how many calls cost money."""
     return sum(row.calls for row in rows if row.paid)
 
 
-def show_estimate(rows: Sequence[CallEstimate]) -> None:
-    """Print calls, tokens and cost by model and role."""
+def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> None:
+    """Print calls, tokens and cost by model and role, and notes below."""
     from rich.console import Console
     from rich.table import Table
 
@@ -212,6 +254,8 @@ def show_estimate(rows: Sequence[CallEstimate]) -> None:
         total += f", and the unknown price of {', '.join(unknown)}"
     console.print(total, highlight=False)
     console.print(NOT_COUNTED, highlight=False)
+    for note in notes:
+        console.print(note, highlight=False, markup=False)
 
 
 def ask_first(calls: int) -> None:

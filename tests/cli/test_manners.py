@@ -255,6 +255,12 @@ WRONG = {
     "review reopen i1": "Missing option '--reason'",
     "review reopen i1 --reason so": "there is no review",
     "review reopen --reason so": "Missing argument 'ITEM'",
+    "review edit i1 --reason so": "Missing option '--field'",
+    "review edit i1 --reason so --field a": "is not of the form NAME=TEXT",
+    "review edit i1 --reason so --field a=b": "there is no review",
+    "review retract i1 --reason so": "Missing argument 'EVENT'",
+    "review retract i1 x --reason so": "Invalid value for 'EVENT'",
+    "review retract i1 5 --reason so": "there is no review",
     "review withdraw i1": "Missing option '--reason'",
     "review withdraw --reason so": "Missing argument 'ITEM'",
     "review withdraw i1 --reason so": "there is no review",
@@ -311,6 +317,7 @@ READERS = {
     "rfc study sample": "rfc study sample FILE --out o.csv",
     "rfc study score": "rfc study score FILE",
     "agree": "agree FILE",
+    "review suggest": "review suggest FILE --question q --model m",
     "perplexity": "perplexity FILE --out o.jsonl",
 }
 UNREADABLE = ("none.jsonl", "folder", "broken.jsonl", "latin.jsonl")

@@ -97,7 +97,7 @@ def test_a_project_can_be_another_one_with_other_stages():
         ('questions = ["polite"]\nverdict', 'questions = ["kind"]\nverdict', "asks 'kind'"),
         ('verdict = "polite"', 'verdict = "mood"', "takes its verdict from 'mood'"),
         ('roles = ["rater", "rater"]', "roles = []", "needs roles and questions"),
-        ('roles = ["lead"]', 'roles = ["lead", "lead"]', "one person's work"),
+        ('roles = ["lead"]', 'roles = ["lead", "lead"]', "one person's vote"),
         ('id = "last"', 'id = "first"', "two stages 'first'"),
         ('title = "First"', 'title = "First"\nshows = ["last"]', "is blind"),
         ('options = ["yes", "no"]', 'options = ["yes"]', "needs two answers or more"),

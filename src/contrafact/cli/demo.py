@@ -92,15 +92,17 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
     """Run one part; its first texts are shown as they are written."""
     from contrafact.cli.run import evaluate
     from contrafact.console import say_once
-    from contrafact.errors import installed
+    from contrafact.errors import EXTRAS, installed
     from contrafact.models.opening import NO_MODEL
     from contrafact.runs.prepare import make_settings, prepare
 
     methods = part.methods
-    if part.learned and installed("sklearn"):
-        methods += part.learned
-    elif part.learned:
-        say_once("baselines are left out: they need sklearn (pip install 'contrafact[baselines]')")
+    for module, more in part.extras.items():
+        if installed(module):
+            methods += more
+        else:
+            extra = f"pip install 'contrafact[{EXTRAS[module]}]'"
+            say_once(f"left out: {', '.join(more)}; wanted is {module} ({extra})")
     given: dict[str, Any] = {
         "models": (DEMO_MODEL,),
         "judges": part.judges,

@@ -169,7 +169,8 @@ class DemoPart:
         judges: Who judges what it wrote; a verifier is examined, and its rates are corrected.
         generation: How the model writes.
         options: The task's own options.
-        learned: Methods besides that need scikit-learn; left out, and said, where it is not there.
+        extras: Methods besides, by the module that they need; left out, with a note, where it is
+            not installed.
         shown: Returns what is shown of a sample as it ends, given Inspect's state of it.
         data: Writes the items to a file, given the file and how many; the bundled ones if none.
         ladder: Returns outputs to compare with, given how many items: rows as ``contrafact score``
@@ -186,7 +187,7 @@ class DemoPart:
     judges: tuple[str, ...] = ()
     generation: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-    learned: tuple[str, ...] = ()
+    extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shown: "Lazy[Callable[[TaskState], Sequence[ShownText]]] | None" = None
     data: "Lazy[Callable[[Path, int], None]] | None" = None
     ladder: "Lazy[Callable[[int], Sequence[Mapping[str, Any]]]] | None" = None

@@ -4,12 +4,16 @@ import json
 import os
 import signal
 import subprocess
+from importlib.util import find_spec
 
 import pytest
 
+from contrafact.cli import demo
+from contrafact.errors import EXTRAS
 from contrafact.families.cobe.ladder import ladder as cobe_ladder
 from contrafact.families.cobe.synth.draw import write_drawn
 from contrafact.families.finforce.ladder import ladder as finforce_ladder
+from contrafact.runs.prepare import make_settings, prepare
 
 TASKS = ("finforce", "rfc-detect", "rfc-diagnose", "cobe")
 
@@ -122,3 +126,18 @@ def test_references_rank_above_controls_with_intervals_apart(quick_contrafact, t
                     apart[name] = apart.get(name, False) or below
                     assert row["estimate"] <= own[reference]["estimate"]
         assert len(apart) == 3 and all(apart.values()), apart
+
+
+def test_the_demo_needs_no_more_than_it_is_installed_with(monkeypatch, tmp_path):
+    """Its installation has figures and the embedded model; other extras must not be asked for."""
+    missing = set(EXTRAS) - {"matplotlib"}
+    monkeypatch.setattr(
+        "contrafact.errors.find_spec", lambda name: None if name in missing else find_spec(name)
+    )
+    for part in demo._parts():
+        given = {"models": (demo.DEMO_MODEL,), "methods": part.methods, "judges": part.judges}
+        if part.data is not None:
+            given["data"] = tmp_path / "data.jsonl"
+            part.data.load()(given["data"], 1)
+        assert prepare(make_settings(part.task, {**given, "limit": 1}, part.options)).methods
+        assert set(part.extras) <= missing

@@ -23,7 +23,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, require
 from contrafact.families.rfc.answers import Answer, reply_tokens
 from contrafact.families.rfc.contracts.contradictions import Contradiction, contradictions
 from contrafact.families.rfc.data import Item
@@ -104,6 +104,7 @@ class SelfContrast:
                         f"{model} gives no likelihood of a whole text",
                         hint="use self-contrast:by=logprobs or by=prompt",
                     )
+        require("spacy", "counterparts by rule")
         self._models = context.models
         self._seed = context.seed
         self._opening = context.pack.template("rfc/detect-self-contrast", required=set())

@@ -446,15 +446,16 @@ class Prepared:
         return rows
 
     def context_notes(self) -> list[str]:
-        """Return which models cannot read the prompts of some items, all items looked at."""
-        prompts = {
-            str(unit.id): max(
-                (call.prompt for method in self.methods.values() for call in method.plan(unit)),
-                key=len,
-                default="",
-            )
-            for unit in self.units
-        }
+        """Return which models cannot read the prompts of some items."""
+        if not self.methods:
+            return []
+
+        def longest(unit: Any) -> str:
+            plans = (method.plan(unit) for method in self.methods.values())
+            return max((call.prompt for plan in plans for call in plan), key=len, default="")
+
+        units = sorted(self.units, key=lambda unit: len(repr(unit)), reverse=True)
+        prompts = ((str(unit.id), longest(unit)) for unit in units)
         return context_notes(self.settings.models, prompts)
 
     def tables(

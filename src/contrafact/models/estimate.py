@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from contrafact.console import say_once
@@ -192,26 +193,28 @@ def context_of(model: str) -> int | None:
     return None if found is None else found.context_length
 
 
-def context_notes(models: Iterable[str], prompts: Mapping[str, str]) -> list[str]:
+def context_notes(models: Iterable[str], prompts: Iterable[tuple[str, str]]) -> list[str]:
     """Return a sentence for every model that cannot read some of the prompts.
 
     Args:
         models: The models under test.
-        prompts: The longest prompt about each item, by the item's id.
+        prompts: Items' ids, each with the longest prompt about it, from the longest item down; no
+            more of them are asked for than may be too long.
     """
+    rooms = {model: room for model in models if (room := context_of(model)) is not None}
+    if not rooms:
+        return []
+    # No token has less than a character: what has fewer characters fits.
+    longest = takewhile(lambda one: len(one[1]) > min(rooms.values()), prompts)
+    counted = {item: _tokens(text) for item, text in longest}
     notes = []
-    for model in models:
-        room = context_of(model)
-        if room is None:
-            continue
-        # No token has less than a character: what has fewer characters fits.
-        counted = {item: _tokens(text) for item, text in prompts.items() if len(text) > room}
+    for model, room in rooms.items():
         long = [item for item, tokens in counted.items() if tokens > room]
         if long:
             shown = ", ".join(long[:5]) + ", …" * (len(long) > 5)
             notes.append(
-                f"{model} reads {room:,} tokens at once, and {len(long):,} of {len(prompts):,} "
-                f"items need a longer prompt ({shown}): they will have no answer"
+                f"{model} reads {room:,} tokens at once, and {len(long):,} items need a longer "
+                f"prompt ({shown}): they will have no answer"
             )
     return notes
 

@@ -153,9 +153,14 @@ class ScoreStage:
     def key(self, fields: dict[str, Any]) -> str | None:
         """Return what rows share that give the same part of an output; None of one that is bad."""
         try:
-            return self._reading(Path(f"{self.source}.jsonl")).key(self._renamed(fields))
+            return self._key_reading.key(self._renamed(fields))
         except InputError:
             return None
+
+    @cached_property
+    def _key_reading(self) -> Reading:
+        """Where keys are read: the data's units are made once for all rows."""
+        return self._reading(Path(f"{self.source}.jsonl"))
 
     def open_models(
         self, wrap: Callable[[Model], Model], at_once: int

@@ -1,4 +1,4 @@
-"""Telling: from what is asserted and which causes are named to English.
+"""From what is asserted, and which causes are named, to English.
 
 Every event has wordings for the story, others for answers and another for criteria (`Wordings`), so
 that a text repeats of another what the two are about, and not what they say of it.
@@ -244,7 +244,7 @@ def realize(narrative: Narrative, rng: Random) -> str:
     if plot.measure is not None:
         parents[plot.told[-1]] = plot.measure.parents
     order = _ordered(parents, rng)
-    realized: set[str] = set()
+    placed: set[str] = set()
     texts: list[str] = []
     last: tuple[str, ...] = ()
     links = {kind: rng.sample(words, len(words)) for kind, words in _LINKS.items()}
@@ -269,20 +269,20 @@ def realize(narrative: Narrative, rng: Random) -> str:
     waiting_for = {cause for claim in narrative.claims for cause in claim.causes}
 
     def assert_effect(claim: Claim) -> None:
-        """Tell the effects of some causes, and at once what comes of them in turn."""
+        """State the effects of some causes, and at once what comes of them in turn."""
         nonlocal last
         flush()
         causes = claim.causes
         effects = [
             one.effect
             for one in narrative.claims
-            if one.effect not in realized and (one.causes, one.follows) == (causes, claim.follows)
+            if one.effect not in placed and (one.causes, one.follows) == (causes, claim.follows)
         ]
-        new = [cause for cause in causes if cause not in realized]
+        new = [cause for cause in causes if cause not in placed]
         if new and len(new) < len(causes):
             plain.extend(new)
             flush()
-            realized.update(new)
+            placed.update(new)
             new = []
         effect = " and ".join(narrative.clause(one) for one in effects)
         if new:
@@ -295,28 +295,28 @@ def realize(narrative: Narrative, rng: Random) -> str:
             pattern = rng.choice(_NOUNS[claim.follows])
         link = links[claim.follows].pop() if "{link}" in pattern else ""
         texts.append(pattern.format(cause=cause, effect=effect, link=link))
-        realized.update((*causes, *effects))
+        placed.update((*causes, *effects))
         last = tuple(effects)
         for one in narrative.claims:
-            if one.effect not in realized and set(one.causes) == set(last):
+            if one.effect not in placed and set(one.causes) == set(last):
                 assert_effect(one)
                 break
 
     for name in order:
-        if name in realized:
+        if name in placed:
             continue
         if name in narrative.values and narrative.values[name] is None:
-            realized.add(name)
+            placed.add(name)
             opened.append(rng.choice(_OPEN).format(clause=narrative.clause(name)))
             continue
         claim = waiting.get(name)
         if claim is not None:
             assert_effect(claim)
         elif name not in waiting_for:
-            realized.add(name)
+            placed.add(name)
             plain.append(name)
     flush()
-    plain.extend(name for name in order if name not in realized)
+    plain.extend(name for name in order if name not in placed)
     flush()
     if narrative.latent is not None:
         latent, value, role = narrative.latent
@@ -357,7 +357,7 @@ def criterion_texts(
     """
     _, _, stays, changes, _ = one.bits
 
-    def realized(bits: int) -> str:
+    def in_words(bits: int) -> str:
         names = [name for place, name in enumerate(one.facts) if bits >> place & 1]
         rng.shuffle(names)
         return " ".join(sentence(wordings.clauses[n][4][one.facts[n]].stated) for n in names)
@@ -372,8 +372,8 @@ def criterion_texts(
         sentence(wordings.latents[name][2][value].stated) for name, value in latent.items()
     )
     return {
-        "unchanged": realized(stays),
-        "changed": realized(changes),
+        "unchanged": in_words(stays),
+        "changed": in_words(changes),
         "numerical": numerical,
         "latent": implied or None,
     }

@@ -555,23 +555,36 @@ def _voiced(
 def _told(stories: Sequence[Situation], rng: Random) -> tuple[tuple[Claim, ...], ...]:
     """Return what the connectors of the stories claim, as many of each sort in every one."""
     claims = [one.story_claims for one in stories]
-    chosen = _matched(claims, rng)
+    chosen = _matched(claims, rng, apart=True)
     return tuple(
         tuple(own[place] for place in draft) for own, draft in zip(claims, chosen, strict=True)
     )
 
 
-def _matched(available: Sequence[Sequence[Claim]], rng: Random) -> list[list[int]]:
-    """Choose claims by place, one to an effect, so that all have the same number of each sort."""
+def _matched(
+    available: Sequence[Sequence[Claim]], rng: Random, *, apart: bool = False
+) -> list[list[int]]:
+    """Choose claims by place, one to an effect, so that all have the same number of each sort.
+
+    Apart, no two name a cause in common unless all are: a text would have to refer to it again and
+    again.
+    """
     drafts: list[tuple[list[int], list[int]]] = []
     for claims in available:
         places = list(range(len(claims)))
         rng.shuffle(places)
         seen: set[str] = set()
+        taken: list[Claim] = []
         sorts: tuple[list[int], list[int]] = [], []
         for place in places:
             claim = claims[place]
             if claim.effect not in seen:
+                if apart and any(
+                    one.causes != claim.causes and not set(one.causes).isdisjoint(claim.causes)
+                    for one in taken
+                ):
+                    continue
+                taken.append(claim)
                 seen.add(claim.effect)
                 sorts[claim.follows].append(place)
         drafts.append(sorts)

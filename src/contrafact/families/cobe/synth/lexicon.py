@@ -144,8 +144,8 @@ QUANTITY_WORDINGS = tuple(
         "{x} <came|come> to {n}{unit}",
         "{x} <was|been> {n}{unit}",
         "{x} <stood|stood> at {n}{unit}",
-        "{x} <reached> {n}{unit}",
-        "{x} <ran|run> to {n}{unit}",
+        "{x} <worked> out at {n}{unit}",
+        "{x} <turned> out to be {n}{unit}",
     )
 )
 

@@ -335,7 +335,7 @@ def realize(narrative: Narrative, rng: Random) -> str:
         if new:
             cause = " and ".join(narrative.clause(one) for one in causes)
             pattern = chosen(_CLAUSES[claim.follows], together=len(causes) > 1)
-        elif set(last) == set(causes):
+        elif set(last) == set(causes) and not any(link in texts[-1] for link in _ALL_LINKS):
             cause, pattern = "", "{link} {effect}."
         else:
             cause = narrative.reference(causes)

@@ -346,7 +346,7 @@ def _stories(block: Block, wordings: Wordings, rng: Random) -> list[str]:
     joining then have to differ.
     """
     texts: list[str] = []
-    grams: list[set[tuple[str, ...]]] = []
+    grams: list[set[tuple[str, str, str]]] = []
     for place in range(SIZE):
         nearest = 2.0
         for _ in range(_VERSIONS):

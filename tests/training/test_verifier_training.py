@@ -275,7 +275,7 @@ def test_a_verifier_that_beats_the_surface_is_saved_with_its_figures(trained):
     stated = json.loads((trained / "verifier" / "verifier.json").read_text())
     assert stated["criteria"]["finforce/directionality"] == row
     card = (trained / "verifier" / "card.md").read_text()
-    assert f"{row['auroc']:.3f} (" in card
+    assert f"{row['auroc']:.3f}" in card
     for name in ("curve.svg", "reliability.png", "figures.csv"):
         assert (trained / name).stat().st_size > 100
 

@@ -189,6 +189,9 @@ class Stage(_Part):
     rates: dict[str, Annotated[float, Field(gt=0.0, le=1.0)]] = Field(
         default={}, description="Audit: the share to draw of a stratum, where another."
     )
+    rounding: Literal["down", "up"] = Field(
+        default="down", description="Audit: how a share of a stratum becomes whole items."
+    )
     passes: Names = Field(default=(), description="Audit: the verdicts that are a pass.")
     floor: float = Field(
         default=0.0, ge=0.0, le=1.0, description="Audit: a pass rate under it returns the batch."

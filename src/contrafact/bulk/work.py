@@ -1,6 +1,7 @@
 """The work on one partition: read its rows, do the verb, write what came of them."""
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -152,7 +153,11 @@ class Asker:
         def wrap(model: "Model") -> "Model":
             return BulkModel(model, gate, slots)
 
-        return self._stage.open_models(wrap, connections * _ROWS_PER_CALL)
+        work = self._stage.open_models(wrap, connections * _ROWS_PER_CALL)
+        # What is imported by now lives as long as the process: no collection need go through it.
+        gc.collect()
+        gc.freeze()
+        return work
 
     async def _partition(self, partition: Partition) -> dict[str, Any]:
         from contrafact.bulk.calls import Calls, calls_of_partition

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
@@ -69,6 +69,7 @@ _WORD = re.compile(
 )
 
 
+@lru_cache(maxsize=64)  # the sides of one input are looked over together
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a text as they are compared: without capitals and punctuation."""
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
@@ -80,14 +81,15 @@ def equal(one: str, other: str) -> bool:
     return bool(own) and own == words(other)
 
 
-def runs(text: str) -> set[tuple[str, ...]]:
+@lru_cache(maxsize=64)
+def runs(text: str) -> frozenset[tuple[str, ...]]:
     """Return every run of one to `RUN` words of a text."""
     own = words(text)
-    return {
+    return frozenset(
         own[start : start + size]
         for size in range(1, RUN + 1)
         for start in range(len(own) - size + 1)
-    }
+    )
 
 
 def shown_runs(exchanges: Iterable[tuple[str, str]]) -> set[tuple[str, ...]]:
@@ -124,6 +126,7 @@ def copied_share(text: str, shown: set[tuple[str, ...]]) -> float:
     return len(covered) / len(own) if own else 0.0
 
 
+@lru_cache(maxsize=64)
 def languages(text: str) -> Mapping[str, float]:
     """Return how probable each language is for a text, by its ISO 639 code, most probable first.
 
@@ -203,12 +206,12 @@ class Batch:
         it is in, no text is in another one; nor is one that has every word of its input.
         """
         tokens, home = languages(text), self.languages
-        own = languages(source)
-        if own[_first(home)] < STRANGE and own[_first(own)] >= TOLD:
-            home = own
         found = _first(tokens)
         if tokens[found] < TOLD or found == NO_LANGUAGE:
             return False
+        own = languages(source)
+        if own[_first(home)] < STRANGE and own[_first(own)] >= TOLD:
+            home = own
         if home[_first(home)] < UNSURE:
             return False
         if set(words(source)) <= set(words(text)):

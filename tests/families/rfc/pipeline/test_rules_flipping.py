@@ -40,6 +40,36 @@ def flipped(text: str, seed: int = 1) -> str:
             "The stock was upgraded to Buy from Hold on upbeat guidance.",
             "The stock was downgraded to Hold from Buy on downbeat guidance.",
         ),
+        (
+            "Shares fell on fears of inflation.",
+            "Shares {rose|climbed} on easing fears of inflation.",
+        ),
+        (
+            "Shares rose as weak data stoked hopes of a rate cut.",
+            "Shares {fell|dropped} as strong data dampened hopes of a rate cut.",
+        ),
+        ("Stocks rose as fears of a ban eased.", "Stocks {fell|dropped} as fears of a ban grew."),
+        (
+            "Stocks climbed as rate hike fears eased.",
+            "Stocks {fell|dropped} as rate hike fears grew.",
+        ),
+        ("Stocks fell despite strong sales.", "Stocks {rose|climbed} despite weak sales."),
+        (
+            "Norrick shares fell despite the new listing.",
+            "Norrick shares {rose|climbed} amid the new listing.",
+        ),
+        (
+            "The index fell below 60,000, to settle at 59,900.",
+            "The index {rose|climbed} above 60,000, to settle at 60,100.",
+        ),
+        (
+            "Shares of Norrick rose after sales data.",
+            "Shares of Norrick {fell|dropped} after sales data.",
+        ),
+        (
+            "Sales at Norrick rose less than expected.",
+            "Sales at Norrick {fell|dropped} less than expected.",
+        ),
         ("Copper prices slid down 3%.", "Copper prices {climbed|rose} up 3%."),
         ("An increase in sales lifted profits.", "A decrease in sales lowered profits."),
     ],
@@ -71,8 +101,9 @@ def test_words_that_say_no_direction_are_left(text):
     [
         ("The bank cut rates to boost growth.", "purpose"),
         ("Sales did not rise in May.", "denied"),
-        ("Prices rose less than expected.", "measured against another"),
-        ("Shares fell on fears of inflation.", "stays as it is"),
+        ("Prices rose less than 4%.", "measured against another"),
+        ("Shares fell on the outbreak of a war.", "no opposite"),
+        ("The bank added 500 jobs while hiring slowed.", "growth in jobs"),
         ("Shares fell as the crisis spread.", "no opposite"),
         ("The bank raised rates in its fight against inflation.", "no opposite"),
     ],

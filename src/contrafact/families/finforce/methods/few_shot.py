@@ -79,6 +79,8 @@ def draw_shots(
         draw: Number of the draw, from 1; every draw is an order of its own.
         exclude: The id of the headline that is being worked on.
     """
+    if not count:
+        return []
     order = np.random.default_rng([seed, draw]).permutation(len(pool))
     others = [pool[int(position)] for position in order if pool[int(position)].id != exclude]
     return others[:count]

@@ -10,7 +10,7 @@ trade places, and signs turn. Raised from $90 to $96 becomes lowered from $96 to
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -41,8 +41,13 @@ from contrafact.families.rfc.pipeline.rules.grammar import (
     plural,
     subtree,
 )
+from contrafact.families.rfc.pipeline.rules.turned_figures import (
+    crossing_edits,
+    sign_edits,
+    swap_edits,
+)
+from contrafact.families.rfc.pipeline.rules.turned_wordings import Wording, turned_wordings
 from contrafact.records import Edit
-from contrafact.text.quantities import Quantity, quantities, render
 from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import Match, lexicon
 
@@ -51,8 +56,6 @@ __all__ = [
     "FlippingRules",
     "flipping_rules",
     "rewrite_flipping",
-    "sign_edits",
-    "swap_edits",
 ]
 
 _WHY = "says the opposite direction"
@@ -60,7 +63,8 @@ _VERBAL = frozenset({"base", "third", "past", "participle", "gerund"})
 _FEELINGS = frozenset({"fear", "hope"})
 _FIGURE = re.compile(r"\d|%|\bper ?cent\b|\bpoints?\b|\bbps\b", re.IGNORECASE)
 _EXTREME = re.compile(
-    r"(?:\b(?:record|fresh|new|session)|(?:year|month|week|day|decade|yr|mth))s?[-\s]\Z",
+    r"(?:\b(?:record|record closing|fresh|new|session)|(?:year|month|week|day|decade|yr|mth))"
+    r"s?[-\s]\Z",
     re.IGNORECASE,
 )
 _LEVEL = re.compile(r"\sof\s[$€£¥]?(?:Rs\s)?\d")
@@ -76,36 +80,29 @@ _EXPECTED = re.compile(
 _FROM_LEVEL = re.compile(r"\bfrom\s(?:[a-z]+\s){0,3}[$€£¥]?\d+(?:\.\d+)?(?!-)")
 _UP_TO = re.compile(r"\sto\s[$€£¥]?\d")
 _SURPRISES = re.compile(r"\bsurprises? of (-?[\d.,]*\d%)(?: and (-?[\d.,]*\d%))?", re.IGNORECASE)
-_RESERVED = re.compile(r"\b(?:but|yet|nevertheless)\b", re.IGNORECASE)
+_RESERVED = re.compile(
+    r"\bnevertheless\b|(?<!as )(?<!not )(?<!indication )(?<!sign )(?<!signal )\byet\b"
+    r"(?! (?:another|again))",
+    re.IGNORECASE,
+)
 _BOTH = re.compile(r"\bearnings,? and revenues?\b", re.IGNORECASE)
 _BUT = re.compile(r"\b(?:but|while|whereas)\b", re.IGNORECASE)
+_EXPECTEDLY = re.compile(r"expected|forecast|estimated|anticipated|predicted|planned")
 _REASONS = frozenset(
     {"as", "after", "because", "amid", "amidst", "on", "due", "following", "since", "thanks"}
     | {"with", "despite", "over"}
 )
 _PARTICLE = re.compile(r"\s(up|down)\b", re.IGNORECASE)
+_ENDING = frozenset(
+    {"trade", "close", "open", "end", "finish", "edge", "inch", "push", "track", "move", "drift"}
+    | {"settle", "head", "start", "creep", "go", "tick"}
+)
+_WATCHING = frozenset(
+    {"assess", "digest", "await", "weigh", "monitor", "look", "prepare", "return", "consider"}
+    | {"eye", "watch", "track", "focus", "wait", "ready", "turn", "meet", "gather", "analyze"}
+)
 _OBJECTS = ("dobj", "obj")
 _SUBJECTS = ("nsubj", "nsubjpass")
-# What stands between a figure and the one it is measured against.
-_AGAINST = re.compile(
-    r"[^.;]{0,90}?\b(?:from|compared (?:with|to)|versus|vs\.?|against|estimates? of|consensus of"
-    r"|expectations? (?:of|for)|forecasts? (?:of|for)|expected|after|(?:high|low)er than)\s+"
-    r"(?:\w+ ){0,6}\Z",
-    re.IGNORECASE,
-)
-_RATINGS = re.compile(
-    r"\bfrom\s+[\"'“‘]?(?P<old>[a-z][\w-]*(?: (?:perform|weight|buy|sell))?)[\"'”’]?\s+to\s+"
-    r"[\"'“‘]?(?P<new>[a-z][\w-]*(?: (?:perform|weight|buy|sell))?)[\"'”’]?"
-    r"|\bto\s+[\"'“‘]?(?P<new2>[a-z][\w-]*(?: (?:perform|weight|buy|sell))?)[\"'”’]?\s+from\s+"
-    r"[\"'“‘]?(?P<old2>[a-z][\w-]*(?: (?:perform|weight|buy|sell))?)[\"'”’]?",
-    re.IGNORECASE,
-)
-_RATING = re.compile(
-    r"(?:strong )?(?:buy|sell)|hold|neutral|outperform|underperform|overweight|underweight"
-    r"|equal[- ]?weight|market perform|sector perform|in-line|accumulate|reduce|positive|negative"
-    r"|stable|peer perform",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -220,24 +217,31 @@ def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRew
     if not matches:
         return NoRewrite("no word says a direction")
     words, spans = parse(text), sentence_spans(text, dashes=True)
+    wordings = turned_wordings(text, words)
+    matches = [m for m in matches if not any(w.start < m.end and m.start < w.end for w in wordings)]
     found = [one for m in matches if (one := _found(m, words, spans)) is not None]
     turned = _without_moved([one for one in found if _turns(one, text, words)], words)
-    if not turned:
+    if not turned and not wordings:
         return NoRewrite("no word asserts a direction that can be turned round")
-    places = [spans[number] for number in sorted({one.sentence for one in turned})]
+    starts = {one.match.start for one in turned} | {one.start for one in wordings}
+    places = [(s, e) for s, e in spans if any(s <= start < e for start in starts)]
+    for contradiction in _contradictions(text, found, turned, wordings, words, spans):
+        return NoRewrite(contradiction)
     try:
-        _refuse_contradictions(text, found, turned, words, spans)
         edits = [_edit(one, turned, words, rng) for one in turned]
         surprises = _surprise_edits(text, turned)
     except _Nonsense as nonsense:
         return NoRewrite(str(nonsense))
     particles = _particle_edits(text, turned, words)
-    swaps, signs = swap_edits(text, places), sign_edits(text, places)
+    swaps, signs = swap_edits(text, places), sign_edits(text, [(0, len(text))])
     for place in places:
         for level in _FROM_LEVEL.finditer(text, *place):
             if not any(level.start() <= swap.start <= level.end() for swap in swaps):
                 return NoRewrite(f"'{level[0]}' shows the direction")
-    log = compose(edits, particles, surprises, swaps, signs)
+    whole = [edit for wording in wordings for edit in wording.edits]
+    whole += _despite_edits(text, turned, words)
+    crossed = crossing_edits(text, [one.match for one in turned], swaps)
+    log = compose(edits, whole, particles, surprises, swaps, signs, crossed)
     log = with_articles(text, log)
     return RuleRewrite(apply(text, log), log)
 
@@ -260,8 +264,14 @@ def _is_noun(match: Match, word: Word, words: Sequence[Word]) -> bool:
         return word.pos == "NOUN"
     if match.inflection in ("past", "gerund", "participle") and match.term != "cut":
         return False
+    if word.tag == "NNS" and word.dep in (*_OBJECTS, "pobj"):
+        return True
     before = words[word.index - 1] if word.index else None
     after = words[word.index + 1] if word.index + 1 < len(words) else None
+    if match.term in ("beat", "miss") and before is not None and before.pos in ("NOUN", "DET"):
+        first = words[before.index - 1] if before.index else None
+        if before.pos == "DET" or (first is not None and first.pos == "DET"):
+            return True  # "a revenue beat"
     if match.term == "cut" and after is not None and after.lower == "in":
         return True
     if word.pos != "NOUN" or before is None:
@@ -306,14 +316,16 @@ def _turns(one: _Found, text: str, words: Sequence[Word]) -> bool:
             return False
         if one.word.dep == "amod":
             if match.inflection in ("past", "participle"):
-                return False
+                return term in ("increase", "decrease") and _describes_measure(one, words)
             moves = term in rules.moving or term in rules.pushing
             return moves and _describes_measure(one, words)
         return (term in rules.moving and _moves_alone(one, words)) or (
             term in rules.pushing and _moves_measure(one, words)
         )
     if term in rules.qualities:
-        return _describes_measure(one, words)
+        return _describes_measure(one, words) or (
+            term in ("higher", "lower") and _ends_there(one, words)
+        )
     return term in rules.anywhere
 
 
@@ -357,6 +369,14 @@ def _describes_measure(one: _Found, words: Sequence[Word]) -> bool:
     following = words[one.word.index + 1 : one.word.index + 2]
     about = [*described(one.word, words), *following]
     return any(w.lower.strip(".") in measures() for w in about)
+
+
+def _ends_there(one: _Found, words: Sequence[Word]) -> bool:
+    """Return whether "higher" or "lower" says where something went: "closed higher"."""
+    before = words[one.word.index - 1] if one.word.index else None
+    if before is None:
+        return False
+    return before.lower in measures() or bool(lemmas(before.lower) & _ENDING)
 
 
 def _is_figure(thing: Word, words: Sequence[Word]) -> bool:
@@ -406,20 +426,22 @@ def _without_moved(turned: Sequence[_Found], words: Sequence[Word]) -> list[_Fou
     ]
 
 
-def _refuse_contradictions(
+def _contradictions(
     text: str,
     found: Sequence[_Found],
     turned: Sequence[_Found],
+    wordings: Sequence[Wording],
     words: Sequence[Word],
     spans: Sequence[tuple[int, int]],
-) -> None:
-    """Refuse texts in which something stays that contradicts what is turned."""
+) -> Iterator[str]:
+    """Yield what stays and contradicts what is turned."""
     rules = flipping_rules()
     if policy := rules.unturnable_policy.search(text):
-        raise _Nonsense(f"'{policy[0]}' has no opposite to go with the rest")
+        yield f"'{policy[0]}' has no opposite to go with the rest"
     turned_words = {one.word.index for one in turned}
     for one in found:
-        stays = one not in turned and one.match.term not in rules.harmless
+        harmless = {one.match.term, one.match.text.casefold()} & rules.harmless
+        stays = one not in turned and not harmless
         if one.match.term in ("up", "down") and any(
             other.match.end + 1 == one.match.start for other in turned
         ):
@@ -431,16 +453,20 @@ def _refuse_contradictions(
         if aside or wide:
             continue
         if stays and one.match.polarity and not _moved(one, turned_words, words):
-            raise _Nonsense(f"'{one.match.text}' cannot be turned round where it stands")
+            yield f"'{one.match.text}' cannot be turned round where it stands"
     taken = [(one.match.start, one.match.end) for one in turned]
     taken += [(edit.start, edit.end) for edit in _particle_edits(text, turned, words)]
+    taken += [(wording.start, wording.end) for wording in wordings]
+    for edit in _despite_edits(text, turned, words):
+        word = next(w for w in words if w.start == edit.start)
+        taken.append((edit.start, max(w.end for w in subtree(words, word))))
 
     def kept(start: int) -> bool:
         return not any(s <= start < e for s, e in taken)
 
     for stop in rules.unturnable.finditer(text):
         if kept(stop.start()):
-            raise _Nonsense(f"'{stop[0]}' has no opposite to go with the rest")
+            yield f"'{stop[0]}' has no opposite to go with the rest"
     for word in words:
         # What is read neither as a direction nor as neutral may say that the reversal is untrue.
         if word.pos not in ("VERB", "ADJ", "ADV") or not kept(word.start):
@@ -450,19 +476,19 @@ def _refuse_contradictions(
         if not word.text.isalpha() or name or joined or not is_common(word.lower):
             continue
         if not lemmas(word.lower) & rules.neutral:
-            raise _Nonsense(f"'{word.text}' may not go with the reversal")
-    _refuse_reasons(text, words, kept)
+            yield f"'{word.text}' may not go with the reversal"
+    yield from _kept_reasons(words, kept)
     for start, end in spans:
         reserved = _RESERVED.search(text, start, end)
         if reserved and any(start <= s < end for s, _ in taken):
-            raise _Nonsense(f"'{reserved[0]}' makes a reservation")
+            yield f"'{reserved[0]}' makes a reservation"
         parts = _BUT.split(text[start:end])
         at = start
         for part in parts if len(parts) > 1 else ():
             place = text.index(part, at)
             at = place + len(part)
             if not any(place <= s < at for s, _ in taken):
-                raise _Nonsense(f"'{part.strip()[:40]}' stands against what is turned round")
+                yield f"'{part.strip()[:40]}' stands against what is turned round"
 
 
 def _moved(one: _Found, turned: set[int], words: Sequence[Word]) -> bool:
@@ -470,19 +496,30 @@ def _moved(one: _Found, turned: set[int], words: Sequence[Word]) -> bool:
     return one.noun and one.word.head in turned
 
 
-def _refuse_reasons(text: str, words: Sequence[Word], kept: Callable[[int], bool]) -> None:
-    """Refuse reasons that stay as they are: "shares fall on a ban" is no "shares rise on a ban"."""
+def _kept_reasons(words: Sequence[Word], kept: Callable[[int], bool]) -> Iterator[str]:
+    """Yield reasons that stay as they are: "shares fall on a ban" is no "shares rise on a ban".
+
+    A phrase is neutral if what it is headed by is, as in "after inflation data".
+    """
     neutral = flipping_rules().neutral_nouns
     for word in words:
         if word.lower not in _REASONS or word.pos not in ("ADP", "SCONJ", "ADV"):
             continue
+        following = words[word.index + 1] if word.index + 1 < len(words) else None
+        if word.lower == "as" and following is not None and _EXPECTEDLY.match(following.lower):
+            continue
         clause = [w for w in _complement(words, word) if w.start > word.start]
         if not clause or not all(kept(w.start) for w in clause):
             continue
-        for told in clause:
-            named = told.text[0].isupper() and not told.titled
-            if told.pos == "NOUN" and not named and not lemmas(told.lower) & neutral:
-                raise _Nonsense(f"'{word.text} … {told.text}' is no reason for the opposite")
+        if word.dep == "mark" and lemmas(words[word.head].lower) & _WATCHING:
+            continue  # what people wait for has no direction yet
+        for thing in clause:
+            named = thing.text[0].isupper() and not thing.titled
+            if thing.pos != "NOUN" or named or lemmas(thing.lower) & neutral:
+                continue
+            if thing.dep == "compound" and lemmas(words[thing.head].lower) & neutral:
+                continue
+            yield f"'{word.text} … {thing.text}' is no reason for the opposite"
 
 
 def _complement(words: Sequence[Word], marker: Word) -> list[Word]:
@@ -538,6 +575,10 @@ def _refuse_purpose(one: _Found, words: Sequence[Word]) -> None:
     if words[word.index - 1].lower != "to":
         return
     governor = words[word.head] if word.head != word.index else None
+    sentence = [w for w in words if w.index < word.index]
+    finite = any(w.tag in ("VBZ", "VBD", "VBP", "MD") for w in sentence)
+    if not finite and all(w.text not in ".!?" for w in sentence):
+        return  # a headline's future: "Fund to raise its stake"
     if governor is not None and (
         governor.lower in flipping_rules().expecting or word.dep == "xcomp"
     ):
@@ -572,6 +613,16 @@ def _particle_edits(text: str, turned: Sequence[_Found], words: Sequence[Word]) 
     return edits
 
 
+def _despite_edits(text: str, turned: Sequence[_Found], words: Sequence[Word]) -> list[Edit]:
+    """Return edits of "despite" before what stays: what went against it now goes with it."""
+    starts = {one.match.start for one in turned}
+    return [
+        replace_at(text, word.start, word.end, cased(word.text, "amid"), _WHY)
+        for word in words
+        if word.lower == "despite" and not any(w.start in starts for w in subtree(words, word))
+    ]
+
+
 def _surprise_edits(text: str, turned: Sequence[_Found]) -> list[Edit]:
     """Return edits that turn the surprises that make a beat: of 10.81%, of -10.81%."""
     verdicts = [one.match.polarity for one in turned if one.match.group == "expectation"]
@@ -589,91 +640,3 @@ def _surprise_edits(text: str, turned: Sequence[_Found]) -> list[Edit]:
         for n in (1, 2)
         if m[n]
     ]
-
-
-def swap_edits(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
-    """Return edits that let the ends of from-to pairs trade places.
-
-    Args:
-        text: The original.
-        places: The sentences in which a direction is reversed.
-    """
-    found = quantities(text)
-    edits: list[Edit] = []
-    used: set[int] = set()
-    for i, j in _pairs(text, found):
-        one, two = found[i], found[j]
-        inside = any(s <= one.start and two.end <= e for s, e in places)
-        if not inside or i in used or j in used or one.text == two.text:
-            continue
-        used |= {i, j}
-        why = "the ends trade places, as the direction is reversed"
-        edits.append(replace_at(text, one.start, one.end, two.text, why))
-        edits.append(replace_at(text, two.start, two.end, one.text, why))
-        # Repeated elsewhere (a headline's figure), an end is the other one there too.
-        for k, again in enumerate(found):
-            for end, other in ((one, two), (two, one)):
-                same = (again.kind, again.unit, again.value) == (end.kind, end.unit, end.value)
-                if k not in used and same:
-                    used.add(k)
-                    spelled = again.text == end.text
-                    after = other.text if spelled else render(again, other.value or 0.0)
-                    edits.append(replace_at(text, again.start, again.end, after, why))
-    return edits + _rating_swaps(text, places)
-
-
-def _pairs(text: str, found: Sequence[Quantity]) -> list[tuple[int, int]]:
-    """Return the pairs of figures of which one is what the other is measured against."""
-    pairs: list[tuple[int, int]] = []
-    for i, quantity in enumerate(found):
-        if quantity.link and quantity.link[0] == "from-to" and quantity.link[1] > i:
-            pairs.append((i, quantity.link[1]))
-    for j in range(1, len(found)):
-        for i in range(j - 1, max(-1, j - 4), -1):
-            one, two = found[i], found[j]
-            if one.kind != two.kind or one.unit != two.unit or not (one.value and two.value):
-                continue
-            if not _AGAINST.fullmatch(text[one.end : two.start]):
-                continue
-            linked = any(i in pair or j in pair for pair in pairs)
-            if not linked and _levels(text, one, two):
-                pairs.append((i, j))
-                break
-    return pairs
-
-
-def _levels(text: str, one: Quantity, two: Quantity) -> bool:
-    """Return whether two figures are measurements of one thing: not a change and a level."""
-    before = text[max(0, one.start - 14) : one.start].casefold()
-    if one.kind in ("money", "number", "percent"):
-        return one.is_level == two.is_level or before.rstrip().endswith((" to", " at", " of"))
-    return one.kind == two.kind
-
-
-def _rating_swaps(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
-    edits: list[Edit] = []
-    for match in _RATINGS.finditer(text):
-        names = ("old", "new") if match["old"] else ("new2", "old2")
-        if not all(_RATING.fullmatch(match[name]) for name in names):
-            continue
-        if not any(s <= match.start() and match.end() <= e for s, e in places):
-            continue
-        first, second = names
-        for name, other in ((first, second), (second, first)):
-            start, end = match.span(name)
-            edits.append(replace_at(text, start, end, match[other], "the ratings trade places"))
-    return edits
-
-
-def sign_edits(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
-    """Return edits that turn the signs of changes: +3% becomes -3%."""
-    edits: list[Edit] = []
-    for quantity in quantities(text):
-        sign = quantity.form.sign
-        if not sign or (quantity.is_level and quantity.kind != "percent"):
-            continue
-        if any(s <= quantity.start < e for s, e in places):
-            after = "-" if sign == "+" else "+"
-            at = text.index(sign, quantity.start)
-            edits.append(replace_at(text, at, at + 1, after, "the sign turns with the direction"))
-    return edits

@@ -56,8 +56,10 @@ _MACRO_TOP = {"inflation": 30.0, "unemployment": 25.0, "gdp": 20.0}
 _MACRO_TOP_MONTH = {"inflation": 3.0, "gdp": 10.0}
 _LEAST_UNEMPLOYMENT = 3.0  # per cent (ours)
 # What compares in words, and figures that are names: "'618' shopping event".
+# Whose number no text names one by one: those who spoke.
+_SPEAKING = re.compile(r"\s(?:sources|people|analysts|economists|traders)\b")
 _COMPARING = re.compile(
-    r"\b(?:twice|twofold|half|halved|halves|doubl\w+|tripl\w+|quadrupl\w+|exchange rate"
+    r"\b(?:twice|twofold|(?<!first[ -])(?<!second[ -])half|halved|halves|doubl\w+|tripl\w+|quadrupl\w+|exchange rate"
     r"|(?:against|versus|vs\.?|per) (?:the )?(?:U\.?S\.? )?(?:dollar|greenback|euro|USD))\b"
     r"|['\"‘“]\d+['\"’”]"
     # Of these there are only so many, or all know about how much they are.
@@ -120,7 +122,12 @@ def rewrite_numerical(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     if told := _COMPARING.search(text):
         return NoRewrite(f"'{told[0]}' compares, counts or names what figures would have to follow")
     counted = next(
-        (q for q in problem.found if q.kind == "number" and q.form.style == "words"), None
+        (
+            q
+            for q in problem.found
+            if q.kind == "number" and q.form.style == "words" and not _SPEAKING.match(text, q.end)
+        ),
+        None,
     )
     if counted is not None:
         return NoRewrite(f"'{counted.text}' may count what the text names one by one")

@@ -376,6 +376,8 @@ def _stretch(text: str, words: Sequence[Word], at: int, end: int) -> tuple[int, 
     if stop is None and not text[end:].strip() and text[at:end].rstrip()[-1:] not in (".", "!"):
         return None  # cut short
     span = at, at + len(text[at:last].rstrip(" .!,"))
+    if stop is not None and stop[0].strip() == "as" and _has_verb(words, span, -1):
+        return None  # what follows "as" may be told of a clause of the cause
     cause = text[slice(*span)]
     # What stays after a comma has to be no more of the cause, unless it is a list.
     comma = cause.find(",")

@@ -87,6 +87,9 @@ _RESERVED = re.compile(
 )
 _BOTH = re.compile(r"\bearnings,? and revenues?\b", re.IGNORECASE)
 _BUT = re.compile(r"\b(?:but|while|whereas)\b", re.IGNORECASE)
+_DRIVEN = re.compile(
+    r"\b(driven|led|fuell?ed|spurred|powered|propelled|underpinned|prompted|triggered) by\b"
+)
 _EXPECTEDLY = re.compile(r"expected|forecast|estimated|anticipated|predicted|planned")
 _REASONS = frozenset(
     {"as", "after", "because", "amid", "amidst", "on", "due", "following", "since", "thanks"}
@@ -478,6 +481,13 @@ def _contradictions(
         if not lemmas(word.lower) & rules.neutral:
             yield f"'{word.text}' may not go with the reversal"
     yield from _kept_reasons(words, kept)
+    for driven in _DRIVEN.finditer(text):
+        if kept(driven.start()) and kept(driven.start(1)):
+            end = next((e for s, e in spans if s <= driven.start() < e), len(text))
+            clause = text.find(",", driven.end(), end)
+            stop = clause if clause >= 0 else end
+            if not any(driven.end() <= s < stop for s, _ in taken):
+                yield f"'{driven[0]}' is no reason for the opposite"
     for start, end in spans:
         reserved = _RESERVED.search(text, start, end)
         if reserved and any(start <= s < end for s, _ in taken):

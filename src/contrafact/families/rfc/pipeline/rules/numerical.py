@@ -55,11 +55,16 @@ _BOUNDED = frozenset({"share", "utilisation", "engagement"})
 _MACRO_TOP = {"inflation": 30.0, "unemployment": 25.0, "gdp": 20.0}
 _MACRO_TOP_MONTH = {"inflation": 3.0, "gdp": 10.0}
 _LEAST_UNEMPLOYMENT = 3.0  # per cent (ours)
-# What compares in words, and figures that are names: "'618' shopping event".
 # Whose number no text names one by one: those who spoke.
 _SPEAKING = re.compile(r"\s(?:sources|people|analysts|economists|traders)\b")
+# What compares in words, and figures that are names: "'618' shopping event".
 _COMPARING = re.compile(
-    r"\b(?:twice|twofold|(?<!first[ -])(?<!second[ -])half|halved|halves|doubl\w+|tripl\w+|quadrupl\w+|exchange rate"
+    r"\b(?:twice|twofold|(?<!first[ -])(?<!second[ -])half|halved|halves|doubl\w+|tripl\w+"
+    r"|quadrupl\w+|exchange rate"
+    # Sizes that readers know: a score's scale, all who work in a country, an ounce of gold.
+    r"|FICO|credit scores?|poor credit|(?:hits?|crosses|breaches) (?:a )?century|the national total"
+    r"|total payrolls|target range|target band|(?:above|below|near|around) the \$[\d,.]+ mark"
+    r"|[\d,.]+ (?:an|per) ounce"
     r"|(?:against|versus|vs\.?|per) (?:the )?(?:U\.?S\.? )?(?:dollar|greenback|euro|USD))\b"
     r"|['\"‘“]\d+['\"’”]"
     # Of these there are only so many, or all know about how much they are.

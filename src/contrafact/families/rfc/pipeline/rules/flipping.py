@@ -90,6 +90,7 @@ _BUT = re.compile(r"\b(?:but|while|whereas)\b", re.IGNORECASE)
 _DRIVEN = re.compile(
     r"\b(driven|led|fuell?ed|spurred|powered|propelled|underpinned|prompted|triggered) by\b"
 )
+_POINTS = re.compile(r"\d|(?:bps?|points?)\Z")
 _EXPECTEDLY = re.compile(r"expected|forecast|estimated|anticipated|predicted|planned")
 _REASONS = frozenset(
     {"as", "after", "because", "amid", "amidst", "on", "due", "following", "since", "thanks"}
@@ -271,6 +272,8 @@ def _is_noun(match: Match, word: Word, words: Sequence[Word]) -> bool:
         return True
     before = words[word.index - 1] if word.index else None
     after = words[word.index + 1] if word.index + 1 < len(words) else None
+    if match.term in ("cut", "hike") and before is not None and _POINTS.search(before.lower):
+        return True  # "a 25bps cut"
     if match.term in ("beat", "miss") and before is not None and before.pos in ("NOUN", "DET"):
         first = words[before.index - 1] if before.index else None
         if before.pos == "DET" or (first is not None and first.pos == "DET"):
@@ -562,12 +565,15 @@ def _opposite(one: _Found, words: Sequence[Word], rng: np.random.Generator) -> s
             return cased(match.text, "raise" if purpose else "higher")
         if match.inflection in _VERBAL and not one.noun:
             things = [w for w in children(words, word) if w.dep in _OBJECTS]
+            if match.term == "drop" and any(w.lower in measures() for w in things):
+                return cased(match.text, inflected("raise", match.inflection))
             cutting = match.polarity < 0 and any(w.lower in rules.people for w in things)
             verbs = ["add"] if cutting else rules.verbs.get(match.term)
             if verbs:
+                verbs = verbs[:1] if match.inflection == "gerund" else verbs
                 verb = verbs[int(rng.integers(len(verbs)))]
                 return cased(match.text, inflected(verb, match.inflection))
-    after = lexicon().opposite(match)
+    after = cased(match.text, lexicon().opposite(match))
     if " " in match.text and "-" not in match.text:
         after = after.replace("-", " ")
     # Of a compound with a hyphen and a space the lexicon hyphens every gap.
@@ -587,7 +593,8 @@ def _refuse_purpose(one: _Found, words: Sequence[Word]) -> None:
     governor = words[word.head] if word.head != word.index else None
     sentence = [w for w in words if w.index < word.index]
     finite = any(w.tag in ("VBZ", "VBD", "VBP", "MD") for w in sentence)
-    if not finite and all(w.text not in ".!?" for w in sentence):
+    aims = match.term in flipping_rules().binding or match.term in flipping_rules().purposes
+    if not finite and not aims and all(w.text not in ".!?" for w in sentence):
         return  # a headline's future: "Fund to raise its stake"
     if governor is not None and (
         governor.lower in flipping_rules().expecting or word.dep == "xcomp"

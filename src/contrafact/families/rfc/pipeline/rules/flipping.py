@@ -487,9 +487,9 @@ def _contradictions(
     for driven in _DRIVEN.finditer(text):
         if kept(driven.start()) and kept(driven.start(1)):
             end = next((e for s, e in spans if s <= driven.start() < e), len(text))
-            clause = text.find(",", driven.end(), end)
-            stop = clause if clause >= 0 else end
-            if not any(driven.end() <= s < stop for s, _ in taken):
+            comma = text.find(",", driven.end(), end)
+            limit = comma if comma >= 0 else end
+            if not any(driven.end() <= s < limit for s, _ in taken):
                 yield f"'{driven[0]}' is no reason for the opposite"
     for start, end in spans:
         reserved = _RESERVED.search(text, start, end)
@@ -567,6 +567,10 @@ def _opposite(one: _Found, words: Sequence[Word], rng: np.random.Generator) -> s
             things = [w for w in children(words, word) if w.dep in _OBJECTS]
             if match.term == "drop" and any(w.lower in measures() for w in things):
                 return cased(match.text, inflected("raise", match.inflection))
+            following = words[word.index + 1 : word.index + 2]
+            if match.term in ("gain", "lose") and not things and not _figured(following):
+                verb = "fall" if match.term == "gain" else "rise"
+                return cased(match.text, inflected(verb, match.inflection))
             cutting = match.polarity < 0 and any(w.lower in rules.people for w in things)
             verbs = ["add"] if cutting else rules.verbs.get(match.term)
             if verbs:
@@ -574,6 +578,8 @@ def _opposite(one: _Found, words: Sequence[Word], rng: np.random.Generator) -> s
                 verb = verbs[int(rng.integers(len(verbs)))]
                 return cased(match.text, inflected(verb, match.inflection))
     after = cased(match.text, lexicon().opposite(match))
+    if all(part[0].isupper() for part in re.findall(r"[A-Za-z]+", match.text)):
+        after = re.sub(r"\b[a-z](?=\w{2})", lambda found: found[0].upper(), after)
     if " " in match.text and "-" not in match.text:
         after = after.replace("-", " ")
     # Of a compound with a hyphen and a space the lexicon hyphens every gap.
@@ -581,6 +587,11 @@ def _opposite(one: _Found, words: Sequence[Word], rng: np.random.Generator) -> s
         head, _, tail = after.rpartition("-")
         after = f"{head} {tail}"
     return after
+
+
+def _figured(words: Sequence[Word]) -> bool:
+    """Return whether a figure is among some words."""
+    return any(re.search(r"\d|[$€£¥₹]", word.text) for word in words)
 
 
 def _refuse_purpose(one: _Found, words: Sequence[Word]) -> None:

@@ -13,7 +13,7 @@ ANSWERS = {
     "expert-review": {"review": "pass"},
     "audit": {"audit": "pass"},
     "annotation": {"category_correct": "true", "rewrite_valid": "pass"},
-    "secondary-review": {"ruling": "fail"},
+    "secondary-review": {"ruling_category": "true", "ruling_rewrite": "fail"},
 }
 
 

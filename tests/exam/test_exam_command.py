@@ -42,12 +42,12 @@ def test_an_exam_finds_the_worth_of_a_judge_and_asks_nothing_twice(
             assert found.invalid.k > 0
             assert found.order is None
         assert exam.criteria["directionality"].bias_true.low > 0
-        assert (exam.judge, exam.family, exam.n) == (judge.judge, "finforce", 660)
+        assert (exam.judge, exam.family, exam.n) == (judge.judge, "finforce", 740)
         assert "passes what is right" in run.stdout
         asked = judge.answered()
         content = (tmp_path / "exam.json").read_bytes()
         rows = [json.loads(line) for line in (tmp_path / exam.items).read_text().splitlines()]
-        assert len(rows) == asked == 820
+        assert len(rows) == asked == 900
         again = quick_contrafact(*command, env=judge.environment)
         assert again.returncode == 0
         assert "no model was called" in again.stdout
@@ -103,7 +103,7 @@ def test_failed_calls_are_reported_and_leave_no_exam(
         (("--out", "exam.csv"), "name it .json"),
         (("--out", "e.json", "--judge-context"), "No such option: --judge-context"),
         (("--out", "e.json", "--data", "x.json"), "No such option: --data"),
-        (("--out", "e.json", "--n", "5000"), "there are 660 items, not 5000"),
+        (("--out", "e.json", "--n", "5000"), "there are 740 items, not 5000"),
         (("--out", "e.json", "--family", "cobe", "--data", "none.json"), "none.json: no such file"),
         (("--out", "e.json"), "cannot use the model 'nobody/knows'"),
     ],

@@ -12,29 +12,38 @@ from contrafact.families.finforce.error_classes import classify_many
 from contrafact.families.finforce.exam import examiner, finforce_items, surface_items
 from contrafact.family.exam import draw_crossed, draw_items
 from contrafact.family.settings import StructuredOptions
-from contrafact.judges.surface import CRITERION_LIMIT
+from contrafact.judges.surface import CRITERION_LIMIT, OVERALL_LIMIT
 from contrafact.prompts import open_pack
 from contrafact.records import SIDES
 
 
 def test_the_ten_categories_stand_alike_and_there_are_fails_of_every_kind():
     items = finforce_items()
-    assert Counter(item.material.category for item in items) == dict.fromkeys(CATEGORIES, 66)
+    assert Counter(item.material.category for item in items) == dict.fromkeys(CATEGORIES, 74)
     kinds = Counter(item.kind for item in items)
     assert kinds == {
-        "pass": 160, "denied": 160, "wrong-side": 160, "restated": 80, "turned": 80, "vague": 20,
+        "pass": 160, "denied": 160, "wrong-side": 240, "restated": 80, "turned": 80, "vague": 20,
     }  # fmt: skip
-    assert len({item.id for item in items}) == len(items) == 660
+    assert len({item.id for item in items}) == len(items) == 740
 
 
-def test_every_text_is_right_as_often_as_wrong_on_either_criterion():
+def test_every_text_is_right_as_often_as_wrong_or_on_two_items_of_five():
     for criterion in ("forward_compatibility", "directionality"):
         verdicts = defaultdict(list)
         for item in finforce_items():
             if criterion in item.known and item.kind != "vague":
                 verdicts[item.text].append(item.known[criterion])
-        assert len(verdicts) == 160
-        assert all(2 * sum(own) == len(own) for own in verdicts.values())
+        shares = Counter(sum(own) / len(own) for own in verdicts.values())
+        assert shares == ({0.5: 160} if criterion != "directionality" else {0.5: 80, 0.4: 80})
+
+
+def test_of_short_headlines_and_of_long_ones_equal_shares_pass():
+    short = {item.about for item in finforce_items() if item.kind in ("pass", "denied")}
+    passes = defaultdict(list)
+    for item in finforce_items():
+        if item.kind != "vague":
+            passes[item.about in short].append(all(item.known.values()))
+    assert {sum(own) / len(own) for own in passes.values()} == {1 / 3}
 
 
 def test_a_party_that_the_event_meets_and_one_that_it_does_not_are_told_in_the_same_words():
@@ -49,6 +58,7 @@ def test_a_reader_of_no_headline_is_at_chance():
     rows = surface_rows(surface_items(finforce_items()), seed=0)
     assert rows["forward_compatibility"].auroc.estimate == pytest.approx(0.5)
     assert rows["directionality"].auroc.estimate < CRITERION_LIMIT
+    assert rows["response"].auroc.estimate < OVERALL_LIMIT
     assert not any(row.leaks for row in rows.values())
 
 
@@ -64,7 +74,7 @@ def test_a_wrong_side_is_the_other_sides_pass_and_a_restated_text_turns_after_th
     for item in items:
         other = SIDES[1 - SIDES.index(item.facts["side"])]
         if item.kind == "wrong-side":
-            assert (item.about, other, item.text) in passes
+            assert (item.about, other, item.text) in passes or (item.text, other) in turned
             assert item.known == {"directionality": False}
         elif item.kind == "restated":
             assert (item.text, item.facts["side"]) in turned

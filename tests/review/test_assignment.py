@@ -82,9 +82,9 @@ def test_a_late_decision_is_taken_where_the_place_is_still_free(office):
 def test_a_person_has_one_place_even_with_two_roles_for_it(rewritten):
     made = rewritten(("pass", "fail"))
     set_roles(made.state, "Ben", ["expert-b", "strict-annotator"], "Max", made.now)
-    made.say("Ben", {"ruling": "pass"})
+    made.say("Ben", {"ruling_category": "true", "ruling_rewrite": "pass"})
     assert made.next("Ben") is None
-    made.say("Eve", {"ruling": "pass"})
+    made.say("Eve", {"ruling_category": "true", "ruling_rewrite": "pass"})
     assert made.item().outcome == "final"
 
 
@@ -181,7 +181,16 @@ def test_nobody_rules_on_what_they_annotated(review_team):
     assert state.items["i0"].stage == "arbitration"
     assert assign(state, "Cy", now, rng)[0] is None
     with pytest.raises(NotAllowed, match="not yours"):
-        answer(state, "Cy", "i0", "arbitration", 1, {"ruling": "pass"}, now=now, rng=rng)
+        answer(
+            state,
+            "Cy",
+            "i0",
+            "arbitration",
+            1,
+            {"ruling_category": "true", "ruling_rewrite": "pass"},
+            now=now,
+            rng=rng,
+        )
     assert assign(state, "Dee", now, rng)[0].stage == "arbitration"
 
 
@@ -200,7 +209,7 @@ def test_no_annotator_of_an_item_adjudicates_it_in_the_published_workflow(office
     assert made.next("Dia") is None
     if stage == "arbitration":
         for who, ruling in (("Ben", "pass"), ("Eve", "fail")):
-            made.say(who, {"ruling": ruling}, comment="so")
+            made.say(who, {"ruling_category": "true", "ruling_rewrite": ruling}, comment="so")
         assert made.item().stage == "arbitration"
         assert made.next("Dia") is None
     assert made.next(votes[0]).stage == stage

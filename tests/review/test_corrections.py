@@ -98,7 +98,7 @@ def test_an_edited_item_begins_anew_and_comes_out_as_it_is_now(office):
     assert made.item().imported != made.item().fields, "what was imported stays known"
     made.say("Cem", made.annotated["pass"])
     made.say("Dia", made.annotated["fail"])
-    made.say("Ada", {"ruling": "pass"})
+    made.say("Ada", {"ruling_category": "true", "ruling_rewrite": "pass"})
     rows = decision_rows(made.state)
     assert all(row["review_edited"] == new for row in rows)
     assert item_rows(made.state)[0]["rewritten"] == new["rewritten"]
@@ -111,7 +111,7 @@ def test_an_edited_item_begins_anew_and_comes_out_as_it_is_now(office):
 def test_one_decision_taken_back_leaves_the_others_and_what_was_built_on_it_goes(office):
     made = office("rfc-rewrite-three")
     annotate(made, "pass", "fail")
-    made.say("Ada", {"ruling": "fail"}, comment="no")
+    made.say("Ada", {"ruling_category": "true", "ruling_rewrite": "fail"}, comment="no")
     assert made.item().outcome == "removed"
     first, second, ruling = (vote.seq for vote in made.item().votes)
     (event,) = retract(made.state, "Max", "i0", second, "misread", made.now, made.rng)

@@ -179,8 +179,10 @@ def test_a_finished_review_goes_through_rfc_finalize(quick_contrafact, tmp_path)
             store.set_roles("review", name, [role], "Max")
         store.import_items("review", read_items(tmp_path / "pairs.jsonl", project), "Max")
         fine = {"category_correct": "true", "rewrite_valid": "pass"}
+        failed = {"ruling_category": "true", "ruling_rewrite": "fail"}
         shown = {"expert-review": {"review": "pass"}, "audit": {"audit": "pass"},
-                "annotation": fine, "secondary-review": {"ruling": "fail"}}  # fmt: skip
+                "annotation": fine,
+                "secondary-review": failed}  # fmt: skip
         for who in [*team, *team, *team]:
             while given := store.next("review", who):
                 doubt = (who, given.item, given.stage) == ("Dia", ids[2], "annotation")

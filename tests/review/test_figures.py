@@ -221,6 +221,7 @@ def test_every_panel_has_words_a_table_and_a_plot(office):
         "progress",
         "pace",
         "audits",
+        "residual",
         *(f"{kind}-annotation.{q}" for kind in ("agreement", "matrix")
           for q in ("verdict", "category_correct", "rewrite_valid")),
         "agreement-re-annotation.verdict",
@@ -231,6 +232,10 @@ def test_every_panel_has_words_a_table_and_a_plot(office):
         assert all(len(row) == len(panel.columns) for row in panel.rows)
         if panel.key.startswith("agreement-re-annotation"):
             assert panel.draw is None and "None yet" in panel.description
+            continue
+        if panel.key == "residual":
+            assert panel.draw is None and panel.rows[0][0] == "final items"
+            assert panel.description.startswith(f"{panel.rows[0][2]}: ")
             continue
         svg = draw_plot(panel.draw, "svg", height=panel.height)
         assert svg.startswith(b"<?xml") and b"</svg>" in svg

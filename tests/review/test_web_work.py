@@ -289,7 +289,10 @@ def test_adjudicators_see_what_was_said_and_not_by_whom(disputed):
         assert message in shown
     assert "Cem" not in page.text and "Dia" not in page.text
     assert "<script>alert" not in page.text and "&lt;script&gt;alert" in page.text
-    assert gone_to(ben.submit(page, {"ruling": "pass"})) == "/r/ours/adjudicate"
+    assert (
+        gone_to(ben.submit(page, {"ruling_category": "true", "ruling_rewrite": "pass"}))
+        == "/r/ours/adjudicate"
+    )
     assert disputed.store.read("ours", lambda state: state.decided["Ben"]) == 2
 
 
@@ -310,12 +313,22 @@ def test_annotators_are_blind_to_each_other(site):
 def test_a_dispute_goes_through_arbitration_to_its_end(disputed):
     ben, eve, ada = (disputed.browser(name) for name in ("Ben", "Eve", "Ada"))
     for browser, ruling, why in ((ben, "pass", ""), (eve, "unresolved", "cannot be told")):
-        sent = browser.submit(browser.get("/r/ours/adjudicate"), {"ruling": ruling}, comment=why)
+        sent = browser.submit(
+            browser.get("/r/ours/adjudicate"),
+            {"ruling_category": "true", "ruling_rewrite": ruling},
+            comment=why,
+        )
         assert sent.status_code == 303
     page = ada.get("/r/ours/adjudicate")
     assert "strict-annotator: unresolved" in plain(page) and "cannot be told" in page.text
-    assert ada.submit(page, {"ruling": "fail"}).status_code == 422, "needs a comment"
-    assert gone_to(ada.submit(page, {"ruling": "fail"}, comment="not reversed"))
+    assert (
+        ada.submit(page, {"ruling_category": "true", "ruling_rewrite": "fail"}).status_code == 422
+    ), "needs a comment"
+    assert gone_to(
+        ada.submit(
+            page, {"ruling_category": "true", "ruling_rewrite": "fail"}, comment="not reversed"
+        )
+    )
     item = disputed.store.read("ours", lambda b: b.items["i0"])
     assert (item.outcome, item.why) == ("removed", "failed by arbitration")
     assert verify(disputed.store, "ours") == []
@@ -384,3 +397,26 @@ def test_a_finding_quotes_the_draft_and_never_as_markup(site, monkeypatch):
     for headers in ({}, {"accept": "application/json"}):
         found = ada.http.post("/r/ours/check", data=fields, headers=headers)
         assert "is odd" in found.text and "<script>alert" not in found.text
+
+
+def test_the_first_step_shows_the_original_alone(site):
+    studio = site()
+    studio.review("ours", "rfc-rewrite-three", items=2)
+    cem = studio.browser("Cem")
+    page = cem.get(WORK)
+    assert "Shares of Alder Works rose 0% after its report." in page.text
+    assert "fell" not in page.text and "rewrite_valid" not in page.text
+    nothing = cem.submit(page, {})
+    assert nothing.status_code == 422 and "fell" not in nothing.text, "it is answered first"
+    whole = cem.submit(page, {"category_correct": "true"}, comment="close")
+    assert whole.status_code == 200
+    assert "fell" in plain(whole) and "rewrite_valid" in whole.text and "close" in whole.text
+    assert studio.store.read("ours", lambda state: state.decided["Cem"]) == 0
+    assert gone_to(cem.submit(whole, {"category_correct": "true", "rewrite_valid": "fail"}))
+    # A category that does not suit the original is a decision, and nothing else is shown.
+    assert gone_to(cem.submit(cem.get(WORK), {"category_correct": "false"}))
+    votes = studio.store.read("ours", lambda b: [i.votes[0].ballot for i in b.items.values()])
+    assert sorted(vote.verdict for vote in votes) == ["fail", "mis-category"]
+    back = cem.http.post("/r/ours/undo", data=cem.fields(cem.get(WORK).text, "undo"))
+    again = cem.get(gone_to(back))
+    assert "fell" in plain(again), "what was answered is shown as it was filled in"

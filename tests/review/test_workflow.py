@@ -87,10 +87,10 @@ def test_a_dispute_is_adjudicated_and_then_arbitrated(rewritten, rulings, arbite
     made = rewritten(("pass", "fail"))
     for who, ruling in zip(("Ben", "Eve"), rulings, strict=True):
         assert made.item().outcome is None
-        made.say(who, {"ruling": ruling}, comment="so")
+        made.say(who, {"ruling_category": "true", "ruling_rewrite": ruling}, comment="so")
     if arbiter:
         assert made.item().stage == "arbitration"
-        made.say("Ada", {"ruling": arbiter}, comment="so")
+        made.say("Ada", {"ruling_category": "true", "ruling_rewrite": arbiter}, comment="so")
     assert made.item().outcome == outcome
 
 
@@ -151,7 +151,7 @@ def test_annotators_see_nothing_of_each_other_and_adjudicators_see_both(rewritte
     assert visible_votes(project, item, "annotation", 1) == ()
     seen = visible_votes(project, item, "secondary-review", 1)
     assert {(v.who, v.ballot.verdict) for v in seen} >= {("Cem", "pass"), ("Dia", "fail")}
-    made.say("Ben", {"ruling": "pass"})
+    made.say("Ben", {"ruling_category": "true", "ruling_rewrite": "pass"})
     seen = visible_votes(project, made.item(), "secondary-review", 1)
     assert "secondary-review" not in {v.stage for v in seen}
 
@@ -190,8 +190,8 @@ def test_finalize_reads_the_same_fate_from_the_decisions(office, review_team):
             "annotation": [made.annotated[one], made.annotated[two]],
             "revision": [{"revision": "revise"}],
             "re-annotation": [made.annotated[v] for v in again],
-            "secondary-review": [{"ruling": r} for r in pair],
-            "arbitration": [{"ruling": arbiter}],
+            "secondary-review": [{"ruling_category": "true", "ruling_rewrite": r} for r in pair],
+            "arbitration": [{"ruling_category": "true", "ruling_rewrite": arbiter}],
         }
         while made.item().outcome is None:
             stage = made.state.project.stage(made.item().stage)

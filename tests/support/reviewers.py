@@ -192,6 +192,10 @@ class Reviewer:
         forms = [form for form in page.forms if "item" in form.fields]
         if not forms:
             return False
+        if "step" in forms[0].fields:
+            # What the rewrite is like is not shown yet.
+            page = self.browser.send(forms[0], **{"answer.category_correct": "true"})
+            forms = [form for form in page.forms if "item" in form.fields]
         after = self.browser.send(forms[0], **self.decision(page, forms[0], world))
         assert "not taken" not in after.heading, after.heading
         self.decided += 1
@@ -237,11 +241,15 @@ class Reviewer:
             if seen == MISPLACED:
                 return {"answer.revision": "remove", "comment": "Wrong category."}
             return {"answer.revision": "revise"}
-        assert "ruling" in asked, asked
+        assert "ruling_rewrite" in asked, asked
         if self.rng.random() < self.doubts:
-            return {"answer.ruling": "unresolved", "comment": "Not even now."}
-        ruling = "pass" if good else "fail"
-        return {"answer.ruling": ruling, "comment": "" if good else "A rule is broken."}
+            return {"answer.ruling_category": "unresolved", "comment": "Not even now."}
+        if seen == MISPLACED:
+            return {"answer.ruling_category": "false", "comment": "Wrong category."}
+        ruling = {"answer.ruling_category": "true", "answer.ruling_rewrite": "pass"}
+        if not good:
+            ruling |= {"answer.ruling_rewrite": "fail", "comment": "A rule is broken."}
+        return ruling
 
 
 def five_people(seed: int) -> list[Reviewer]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from contrafact.review.plan import Figure, Figures, Gain
     from contrafact.review.plan_files import Key, Labels
-    from contrafact.review.residual import Residual, Share
+    from contrafact.review.residual import Residual
     from contrafact.review.state import ReviewState
     from contrafact.stats.intervals import Interval
 
@@ -213,26 +213,31 @@ def residual(
     db: Annotated[
         str, typer.Option("--db", metavar="URL", help="A file for SQLite, or postgresql://…")
     ] = "review.db",
+    finds: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="The share of wrong items that each voter finds at least, where no expert's "
+            "recheck of a random sample measures the error.",
+        ),
+    ] = 1 / 3,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write all of it, as JSON.")
     ] = None,
-    seed: _Seed = 0,
 ) -> None:
-    """Estimate what share of a review's final items is wrong, from how people voted.
+    """Show what share of a review's final items is wrong: as an expert's recheck found, or at most.
 
-    It assumes that people err independently of each other; `review plan --figure residual` plans an
-    audit of final items that does not.
+    Nothing here takes people to err independently of each other; `review plan --figure residual`
+    draws more final items for an expert.
 
     Example: contrafact review residual --db review.db --out residual.json
     """
-    import numpy as np
-
     from contrafact.review.residual import residual_error
 
     with open_store(db) as store:
         state = store.read(review, lambda found: found)
     # Outside the store, which a running studio may want meanwhile.
-    found = residual_error(state, rng=np.random.default_rng(seed))
+    found = residual_error(state, finds=finds)
     if out is not None:
         _write_json(out, asdict(found))
     show_residual(found)
@@ -295,7 +300,7 @@ def _key(
 
     from contrafact.errors import InputError
     from contrafact.review.plan_files import Key, frame_of_finals, frame_of_rows, read_key
-    from contrafact.review.residual import residual_error
+    from contrafact.review.residual import vote_risk
     from contrafact.stats.sampling import Waves
 
     if earlier is not None:
@@ -312,8 +317,8 @@ def _key(
                 hint="use --db URL --figure residual alone",
             )
         seeded = np.random.default_rng(int(rng.integers(1 << 31)))
-        found = residual_error(state, rng=seeded)
-        frame = frame_of_finals([row for _, row in rows], found, by or state.project.category)
+        risk = vote_risk(state, rng=seeded)
+        frame = frame_of_finals([row for _, row in rows], risk, by or state.project.category)
     else:
         frame = frame_of_rows(rows, name, by=by, judge=judge, positive=judge_positive or ())
     return Key(frame, Waves.none(len(frame.items)), wanted or ("rate",))
@@ -436,28 +441,13 @@ def figures_object(key: "Key", found: "Figures") -> dict[str, Any]:
 
 
 def show_residual(found: "Residual") -> None:
-    """Print what a review has let through, and how accurate everybody is found to be."""
-    rows = [_share(one) for one in (found.wrong, *found.by_way)]
-    show_table("wrong, of final items", ("items", "n", "share", "95% interval"), rows)
-    if found.lost is not None:
-        show_table("right, of removed items", ("items", "n", "share", "95% interval"), [
-            _share(found.lost)
-        ])  # fmt: skip
-    people = [
-        (
-            one.name,
-            one.work,
-            str(one.votes),
-            *_share(one.passes_right)[2:],
-            *_share(one.fails_wrong)[2:],
-        )
-        for one in found.people
-    ]
-    titles = ("person", "work", "votes", "passes right", "95%", "fails wrong", "95%")
-    show_table("people, as far as the votes tell", titles, people)
-    typer.echo("This assumes that people err independently of each other; see docs/review-plan.md.")
-    if not found.rhat <= 1.05:
-        typer.echo(f"note: the draws have not settled (R-hat {found.rhat:.2f})", err=True)
+    """Print what a review has let through, by the stage that made items final."""
+    from contrafact.review.residual import COLUMNS, residual_cells, residual_notes
+
+    rows = [residual_cells(one) for one in (found.wrong, *found.by_stage)]
+    show_table("wrong, of final items", COLUMNS, rows)
+    for note in residual_notes(found):
+        typer.echo(note)
 
 
 def _cells(one: "Interval", wrong: bool) -> tuple[str, str, str]:
@@ -474,11 +464,6 @@ def _interval(one: "Interval", wrong: bool) -> dict[str, Any]:
         estimate, low, high = 1.0 - estimate, 1.0 - high, 1.0 - low
     bounds = {name: None if isnan(v) else v for name, v in (("low", low), ("high", high))}
     return {"estimate": estimate, **bounds, "level": one.level, "labels": one.n, "how": one.method}
-
-
-def _share(one: "Share") -> tuple[str, str, str, str]:
-    bounds = f"{_percent(one.low)} to {_percent(one.high)}"
-    return one.name, str(one.items), _percent(one.estimate), bounds
 
 
 def _percent(value: float) -> str:

@@ -1,4 +1,4 @@
-"""The provider of verifiers: ``verifier/NAME`` asks the subject's family for its NAME."""
+"""The provider of verifiers: ``verifier/NAME`` is a family's, ``verifier/DIR`` a trained one."""
 
 from typing import Any
 
@@ -12,7 +12,8 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
 from contrafact.family import families, family_named
-from contrafact.judges.verifier import answered, asked_of
+from contrafact.family.learned import is_learned, learned_name, learned_verifier
+from contrafact.judges.verifier import Verifier, answered, asked_of
 
 __all__ = ["VerifierAPI"]
 
@@ -29,9 +30,17 @@ class VerifierAPI(ModelAPI):
         **model_args: Any,
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
-        if not any(model_name in family.verifiers for family in families().values()):
+        self.learned = (
+            learned_verifier(learned_name(model_name)) if is_learned(model_name) else None
+        )
+        if self.learned is None and not any(
+            model_name in family.verifiers for family in families().values()
+        ):
             known = sorted({name for one in families().values() for name in one.verifiers})
-            raise InputError(f"there is no verifier '{model_name}'", hint=f"use {', '.join(known)}")
+            raise InputError(
+                f"there is no verifier '{model_name}'",
+                hint=f"use {', '.join(known)}, or a folder of `contrafact train verifier`",
+            )
         if model_args:
             raise InputError(
                 f"a verifier takes no '{next(iter(model_args))}'", hint="leave --judge-arg out"
@@ -49,5 +58,7 @@ class VerifierAPI(ModelAPI):
             criterion, subject = asked_of(input[-1].metadata)
         except ValueError as error:
             raise InputError(str(error), hint="use a verifier as a judge only") from None
-        found = family_named(subject["family"]).verifiers[self.model_name].load()
+        found: Verifier | None = self.learned
+        if found is None:
+            found = family_named(subject["family"]).verifiers[self.model_name].load()
         return answered(self.model_name, found(criterion, subject))

@@ -253,6 +253,7 @@ async def _verified(
         invalid=invalid,
         judge=str(model),
         reply=found.reason,
+        **({"probability": found.probability} if kind is LetterVerdict else {}),
     )
 
 

@@ -1,4 +1,4 @@
-"""Verifiers: judges that work a verdict out by proof or by rule, and may leave it undecided.
+"""Verifiers: judges that work a verdict out by proof, by rule or by learning, or leave it open.
 
 A verifier is asked through Inspect's model interface like any judge (``verifier/NAME``), so that
 panels, exams, logs, resuming and judging again are the same. What it is asked is not in the words
@@ -47,10 +47,12 @@ class Decision:
     Attributes:
         passed: Whether it holds; None where that is undecided.
         reason: What decides it, or why nothing does.
+        probability: That it holds, where the verifier has one.
     """
 
     passed: bool | None
     reason: str
+    probability: float | None = None
 
 
 Verifier = Callable[[str, Subject], Decision]
@@ -86,7 +88,7 @@ async def decision_by(
     )
     output = await judge.generate([message], cache=cache)
     found = json.loads(output.completion)
-    return Decision(found["passed"], found["reason"])
+    return Decision(found["passed"], found["reason"], found.get("probability"))
 
 
 def asked_of(metadata: Mapping[str, Any] | None) -> tuple[str, Subject]:
@@ -105,5 +107,7 @@ def answered(model: str, decision: Decision) -> "ModelOutput":
     """Return a decision as a model's output."""
     from inspect_ai.model import ModelOutput
 
-    verdict = {"passed": decision.passed, "reason": decision.reason}
+    verdict: dict[str, Any] = {"passed": decision.passed, "reason": decision.reason}
+    if decision.probability is not None:
+        verdict["probability"] = decision.probability
     return ModelOutput.from_content(model, json.dumps(verdict, ensure_ascii=False))

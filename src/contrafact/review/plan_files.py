@@ -18,7 +18,6 @@ from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
 from contrafact.files.tables import read_rows, render_csv, source_name, write_frame
 from contrafact.review.plan import FIGURES, Figure, Frame
-from contrafact.review.residual import Residual
 from contrafact.stats.sampling import Waves
 
 __all__ = [
@@ -140,7 +139,9 @@ def frame_of_rows(
     return Frame(tuple(ids), group, judge_level, guess)
 
 
-def frame_of_finals(rows: Sequence[Mapping[str, Any]], found: Residual, by: str | None) -> Frame:
+def frame_of_finals(
+    rows: Sequence[Mapping[str, Any]], risk: Mapping[str, tuple[str, float]], by: str | None
+) -> Frame:
     """Return the frame of a review's final items: the label 1 says that one is right.
 
     How an item became final takes the place of the judge's verdict, and what the votes say of such
@@ -148,16 +149,16 @@ def frame_of_finals(rows: Sequence[Mapping[str, Any]], found: Residual, by: str 
 
     Args:
         rows: The review's items, as ``contrafact review export --what items`` writes them.
-        found: What is known of the review's residual error.
+        risk: By final item, how it became final and the chance that it is wrong.
         by: The field that holds each item's category.
     """
-    own = [row for row in rows if str(row["item_id"]) in found.risk]
+    own = [row for row in rows if str(row["item_id"]) in risk]
     ids = tuple(str(row["item_id"]) for row in own)
     return Frame(
         ids,
         tuple(_text(row.get(by)) if by else "all" for row in own),
-        tuple(found.way[one] for one in ids),
-        1.0 - np.array([found.risk[one] for one in ids]),
+        tuple(risk[one][0] for one in ids),
+        1.0 - np.array([risk[one][1] for one in ids]),
     )
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "DELIBERATING",
     "OUTCOMES",
     "Correction",
+    "FirstStep",
     "Outcome",
     "Project",
     "Question",
@@ -32,6 +33,7 @@ __all__ = [
     "builtin_projects",
     "check_audit",
     "check_disputes",
+    "check_first_step",
     "check_names",
     "check_paths",
     "check_questions",
@@ -131,6 +133,13 @@ class Correction(_Part):
     )
 
 
+class FirstStep(_Part):
+    """What is asked first, before the rest of an item is shown."""
+
+    asks: Names = Field(min_length=1, description="The questions.")
+    sees: Names = Field(min_length=1, description="The fields that are shown with them.")
+
+
 class Stage(_Part):
     """One step of a review."""
 
@@ -155,6 +164,9 @@ class Stage(_Part):
         default=(), description="Whoever voted in these stages on an item does not vote here."
     )
     corrects: Correction | None = Field(default=None, description="What may be rewritten.")
+    first_step: FirstStep | None = Field(
+        default=None, description="What is asked before the whole item is shown."
+    )
     evidence: Names = Field(
         default=(),
         description="Fields in which passages that show why are marked; none asks for none.",
@@ -188,6 +200,9 @@ class Stage(_Part):
     rate: float = Field(default=1.0, gt=0.0, le=1.0, description="Audit: the share to draw.")
     rates: dict[str, Annotated[float, Field(gt=0.0, le=1.0)]] = Field(
         default={}, description="Audit: the share to draw of a stratum, where another."
+    )
+    rounding: Literal["down", "up"] = Field(
+        default="down", description="Audit: how a share of a stratum becomes whole items."
     )
     passes: Names = Field(default=(), description="Audit: the verdicts that are a pass.")
     floor: float = Field(
@@ -357,6 +372,8 @@ def check_stages(project: Project) -> Iterator[str]:
                 yield f"{name} names a stage that is not there in shows, counts or apart_from"
         if not set(stage.evidence) <= set(project.show):
             yield f"{name} asks for evidence in a field that 'show' does not name"
+        if stage.first_step:
+            yield from check_first_step(project, stage, stage.first_step)
         if stage.suggestions != "none" and (stage.barrier or stage.kind == "training"):
             yield f"{name} shows no suggestions: nobody votes there on a project's items alone"
         if stage.kind in _BLIND and stage.shows:
@@ -370,6 +387,19 @@ def check_stages(project: Project) -> Iterator[str]:
             yield f"{name} names the check '{check[:40]}', which no family here has"
         if stage.kind == "audit":
             yield from check_audit(project, stage)
+
+
+def check_first_step(project: Project, stage: Stage, step: FirstStep) -> Iterator[str]:
+    """Yield why a stage's first step cannot be asked by itself."""
+    name = f"stage '{stage.id}'"
+    if stage.kind != "independent":
+        yield f"{name} has a first step, which independent stages alone have"
+    if not set(step.asks) < set(stage.questions):
+        yield f"{name} has a first step that asks all or what the stage does not"
+    if not set(step.sees) <= set(project.show):
+        yield f"{name} shows a field in its first step that 'show' does not name"
+    if any(not set(project.question(q).asked_when) <= set(step.asks) for q in step.asks):
+        yield f"{name} asks a question in its first step that hangs on a later one"
 
 
 def check_verdict(project: Project, stage: Stage) -> Iterator[str]:

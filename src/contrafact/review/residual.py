@@ -1,79 +1,78 @@
 """What a review has let through: the share of its final items that are wrong after all.
 
-Two annotators who pass a wrong item agree, so that no disagreement shows it. How often that
-happens follows from how often they disagree, who is found to be right where somebody else looks
-again (the audit's random sample, the adjudication), and how many items are wrong to begin with:
-`contrafact.stats.votes` draws all of that together.
+Two annotators who pass a wrong item agree, and those who overlook the same hard items agree most:
+no disagreement shows that, and no figure that takes people's errors for independent holds then. So
+the share is measured, or bounded, for each stage that made items final:
 
-What it takes for granted:
+- *recheck*: where an expert judged a random sample of what the stage's voters all passed, without
+  seeing their votes (an audit of a built-in project, before or after them), the share that the
+  expert failed, each item weighed by one over its probability of being drawn. How voters' errors
+  depend on each other does not matter; where the expert errs, so does the figure.
+- *bound*: without one, how many wrong items all voters can have passed at most, if each of them
+  finds at least a given share of what is wrong, however much they overlook together. It has no
+  estimate.
 
-- people err independently of each other given the truth. Where items are hard for everybody alike,
-  more is wrong than this says; only an audit of final items finds that
-  (``contrafact review plan --figure residual`` plans one);
-- an adjudicator who has seen the votes is taken to judge independently of them;
-- within a category, rewritten items apart, every item is as likely to be wrong as any other.
+``contrafact review plan --figure residual`` draws a further sample of final items for an expert;
+`vote_risk` is its guess of where errors are, which may be wrong at the price of a wider interval.
 
 RFC-BENCH, sections 2.2.3 and 2.2.4.
 """
 
+import math
+from collections import defaultdict
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from contrafact.errors import InputError
-from contrafact.review.project import Project
-from contrafact.review.state import ReviewItem, ReviewState
-from contrafact.stats.votes import latent_truth
+from contrafact.review.project import Project, Stage
+from contrafact.review.state import ReviewItem, ReviewState, Vote
+from contrafact.stats.sampling import stratified_share
+from contrafact.stats.votes import latent_truth, missed_at_most
 
 __all__ = [
-    "RaterAccuracy",
+    "COLUMNS",
+    "FINDS",
     "Residual",
     "Share",
     "judging_votes",
     "passing_verdicts",
+    "residual_cells",
     "residual_error",
+    "residual_notes",
+    "vote_risk",
 ]
+
+FINDS = 1 / 3
+"""The share of wrong items that every voter is taken to find, where no recheck measures it."""
 
 _JUDGING = ("independent", "audit", "adjudication", "arbitration", "discussion")
 
 
 @dataclass(frozen=True)
 class Share:
-    """A share of items, as drawn.
+    """The share of some final items that are wrong.
 
     Attributes:
-        name: What it is the share of.
+        name: The stage that made them final; ``final items`` for all.
         items: How many items there are.
-        estimate: The median of the draws, 0 to 1.
+        basis: Whether a recheck measured the share, or votes bound it, or each a part of it.
+        rechecked: How many items of the random sample an expert judged.
+        failed: How many of these the expert failed.
+        estimate: The share, 0 to 1; None where there is only a bound.
         low: Lower bound.
         high: Upper bound.
     """
 
     name: str
     items: int
-    estimate: float
+    basis: Literal["recheck", "bound", "recheck and bound"]
+    rechecked: int
+    failed: int
+    estimate: float | None
     low: float
     high: float
-
-
-@dataclass(frozen=True)
-class RaterAccuracy:
-    """How accurate somebody is found to be at one kind of work.
-
-    Attributes:
-        name: Who.
-        work: The kind of stage.
-        votes: How many of their votes count.
-        passes_right: The share of right items that they pass.
-        fails_wrong: The share of wrong items that they fail.
-    """
-
-    name: str
-    work: str
-    votes: int
-    passes_right: Share
-    fails_wrong: Share
 
 
 @dataclass(frozen=True)
@@ -82,37 +81,180 @@ class Residual:
 
     Attributes:
         wrong: The share of final items that are wrong.
-        by_way: The same for each way in which items became final.
-        lost: The share of removed items and hard cases that were right, of those that were
-            voted on: what a first reviewer alone removed is not known.
-        people: How accurate everybody is found to be.
-        risk: By final item, the chance that it is wrong.
-        way: By final item, how it became final: the rule's reason.
-        level: The level of all intervals.
-        rhat: How far the chains differ; above 1.05 there are too few draws, or too few votes to
-            decide between explanations.
+        by_stage: The same for each stage that made items final.
+        finds: The share of wrong items that every voter is taken to find, for the bounds.
+        level: The level of all intervals and bounds.
     """
 
     wrong: Share
-    by_way: tuple[Share, ...]
-    lost: Share | None
-    people: tuple[RaterAccuracy, ...]
-    risk: dict[str, float]
-    way: dict[str, str]
+    by_stage: tuple[Share, ...]
+    finds: float
     level: float
-    rhat: float
 
 
-def residual_error(
-    state: ReviewState, *, level: float = 0.95, draws: int = 1_000, rng: np.random.Generator
-) -> Residual:
-    """Return what share of a review's final items is wrong, estimated from its votes.
+def residual_error(state: ReviewState, *, finds: float = FINDS, level: float = 0.95) -> Residual:
+    """Return what share of a review's final items is wrong.
 
-    Only votes on an item's present text count, and of each person at each kind of stage the last.
+    Only votes on an item's present text count.
 
     Args:
         state: The review; it need not be finished.
-        level: The level of the intervals (equal-tailed, of the posterior).
+        finds: The share of wrong items that every voter finds at least; bounds rest on it.
+        level: The level of the intervals.
+
+    Raises:
+        InputError: The project makes items final on no verdict of all voters, or nothing is final.
+    """
+    if not 0.0 < finds < 1.0:
+        raise InputError(f"people cannot find {finds:g} of what is wrong", hint="0 < share < 1")
+    project = state.project
+    good = passing_verdicts(project)
+    made: dict[str, list[ReviewItem]] = defaultdict(list)
+    for item in state.items.values():
+        if item.outcome == "final" and (last := _deciding(project, item)):
+            made[last[0].stage].append(item)
+    if not made:
+        raise InputError("no item is final yet", hint="estimate it once the review is further on")
+    shares = tuple(
+        _stage_share(state, stage, made[stage.id], good, finds, level)
+        for stage in project.flow
+        if stage.id in made
+    )
+    return Residual(_together(shares), shares, finds, level)
+
+
+COLUMNS = ("items", "n", "from", "rechecked", "failed", "share", "95% interval")
+"""The heads of the table that `residual_cells` gives the rows of."""
+
+
+def residual_cells(one: Share) -> tuple[str, ...]:
+    """Return a share as a row of a table, as a terminal and the manager's page show it."""
+    known = one.estimate is not None
+    return (
+        one.name,
+        f"{one.items:,}",
+        one.basis,
+        f"{one.rechecked:,}" if one.rechecked else "–",
+        f"{one.failed:,}" if one.rechecked else "–",
+        f"{100 * one.estimate:.1f}%" if one.estimate is not None else "–",
+        f"{100 * one.low:.1f}% to {100 * one.high:.1f}%"
+        if known
+        else f"at most {100 * one.high:.1f}%",
+    )
+
+
+def residual_notes(found: Residual) -> list[str]:
+    """Return what the figures rest on, in a sentence for each basis."""
+    basis, notes = found.wrong.basis, []
+    if "recheck" in basis:
+        notes.append(
+            "recheck: an expert judged a random sample of what all voters passed, without their "
+            "votes; wrong is what the expert fails."
+        )
+    if "bound" in basis:
+        notes.append(
+            f"bound: nobody rechecked a random sample; this holds if each voter finds at least "
+            f"{100 * found.finds:.0f}% of what is wrong, however much they overlook together."
+        )
+    return notes
+
+
+def _together(shares: tuple[Share, ...]) -> Share:
+    """Return the share of all items: bounds of the parts are added, which is cautious."""
+    items = sum(one.items for one in shares)
+    known = [one.estimate * one.items for one in shares if one.estimate is not None]
+    estimate = sum(known) / items if len(known) == len(shares) else None
+    bases = {one.basis for one in shares}
+    return Share(
+        "final items",
+        items,
+        bases.pop() if len(bases) == 1 else "recheck and bound",
+        sum(one.rechecked for one in shares),
+        sum(one.failed for one in shares),
+        estimate,
+        sum(one.low * one.items for one in shares) / items,
+        sum(one.high * one.items for one in shares) / items,
+    )
+
+
+def _stage_share(
+    state: ReviewState,
+    stage: Stage,
+    finals: list[ReviewItem],
+    good: frozenset[str],
+    finds: float,
+    level: float,
+) -> Share:
+    outcomes, weights, strata = [], [], []
+    for item in state.items.values():
+        votes = _deciding(state.project, item, stage.id)
+        if not votes or any(v.ballot.flagged or v.ballot.verdict not in good for v in votes):
+            continue
+        if check := _recheck(state.project, item, stage):
+            batch = state.batches[str(check.batch)]
+            outcomes.append(check.ballot.verdict not in good)
+            weights.append(1.0 / batch.drawn[item.id])
+            strata.append(batch.strata[item.id])
+    n, failed = len(finals), sum(outcomes)
+    if outcomes:
+        # A final item that the expert looked at and passed is right, as far as the expert knows;
+        # of the others the sample tells as of new items, so that both numbers make the spread.
+        unseen = sum(_recheck(state.project, item, stage) is None for item in finals)
+        found = stratified_share(outcomes, weights, strata, level=level)
+        spread = math.sqrt(1.0 + len(outcomes) / unseen) if unseen else 0.0
+        low = max(0.0, found.estimate - spread * (found.estimate - found.low))
+        high = min(1.0, found.estimate + spread * (found.high - found.estimate))
+        bounds = (share * unseen / n for share in (found.estimate, low, high))
+        return Share(stage.title, n, "recheck", len(outcomes), failed, *bounds)
+    fails: dict[int, int] = {}
+    for item in state.items.values():
+        for vote in item.votes:
+            if vote.stage == stage.id:
+                fails[vote.slot] = fails.get(vote.slot, 0) + (vote.ballot.verdict not in good)
+    # Each voter alone bounds what all of them have passed; the least of the bounds holds.
+    miss = (1.0 - level) / max(1, len(fails))
+    most = min(missed_at_most(count, finds, miss) for count in fails.values())
+    return Share(stage.title, n, "bound", 0, 0, None, 0.0, min(1.0, most / n))
+
+
+def _deciding(project: Project, item: ReviewItem, stage: str | None = None) -> tuple[Vote, ...]:
+    """Return an item's last votes on its present text, audits apart; those of a stage if named."""
+    own = [
+        vote
+        for vote in item.votes
+        if vote.text_version == item.text_version
+        and project.stage(vote.stage).kind in _JUDGING
+        and project.stage(vote.stage).kind != "audit"
+        and stage in (None, vote.stage)
+    ]
+    return tuple(v for v in own if (v.stage, v.round) == (own[-1].stage, own[-1].round))
+
+
+def _recheck(project: Project, item: ReviewItem, stage: Stage) -> Vote | None:
+    """Return an expert's last vote in a random sample, blind to a stage's votes; None if none."""
+    for vote in reversed(item.votes):
+        audit = project.stage(vote.stage)
+        if (
+            audit.kind == "audit"
+            and vote.batch is not None
+            and vote.text_version == item.text_version
+            and stage.kind == "independent"
+            and stage.id not in audit.shows
+        ):
+            return vote
+    return None
+
+
+def vote_risk(
+    state: ReviewState, *, draws: int = 1_000, rng: np.random.Generator
+) -> dict[str, tuple[str, float]]:
+    """Return by final item how it became final and a guess of the chance that it is wrong.
+
+    The guess takes people to err independently given the truth (Dawid and Skene's model). It says
+    where to look first; no figure rests on it.
+
+    Args:
+        state: The review.
         draws: How many draws each of four chains keeps.
         rng: Where randomness comes from.
 
@@ -123,8 +265,7 @@ def residual_error(
     good = passing_verdicts(project)
     votes_of = {item.id: judging_votes(project, item, good) for item in state.items.values()}
     judged = [item for item in state.items.values() if votes_of[item.id]]
-    finals = np.array([item.outcome == "final" for item in judged], dtype=bool)
-    if not finals.any():
+    if not any(item.outcome == "final" for item in judged):
         raise InputError("no item is final yet", hint="estimate it once the review is further on")
     people = sorted({person for item in judged for person in votes_of[item.id]})
     votes = np.array(
@@ -138,45 +279,13 @@ def residual_error(
         return f"as imported, {item.fields.get(project.category, '') if project.category else ''}"
 
     groups = np.array([group(item) for item in judged], dtype=object)
-    ended = np.array([f"{item.outcome} {item.why}" for item in judged], dtype=object)
-    found = latent_truth(
-        votes,
-        np.unique(groups, return_inverse=True)[1],
-        np.unique(ended, return_inverse=True)[1],
-        draws=draws,
-        rng=rng,
-    )
-
-    def share(name: str, wrong: bool, items: NDArray[np.bool_]) -> Share:
-        count = int(items.sum())
-        drawn = found.wrong(items) / count
-        return _share(name, drawn if wrong else 1.0 - drawn, count, level)
-
-    ways = np.array([item.why for item in judged], dtype=object)
-    gone = np.array([item.outcome in ("removed", "hard case") for item in judged], dtype=bool)
-    risk = found.risk()
-    return Residual(
-        wrong=share("final items", True, finals),
-        by_way=tuple(
-            share(str(way), True, finals & (ways == way))
-            for way in dict.fromkeys(ways[finals].tolist())
-        ),
-        lost=share("removed after votes", False, gone) if gone.any() else None,
-        people=tuple(
-            RaterAccuracy(
-                name,
-                work,
-                int((votes[:, at] >= 0).sum()),
-                _share("right items", found.sensitivity[:, at], 0, level),
-                _share("wrong items", found.specificity[:, at], 0, level),
-            )
-            for at, (name, work) in enumerate(people)
-        ),
-        risk={item.id: float(risk[at]) for at, item in enumerate(judged) if finals[at]},
-        way={item.id: item.why for at, item in enumerate(judged) if finals[at]},
-        level=level,
-        rhat=found.rhat,
-    )
+    codes = np.unique(groups, return_inverse=True)[1]
+    risk = latent_truth(votes, codes, draws=draws, rng=rng).risk()
+    return {
+        item.id: (item.why, float(chance))
+        for item, chance in zip(judged, risk, strict=True)
+        if item.outcome == "final"
+    }
 
 
 def passing_verdicts(project: Project) -> frozenset[str]:
@@ -185,12 +294,13 @@ def passing_verdicts(project: Project) -> frozenset[str]:
     Raises:
         InputError: There are none: no verdict of several people tells right items from wrong ones.
     """
+    audits = {stage.id for stage in project.flow if stage.kind == "audit"}
     good = {
         verdict
         for stage in project.flow
         if stage.kind == "independent" and len(stage.roles) > 1
         for rule in stage.rules
-        if rule.to == "final"
+        if rule.to == "final" or rule.to in audits
         for verdict in (*rule.all, *rule.majority)
     }
     if not good:
@@ -228,9 +338,3 @@ def judging_votes(
         if passed or fails:
             found[vote.who, stage.kind] = passed
     return found
-
-
-def _share(name: str, draws: NDArray[np.float64], items: int, level: float) -> Share:
-    tail = (1.0 - level) / 2.0
-    low, middle, high = (float(one) for one in np.quantile(draws, [tail, 0.5, 1.0 - tail]))
-    return Share(name, items, middle, low, high)

@@ -7,6 +7,7 @@ it, and return them for the store; they refuse before they change anything. Func
 RFC-BENCH, sections 2.2.3 and 2.2.4, table 2; FIN-FORCE, section 3.3; CoBe, appendix C.3.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -491,7 +492,8 @@ def draw_sample(
 
     The probability is recorded, so that figures of the sample speak for the batch.
 
-    Of every stratum its rate's share is drawn, rounded down as in table 2, and at least one item.
+    Of every stratum its rate's share is drawn, rounded as the stage says (down in RFC-BENCH's table
+    2), and at least one item.
 
     Args:
         stage: The audit.
@@ -506,7 +508,8 @@ def draw_sample(
     for stratum in sorted(members):
         own = members[stratum]
         # 0.15 of 20 is 3 items, and 0.29 of 100 is 29: not the float's 28.999...
-        size = max(1, int(round(stage.rates.get(stratum, stage.rate) * len(own), 9)))
+        share = round(stage.rates.get(stratum, stage.rate) * len(own), 9)
+        size = max(1, math.ceil(share) if stage.rounding == "up" else math.floor(share))
         chosen = rng.choice(len(own), size=size, replace=False)
         drawn |= {own[int(index)] for index in chosen}
         probability |= dict.fromkeys(own, size / len(own))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 __all__ = [
     "beta_quantile",
     "binomial_half_tail",
+    "binomial_tail",
     "expit",
     "logit",
     "normal_cdf",
@@ -57,6 +58,19 @@ def binomial_half_tail(successes: int, trials: int) -> float:
         total += ways
         ways = ways * (trials - count) // (count + 1)
     return total / (1 << trials)
+
+
+def binomial_tail(successes: int, trials: int, share: float) -> float:
+    """Return the probability of at most so many successes in so many trials.
+
+    Args:
+        successes: At most so many, from 0.
+        trials: How many trials.
+        share: The probability of a success in each, between 0 and 1.
+    """
+    if successes >= trials:
+        return 1.0
+    return _incomplete_beta(trials - successes, successes + 1.0, 1.0 - share, share)
 
 
 def t_tail(t: float, freedom: float) -> float:

@@ -1,6 +1,6 @@
 """Votes: what most of them say, and what is true where several people judged and nobody knows.
 
-`majority` counts votes.
+`majority` counts votes. `missed_at_most` bounds what somebody has overlooked.
 
 `latent_truth` takes votes to be of uncertain worth. Each item is right or wrong; each person passes
 right items with one probability and wrong ones with another, and people err independently of each
@@ -24,9 +24,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from contrafact.stats.distributions import expit, logit
+from contrafact.stats.distributions import binomial_tail, expit, logit
 
-__all__ = ["Latent", "latent_truth", "majority"]
+__all__ = ["Latent", "latent_truth", "majority", "missed_at_most"]
 
 Vote = TypeVar("Vote", bound=Hashable)
 
@@ -44,6 +44,30 @@ def majority(votes: Iterable[Vote]) -> Vote | None:
         return None
     ((vote, count),) = counted.most_common(1)
     return vote if 2 * count > counted.total() else None
+
+
+def missed_at_most(found: int, finds: float, miss: float) -> int:
+    """Return how many wrong items somebody has missed at most who found so many.
+
+    It is the largest number that somebody who finds each wrong item with at least the probability
+    ``finds`` would leave, having found no more than these, with more than the probability ``miss``.
+    Items that were found and are right after all make it larger, and the bound more cautious.
+
+    Args:
+        found: How many items they found to be wrong.
+        finds: Between 0 and 1.
+        miss: How often the bound may fail, between 0 and 1.
+    """
+    low, high = 0, 1
+    while binomial_tail(found, found + high, finds) > miss:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if binomial_tail(found, found + middle, finds) > miss:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @dataclass(frozen=True)

@@ -183,6 +183,16 @@ _MONEY_LETTERS = (
     r"|(?:US|[ACSNPKBR])[0-9][0-9.]*(?:bn|mn|tn|[mbt]|[MBT])\b)"
 )
 
+_DIGITS = tuple("0123456789")
+_NUMBERED = (
+    *(*_DIGITS, "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    "twenty",
+)
+_RANKED = (
+    *("largest", "biggest", "smallest", "highest", "lowest", "busiest", "richest", "most", "best"),
+    *("worst", "ranked", "place", "fastest", "leading"),
+)
+
 # In order: of two that overlap, the earlier rule wins.
 # The last part of each rule: of these, in small letters, a text has one or the rule finds nothing.
 _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tuple(
@@ -197,26 +207,31 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             r"|TOPIX|Topix|SMI|AEX|BEL|OMX|PSI|ATX|Hang\sSeng|SET|VN|KSE|DSE|Fortune|Forbes)"
             r"[\s-](?:Index\s)?[0-9]{2,4}(?![0-9%]|[.,][0-9])(?!\s?(?:points|pts|%))",
             0,
-            (),
+            _DIGITS,
         ),
         # Dates and hours.
         ("date", rf"{_START}{YEAR}[-/.][0-9]{{1,2}}[-/.][0-9]{{1,2}}{_END}", 0, ("19", "20")),
-        ("date", rf"{_START}[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\1(?:{YEAR}|[0-9]{{2}}){_END}", 0, ()),
+        (
+            "date",
+            rf"{_START}[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\1(?:{YEAR}|[0-9]{{2}}){_END}",
+            0,
+            _DIGITS,
+        ),
         (
             "date",
             rf"{_START}\b{MONTH}\s[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,?\s{YEAR})?{_END}{_AMOUNT}",
             0,
-            (),
+            _MONTHS,
         ),
         (
             "date",
             rf"{_START}[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{MONTH}(?:,?\s{YEAR})?{_END}",
             0,
-            (),
+            _MONTHS,
         ),
         ("time", rf"{_START}[0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:\s?[ap]\.?m\b\.?)?", re.I, (":",)),
-        ("time", rf"{_START}[0-9]{{1,2}}\s?(?:a\.m\.|p\.m\.|am\b|pm\b)", re.I, ()),
-        ("time", rf"{_START}[0-9]{{4}}(?=\s(?:GMT|EST|EDT|ET|CET|BST|UTC|IST)\b)", 0, ()),
+        ("time", rf"{_START}[0-9]{{1,2}}\s?(?:a\.m\.|p\.m\.|am\b|pm\b)", re.I, _DIGITS),
+        ("time", rf"{_START}[0-9]{{4}}(?=\s(?:GMT|EST|EDT|ET|CET|BST|UTC|IST)\b)", 0, _DIGITS),
         ("time", r"\b(?:noon|midday|midnight)\b", re.I, ("noon", "midday", "midnight")),
         (
             "other",
@@ -271,7 +286,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             "date",
             r"\b(?:January|February|April|June|July|August|September|October|November|December)\b",
             0,
-            (),
+            _MONTHS,
         ),
         (
             "date",
@@ -304,7 +319,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             ("19", "20"),
         ),
         ("year", rf"{_START}{YEAR}(?:s\b|(?=['’]s\b))?{_END}{_AMOUNT}", 0, ("19", "20")),
-        ("year", r"(?<!\w)['’][0-9]{2}(?:s\b)?(?![\w%])", 0, ()),
+        ("year", r"(?<!\w)['’][0-9]{2}(?:s\b)?(?![\w%])", 0, _DIGITS),
         # Rankings.
         (
             "ranking",
@@ -318,17 +333,17 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             r"[\s-](?:largest|biggest|smallest|highest|lowest|busiest|richest|most|best|worst|ranked"
             r"|place|placed|fastest|leading)\b",
             re.I,
-            (),
+            _RANKED,
         ),
         ("ranking", r"\bnumber[\s-](?:one|two|three|four|five)\b", re.I, ("number",)),
-        ("ranking", r"(?:\bNos?\.?\s?|#\s?)[0-9]++(?![\w%]|[.,][0-9])", re.I, ()),
-        ("ranking", r"(?<![\w.,])[0-9]{1,3}+(?:,[0-9]{3})*+(?:st|nd|rd|th)\b", re.I, ()),
+        ("ranking", r"(?:\bNos?\.?\s?|#\s?)[0-9]++(?![\w%]|[.,][0-9])", re.I, _DIGITS),
+        ("ranking", r"(?<![\w.,])[0-9]{1,3}+(?:,[0-9]{3})*+(?:st|nd|rd|th)\b", re.I, _DIGITS),
         # Filings, laws and standards.
         (
             "form",
             r"(?<!\w)(?:10-[KQ]|8-K|6-K|20-F|40-F|11-K|13[FDG]|S-[1-8]|F-[1-4]|1099)\b(?:/A)?",
             0,
-            (),
+            ("10-", "8-k", "6-k", "20-f", "40-f", "11-k", "13f", "13d", "13g", "s-", "f-", "1099"),
         ),
         ("form", r"\b401\s?\(?k\)?", re.I, ("401",)),
         (
@@ -339,7 +354,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             r"(?:[0-9]++(?:[A-Za-z]|\([a-z0-9]\))?(?![\w%]|[.,][0-9])"
             r"|(?:Two|Three|Four|Five|Six|Seven|Eight|Nine|Ten|Twenty)\b)",
             0,
-            (),
+            _NUMBERED,
         ),
         # Tenors and look-backs that name an instrument or a level.
         (
@@ -386,8 +401,13 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             ("-year-old",),
         ),
         # Versions, models and other names with digits in them: v2.1, GPT-4, A320, 5G, 3.11.2.
-        ("version", r"(?<![\w.])v[0-9]++(?:\.[0-9]++)*+(?!\w)", re.I, ()),
-        ("version", r"(?<![\w.,$€£¥])[0-9]++(?:\.[0-9]++){2,}+(?![\w%])", 0, ()),
+        (
+            "version",
+            r"(?<![\w.])v[0-9]++(?:\.[0-9]++)*+(?!\w)",
+            re.I,
+            tuple(f"v{digit}" for digit in _DIGITS),
+        ),
+        ("version", r"(?<![\w.,$€£¥])[0-9]++(?:\.[0-9]++){2,}+(?![\w%])", 0, _DIGITS),
         (
             "version",
             r"\b(?:iPhone|iPad|Galaxy|Pixel|Windows|Android|iOS|Boeing|Airbus|Model|Version)\s"
@@ -413,7 +433,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             r"|(?:GPT|Claude|Gemini|Llama|Grok|PlayStation|Xbox|Ryzen|RTX|Watch|Series|Gen|Generation)"
             r"[\s-]?[0-9]{1,4}(?:\.[0-9]{1,2})?[a-z]?)(?![\w%])(?!,[0-9])",
             0,
-            (),
+            _DIGITS,
         ),
         (
             "other",
@@ -423,14 +443,19 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
         ),
         # Companies with a figure in their name, and their tickers.
         ("ticker", r"(?<![\w.,])[0-9]{4}\sHK\b", 0, ("hk",)),
-        ("ticker", r"(?<![\w.,])[0-9]{3,6}\.(?:HK|KS|KQ|SS|SZ|T|TW|TWO|TO|L|KL|SI)\b", 0, ()),
+        (
+            "ticker",
+            r"(?<![\w.,])[0-9]{3,6}\.(?:HK|KS|KQ|SS|SZ|T|TW|TWO|TO|L|KL|SI)\b",
+            0,
+            (".hk", ".k", ".s", ".t", ".l"),
+        ),
         (
             "ticker",
             r"(?<![\w.,$€£¥])(?:7-(?:Eleven|ELEVEN)|23andMe|8x8|1-800-\w+|3i\b|3M(?=['’]s\b"
             r"|\s(?:Co|Company|shares|stock|said|says|has|is|will|to|and|agreed|reported|posted|beat"
             r"|misses|beats|missed)\b)|\A3M\b)",
             0,
-            (),
+            ("7-eleven", "23andme", "8x8", "1-800-", "3i", "3m"),
         ),
         (
             "other",
@@ -439,25 +464,27 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             r"|\bMotel\s6\b|\bSix\sFlags\b|\bFive\sBelow\b"
             r"|\bFour\sSeasons\b|\bSeven\s&\si\b|\bTwo\sHarbors\b|\bThree\sArrows\b|\bFive\sGuys\b",
             0,
-            (),
+            (*_DIGITS, "flags", "below", "seasons", "seven", "harbors", "arrows", "guys"),
         ),
         (
             "other",
             r"\b(?:Unit|Reactor|Line|Gate|Pier|Block|Lot|Terminal|Train)\s[0-9]{1,3}\b(?![\w%])",
             0,
-            (),
+            _DIGITS,
         ),
-        ("version", r"(?<![\w$€£¥])(?:G[0-9]{1,2}|[2-6]G|4K|8K|[23]D)(?!\w)", 0, ()),
+        ("version", r"(?<![\w$€£¥])(?:G[0-9]{1,2}|[2-6]G|4K|8K|[23]D)(?!\w)", 0, _DIGITS),
         (
             "version",
             rf"(?<![\w.,$€£¥₹/])(?!{_MONEY_LETTERS})"
             r"(?:[A-Z]{1,6}-[0-9]{1,4}|Covid-19|[A-Z][A-Za-z]{0,9}[0-9]{1,4})[A-Za-z]{0,4}"
             r"(?![\w%]|[.,][0-9]|-[0-9])",
             0,
-            (),
+            _DIGITS,
         ),
     )
 )
+
+_NEEDS = tuple(dict.fromkeys(need for _, _, needs in _RULES for need in needs))
 
 
 @lru_cache(maxsize=512)
@@ -469,8 +496,9 @@ def number_names(text: str) -> tuple[NumberName, ...]:
     found: list[NumberName] = []
     taken = bytearray(len(text))
     small = folded(text)
+    has = {need for need in _NEEDS if need in small}
     for kind, pattern, needs in _RULES:
-        if needs and not any(need in small for need in needs):
+        if needs and has.isdisjoint(needs):
             continue
         for match in pattern.finditer(text):
             start, end = match.span()

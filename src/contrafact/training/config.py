@@ -1,4 +1,4 @@
-"""What a self-rewarding training does: one YAML file, checked key by key.
+"""What a training does: one YAML file, checked key by key; and what all kinds of training share.
 
 A key that is left out has the original's value (Yuan et al., 2024), where one is known. Two keys
 are in the family's words: a family of headlines writes ``headlines:`` and ``per_headline:`` where
@@ -7,14 +7,14 @@ the fields here are ``items`` and ``per_item``.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError
 from contrafact.family.settings import judge_names
 from contrafact.family.training import TrainingSpec
-from contrafact.files.config import read_config
+from contrafact.files.config import ConfigFile, read_config
 from contrafact.models.gguf import SMOLLM2, looks_like_path, plain_name
 
 __all__ = [
@@ -22,29 +22,37 @@ __all__ = [
     "Candidates",
     "Dpo",
     "JudgeSettings",
+    "Learning",
     "Lora",
     "NewItems",
+    "Part",
     "Preferences",
     "TrainConfig",
+    "TrainingConfig",
     "WarmUp",
+    "checked_config",
     "family_words",
     "load_config",
+    "located_model",
     "presets",
 ]
 
 ALL_LINEAR = "all-linear"
 """Every linear layer but the head."""
+_C = TypeVar("_C", bound=BaseModel)
 _HINTS = {
     "extra_forbidden": "remove it, or check its spelling",
     "missing": "give it a value",
 }
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """Keys of a config; one that is not known is an error."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class _Sampled(_Part):
+class _Sampled(Part):
     """How texts are sampled."""
 
     temperature: float = Field(gt=0, le=5, description="Divides the logits.")
@@ -52,7 +60,7 @@ class _Sampled(_Part):
     max_tokens: int = Field(ge=1, description="The most tokens of a text.")
 
 
-class Lora(_Part):
+class Lora(Part):
     """The adapter that is trained and then merged (peft)."""
 
     r: int = Field(default=64, ge=1, description="Its rank.")
@@ -70,7 +78,7 @@ class Lora(_Part):
         return (given,) if isinstance(given, str) else given
 
 
-class _Learning(_Part):
+class Learning(Part):
     """How a stage learns (trl)."""
 
     epochs: float = Field(gt=0, description="Passes over its data.")
@@ -92,7 +100,7 @@ class _Learning(_Part):
         return self
 
 
-class WarmUp(_Learning):
+class WarmUp(Learning):
     """Supervised warm-up on given pairs; the loss is on the replies alone."""
 
     examples: int | None = Field(default=None, ge=1, description="At most so many; all if none.")
@@ -138,7 +146,7 @@ class JudgeSettings(_Sampled):
     max_tokens: int = Field(default=24, ge=1)
 
 
-class Preferences(_Part):
+class Preferences(Part):
     """Best against worst."""
 
     margin: float = Field(
@@ -149,7 +157,7 @@ class Preferences(_Part):
     )
 
 
-class Dpo(_Learning):
+class Dpo(Learning):
     """Direct preference optimisation."""
 
     beta: float = Field(default=0.1, gt=0, description="What it costs to leave the reference.")
@@ -158,17 +166,11 @@ class Dpo(_Learning):
     final_learning_rate: float = Field(default=1e-7, ge=0)
 
 
-class TrainConfig(_Part):
-    """One self-rewarding training."""
+class TrainingConfig(Part):
+    """What every kind of training is told."""
 
-    family: str = Field(description="Which family is trained; the only one, if there is one.")
     model: str = Field(description="A folder, a GGUF file, smollm2-135m, or a name on the hub.")
-    data: Path | None = Field(
-        default=None, description="File of items with answers; the bundled ones if none."
-    )
-    prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
     seed: int = Field(default=0, ge=0, lt=2**32, description="Seed of all that is drawn.")
-    iterations: int = Field(default=2, ge=1, description="Rounds of preferences and DPO.")
     weights: Literal["float32", "bfloat16", "float16", "4bit"] = Field(
         default="float32", description="How weights are kept; 4bit wants a GPU and bitsandbytes."
     )
@@ -178,6 +180,17 @@ class TrainConfig(_Part):
     save_memory: bool = Field(
         default=False, description="Compute activations twice instead of keeping them."
     )
+
+
+class TrainConfig(TrainingConfig):
+    """One self-rewarding training."""
+
+    family: str = Field(description="Which family is trained; the only one, if there is one.")
+    data: Path | None = Field(
+        default=None, description="File of items with answers; the bundled ones if none."
+    )
+    prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
+    iterations: int = Field(default=2, ge=1, description="Rounds of preferences and DPO.")
     held_out: int = Field(
         default=50, ge=5, description="Items that every checkpoint is evaluated on."
     )
@@ -275,10 +288,8 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
         if isinstance(given.get(key), str):
             given[key] = path.parent / Path(given[key]).expanduser()
     for key in ("model", "fluency_model"):
-        if isinstance(name := given.get(key), str) and name != SMOLLM2:
-            # What may be a folder or a name on the hub is the folder if that is there.
-            here = (path.parent / Path(name).expanduser()).absolute()
-            given[key] = str(here) if looks_like_path(name) or here.exists() else name
+        if isinstance(name := given.get(key), str):
+            given[key] = located_model(name, path.parent)
     for key, value in changes.items():
         if value is None:
             continue
@@ -295,8 +306,36 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
 
     if isinstance(given.get("candidates"), dict):
         given["candidates"] = renamed(given["candidates"])
+    return checked_config(TrainConfig, renamed(given), file, words)
+
+
+def located_model(name: str, folder: Path) -> str:
+    """Return a model's name as a config in a folder means it.
+
+    What may be a folder or a name on the hub is the folder if that is there.
+    """
+    if name == SMOLLM2:
+        return name
+    here = (folder / Path(name).expanduser()).absolute()
+    return str(here) if looks_like_path(name) or here.exists() else name
+
+
+def checked_config(
+    kind: type[_C], given: Mapping[str, Any], file: ConfigFile, words: Mapping[str, str] = {}
+) -> _C:
+    """Return a config of some kind from what a file says.
+
+    Args:
+        kind: The kind.
+        given: By field, its value.
+        file: The file, for its lines.
+        words: By field, its key in the file, where they differ.
+
+    Raises:
+        InputError: A key is wrong; the message names the file, the line of the key, and a hint.
+    """
     try:
-        return TrainConfig.model_validate(renamed(given))
+        return kind.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         where = tuple(words.get(str(part), str(part)) for part in first["loc"])
@@ -304,7 +343,7 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
         raise InputError(
             f"{'.'.join(where) or 'the config'}: {problem[:1].lower()}{problem[1:]}"
             + (f" (it is {first['input']!r:.60})" if first["type"] not in _HINTS else ""),
-            file=path,
+            file=file.path,
             line=file.line(where),
             hint=_HINTS.get(first["type"], "change it"),
         ) from None

@@ -8,7 +8,7 @@ killed stage left there is its journal, and it goes on from it.
 import errno
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +24,20 @@ from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.prompts import open_pack
 from contrafact.training.config import TrainConfig
 from contrafact.training.data import Example, load_pool
-from contrafact.training.trainers import TokenizedExample
+from contrafact.training.trainers import Steps, TokenizedExample
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["TrainingContext", "read_json", "read_lines", "run_stage", "stage_journal", "write_json"]
+__all__ = [
+    "TrainingContext",
+    "read_json",
+    "read_lines",
+    "run_stage",
+    "stage_journal",
+    "steps_shown",
+    "write_json",
+]
 
 _DOING = "the stage cannot be written"
 _NO_ROOM = (
@@ -82,6 +90,28 @@ def stage_journal(folder: Path) -> Iterator[Journal]:
     with Journal(folder / ".journal.jsonl", {}) as journal:
         yield journal
         journal.discard()
+
+
+@contextmanager
+def steps_shown(progress: Callable[[str, int], Progress], what: str) -> Iterator[Steps]:
+    """Show the steps of a trainer, who says with each how many are done and how many there are.
+
+    Args:
+        progress: Shows the progress of a piece of work.
+        what: What a step is, in the plural.
+    """
+    bar: Progress | None = None
+    counted = 0
+    with ExitStack() as stack:
+
+        def count(done: int, total: int) -> None:
+            nonlocal bar, counted
+            if bar is None:
+                bar = stack.enter_context(progress(what, total))
+            bar.step(done - counted)
+            counted = done
+
+        yield count
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -222,25 +252,9 @@ class TrainingContext:
         fields = {self.spec.item: "item", self.spec.items: "items"}
         return [{fields.get(key, key): row[key] for key in row} for row in read_lines(path)]
 
-    @contextmanager
-    def steps(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """Show the steps of a trainer, who says with each how many are done and how many there are.
-
-        Args:
-            what: What a step is, in the plural.
-        """
-        bar: Progress | None = None
-        counted = 0
-        with ExitStack() as stack:
-
-            def count(done: int, total: int) -> None:
-                nonlocal bar, counted
-                if bar is None:
-                    bar = stack.enter_context(self.progress(what, total))
-                bar.step(done - counted)
-                counted = done
-
-            yield count
+    def steps(self, what: str) -> AbstractContextManager[Steps]:
+        """Show the steps of a trainer; see `steps_shown`."""
+        return steps_shown(self.progress, what)
 
     def say_losses(self, stage: str, losses: Sequence[Mapping[str, float]]) -> None:
         """Say what a stage learned, in a few words."""

@@ -16,20 +16,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.models.whitebox.conversion import quietly
 from contrafact.models.whitebox.weights import CausalModel, load_causal
-from contrafact.training.config import ALL_LINEAR, Dpo, Lora, TrainConfig, WarmUp
+from contrafact.training.config import ALL_LINEAR, Learning, Lora, TrainConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = [
     "Loss",
     "Steps",
     "TokenizedExample",
+    "adapter",
+    "callbacks",
     "check_targets",
     "check_trainers",
     "prefer",
+    "quiet_training",
+    "run_trainer",
+    "trainer_arguments",
     "warm_up",
 ]
 
@@ -94,7 +102,7 @@ def check_targets(causal: CausalModel, lora: Lora) -> None:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def quiet_training() -> Iterator[None]:
     """Keep the libraries' bars, notes and warnings off the terminal, and give them back after."""
     import datasets
 
@@ -134,7 +142,7 @@ def _labelled_positions_only() -> Iterator[None]:
         utils._use_triton = asked
 
 
-@_quietly()
+@quiet_training()
 def warm_up(
     causal: CausalModel,
     train: Sequence[TokenizedExample],
@@ -175,7 +183,8 @@ def warm_up(
         )
 
     settings = SFTConfig(
-        **_arguments(causal, config, config.warm_up, folder),
+        **trainer_arguments(causal.device, config, config.warm_up, folder),
+        max_length=None,
         completion_only_loss=True,
         packing=False,
     )
@@ -185,13 +194,13 @@ def warm_up(
         train_dataset=rows(train),
         eval_dataset=rows(validation),
         processing_class=copy.deepcopy(causal.tokenizer),
-        peft_config=_adapter(config.lora),
-        callbacks=_callbacks(config.warm_up, steps),
+        peft_config=adapter(config.lora),
+        callbacks=callbacks(config.warm_up, steps),
     )
-    return _run(trainer, causal, config, folder)
+    return run_trainer(trainer, causal.tokenizer, config, folder, _again(causal))
 
 
-@_quietly()
+@quiet_training()
 def prefer(
     causal: CausalModel,
     train: Sequence[TokenizedExample],
@@ -250,7 +259,8 @@ def prefer(
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     settings = DPOConfig(
-        **_arguments(causal, config, config.dpo, folder),
+        **trainer_arguments(causal.device, config, config.dpo, folder),
+        max_length=None,
         beta=config.dpo.beta,
         disable_dropout=False,  # the paper trains with dropout
         remove_unused_columns=False,
@@ -262,16 +272,23 @@ def prefer(
         eval_dataset=rows(validation),
         processing_class=tokenizer,
         data_collator=OwnTokens(pad_token_id=tokenizer.pad_token_id),
-        peft_config=_adapter(config.lora),
-        callbacks=_callbacks(config.dpo, steps),
+        peft_config=adapter(config.lora),
+        callbacks=callbacks(config.dpo, steps),
     )
-    return _run(trainer, causal, config, folder)
+    return run_trainer(trainer, causal.tokenizer, config, folder, _again(causal))
 
 
-def _arguments(
-    causal: CausalModel, config: TrainConfig, learning: WarmUp | Dpo, folder: Path
+def trainer_arguments(
+    device: "torch.device", config: TrainingConfig, learning: Learning, folder: Path
 ) -> dict[str, Any]:
-    """Return the trainer's settings that both stages share."""
+    """Return the trainer's settings that all stages share.
+
+    Args:
+        device: Where the model is.
+        config: The training.
+        learning: How the stage learns.
+        folder: The stage's folder, whose checkpoints a killed training goes on from.
+    """
     return {
         "output_dir": str(folder / _CHECKPOINTS),
         "seed": config.seed,
@@ -298,15 +315,15 @@ def _arguments(
         "greater_is_better": False,
         "bf16": config.precision == "bfloat16",
         "gradient_checkpointing": config.save_memory,
-        "use_cpu": causal.device.type == "cpu",
+        "use_cpu": device.type == "cpu",
         "dataloader_pin_memory": False,
-        "max_length": None,
         "report_to": "none",
         "disable_tqdm": True,
     }
 
 
-def _adapter(lora: Lora) -> Any:
+def adapter(lora: Lora, task: str = "CAUSAL_LM") -> Any:
+    """Return peft's settings of an adapter, for one of its types of task."""
     from peft import LoraConfig
 
     return LoraConfig(
@@ -315,11 +332,12 @@ def _adapter(lora: Lora) -> Any:
         lora_dropout=lora.dropout,
         target_modules=ALL_LINEAR if lora.targets == (ALL_LINEAR,) else list(lora.targets),
         bias="none",
-        task_type="CAUSAL_LM",
+        task_type=task,
     )
 
 
-def _callbacks(learning: WarmUp | Dpo, steps: Steps) -> list[Any]:
+def callbacks(learning: Learning, steps: Steps) -> list[Any]:
+    """Return what reports a trainer's steps and stops it early."""
     from transformers import EarlyStoppingCallback, TrainerCallback
 
     class Watch(TrainerCallback):  # type: ignore[misc]
@@ -341,8 +359,25 @@ def _callbacks(learning: WarmUp | Dpo, steps: Steps) -> list[Any]:
     return [EarlyStoppingCallback(learning.patience), Watch()]
 
 
-def _run(trainer: Any, causal: CausalModel, config: TrainConfig, folder: Path) -> list[Loss]:
-    """Train, from the last whole checkpoint if there is one; return what was measured."""
+def run_trainer(
+    trainer: Any,
+    tokenizer: Any,
+    config: TrainingConfig,
+    folder: Path,
+    again: Callable[[], Any],
+) -> list[Loss]:
+    """Train, from the last whole checkpoint if there is one, and save the model.
+
+    Args:
+        trainer: The trainer.
+        tokenizer: Saved with the model, as it came.
+        config: The training.
+        folder: Where the model is saved.
+        again: Loads the model anew in bfloat16, for an adapter that was trained on four bits.
+
+    Returns:
+        What was measured, in order.
+    """
     from transformers import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)
@@ -353,11 +388,15 @@ def _run(trainer: Any, causal: CausalModel, config: TrainConfig, folder: Path) -
         | {"step": float(entry["step"])}
         for entry in trainer.state.log_history
     ]
-    model = _merged(trainer, causal, config, kept)
+    model = _merged(trainer, config, kept, again)
     model.save_pretrained(folder)
-    causal.tokenizer.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
     shutil.rmtree(kept)
     return [entry for entry in measured if len(entry) > 1]
+
+
+def _again(causal: CausalModel) -> Callable[[], Any]:
+    return lambda: load_causal(causal.name, device="cpu", precision="bfloat16").model
 
 
 def _last_whole(folder: Path) -> str | None:
@@ -374,14 +413,15 @@ def _last_whole(folder: Path) -> str | None:
     return None if last is None else str(last[1])
 
 
-def _merged(trainer: Any, causal: CausalModel, config: TrainConfig, folder: Path) -> Any:
-    """Return the model with the adapter in its weights."""
+def _merged(trainer: Any, config: TrainingConfig, folder: Path, again: Callable[[], Any]) -> Any:
+    """Return the model with the adapter, if there is one, in its weights."""
+    if not hasattr(trainer.model, "merge_and_unload"):
+        return trainer.model
     if config.weights != "4bit":
         return trainer.model.merge_and_unload()
     # Nothing can be added to four bits: the adapter goes into the weights they were made of.
     from peft import PeftModel
 
-    adapter = folder / "adapter"
-    trainer.model.save_pretrained(adapter)
-    whole = load_causal(causal.name, device="cpu", precision="bfloat16")
-    return PeftModel.from_pretrained(whole.model, adapter).merge_and_unload()
+    adapted = folder / "adapter"
+    trainer.model.save_pretrained(adapted)
+    return PeftModel.from_pretrained(again(), adapted).merge_and_unload()

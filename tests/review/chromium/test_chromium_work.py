@@ -24,7 +24,14 @@ def test_ten_items_by_keyboard_alone_then_a_flag_an_undo_and_a_ruling(served, op
             tab.page.keyboard.press("f")
             tab.page.keyboard.type("1 figure is not turned")
             tab.page.keyboard.press("Escape")
-        # The second question appears when the first is answered so that it is asked.
+        # The first question is about the original, which stands alone until it is answered.
+        assert "fell" not in tab.page.inner_text("#item-card")
+        assert not tab.page.is_visible("#q-rewrite_valid")
+        tab.press("1", "Enter")
+        assert "fell" in tab.page.inner_text("#item-card")
+        # The second question is asked while the first is answered so that it is.
+        tab.page.keyboard.press("k")
+        tab.page.keyboard.press("2")
         assert not tab.page.is_visible("#q-rewrite_valid")
         tab.page.keyboard.press("1")
         assert tab.page.is_visible("#q-rewrite_valid")
@@ -46,7 +53,7 @@ def test_ten_items_by_keyboard_alone_then_a_flag_an_undo_and_a_ruling(served, op
     ben.page.goto(WORK)
     assert ben.page.url.endswith("/adjudicate")
     assert "1 figure is not turned" in ben.page.inner_text("main")
-    ben.press("1", "Enter")
+    ben.press("1", "1", "Enter")
     assert studio.store.read("ours", lambda state: state.decided["Ben"]) == 1 + sum(
         v.stage == "audit"
         for i in studio.store.read("ours", lambda b: b.items).values()

@@ -167,5 +167,6 @@ def subject_of(story: Story, response: str) -> Subject:
         "text": story.text,
         "queries": list(story.queries),
         "proof": story.proof,
+        "criteria": {one.name: one.text for one in criteria_of(story)},
         "response": response,
     }

@@ -10,7 +10,8 @@ kind              forward compatibility  directionality  made of
 ================  =====================  ==============  ==========================================
 ``pass``          true                   true            a text on the party that the event meets
 ``denied``        false                  not asked       the same on the party that it does not meet
-``wrong-side``    not asked              false           a text, asked of the other side
+``wrong-side``    not asked              false           a text that passes or turns, asked of the
+                                                         other side
 ``restated``      not asked              false           the second wording after a headline that
                                                          says it already, in the first
 ``turned``        not asked              true            the second wording after a headline that
@@ -18,9 +19,9 @@ kind              forward compatibility  directionality  made of
 ``vague``         not asked              false           a text that shows no turn at all
 ================  =====================  ==============  ==========================================
 
-Every text but the vague ones is right on each criterion as often as it is wrong, and the headlines
-of an event hold the same words, so that neither a text nor what it repeats tells which it is. A
-criterion is asked only where its verdict is certain.
+Every text but the vague ones is right on some items and wrong on others, the headlines of an event
+hold the same words, and of short headlines and long ones equal shares pass, so that neither a text
+nor what it repeats tells which it is. A criterion is asked only where its verdict is certain.
 """
 
 import json
@@ -46,7 +47,7 @@ _FORWARD, _DIRECTION = CRITERIA
 
 @cache
 def finforce_items() -> tuple[ExamItem, ...]:
-    """Return all items: 160 that pass, 80 that turn, and 160, 160, 80 and 20 that fail."""
+    """Return all items: 160 that pass, 80 that turn, and 160, 240, 80 and 20 that fail."""
     lines = Path(__file__).with_name("exam_items.jsonl").read_text(encoding="utf-8").splitlines()
     found: list[ExamItem] = []
     for event, row in enumerate(map(json.loads, lines)):
@@ -93,6 +94,7 @@ def _crossed(row: Mapping[str, Any], *, reverse: bool) -> list[ExamItem]:
             found += [
                 item(restated, "restated", side, again, **{_DIRECTION: False}),
                 item(restated, "turned", opposite, turn, **{_DIRECTION: True}),
+                item(restated, "wrong-side", side, turn, **{_DIRECTION: False}),
             ]
     party = parties[reverse]
     about = headline(row["event"].format(x=party), parties[1 - reverse])

@@ -25,8 +25,13 @@ __all__ = [
     "CausalModel",
     "Precision",
     "check_causal",
+    "check_packages",
     "check_precision",
+    "context_of",
     "load_causal",
+    "loading_options",
+    "locate_weights",
+    "placed_device",
     "shared_causal",
     "text_start",
     "weights_name",
@@ -92,12 +97,12 @@ def load_causal(
             without a GPU.
     """
     name = plain_name(name)
-    _check_packages()
+    check_packages()
     check_precision(precision, device)
-    placed = _placed(device)
-    where = _locate(name, cache)
+    placed = placed_device(device)
+    where = locate_weights(name, cache)
     with quietly():
-        options = _options(precision, placed)
+        options = loading_options(precision, placed)
         if where is None:
             model, tokenizer = _from_hub(name, options)
         else:
@@ -112,7 +117,7 @@ def load_causal(
         tokenizer=tokenizer,
         device=placed,
         start_token=int(start),
-        context=_context(model, tokenizer),
+        context=context_of(model, tokenizer),
     )
 
 
@@ -182,7 +187,7 @@ def check_causal(name: str) -> None:
         InputError: If `load_causal` would fail for one of these.
     """
     name = plain_name(name)
-    _check_packages()
+    check_packages()
     path = Path(name).expanduser()
     if name == SMOLLM2:
         gguf_path(name)
@@ -217,8 +222,16 @@ def check_precision(precision: Precision, device: str | None = None) -> None:
         raise InputError(problem, hint="run: pip install bitsandbytes")
 
 
-def _locate(name: str, cache: Path | None) -> Path | None:
-    """Return the folder a name stands for; none for a name on the hub."""
+def locate_weights(name: str, cache: Path | None) -> Path | None:
+    """Return the folder a name stands for; none for a name on the hub.
+
+    Args:
+        name: As `load_causal` takes it.
+        cache: Where converted GGUF files are kept; the user's cache folder if not given.
+
+    Raises:
+        InputError: There is no such file or folder.
+    """
     name = plain_name(name)
     path = Path(name).expanduser()
     if name == SMOLLM2:
@@ -251,7 +264,12 @@ def _check_folder(folder: Path, name: str) -> None:
         )
 
 
-def _placed(device: str | None) -> "torch.device":
+def placed_device(device: str | None) -> "torch.device":
+    """Return the device of that name, or the best there is.
+
+    Raises:
+        InputError: PyTorch cannot use it.
+    """
     import torch
 
     try:
@@ -265,7 +283,7 @@ def _placed(device: str | None) -> "torch.device":
     return placed
 
 
-def _options(precision: Precision, device: "torch.device") -> dict[str, Any]:
+def loading_options(precision: Precision, device: "torch.device") -> dict[str, Any]:
     """Return what ``from_pretrained`` takes for a precision and a device."""
     import torch
 
@@ -309,7 +327,7 @@ def _adapted(folder: Path, cache: Path | None, options: dict[str, Any]) -> tuple
 
     stated = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
     base = str(stated["base_model_name_or_path"])
-    where = _locate(base, cache)
+    where = locate_weights(base, cache)
     if where is None:
         model, tokenizer = _from_hub(base, options)
     else:
@@ -357,7 +375,12 @@ def _hub_answers() -> bool:
     return True
 
 
-def _context(model: Any, tokenizer: Any) -> int:
+def context_of(model: Any, tokenizer: Any) -> int:
+    """Return the most tokens that a model reads at once.
+
+    Raises:
+        InputError: Neither the model nor its tokenizer states it.
+    """
     stated = [
         getattr(model.config, "max_position_embeddings", None),
         getattr(tokenizer, "model_max_length", None),  # a huge number where it is unknown
@@ -368,7 +391,12 @@ def _context(model: Any, tokenizer: Any) -> int:
     return min(known)
 
 
-def _check_packages() -> None:
+def check_packages() -> None:
+    """Check that PyTorch and transformers are installed.
+
+    Raises:
+        InputError: They are not.
+    """
     missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(

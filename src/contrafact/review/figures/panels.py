@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from contrafact.errors import InputError
 from contrafact.review.figures import plots
 from contrafact.review.figures.agreement import (
     AgreementFigures,
@@ -26,6 +27,7 @@ from contrafact.review.figures.progress import (
     review_progress,
     throughput,
 )
+from contrafact.review.residual import COLUMNS, residual_cells, residual_error, residual_notes
 from contrafact.review.state import Event, ReviewState
 from contrafact.review.suggestions import Influence, influence
 
@@ -38,6 +40,7 @@ __all__ = [
     "matrix_panel",
     "panels_of",
     "progress_panel",
+    "residual_panel",
     "throughput_panel",
     "training_panel",
 ]
@@ -79,7 +82,7 @@ class Panel:
 
 
 def panels_of(state: ReviewState, events: Iterable[Event], now: datetime) -> list[Panel]:
-    """Return every panel of a review: progress, throughput, agreement, audits, training.
+    """Return every panel of a review: progress, throughput, agreement, audits, errors, training.
 
     Args:
         state: The review.
@@ -97,6 +100,8 @@ def panels_of(state: ReviewState, events: Iterable[Event], now: datetime) -> lis
         found.append(influence_panel(influence(state, np.random.default_rng(0))))
     if any(stage.kind == "audit" for stage in state.project.flow):
         found.append(audits_panel(audits(state)))
+    if (residual := residual_panel(state)) is not None:
+        found.append(residual)
     if any(stage.kind == "training" for stage in state.project.stages):
         found.append(training_panel(training(state)))
     return found
@@ -302,6 +307,20 @@ def audits_panel(found: Sequence[AuditFigures]) -> Panel:
     lines = sum(bool(row.sample) for audit in last for row in audit.rows)
     draw = plots.intervals(last) if lines else None
     return Panel("audits", "Audits", text, columns, rows, draw, 1.0 + 0.3 * lines)
+
+
+def residual_panel(state: ReviewState) -> Panel | None:
+    """Return what share of the final items is wrong, as a recheck measured it, or at most.
+
+    There is none until an item is final, and where no verdict of several people makes one so.
+    """
+    try:
+        found = residual_error(state)
+    except InputError:
+        return None
+    rows = [residual_cells(one) for one in (found.wrong, *found.by_stage)]
+    text = " ".join(residual_notes(found))
+    return Panel("residual", "Wrong, of final items", text, COLUMNS, rows, None)
 
 
 def training_panel(found: Sequence[TrainingRound]) -> Panel:

@@ -10,7 +10,7 @@ from contrafact.errors import InputError
 from contrafact.family import DraftFinding, draft_check
 from contrafact.review.assignment import Assignment, visible_votes
 from contrafact.review.discussion import Entry, thread, under_discussion
-from contrafact.review.project import DELIBERATING, Project, Stage
+from contrafact.review.project import DELIBERATING, FirstStep, Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.suggestions import suggestion_after, suggestion_before
 from contrafact.review.workflow import undoable
@@ -97,6 +97,7 @@ class ItemView:
         undoable: Whether the person has a decision to take back.
         thread: What was said about the item, where others' answers are shown.
         suggestion: What a model answers: question, answer, model.
+        step: The first step, where it alone is asked and shown; None for the whole item.
     """
 
     assignment: Assignment
@@ -108,6 +109,7 @@ class ItemView:
     undoable: bool
     thread: tuple[tuple[Entry, str], ...] = ()
     suggestion: tuple[tuple[str, str, str], ...] = ()
+    step: FirstStep | None = None
 
     @property
     def shown(self) -> list[tuple[str, str]]:
@@ -116,8 +118,11 @@ class ItemView:
         return [
             (name.replace("_", " "), _text(self.fields.get(name)))
             for name in self.project.show
-            if name not in apart and _text(self.fields.get(name))
+            if name not in apart and self._visible(name) and _text(self.fields.get(name))
         ]
+
+    def _visible(self, name: str) -> bool:
+        return self.step is None or name in self.step.sees
 
     @property
     def sides(self) -> list[tuple[str, tuple[DiffPart, ...]]]:
@@ -125,6 +130,12 @@ class ItemView:
         if self.project.compare is None:
             return []
         before, after = self.project.compare
+        if self.step is not None:
+            return [
+                (name.replace("_", " "), (DiffPart("same", _text(self.fields.get(name))),))
+                for name in (before, after)
+                if self._visible(name)
+            ]
         parts = cached_diff(_text(self.fields.get(before)), _text(self.fields.get(after)))
         return [
             (before.replace("_", " "), tuple(p for p in parts if p.kind != "added")),

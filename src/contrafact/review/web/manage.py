@@ -48,8 +48,8 @@ _PLOT_HEADERS = {
 }
 _PLOT_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 _DESCRIPTIONS: dict[Export, str] = {
-    "decisions": "what stands, as rfc finalize reads it",
-    "items": "where every item is, and what became of it",
+    "decisions": "what stands, as rfc finalize and finforce release read it",
+    "items": "where every item is, and what became of it; finforce release reads it",
     "labels": "of a run's items, as contrafact report --labels reads them",
     "sheet": "filled in, as study score reads it",
     "history": "every event, in order",
@@ -434,13 +434,14 @@ def _team(
     message: str = "",
     links: Sequence[tuple[str, str]] = (),
 ) -> HTMLResponse:
-    roles, people, problems, notes = studio.store.read(
+    roles, people, problems, notes, items = studio.store.read(
         review,
         lambda state: (
             state.project.roles,
             list(state.people.values()),
             staffing_problems(state),
             [note for one in state.people.values() for note in role_warnings(state.project, one)],
+            len(state.items),
         ),
     )
     named = {person.name for person in people}
@@ -458,6 +459,7 @@ def _team(
         others=others,
         problems=problems,
         notes=notes,
+        items=items,
     )
 
 
@@ -594,12 +596,13 @@ def _import_page(
     message: str = "",
     left_out: Sequence[str] = (),
 ) -> HTMLResponse:
-    def look(state: ReviewState) -> tuple[tuple[str, ...], bool, list[tuple[str, str]]]:
+    def look(state: ReviewState) -> tuple[tuple[str, ...], bool, list[tuple[str, str]], bool]:
         project = state.project
         trains = any(stage.kind == "training" for stage in project.stages)
-        return project.show, trains, [(s.id, s.title) for s in project.flow if s.roles]
+        stages = [(s.id, s.title) for s in project.flow if s.roles]
+        return project.show, trains, stages, bool(state.people)
 
-    show, trains, stages = studio.store.read(review, look)
+    show, trains, stages, people = studio.store.read(review, look)
     return render(
         request,
         "manage_import.html",
@@ -612,6 +615,7 @@ def _import_page(
         show=show,
         trains=trains,
         stages=stages,
+        people=people,
         tools=TOOLS,
         limit=studio.upload_limit // (1024 * 1024),
     )

@@ -5,7 +5,7 @@ Annotators and adjudicators work the same way; adjudicators see what others answ
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
@@ -82,6 +82,7 @@ FORM_SCHEMA = {
                         "flag": {"type": "string", "enum": ["", "1"]},
                         "correction": _TEXT,
                         "evidence": _TEXT,
+                        "step": {"type": "string", "enum": ["", "first"]},
                     },
                     "additionalProperties": _TEXT,
                 }
@@ -115,12 +116,16 @@ class FilledForm:
 
 @dataclass(frozen=True)
 class SubmittedForm:
-    """An item's form: what was filled in, about what, and the key under which it counts once."""
+    """An item's form: what was filled in, about what, and the key under which it counts once.
+
+    ``first_step`` says that nothing but a stage's first step was asked in it.
+    """
 
     assignment: Assignment
     filled: FilledForm
     guidelines_version: str | None
     request: str
+    first_step: bool = False
 
 
 async def read_form(request: Request) -> SubmittedForm:
@@ -145,7 +150,8 @@ async def read_form(request: Request) -> SubmittedForm:
     flagged = text("flag") == "1"
     filled = FilledForm(answers, text("comment"), flagged, correction, text("evidence"))
     version = text("guidelines")
-    return SubmittedForm(assignment, filled, version if _VERSION.fullmatch(version) else None, key)
+    known = version if _VERSION.fullmatch(version) else None
+    return SubmittedForm(assignment, filled, known, key, text("step") == "first")
 
 
 TheForm = Annotated[SubmittedForm, Depends(read_form)]
@@ -153,8 +159,13 @@ router = APIRouter()
 
 
 @router.get("/", name="home")
-def home(request: Request, account: TheAccount, studio: TheStudio) -> HTMLResponse:
-    """Show the reviews that somebody has a part in."""
+def home(
+    request: Request, account: TheAccount, studio: TheStudio, joined: bool = False
+) -> Response:
+    """Show the reviews that somebody has a part in.
+
+    Who has just joined is led on: to the one review they have a part in, or to the manager's pages.
+    """
 
     def look(state: ReviewState) -> tuple[str, tuple[str, ...]] | None:
         person = state.people.get(account.name)
@@ -162,6 +173,10 @@ def home(request: Request, account: TheAccount, studio: TheStudio) -> HTMLRespon
 
     found = {name: studio.store.read(name, look) for name in studio.store.reviews()}
     own = [(name, *part) for name, part in found.items() if part is not None]
+    if joined and account.manager and not own:
+        return redirect_to(str(request.app.url_path_for("manage")))
+    if joined and len(own) == 1:
+        return redirect_to(str(request.app.url_path_for("review_page", review=own[0][0])))
     return render(request, "home.html", reviews=own)
 
 
@@ -313,6 +328,8 @@ def submit_answer(
         form: The form.
     """
     review, who, given = member.review, member.person.name, form.assignment
+    if form.first_step and (whole := _whole_item(request, studio, member, form)) is not None:
+        return whole
     try:
         studio.store.answer(
             review,
@@ -348,6 +365,20 @@ def submit_answer(
     if studio.store.read(review, lambda state: suggestion_seen(state, who, given.item)):
         query["answered"] = given.item
     return redirect_to(f"{request.app.url_path_for(page, review=review)}?{urlencode(query)}")
+
+
+def _whole_item(
+    request: Request, studio: Studio, member: Member, form: SubmittedForm
+) -> HTMLResponse | None:
+    """Return the page of the whole item after its first step; None where nothing more is asked."""
+    view, _ = _next_view(studio, member, None)
+    if not isinstance(view, ItemView) or view.assignment != form.assignment:
+        return None
+    step = view.stage.first_step
+    missing = form.filled.missing(view.project, view.stage)
+    if step is None or not missing or set(missing) & set(step.asks):
+        return None
+    return _form_page(request, member, view, form.filled, key=form.request)
 
 
 def filled_before(studio: Studio, member: Member, assignment: Assignment) -> FilledForm:
@@ -396,7 +427,11 @@ def _form_page(
     found: DraftReport | None = None,
     seen: SuggestionSeen | None = None,
 ) -> HTMLResponse:
-    project = view.project
+    project, step = view.project, view.stage.first_step
+    # What the first step asks is answered before anything else is shown or asked.
+    if step is not None and not all(filled.answers.get(name) for name in step.asks):
+        view = replace(view, step=step)
+    asked = view.stage.questions if view.step is None else view.step.asks
     return render(
         request,
         f"{_page_of(view)}.html",
@@ -405,7 +440,7 @@ def _form_page(
         page=_page_of(view),
         view=view,
         filled=filled,
-        questions=[project.question(name) for name in view.stage.questions],
+        questions=[project.question(name) for name in asked],
         guidelines=guidelines_html(project.guidelines),
         guidelines_version=project.guidelines_version,
         feedback=feedback,

@@ -387,6 +387,8 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...]], ...] = tuple(
     )
 )
 
+_NEEDS = tuple(dict.fromkeys(need for _, _, needs in _RULES for need in needs))
+
 
 def found_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text without what its sentences say of them, in order."""
@@ -395,8 +397,9 @@ def found_quantities(text: str) -> list[Quantity]:
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)
     found: list[tuple[Quantity, re.Match[str]]] = []
     small = folded(text)
+    has = {need for need in _NEEDS if need in small}
     for pattern, reader, needs in _RULES:
-        if needs and not any(need in small for need in needs):
+        if needs and has.isdisjoint(needs):
             continue
         for match in pattern.finditer(text):
             start, end = match.span()

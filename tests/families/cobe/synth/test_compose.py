@@ -51,6 +51,48 @@ def test_every_answer_is_right_for_one_story_and_wrong_for_others(rows):
     assert set(wrong.values()) == {3}
 
 
+def test_hardly_any_story_reads_nearly_like_another_of_its_block(rows):
+    near = 0
+    grams = []
+    for row in rows:
+        words = re.findall(r"[a-z0-9']+", row["Variation text"].lower())
+        grams.append(set(zip(words, words[1:], words[2:], strict=False)))
+    for place, own in enumerate(grams):
+        block = [grams[i] for i in range(place - place % 4, place - place % 4 + 4) if i != place]
+        near += max(len(own & other) / len(own | other) for other in block) > 0.5
+    assert near <= 0.02 * len(rows)
+
+
+def test_no_sentence_with_a_link_follows_another(rows):
+    links = re.compile(
+        r"(As a result|For that reason|Because of this|Therefore|That is why|Even so|Nevertheless"
+        r"|All the same|Despite this|In spite of this)\b"
+    )
+    for row in rows:
+        for text in (row["Variation text"], *(one["text"] for one in row["Right answers"])):
+            linked = [bool(links.match(one)) for one in re.split(r"(?<=[.:])\s+", text)]
+            assert not any(itertools.starmap(lambda a, b: a and b, itertools.pairwise(linked))), (
+                text
+            )
+
+
+def test_a_pronoun_stands_right_after_a_sentence_on_what_it_stands_for_alone(rows):
+    found = 0
+    for row in rows:
+        reader = Reader(row["Proof"]["wordings"])
+        for answer in row["Right answers"]:
+            sentences = re.split(r"(?<=[.:])\s+", answer["text"])
+            for before, sentence in itertools.pairwise(sentences):
+                names = {mention.name for mention in reader.read(sentence).mentions}
+                if re.search(r"^(It|They)\b|\b(it|them)\.$", sentence) and any(
+                    name.startswith("shield_") for name in names
+                ):
+                    found += 1
+                    event = names.pop().removeprefix("shield_")
+                    assert {one.name for one in reader.read(before).mentions} == {event}
+    assert found > 10
+
+
 def test_every_criterion_is_failed_and_failures_come_single_and_several(rows):
     failed, sizes = Counter(), Counter()
     for row in rows:

@@ -5,6 +5,7 @@ algorithms of `contrafact.causal` and read back by `prove` before it is handed o
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -49,6 +50,10 @@ FIRST_CORE = 1001
 """The core set id of the first block; hand-written templates have smaller ones."""
 _ODD_SHARE = 0.4
 _TRIES = 400
+_VERSIONS, _MOST_ALIKE = 10, 0.45
+"""How many versions of a story are tried, until it shares no more of its 3-grams with another of
+its block."""
+_WORD = re.compile(r"[a-z0-9']+")
 _BLOCKS_AT_ONCE = 8
 _SEEN_BITS = 1 << 27
 """Size of the table of texts that were drawn; it does not grow with the number of stories."""
@@ -253,6 +258,7 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
         "wordings": wordings.record(plot),
     }
     answers = [_answers(block, place, wordings, rng) for place in range(SIZE)]
+    stories = _stories(block, wordings, rng)
     for place, one in enumerate(block.stories):
         supposed = [
             wordings.clauses[name][rng.randrange(2)][value].supposed
@@ -294,7 +300,7 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
             "Core Set ID": core,
             "Variation ID": place + 1,
             "Domain": plot.scene.domain,
-            "Variation text": _story(block, place, wordings, rng),
+            "Variation text": stories[place],
             "Query": list(queries(supposed)),
             "Representative answer": right[0]["text"],
             "Evaluation criteria": listed,
@@ -331,6 +337,30 @@ def _consequences(one: Situation) -> dict[str, dict[str, Any]]:
 
 def _roles(plot_names: Sequence[str], choices: tuple[int, int], rng: Random) -> dict[str, int]:
     return {name: rng.choice(choices) for name in plot_names}
+
+
+def _stories(block: Block, wordings: Wordings, rng: Random) -> list[str]:
+    """Return the stories of a block, worded so that no two read nearly alike.
+
+    Facts may differ in one event, or in none where something else is supposed; words, order and
+    joining then have to differ.
+    """
+    texts: list[str] = []
+    grams: list[set[tuple[str, str, str]]] = []
+    for place in range(SIZE):
+        nearest = 2.0
+        for _ in range(_VERSIONS):
+            text = _story(block, place, wordings, rng)
+            words = _WORD.findall(text.lower())
+            own = set(zip(words, words[1:], words[2:], strict=False))
+            near = max((len(own & one) / len(own | one) for one in grams), default=0.0)
+            if near < nearest:
+                nearest, best = near, (text, own)
+            if near <= _MOST_ALIKE:
+                break
+        texts.append(best[0])
+        grams.append(best[1])
+    return texts
 
 
 def _story(block: Block, place: int, wordings: Wordings, rng: Random) -> str:

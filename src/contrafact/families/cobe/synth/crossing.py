@@ -10,11 +10,12 @@ to look at. What is chosen is proven afterwards by `contrafact.causal` from the 
 holds it, and read back by `prove`; neither shares this code.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import combinations
 from random import Random
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,21 @@ _SIZE_COST, _COST_UNIT = (0, 0, 3, 15, 40), 10.0
 _MOST_UNEVEN = 5
 
 
+T = TypeVar("T")
+
+
+class _Once(Generic[T]):
+    """An attribute that is worked out when it is first read; without the lock of the library's."""
+
+    def __init__(self, work: Callable[[Any], T]) -> None:
+        self.work, self.name = work, work.__name__
+
+    def __get__(self, one: Any, kind: type) -> T:
+        found = self.work(one)
+        one.__dict__[self.name] = found
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What a connector says: that an effect follows from causes, or comes in spite of them."""
@@ -89,18 +105,18 @@ class Situation:
     worlds: int
     after: Mapping[str, bool | None]
 
-    @cached_property
+    @_Once
     def before_quantity(self) -> int:
         """The quantity as the story tells it; 0 without one."""
         return self.plot.measure.value(self.base, self.facts) if self.plot.measure else 0
 
-    @cached_property
+    @_Once
     def after_quantity(self) -> int:
         """The quantity under what is supposed; 0 without one."""
         values = {name: bool(value) for name, value in self.after.items()}
         return self.plot.measure.value(self.base, values) if self.plot.measure else 0
 
-    @cached_property
+    @_Once
     def implied(self) -> dict[str, bool]:
         """The latent facts that the story implies."""
         found = {}
@@ -110,7 +126,7 @@ class Situation:
                 found[latent] = there != 0
         return found
 
-    @cached_property
+    @_Once
     def bits(self) -> tuple[int, int, int, int, int]:
         """Facts, answer, what stays, what changes and what is open, one bit for each event."""
         facts = answer = stays = changes = opened = 0
@@ -127,7 +143,7 @@ class Situation:
                     stays |= bit
         return facts, answer, stays, changes, opened
 
-    @cached_property
+    @_Once
     def claims(self) -> tuple[Claim, ...]:
         """Everything that a connector of its right answer may say of events.
 
@@ -136,12 +152,11 @@ class Situation:
         """
         return tuple(
             claim
-            for claim in _sayable(self.plot)
-            if claim.effect in self.plot.gates
-            and true_claim(self.plot, claim, self.after, self.worlds, self.supposed)
+            for claim in _sayable(self.plot)[0]
+            if true_claim(self.plot, claim, self.after, self.worlds, self.supposed)
         )
 
-    @cached_property
+    @_Once
     def joined_bits(self) -> int:
         """What connectors of its right answer may say to follow or to come in spite, one bit each.
 
@@ -152,17 +167,17 @@ class Situation:
         effects = {claim.effect for claim in self.claims}
         return sum(1 << place for place, name in enumerate(self.facts) if name in effects)
 
-    @cached_property
+    @_Once
     def supposed_bits(self) -> int:
         """What is supposed, one bit for each event."""
         return sum(1 << place for place, name in enumerate(self.facts) if name in self.supposed)
 
-    @cached_property
+    @_Once
     def story_claims(self) -> tuple[Claim, ...]:
         """Everything that a connector of the story itself may say."""
         return tuple(
             claim
-            for claim in _sayable(self.plot)
+            for claim in _sayable(self.plot)[1]
             if true_claim(self.plot, claim, self.facts, self.worlds, {})
         )
 
@@ -219,17 +234,19 @@ def true_claim(
     """
     if claim.effect in cut:
         return False
-    causes = [values[name] for name in claim.causes]
-    if claim.effect not in plot.gates:  # a quantity, which trouble always moves one way
-        return claim.follows and None not in causes and len(set(causes)) == 1
+    gate = plot.gates.get(claim.effect)
+    if gate is None:  # a quantity, which trouble always moves one way
+        causes = {values[name] for name in claim.causes}
+        return claim.follows and None not in causes and len(causes) == 1
     effect = values[claim.effect]
-    if effect is None or None in causes:
+    if effect is None:
         return False
+    for name in claim.causes:
+        cause = values[name]
+        if cause is None or (cause == effect) != claim.follows:
+            return False
     if not claim.follows:
-        return all(cause != effect for cause in causes)
-    if any(cause != effect for cause in causes):
-        return False
-    gate = plot.gates[claim.effect]
+        return True
     masks = {name: plot.masks[name] for name in (*gate.without, *gate.other)}
     for name in gate.parents:
         value = values[name]
@@ -244,8 +261,8 @@ def true_claim(
 
 
 @lru_cache(maxsize=4)
-def _sayable(plot: Plot) -> tuple[Claim, ...]:
-    """Return the claims that are worth a look: one cause, or all told causes of an effect."""
+def _sayable(plot: Plot) -> tuple[tuple[Claim, ...], tuple[Claim, ...]]:
+    """Return the claims that are worth a look, of events and of all: one cause, or both of two."""
     parents = {name: gate.parents for name, gate in plot.gates.items()}
     if plot.measure is not None:
         parents[plot.told[-1]] = plot.measure.parents
@@ -255,7 +272,7 @@ def _sayable(plot: Plot) -> tuple[Claim, ...]:
             found += [Claim((cause,), effect, follows) for cause in causes]
             if len(causes) == 2:
                 found.append(Claim(tuple(causes), effect, follows))
-    return tuple(found)
+    return tuple(claim for claim in found if claim.effect in plot.gates), tuple(found)
 
 
 @dataclass(frozen=True)
@@ -555,23 +572,36 @@ def _voiced(
 def _told(stories: Sequence[Situation], rng: Random) -> tuple[tuple[Claim, ...], ...]:
     """Return what the connectors of the stories claim, as many of each sort in every one."""
     claims = [one.story_claims for one in stories]
-    chosen = _matched(claims, rng)
+    chosen = _matched(claims, rng, apart=True)
     return tuple(
         tuple(own[place] for place in draft) for own, draft in zip(claims, chosen, strict=True)
     )
 
 
-def _matched(available: Sequence[Sequence[Claim]], rng: Random) -> list[list[int]]:
-    """Choose claims by place, one to an effect, so that all have the same number of each sort."""
+def _matched(
+    available: Sequence[Sequence[Claim]], rng: Random, *, apart: bool = False
+) -> list[list[int]]:
+    """Choose claims by place, one to an effect, so that all have the same number of each sort.
+
+    Apart, no two name a cause in common unless all are: a text would have to refer to it again and
+    again.
+    """
     drafts: list[tuple[list[int], list[int]]] = []
     for claims in available:
         places = list(range(len(claims)))
         rng.shuffle(places)
         seen: set[str] = set()
+        taken: list[Claim] = []
         sorts: tuple[list[int], list[int]] = [], []
         for place in places:
             claim = claims[place]
             if claim.effect not in seen:
+                if apart and any(
+                    one.causes != claim.causes and not set(one.causes).isdisjoint(claim.causes)
+                    for one in taken
+                ):
+                    continue
+                taken.append(claim)
                 seen.add(claim.effect)
                 sorts[claim.follows].append(place)
         drafts.append(sorts)

@@ -116,27 +116,13 @@ def _table(
     text: str, names: tuple[str, ...], domains: tuple[tuple[Value, ...], ...], quantity: bool
 ) -> Mapping[tuple[Value, ...], Value]:
     """Return the table of a mechanism; many models share mechanisms."""
-    # Compiled once per expression: names, whole numbers and operators, nothing else.
-    function = eval(
-        compile(ast.Expression(_lambda(names, read_expression(text))), "<mechanism>", "eval"),
-        {"__builtins__": {}},
-    )
+    read_expression(text)  # names, whole numbers and operators, nothing else
+    function = eval(f"lambda {', '.join(names)}: (\n{text}\n)", {"__builtins__": {}})
     found = {}
     for key in product(*domains):
         value = function(*key)
         found[key] = int(value) if quantity else bool(value)
     return MappingProxyType(found)
-
-
-def _lambda(names: Sequence[str], tree: ast.expr) -> ast.expr:
-    arguments = ast.arguments(
-        posonlyargs=[],
-        args=[ast.arg(arg=name) for name in names],
-        kwonlyargs=[],
-        kw_defaults=[],
-        defaults=[],
-    )
-    return ast.fix_missing_locations(ast.Lambda(args=arguments, body=tree))
 
 
 def graph_name(parents: Mapping[str, Sequence[str]], common: Sequence[Sequence[str]]) -> str | None:

@@ -142,10 +142,10 @@ QUANTITY_WORDINGS = tuple(
     Clause.of(text)
     for text in (
         "{x} <came|come> to {n}{unit}",
-        "{x} <amounted> to {n}{unit}",
+        "{x} <was|been> {n}{unit}",
         "{x} <stood|stood> at {n}{unit}",
-        "{x} <reached> {n}{unit}",
-        "{x} <totalled> {n}{unit}",
+        "{x} <worked> out at {n}{unit}",
+        "{x} <turned> out to be {n}{unit}",
     )
 )
 

@@ -4,6 +4,7 @@ Every event has wordings for the story, others for answers and another for crite
 that a text repeats of another what the two are about, and not what they say of it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ _LINKS = {
     True: ("As a result,", "For that reason,", "Because of this,", "Therefore,", "That is why"),
     False: ("Even so,", "Nevertheless,", "All the same,", "Despite this,", "In spite of this,"),
 }
+_ALL_LINKS = tuple(link for links in _LINKS.values() for link in links)
 _CLAUSES = {
     True: (
         *("{cause}, so {effect}.", "{cause}, and so {effect}.", "Because {cause}, {effect}."),
@@ -63,10 +65,17 @@ _NOUNS = {
         "In spite of {cause}, {effect}.",
     ),
 }
+_OF_ONE = frozenset(
+    pattern for patterns in _CLAUSES.values() for pattern in patterns if pattern[:8] == "{cause},"
+) | {"{cause}. {link} {effect}."}
+"""How one cause is joined to its effect, and two are not: the "and" between them wants a word that
+governs both."""
+_JOINING = re.compile(r"\{\w+\}|[.,]")
+_AFTER_HEAD = re.compile(r" (?:of|for|with|to|from|in|on|at|by) ")
 _TEXTS = ((0, 2), (2, 4), (4, 5))
 """Which of five wordings are those of the story, of its answers and of its criteria."""
-_PLAIN = ("{one}, and {other}.", "{one}. {other}.", "{one}; {other}.", "{one}, and {other}.")
-_OPEN = ("It remains unclear whether {clause}.", "Nobody can say whether {clause}.")
+_PLAIN = ("{one}, and {other}.", "{one}, and {other}.", "{one}. {other}.")
+_OPEN = ("It remains unclear {clauses}.", "Nobody can say {clauses}.")
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,8 @@ class Wordings:
         latents: For every latent, two pairs of clauses for answers and one for criteria.
         amounts: Of the quantity, the wordings with ``{n}``, in the same five roles.
         quantity: What the quantity is, and its unit with a blank before it.
+        pronouns: For latents, their clauses of answers with a pronoun for the entity; no wordings
+            of latents for which a pronoun would be stiff, or which it would not tell apart.
     """
 
     clauses: Mapping[str, tuple[tuple[Clause, Clause], ...]]
@@ -89,6 +100,7 @@ class Wordings:
     latents: Mapping[str, tuple[tuple[Clause, Clause], ...]]
     amounts: tuple[Clause, ...]
     quantity: tuple[str, str]
+    pronouns: Mapping[str, tuple[tuple[str, str], ...]]
 
     def record(self, plot: Plot) -> dict[str, object]:
         """Return them in the form of a file: what each value of a variable may be called."""
@@ -106,7 +118,12 @@ class Wordings:
             }
         for name, pairs in self.latents.items():
             found[name] = {
-                word: {"clauses": [pair[value].stated for pair in pairs]}
+                word: {
+                    "clauses": [
+                        *(pair[value].stated for pair in pairs),
+                        *(pair[value] for pair in self.pronouns[name] if pair[value]),
+                    ]
+                }
                 for value, word in enumerate(("false", "true"))
             }
         if plot.measure is not None:
@@ -129,6 +146,7 @@ def draw_wordings(plot: Plot, rng: Random) -> Wordings:
         return plot.events[name].kind
 
     clauses, nouns, latents = {}, {}, {}
+    pronouns: dict[str, tuple[tuple[str, str], ...]] = {}
     picks: dict[str, list[Pair]] = {}
     entities = {name: event.entity.format_map(plot.words) for name, event in plot.events.items()}
     for name, event in plot.events.items():
@@ -141,6 +159,15 @@ def draw_wordings(plot: Plot, rng: Random) -> Wordings:
         # A latent is true where it keeps trouble away: where all is well.
         shields = rng.sample(plot.events[name].kind.shields, 3)
         latents[latent] = tuple((filled(bare, x), filled(safe, x)) for safe, bare in shields)
+        pronouns[latent] = tuple(
+            (_with_pronoun(bare.stated, x), _with_pronoun(safe.stated, x))
+            for safe, bare in shields[:2]
+        )
+    seen = Counter(text for pairs in pronouns.values() for pair in pairs for text in pair)
+    for latent, pairs in pronouns.items():
+        pronouns[latent] = tuple(
+            pair if seen[pair[0]] == seen[pair[1]] == 1 else ("", "") for pair in pairs
+        )
     quantity = ("", "")
     amounts: tuple[Clause, ...] = ()
     if plot.quantity is not None:
@@ -151,7 +178,18 @@ def draw_wordings(plot: Plot, rng: Random) -> Wordings:
             Clause(one.stated.format(x=x, n="{n}", unit=quantity[1]), "")
             for one in rng.sample(QUANTITY_WORDINGS, 5)
         )
-    return Wordings(clauses, *_references(nouns, entities), latents, amounts, quantity)
+    return Wordings(clauses, *_references(nouns, entities), latents, amounts, quantity, pronouns)
+
+
+def _with_pronoun(clause: str, entity: str) -> str:
+    """Return a clause with a pronoun for its entity; nothing where that would be stiff."""
+    head = _AFTER_HEAD.split(entity)[0]
+    plural = head.endswith("s") and not head.endswith(("ss", "us"))
+    if clause.startswith("{x}"):
+        return f"{'they' if plural else 'it'}{clause.removeprefix('{x}')}"
+    if clause.endswith("{x}") and not clause.endswith((" at {x}", " of {x}")):
+        return f"{clause.removesuffix('{x}')}{'them' if plural else 'it'}"
+    return ""
 
 
 def _apart(kind: Kind, others: Sequence[Sequence[Pair]], rng: Random) -> list[Pair]:
@@ -265,6 +303,15 @@ def realize(narrative: Narrative, rng: Random) -> str:
                 texts.append(f"{narrative.clause(one)}.")
                 last = (one,)
 
+    def chosen(patterns: Sequence[str], *, together: bool = False) -> str:
+        """Return a way to join that this text has not used yet."""
+        able = [one for one in patterns if not (together and one in _OF_ONE)]
+        new = [one for one in able if _joining(one) not in used]
+        pattern = rng.choice(new or able)
+        used.add(_joining(pattern))
+        return pattern
+
+    used: set[str] = set()
     opened = []
     waiting_for = {cause for claim in narrative.claims for cause in claim.causes}
 
@@ -287,12 +334,12 @@ def realize(narrative: Narrative, rng: Random) -> str:
         effect = " and ".join(narrative.clause(one) for one in effects)
         if new:
             cause = " and ".join(narrative.clause(one) for one in causes)
-            pattern = rng.choice(_CLAUSES[claim.follows])
-        elif set(last) == set(causes):
+            pattern = chosen(_CLAUSES[claim.follows], together=len(causes) > 1)
+        elif set(last) == set(causes) and not any(link in texts[-1] for link in _ALL_LINKS):
             cause, pattern = "", "{link} {effect}."
         else:
             cause = narrative.reference(causes)
-            pattern = rng.choice(_NOUNS[claim.follows])
+            pattern = chosen(_NOUNS[claim.follows])
         link = links[claim.follows].pop() if "{link}" in pattern else ""
         texts.append(pattern.format(cause=cause, effect=effect, link=link))
         placed.update((*causes, *effects))
@@ -307,7 +354,7 @@ def realize(narrative: Narrative, rng: Random) -> str:
             continue
         if name in narrative.values and narrative.values[name] is None:
             placed.add(name)
-            opened.append(rng.choice(_OPEN).format(clause=narrative.clause(name)))
+            opened.append(f"whether {narrative.clause(name)}")
             continue
         claim = waiting.get(name)
         if claim is not None:
@@ -319,11 +366,35 @@ def realize(narrative: Narrative, rng: Random) -> str:
     plain.extend(name for name in order if name not in placed)
     flush()
     if narrative.latent is not None:
-        latent, value, role = narrative.latent
-        mention = f"{narrative.wordings.latents[latent][role][value].stated}."
-        texts.insert(0 if rng.random() < 0.5 else len(texts), mention)
-    texts.extend(opened)
+        _mention(narrative, *narrative.latent, texts, rng)
+    if opened:
+        clauses = " or ".join([", ".join(opened[:-1]), opened[-1]] if opened[1:] else opened)
+        texts.append(rng.choice(_OPEN).format(clauses=clauses))
     return " ".join(f"{text[0].upper()}{text[1:]}" for text in _capitals(texts))
+
+
+def _mention(
+    narrative: Narrative, latent: str, value: bool, role: int, texts: list[str], rng: Random
+) -> None:
+    """Put a latent first or last, or with a pronoun after the sentence on its event alone."""
+    wordings, event = narrative.wordings, narrative.plot.latents[latent]
+    mention = wordings.pronouns[latent][role][value]
+    alone = f"{narrative.clause(event)}."
+    entity = narrative.plot.events[event].entity.format_map(narrative.plot.words)
+    if mention and alone in texts and alone.startswith(entity):
+        place = texts.index(alone) + 1
+        # A link looks back to the sentence before.
+        if not texts[place : place + 1] or not texts[place].startswith(_ALL_LINKS):
+            texts.insert(place, f"{mention}.")
+            return
+    texts.insert(
+        0 if rng.random() < 0.5 else len(texts), f"{wordings.latents[latent][role][value].stated}."
+    )
+
+
+def _joining(pattern: str) -> str:
+    """Return the word by which a pattern joins; nothing where the texts have links for that."""
+    return _JOINING.sub("", pattern).strip().lower()
 
 
 def _capitals(texts: Sequence[str]) -> list[str]:

@@ -27,7 +27,8 @@ _QUANTITY = "q"
 _MOST_PARENTS = 3
 _LAST = ("people", "chief", "meal")
 """Kinds of events that nothing countable comes of."""
-_TRIES = 60
+_MOST_OF_KIND = 2
+"""Of three events of one kind, two would be worded alike in one text."""
 
 Edges = dict[str, list[str]]
 """For every node, its parents; causes first."""
@@ -372,6 +373,7 @@ def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot |
             for e in scene.events
             if e.rank == ranks[name]
             and e.kind.name not in spared
+            and sum(e.kind is one.kind for one in events.values()) < _MOST_OF_KIND
             and not any(
                 e is one or e.kind.name in one.kind.never_with or one.kind.name in e.kind.never_with
                 for one in events.values()
@@ -397,7 +399,13 @@ def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot |
         name = f"e{max(int(n[1:]) for n in edges) + 1}"
         noises[f"u_{name}"] = 2
         gates[name] = Gate("root", (), source=f"u_{name}")
-        events[name] = rng.choice(lexicon.side_events)
+        events[name] = rng.choice(
+            [
+                e
+                for e in lexicon.side_events
+                if sum(e.kind is one.kind for one in events.values()) < _MOST_OF_KIND
+            ]
+        )
     if not 4 <= len(events) + len(latents) + (measure is not None) <= 9:
         return None
     words = {slot: rng.choice(choice) for slot, choice in lexicon.names.items()}

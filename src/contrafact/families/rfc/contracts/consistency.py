@@ -138,7 +138,7 @@ def comparatives(side: Side) -> list[Comparative]:
     "More than 40 stores" compares nothing; "more than the 40 that were planned" does.
     """
     found = list(_parts_of_counts(side))
-    for match in _THAN.finditer(side.text):
+    for match in _THAN.finditer(side.text) if side.has("than") else ():
         found += _compared(side, match, preposition=False)
     for match in _RELATIVE_TO.finditer(side.text):
         found += _compared(side, match, preposition=True)

@@ -71,7 +71,7 @@ class CueWords:
     negators: frozenset[str]
     negations: re.Pattern[str]
     other_senses: dict[str, re.Pattern[str]]
-    result_phrases: tuple[tuple[int, re.Pattern[str]], ...]
+    result_phrases: tuple[tuple[int, re.Pattern[str], tuple[str, ...]], ...]
 
 
 @cache
@@ -92,7 +92,11 @@ def cue_words() -> CueWords:
         negations=re.compile(rf"\b(?:{'|'.join(raw['negators']['phrases'])})\b", re.IGNORECASE),
         other_senses=by_first_letter(raw["other_senses"]["phrases"]),
         result_phrases=tuple(
-            (sign, re.compile(rf"\b(?:{'|'.join(raw['result_phrases'][name])})\b", re.IGNORECASE))
+            (
+                sign,
+                re.compile(rf"\b(?:{'|'.join(raw['result_phrases'][name])})\b", re.IGNORECASE),
+                tuple(raw["result_phrases"][f"{name}_has"].split()),
+            )
             for name, sign in (("good", 1), ("bad", -1))
         ),
     )
@@ -142,25 +146,6 @@ def are_results(*cues: Cue) -> bool:
     return all(_RESULT.search(cue.text) for cue in cues)
 
 
-_WORD_START = re.compile(r"\b[^\W_]")
-
-
-def _other_senses(text: str) -> list[Span]:
-    """Return where phrases are in which a directional word asserts nothing, in order."""
-    found: list[Span] = []
-    patterns, last = cue_words().other_senses, 0
-    for start in _WORD_START.finditer(text):
-        at = start.start()
-        pattern = patterns.get(start[0].casefold())
-        if at < last or pattern is None:
-            continue
-        match = pattern.match(text, at)
-        if match is not None and match.end() > at:
-            found.append((at, match.end()))
-            last = match.end()
-    return found
-
-
 Term = tuple[int, int, int, Tier]
 """Where a term begins and ends, its sign and its tier."""
 
@@ -172,7 +157,8 @@ def directional_cues(side: Side) -> list[Cue]:
     Terms in names, in senses without a direction ("raised capital", "drop-off") and those that
     say one only with others near them ("up" without a figure) are left out.
     """
-    others = _other_senses(side.text)
+    # Phrases in which a directional word asserts nothing.
+    others = [match.span() for match in side.at_words(cue_words().other_senses)]
     terms: list[Term] = [
         (match.start, match.end, match.polarity, _tier(side, match))
         for match in side.terms("directional")
@@ -374,8 +360,8 @@ def _bare_states(side: Side, terms: list[Term], others: list[Span]) -> Iterator[
 def _with_result_phrases(side: Side, terms: list[Term]) -> list[Term]:
     """Return the terms with whole phrases, such as "swung to a loss", in place of their parts."""
     found: list[Term] = []
-    for sign, pattern in cue_words().result_phrases:
-        for match in pattern.finditer(side.text):
+    for sign, pattern, parts in cue_words().result_phrases:
+        for match in pattern.finditer(side.text) if side.has(*parts) else ():
             start, end = match.span()
             if any(s <= start and end <= e for s, e, _, _ in terms):
                 continue  # a longer phrase of the lists has it
@@ -538,6 +524,17 @@ _RATINGS = "|".join(sorted((name.replace(" ", r"[\s-]") for name in _RANKS), key
 _TITLED_RATINGS = "|".join(
     sorted((name.title().replace(" ", r"[\s-]") for name in _RANKS), key=len, reverse=True)
 )
+_IN_RATINGS = (
+    "buy",
+    "perform",
+    "weight",
+    "accumulate",
+    "hold",
+    "neutral",
+    "line",
+    "sell",
+    "reduce",
+)
 _QUOTE = r"[\"'“”‘’]?"
 _ACTION = (
     r"\b(?P<action>upgrad\w+|downgrad\w+|rais\w+|lift\w+|boost\w+|cut|cuts|cutting|lower\w*"
@@ -600,6 +597,8 @@ class RatingCall:
 def rating_calls(side: Side) -> list[RatingCall]:
     """Return the ratings that a text reports, in order."""
     found: list[RatingCall] = []
+    if not side.has(*_IN_RATINGS):
+        return found
     for match in _MOVE.finditer(side.text):
         action = (match["action"] or match["action2"]).casefold()
         name = match["to"] or match["to2"]
@@ -625,6 +624,8 @@ def rating_calls(side: Side) -> list[RatingCall]:
 
 def rating_names(side: Side) -> list[tuple[int, int, int]]:
     """Return the ratings that plain sentences name, capitalised: start, end and rank, in order."""
+    if not side.has(*_IN_RATINGS):
+        return []
     return [
         (match.start(), match.end(), rank)
         for match in _RATING_NAME.finditer(side.text)

@@ -16,7 +16,14 @@ from contrafact.families.rfc.contracts.directional_cues import (
 from contrafact.families.rfc.contracts.names import kinds_kept
 from contrafact.families.rfc.contracts.pair import Change, Pair, Span, Token
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.families.rfc.contracts.vocabulary import groups, pattern, patterns, table, words
+from contrafact.families.rfc.contracts.vocabulary import (
+    groups,
+    pattern,
+    pattern_at_words,
+    patterns,
+    table,
+    words,
+)
 from contrafact.text.tokens import stem
 
 __all__ = [
@@ -336,6 +343,8 @@ def events_added(pair: Pair) -> Iterator[Finding]:
     """The rewrite speaks of no event, deal, crisis or dispute that its original does not; in
     flipping, save one that is a direction ("hired", "laid off").
     """
+    if next(pair.rewritten.at_words(pattern_at_words("events")), None) is None:
+        return
     for event in patterns("events"):
         found = event.search(pair.rewritten.text)
         if not found or event.search(pair.original.text):

@@ -9,6 +9,7 @@ and on who is a person.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Token, read_once
@@ -282,13 +283,13 @@ def missing_words(side: Side, other: Side) -> list[int]:
 @read_once
 def _spellings(side: Side) -> frozenset[str]:
     """Return every spelling under which a word of a text may stand in the other."""
-    known = set()
-    for token in side.tokens:
-        for word in {token.text, *_WORDS.split(token.text)}:
-            spelling = normal(word)
-            known.add(spelling)
-            known.add(spelling.rstrip("s"))
-    return frozenset(known)
+    return frozenset().union(*(_spellings_of(token.text) for token in side.tokens))
+
+
+@lru_cache(maxsize=20_000)
+def _spellings_of(text: str) -> frozenset[str]:
+    spelled = [normal(word) for word in {text, *_WORDS.split(text)}]
+    return frozenset((*spelled, *(word.rstrip("s") for word in spelled)))
 
 
 def _appears(word: str, known: frozenset[str], text: str) -> bool:
@@ -296,8 +297,8 @@ def _appears(word: str, known: frozenset[str], text: str) -> bool:
     if word in known or word.rstrip("s") in known or word in words("name_particles"):
         return True
     folded = text.casefold()
-    for names in groups("aliases").values():
-        if word in names or word in [n.replace(".", "") for n in names]:
+    for names, plain in _aliases():
+        if word in names or word in plain:
             return any(re.search(rf"\b{re.escape(name)}", folded) for name in names)
     if len(word) > SAME_BEGINNING and any(
         other[:SAME_BEGINNING] == word[:SAME_BEGINNING] and _is_related(word, other)
@@ -308,6 +309,12 @@ def _appears(word: str, known: frozenset[str], text: str) -> bool:
     # The first letters of several words in a row spell an acronym.
     spelled = r"\b" + r"[\w.&]*[\s-](?:of\s|the\s|and\s)*".join(map(re.escape, word))
     return len(word) in ACRONYM_LETTERS and bool(re.search(spelled, folded))
+
+
+@cache
+def _aliases() -> list[tuple[frozenset[str], frozenset[str]]]:
+    """Return the names of each thing that has several, as they are and without points."""
+    return [(n, frozenset(name.replace(".", "") for name in n)) for n in groups("aliases").values()]
 
 
 _DEMONYM = re.compile(r"(?:n|an|ian|ese|ish|i|ic|ean|ers?|s|es|-based)\Z")

@@ -324,7 +324,7 @@ _PHASES = re.compile(
 
 
 def _phases(side: Side) -> list[re.Match[str]]:
-    return list(_PHASES.finditer(side.text))
+    return list(_PHASES.finditer(side.text)) if side.has("-") else []
 
 
 GRADE = r"(?:AAA|AA[+-]?|A[+-]|BBB[+-]?|BB[+-]?|B[+-]|CCC[+-]?|[ABC]a{1,2}[1-3])(?![\w+])"

@@ -7,16 +7,16 @@ read in a side or a pair is decorated with `read_once`.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, wraps
-from typing import TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 from contrafact.records import Manipulation
 from contrafact.text.parsing import Entity, entities
 from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
-from contrafact.text.tokens import normal, sentence_spans
+from contrafact.text.tokens import folded, normal, sentence_spans
 from contrafact.text.words import Match, lexicon
 
 __all__ = [
@@ -53,11 +53,11 @@ TITLED_SHARE = 0.7
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*")
+_WORD_START = re.compile(r"\b[^\W_]")
 _WHOLES = ("#", "@", "@t")  # the keys of tokens that are no word
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word, or a whole quantity, identifier or time reference, of a text.
 
     Attributes:
@@ -280,9 +280,12 @@ def read_once(reader: Callable[[Source], Reading]) -> Callable[[Source], Reading
 
     @wraps(reader)
     def kept(source: Source) -> Reading:
-        if reader not in source.readings:
-            source.readings[reader] = reader(source)
-        return cast(Reading, source.readings[reader])
+        readings: dict[object, Any] = source.readings
+        try:
+            result: Reading = readings[reader]
+        except KeyError:
+            result = readings[reader] = reader(source)
+        return result
 
     return kept
 
@@ -300,6 +303,37 @@ class Side:
         self.readings: dict[object, object] = {}
         if matches is not None:
             self.matches = matches
+
+    @cached_property
+    def folded(self) -> str:
+        """The text in small letters, in which `has` looks."""
+        return folded(self.text)
+
+    def has(self, *parts: str) -> bool:
+        """Return whether the text has one of these, in any case: what a pattern cannot do without.
+
+        Patterns that seldom match are searched only where it has; that is much cheaper.
+        """
+        return any(part in self.folded for part in parts)
+
+    @cached_property
+    def _word_starts(self) -> list[tuple[int, str]]:
+        """Where each word begins, and with which letter, in small letters."""
+        return [(m.start(), folded(m[0])) for m in _WORD_START.finditer(self.text)]
+
+    def at_words(self, patterns: Mapping[str, re.Pattern[str]]) -> Iterator[re.Match[str]]:
+        """Yield what patterns match at the beginning of words, in order and without overlap.
+
+        Args:
+            patterns: By the letter or figure that a word begins with, the pattern that is tried.
+        """
+        last = 0
+        for start, letter in self._word_starts:
+            if start >= last and letter in patterns:
+                match = patterns[letter].match(self.text, start)
+                if match is not None and match.end() > start:
+                    yield match
+                    last = match.end()
 
     @cached_property
     def quantities(self) -> list[Quantity]:

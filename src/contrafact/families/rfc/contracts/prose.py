@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from contrafact.families.rfc.contracts.pair import Pair
+from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.families.rfc.contracts.vocabulary import pattern
+from contrafact.families.rfc.contracts.vocabulary import pattern, pattern_at_words
 from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.records import Manipulation
 from contrafact.text.diff import token_count
@@ -57,7 +57,7 @@ def length_band(
     """The rewrite's tokens (cl100k) over the original's are in the band of the manipulation,
     ends included.
     """
-    before, after = token_count(pair.original.text), token_count(pair.rewritten.text)
+    before, after = _tokens(pair.original), _tokens(pair.rewritten)
     low, high = bands[pair.manipulation]
     if not before or not after:
         return
@@ -68,6 +68,11 @@ def length_band(
             f"the rewrite has {after:,} tokens and the original {before:,}: a ratio of "
             f"{ratio:.2f}, outside {low:.2f} to {high:.2f}",
         )
+
+
+@read_once
+def _tokens(side: Side) -> int:
+    return token_count(side.text)
 
 
 _MARKUP = re.compile(
@@ -84,8 +89,8 @@ _INLINE_LIST = re.compile(r"(?:[•‣▪]\s*\S[^•‣▪]*){2,}|(?:(?<=[\s:;(]
 def list_or_markup(pair: Pair) -> Iterator[Finding]:
     """The rewrite is prose: no bullets, no numbering, no markup that its original lacks."""
     for markup in (_MARKUP, _INLINE_LIST):
-        had = len(markup.findall(pair.original.text))
         found = list(markup.finditer(pair.rewritten.text))
+        had = len(markup.findall(pair.original.text)) if found else 0
         if len(found) > had:
             yield fail(
                 "list-or-markup",
@@ -134,8 +139,9 @@ def accusation(pair: Pair) -> Iterator[Finding]:
     def root(word: str) -> str:
         return word.casefold().removeprefix("de")[:5]
 
-    before = {root(m[0]) for m in pattern("crimes").finditer(pair.original.text)}
-    for found in pattern("crimes").finditer(pair.rewritten.text):
+    crimes = pattern_at_words("crimes")
+    before = {root(m[0]) for m in pair.original.at_words(crimes)}
+    for found in pair.rewritten.at_words(crimes):
         if root(found[0]) not in before:
             yield fail(
                 "accusation",

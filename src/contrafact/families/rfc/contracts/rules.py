@@ -213,6 +213,8 @@ class Rule:
         """
         try:
             found = list(self.function(pair))
+            if not found:
+                return
             ids = [finding.rule for finding in found]
         except Exception as error:  # whatever the code of another package does
             if self.function.__module__.startswith("contrafact."):

@@ -1,0 +1,1 @@
+"""Training of verifiers: judges that learned verdicts which are known by construction."""

@@ -93,8 +93,11 @@ def take(browser: Browser, base: str) -> None:
     shot(browser, base, "sign-in", None, "/sign-in", height=420)
     shot(browser, base, "home", "Ada", "/", height=420)
     shot(browser, base, "about", "Dia", "/r/spring")
-    shot(browser, base, "work", "Dia", "/r/spring/work", keys="1")
+    shot(browser, base, "work", "Dia", "/r/spring/work", first="true", keys="1")
     shot(browser, base, "work-phone", "Dia", "/r/spring/work", width=390, height=780)
+    shot(browser, base, "work-dark", "Dia", "/r/spring/work", first="true", keys="1", dark=True)
+    shot(browser, base, "stages-phone", "Max", "/manage/r/spring", width=390, height=780)
+    shot(browser, base, "figures-dark", "Max", "/manage/r/spring/figures", height=900, dark=True)
     shot(browser, base, "adjudicate", "Eve", "/r/spring/adjudicate", keys="2")
     shot(browser, base, "manage", "Max", "/manage", height=560)
     shot(browser, base, "people", "Max", "/manage/people", height=640)
@@ -115,14 +118,24 @@ def shot(
     *,
     width: int = 1100,
     height: int = 800,
+    first: str = "",
     keys: str = "",
+    dark: bool = False,
 ) -> None:
     """Take one picture, as somebody sees it."""
-    context = browser.new_context(base_url=base, viewport={"width": width, "height": height})
+    context = browser.new_context(
+        base_url=base,
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+    )
     page = context.new_page()
     if who is not None:
         sign_in(page, who)
     page.goto(path)
+    if first:
+        page.check(f"#sheet input[value={first}]")
+        with page.expect_navigation():
+            page.click("#submit")
     for key in keys:
         page.keyboard.press(key)
     page.wait_for_load_state("networkidle")

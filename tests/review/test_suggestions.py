@@ -261,3 +261,31 @@ def test_passages_are_found_where_they_stand_and_nowhere_else(marking):
     shown = marking.browser("Max").get("/manage/r/ours/items/one?id=i1").text
     assert "<mark>left</mark>" in shown
     assert verify(marking.store, "ours") == []
+
+
+def test_suggestions_come_in_through_the_managers_page(site):
+    studio = site()
+    studio.account("Max", manager=True)
+    fields = {"text": "It rained.", "query": "Had it not?", "edit": "Dry.", "story_id": "s"}
+    for name, when in (("ours", "before"), ("plain", "none")):
+        studio.store.define(name, rating(suggestions=when), "Max")
+        studio.store.import_items(name, {f"i{n}": fields for n in range(2)}, "Max")
+    manager = studio.browser("Max")
+    assert "A model’s answers" not in manager.get("/manage/r/plain/import").text
+    page = manager.get("/manage/r/ours/import").text
+    assert "A model’s answers" in page
+    sent = {"csrf": manager.csrf(), "question": "rating", "model": "judge-1", "words": "Yes=true"}
+
+    def send(content, **more):
+        file = {"file": ("v.csv", content)}
+        path = "/manage/r/ours/import/suggestions"
+        return manager.http.post(path, data={**sent, **more}, files=file)
+
+    refused = send(b"id,verdict\ni0,maybe\n")
+    assert refused.status_code == 422 and "Nothing was imported" in refused.text
+    assert studio.store.read("ours", lambda state: dict(state.suggestions)) == {}
+    taken = send(b"id,verdict\ni0,true\ni1,No\n")
+    assert taken.status_code == 200 and "2 of 2 suggestions are new." in taken.text
+    found = studio.store.read("ours", lambda state: dict(state.suggestions))
+    assert found["i0"]["rating"] == ("Yes", "judge-1")
+    assert "suggestions imported" in manager.get("/manage/log").text

@@ -70,6 +70,7 @@ ROUTES = [
     ("get", "/manage/r/ours/import"),
     ("post", "/manage/r/ours/import/items"),
     ("post", "/manage/r/ours/import/decisions"),
+    ("post", "/manage/r/ours/import/suggestions"),
     ("get", "/manage/r/ours/export/decisions.csv"),
 ]
 

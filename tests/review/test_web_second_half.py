@@ -30,6 +30,8 @@ def turn_on(studio, name="Cem"):
     page = html.unescape(browser.get("/account/code").text)
     secret = re.search(r'class="link">([A-Z2-7 ]+)<', page)[1].replace(" ", "")
     assert f"secret={secret}" in page, "the link says the same key"
+    (picture,) = re.findall(r'<svg[^>]*class="qr">.*?</svg>', page, re.DOTALL)
+    assert "<path" in picture and "style=" not in picture, "inline styles are not let through"
     app = pyotp.TOTP(secret)
     assert browser.post("/account/code", {"code": "000000"}).status_code in (200, 422)
     taken = browser.post("/account/code", {"code": app.at(int(studio.now))})

@@ -55,7 +55,7 @@ def test_from_the_first_link_to_a_clean_stop(tmp_path, quick_contrafact, start_c
             page = http.get(link)
             form = {"csrf": hidden(page), "password": PASSWORD, "again": PASSWORD}
             home = http.post(link, data=form)
-            assert home.status_code == 200 and "Your reviews" in home.text
+            assert home.status_code == 200 and "Open a review" in home.text
             assert http.get("/manage").status_code == 200
             result = quick_contrafact(
                 "review", "invite", "Ada", "--db", "review.db", "--url", "http://x/"

@@ -106,7 +106,7 @@ def test_an_invitation_works_once(site):
     taken = browser.http.post(
         f"/invite/{secret}", data={**fields, "password": PASSWORD, "again": PASSWORD}
     )
-    assert location(taken) == "/"
+    assert location(taken) == "/?joined=1"
     assert "Ada" in browser.get("/").text
     assert studio.browser().get(f"/invite/{secret}").status_code == 404
     with pytest.raises(NotAllowed, match="not good any more"):

@@ -29,7 +29,7 @@ from contrafact.family import learning_specs
 from contrafact.judges.surface import LeakItem
 from contrafact.training.verifier.config import Shares, load_verifier_config, presets
 from contrafact.training.verifier.items import SHARES, Asked, matched, share_of
-from contrafact.training.verifier.measure import temperature_of
+from contrafact.training.verifier.measure import Surface, figures_of, temperature_of
 from contrafact.training.verifier.run import describe_items, train_verifier
 
 SPECS = learning_specs()
@@ -245,6 +245,25 @@ def test_matched_items_hold_as_often_as_not_at_every_length(made, seed):
     every = Counter((words // 4, holds) for words, holds in made)
     fewest = sum(min(every[band, True], every[band, False]) for band in {b for b, _ in every})
     assert len(kept) == 2 * fewest
+
+
+def test_no_story_of_an_exam_of_the_same_seed_is_learned_from():
+    learned = {item.about[0] for item in SPECS["cobe"].items(24, 0, None)}
+    assert not learned & {known.story.text for known in drawn_known(24, 0)}
+
+
+def test_what_is_no_better_than_chance_is_not_usable_beside_a_poor_surface():
+    items = [
+        Asked("f/c", LeakItem("a", ("", ""), {}, {"c": at % 2 == 0}, str(at), {}), "asked")
+        for at in range(200)
+    ]
+    holds = np.array([one.holds for one in items])
+    noise = np.random.default_rng(0).normal(size=200)
+    poor, good = Surface("words", tuple(np.where(holds, -1.0, 1.0))), np.where(holds, 1.0, -1.0)
+    for logits, usable in ((noise, False), (noise + good, True)):
+        figures, _ = figures_of("f/c", items, logits, poor, 1.0, decided=0.75, seed=0)
+        assert figures.above_low > 0
+        assert figures.usable is usable
 
 
 def test_items_of_a_family_are_shared_out_by_what_its_verifier_must_not_have_seen(tmp_path):

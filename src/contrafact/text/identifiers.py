@@ -498,7 +498,7 @@ def number_names(text: str) -> tuple[NumberName, ...]:
     small = folded(text)
     has = {need for need in _NEEDS if need in small}
     for kind, pattern, needs in _RULES:
-        if has.isdisjoint(needs):
+        if needs and has.isdisjoint(needs):
             continue
         for match in pattern.finditer(text):
             start, end = match.span()

@@ -36,6 +36,8 @@ __all__ = ["LEARNING", "LESSONS", "lesson_items", "question"]
 
 LESSONS = ("quoted", "clause", "stated", "denied", "all", "none")
 _MOST_CLAUSES = 4
+_OWN_SEEDS = 1_000_003
+"""Added to a training's seed, so that it draws none of the stories of an exam of the same seed."""
 _ASKED = {
     "quoted": "It states this: {text}",
     "clause": "It states this: {text}",
@@ -123,7 +125,9 @@ def lesson_items(known: KnownStory, rng: Random) -> Iterator[LeakItem]:
 def _items(count: int, seed: int, data: Path | None) -> list[LeakItem]:
     rng = Random(seed)
     stories: Iterator[KnownStory] = (
-        map(known_story, compose(count, seed)) if data is None else islice(load_known(data), count)
+        map(known_story, compose(count, _OWN_SEEDS + seed))
+        if data is None
+        else islice(load_known(data), count)
     )
     found: list[LeakItem] = []
     for known in stories:

@@ -34,6 +34,7 @@ from contrafact.review.figures.agreement import rated_questions
 from contrafact.review.import_annotations import import_annotations
 from contrafact.review.project import builtin_projects, load_project
 from contrafact.review.state import NotAllowed, ReviewState
+from contrafact.review.suggestions import read_suggestions
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.studio import Studio, redirect_to, render
 from contrafact.review.web.uploads import read_project, shown_name, uploaded
@@ -48,8 +49,8 @@ _PLOT_HEADERS = {
 }
 _PLOT_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 _DESCRIPTIONS: dict[Export, str] = {
-    "decisions": "what stands, as rfc finalize reads it",
-    "items": "where every item is, and what became of it",
+    "decisions": "what stands, as rfc finalize and finforce release read it",
+    "items": "where every item is, and what became of it; finforce release reads it",
     "labels": "of a run's items, as contrafact report --labels reads them",
     "sheet": "filled in, as study score reads it",
     "history": "every event, in order",
@@ -434,13 +435,14 @@ def _team(
     message: str = "",
     links: Sequence[tuple[str, str]] = (),
 ) -> HTMLResponse:
-    roles, people, problems, notes = studio.store.read(
+    roles, people, problems, notes, items = studio.store.read(
         review,
         lambda state: (
             state.project.roles,
             list(state.people.values()),
             staffing_problems(state),
             [note for one in state.people.values() for note in role_warnings(state.project, one)],
+            len(state.items),
         ),
     )
     named = {person.name for person in people}
@@ -458,6 +460,7 @@ def _team(
         others=others,
         problems=problems,
         notes=notes,
+        items=items,
     )
 
 
@@ -554,6 +557,32 @@ def import_decisions(
     return _import_page(request, studio, review, message=message, left_out=found.problems)
 
 
+@router.post("/r/{review:review}/import/suggestions", name="import_suggestions")
+def import_suggestions(
+    request: Request,
+    account: TheManager,
+    review: TheReview,
+    studio: TheStudio,
+    file: UploadFile,
+    question: Text,
+    model: Text,
+    column: Text = "verdict",
+    words: LongText = "",
+) -> HTMLResponse:
+    """Bring a model's answers to a question in, which stages show as the project says."""
+    try:
+        theirs = name_pairs(words.splitlines(), "ANSWER=WORD")
+        with uploaded(file) as path:
+            found = read_suggestions(path, question, column.strip() or "verdict", theirs)
+        new = studio.store.suggest(review, found, model, account.name)
+    except InputError as error:
+        return _import_page(request, studio, review, status=422, problem=str(error))
+    message = f"{new:,} of {len(found):,} suggestions are new."
+    detail, address = f"{shown_name(file)}: {message}", client_address(request)
+    studio.log_change(account.name, review, "suggestions imported", detail, address=address)
+    return _import_page(request, studio, review, message=message)
+
+
 @router.get("/r/{review:review}/export/{file}", name="manage_export")
 def export(
     request: Request,
@@ -594,12 +623,18 @@ def _import_page(
     message: str = "",
     left_out: Sequence[str] = (),
 ) -> HTMLResponse:
-    def look(state: ReviewState) -> tuple[tuple[str, ...], bool, list[tuple[str, str]]]:
+    def look(
+        state: ReviewState,
+    ) -> tuple[tuple[str, ...], bool, list[tuple[str, str]], bool, list[str]]:
         project = state.project
         trains = any(stage.kind == "training" for stage in project.stages)
-        return project.show, trains, [(s.id, s.title) for s in project.flow if s.roles]
+        stages = [(s.id, s.title) for s in project.flow if s.roles]
+        # The questions that a model's answers are shown on.
+        shown = {q for s in project.flow if s.suggestions != "none" for q in s.questions}
+        suggested = [q.id for q in project.questions if q.id in shown]
+        return project.show, trains, stages, bool(state.people), suggested
 
-    show, trains, stages = studio.store.read(review, look)
+    show, trains, stages, people, suggested = studio.store.read(review, look)
     return render(
         request,
         "manage_import.html",
@@ -612,6 +647,8 @@ def _import_page(
         show=show,
         trains=trains,
         stages=stages,
+        people=people,
+        suggested=suggested,
         tools=TOOLS,
         limit=studio.upload_limit // (1024 * 1024),
     )

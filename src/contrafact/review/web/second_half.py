@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
 
 from contrafact.errors import InputError
 from contrafact.review.state import NotAllowed
@@ -153,7 +154,18 @@ def _factor(
         left=studio.second_factors.left(name) if on else 0,
         secret=" ".join(secret[n : n + 4] for n in range(0, len(secret), 4)),
         address=address,
+        picture=_qr_code(address) if address else "",
     )
+
+
+def _qr_code(address: str) -> Markup:
+    """Return an address as a QR code: an SVG to stand in a page, dark on light in any scheme."""
+    import segno
+
+    code = segno.make(address, micro=False)
+    title = "The account as a QR code"
+    svg = code.svg_inline(scale=4, light="#fff", title=title, svgclass="qr", omitsize=False)
+    return Markup(svg)
 
 
 def _provider(studio: Studio) -> OpenIDProvider:

@@ -102,7 +102,7 @@ async def accept_invite(
             return _invite(
                 request, studio, secret, studio.accounts.invited(secret), 422, str(error)
             )
-        return proven(request, studio, account.name, "/")
+        return proven(request, studio, account.name, "/?joined=1")
 
     return await studio.hashing.run(work)
 

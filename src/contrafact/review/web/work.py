@@ -159,8 +159,13 @@ router = APIRouter()
 
 
 @router.get("/", name="home")
-def home(request: Request, account: TheAccount, studio: TheStudio) -> HTMLResponse:
-    """Show the reviews that somebody has a part in."""
+def home(
+    request: Request, account: TheAccount, studio: TheStudio, joined: bool = False
+) -> Response:
+    """Show the reviews that somebody has a part in.
+
+    Who has just joined is led on: to the one review they have a part in, or to the manager's pages.
+    """
 
     def look(state: ReviewState) -> tuple[str, tuple[str, ...]] | None:
         person = state.people.get(account.name)
@@ -168,6 +173,10 @@ def home(request: Request, account: TheAccount, studio: TheStudio) -> HTMLRespon
 
     found = {name: studio.store.read(name, look) for name in studio.store.reviews()}
     own = [(name, *part) for name, part in found.items() if part is not None]
+    if joined and account.manager and not own:
+        return redirect_to(str(request.app.url_path_for("manage")))
+    if joined and len(own) == 1:
+        return redirect_to(str(request.app.url_path_for("review_page", review=own[0][0])))
     return render(request, "home.html", reviews=own)
 
 

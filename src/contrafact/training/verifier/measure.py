@@ -4,7 +4,7 @@
 that the validation items are most likely. *Surface*: the best of the readers of
 `contrafact.judges.surface`, trained on the items that the verifier learned from and scored on the
 items that it is scored on. A criterion is *usable* where the interval of the difference in AUROC,
-blocks resampled in pairs, is above zero.
+blocks resampled in pairs, is above zero, and that of its own AUROC above chance.
 """
 
 import math
@@ -59,7 +59,7 @@ class Figures:
         accuracy: The share of verdicts that are right; NaN without any.
         sensitivity: Of items that hold and got a verdict, the share that passed.
         specificity: Of items that do not and got one, the share that failed.
-        usable: Whether the verifier is better than the surface.
+        usable: Whether the verifier is better than the surface, and than chance.
     """
 
     criterion: str
@@ -204,7 +204,7 @@ def figures_of(
         accuracy=share(given),
         sensitivity=share(given & holds),
         specificity=share(given & ~holds),
-        usable=low > 0,
+        usable=low > 0 and (area.estimate if math.isnan(area.low) else area.low) > 0.5,
     )
     return figures, reliability(right, sure)
 

@@ -43,7 +43,7 @@ def test_some_variant_keeps_the_contract(before, cause, after):
         "Lower rates could lead to a rise in spending.",  # nothing has happened
         "Shares fell due to 500 job cuts.",  # and here it counts something
         "Did shares fall due to softer demand?",
-        "Norrick Steel fell on weak orders. Shares fell 4% due to weak orders, traders said.",
+        "Norrick Steel: weak orders. Shares fell 4% due to weak orders, traders said.",
     ],
 )
 def test_other_texts_are_refused(text):

@@ -117,20 +117,24 @@ def _in_bulk(
     for path in rules:
         load_rules(path)
     model = None if polarity_model is None else str(polarity_model.absolute())
-    told = bulk_command(CheckStage(rules, model), file, out, settings, noun="pairs")
+    result = bulk_command(CheckStage(rules, model), file, out, settings, noun="pairs")
     rows = []
     for name in MANIPULATIONS:
-        if not (pairs := told.counts[f"{name}|pairs"]):
+        if not (pairs := result.counts[f"{name}|pairs"]):
             continue
         start = f"{name}|rule|"
         broken = Counter(
-            {key.removeprefix(start): n for key, n in told.counts.items() if key.startswith(start)}
+            {
+                key.removeprefix(start): n
+                for key, n in result.counts.items()
+                if key.startswith(start)
+            }
         )
-        figures = [told.counts[f"{name}|{what}"] for what in ("pass", "fail", "review")]
+        figures = [result.counts[f"{name}|{what}"] for what in ("pass", "fail", "review")]
         rows.append(_line(name, (pairs, *figures), broken))
     _table(rows)
-    told.end()
-    if any(told.counts[f"{name}|fail"] for name in MANIPULATIONS):
+    result.end()
+    if any(result.counts[f"{name}|fail"] for name in MANIPULATIONS):
         raise typer.Exit(1)
 
 

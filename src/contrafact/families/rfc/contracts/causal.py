@@ -58,13 +58,13 @@ def headline_cause_changed(pair: Pair) -> Iterator[Finding]:
     if not places.original or len(pair.original.sentences) < 2:
         return
     end = pair.original.sentences[0].end
-    told = [span for span in places.original if span[0] >= end]
+    spans = [span for span in places.original if span[0] >= end]
     replaced = frozenset(
         stem(word)
-        for span in told
+        for span in spans
         for word in content_words(pair.original.tokens[i] for i in pair.original.span_tokens(*span))
     )
-    told_words = [word for span in told for word in content_words(changed_words(pair, span))]
+    stated_words = [word for span in spans for word in content_words(changed_words(pair, span))]
     for chain in chains(pair.original):
         if chain.cause[1] > end:
             continue
@@ -82,7 +82,8 @@ def headline_cause_changed(pair: Pair) -> Iterator[Finding]:
             if token.is_word and may_name(token.key) and not sign_of(token.key)
         ]
         same = words_of <= replaced or (
-            bool(named) and 2 * sum(means_one_of(word, told_words) for word in named) >= len(named)
+            bool(named)
+            and 2 * sum(means_one_of(word, stated_words) for word in named) >= len(named)
         )
         if kept is not None and words_of and same and not words_of <= gone:
             yield fail(

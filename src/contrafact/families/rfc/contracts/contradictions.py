@@ -28,7 +28,7 @@ def contradictions(text: str) -> list[Contradiction]:
 @read_once
 def contradictions_of(side: Side) -> list[Contradiction]:
     """Return what contradicts itself in a side of a pair; see `contradictions`."""
-    told = [
+    every = [
         *figures.moves(side),
         *figures.changes(side),
         *figures.points(side),
@@ -45,7 +45,7 @@ def contradictions_of(side: Side) -> list[Contradiction]:
         *figures.world(side),
     ]
     found: list[Contradiction] = []
-    for one in told:
+    for one in every:
         # What two readings see in one place is one contradiction.
         if not any(one.start < other.end and other.start < one.end for other in found):
             found.append(one)

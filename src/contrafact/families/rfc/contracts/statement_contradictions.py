@@ -343,10 +343,10 @@ def headline(side: Side) -> Iterator[Contradiction]:
     sentences = side.sentences
     if len(sentences) < 2 or sentences[0].end > HEADLINE:
         return
-    told = [a for a in assertions(side) if a.sure]
-    head = [a for a in told if a.start < sentences[0].end]
+    sure = [a for a in assertions(side) if a.sure]
+    head = [a for a in sure if a.start < sentences[0].end]
     lead = sentences[min(LEAD, len(sentences) - 1)].end
-    body = [a for a in told if sentences[0].end <= a.start < lead]
+    body = [a for a in sure if sentences[0].end <= a.start < lead]
     for claim in head:
         same = [
             a

@@ -19,6 +19,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from hashlib import sha256
 
 import numpy as np
@@ -68,13 +69,19 @@ def counterparts(text: str, *, each: int = 1, seed: int = 0) -> dict[str, str]:
     Returns:
         By name (``numerical-1``), the version; those alike but once. Empty if the rules make none.
     """
+    return dict(_counterparts(text, each, seed))
+
+
+@lru_cache(maxsize=4096)
+def _counterparts(text: str, each: int, seed: int) -> tuple[tuple[str, str], ...]:
+    """Return the versions, kept: an estimate of the calls has made them before the calls do."""
     found: dict[str, str] = {}
     for manipulation in MANIPULATIONS:
         for number in range(each):
             made = rewrite_by_rules(text, manipulation, seed + number)
             if isinstance(made, RuleRewrite) and made.rewritten not in (text, *found.values()):
                 found[f"{manipulation}-{number + 1}"] = made.rewritten
-    return found
+    return tuple(found.items())
 
 
 class SelfContrast:

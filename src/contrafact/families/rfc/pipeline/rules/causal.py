@@ -43,7 +43,9 @@ _CAUSE_AFTER = re.compile(
     rf"|(?P<down>(?:hurt|hit|weighed down|dragged down|dragged|pressured|dented|hampered|undermined"
     rf"|held back){_DEGREE} by)"
     rf"|attribut(?:ed|able){_DEGREE} to|on the back of|amid"
-    r"|on(?= (?:\w+ )?(?:fears?|concerns?|worries|hopes|optimism|expectations|signs|profit-taking"
+    r"|on(?! (?:\w+day|\w+ as)\b)(?= (?:(?!as |after |amid |while |the )[\w.'-]+ ){0,3}"
+    r"(?:fears?|jitters|strength|gains|losses|slump|surge|slowdown|bets|data"
+    r"|concerns?|worries|hopes|optimism|expectations|signs|profit-taking"
     r"|strong|weak|robust|solid|softer|lower|higher|rising|falling|upbeat|prospects|weakness|demand|rally"
     r"|bets)\b)"
     rf"|(?:driven|fuel?led|caused|triggered|prompted|sparked|induced){_DEGREE} by"
@@ -54,8 +56,11 @@ _CAUSE_AFTER = re.compile(
 # The cause came before; it is the subject of the verb.
 _CAUSE_BEFORE = re.compile(
     r"\b(?:led to|resulted in|caused|triggered|contributed to|prompted|sparked|drove"
-    r"|(?P<up>boosted|lifted|supported|fuel?led|buoyed|bolstered|spurred)"
-    r"|(?P<down>hurt|weighed on|dampened|dragged down|dented|curbed))\s+(?=\w)"
+    r"|leads to|results in|causes|triggers|contributes to|prompts|sparks|drives"
+    r"|(?P<up>boosted|lifted|supported|fuel?led|buoyed|bolstered|spurred|boosts?|lifts?|supports?"
+    r"|buoys?|bolsters?|spurs?|helps)"
+    r"|(?P<down>hurt|weighed on|dampened|dragged down|dented|curbed|hurts|weighs? on|dampens?"
+    r"|drags? down|dents?|curbs))\s+(?=\w)"
 )
 _NOT_REALISED = re.compile(
     r"\b(?:(?-i:may)|might|could|would|will|should|can|cannot|expect\w*|forecasts?|forecasted|likely|if"
@@ -83,6 +88,7 @@ _GOES_ON = re.compile(
     r"|the (?:\w+ ){1,6}(?:said|showed|reported)|a (?:\w+ ){0,6}(?:said|showed|found)"
     r"|[A-Z]\w+ (?:[\w&.’'-]+ ){0,6}said|(?:official|government) (?:\w+ ){0,3}(?:showed|said)"
     r"|analysts|economists|traders|further|in a)\b"
+    r"|\sas\s(?!well\b|such\b|a\b|an\b)(?=[\w.']+\s\w+)"
     r"|\sReuters\b|\s[-–—]+\s|[;:(]|…"
 )
 _NO_MOVE = frozenset(
@@ -102,6 +108,8 @@ _NO_MOVE = frozenset(
         "surplus",
     }
 )
+# What a movement ends with, before "on": "to a low on", "2% on".
+_ENDS = frozenset({"%", "low", "lows", "high", "highs", "percent", "points", "record", "losses"})
 # Where an epidemic keeps people in, they are no cause by going out.
 _KEPT_IN = re.compile(r"\b(?:covid|pandemic|virus|lockdown|coronavirus|curbs|restrictions)")
 _GOING_OUT = re.compile(r"\b(?:touris|travel|diners|dining|hotels|shop|outlets)")
@@ -201,7 +209,7 @@ def rewrite_causal(text: str, rng: np.random.Generator) -> RuleRewrite | NoRewri
     for index in rng.permutation(len(chains)):
         first = chains[int(index)]
         # One effect told twice, in headline and body, has one cause in both.
-        told = [c for c in chains if (c.theme, c.way) == (first.theme, first.way)]
+        told = [c for c in chains if c.way == first.way and c.theme in (first.theme, "")]
         if any(one.end > two.start for one, two in pairwise(told)) or _told_elsewhere(text, told):
             continue
         fresh = [
@@ -304,7 +312,11 @@ def _chains(text: str) -> Iterator[_Chain]:
         for match in _CAUSE_AFTER.finditer(text, start, end):
             span = _stretch(text, words, match.end(), end)
             effect = text[start : match.start()]
-            joined = match[0].casefold().strip() != "on" or _joins(words, match.start())
+            joined = (
+                match[0].casefold().strip() != "on"
+                or _joins(words, match.start())
+                or any(move.end + 1 == match.start() for move in moves)
+            )
             if (
                 not joined
                 or _GAPS.search(effect)
@@ -364,6 +376,8 @@ def _stretch(text: str, words: Sequence[Word], at: int, end: int) -> tuple[int, 
     if stop is None and not text[end:].strip() and text[at:end].rstrip()[-1:] not in (".", "!"):
         return None  # cut short
     span = at, at + len(text[at:last].rstrip(" .!,"))
+    if stop is not None and stop[0].strip() == "as" and _has_verb(words, span, -1):
+        return None  # what follows "as" may be told of a clause of the cause
     cause = text[slice(*span)]
     # What stays after a comma has to be no more of the cause, unless it is a list.
     comma = cause.find(",")
@@ -374,7 +388,8 @@ def _stretch(text: str, words: Sequence[Word], at: int, end: int) -> tuple[int, 
 
 def _has_verb(words: Sequence[Word], span: tuple[int, int], after: int) -> bool:
     inside = [w for w in words if span[0] + after < w.start < span[1]]
-    return any(w.tag in ("VBD", "VBZ", "VBP", "MD", "RP") for w in inside)
+    verbal = [w for w in inside if w.tag in ("VBD", "VBZ", "VBP", "MD", "RP")]
+    return any(w.lower not in ("worries", "fears", "concerns", "hopes", "bets") for w in verbal)
 
 
 def _tense(words: Sequence[Word], span: tuple[int, int] | None) -> str:
@@ -439,7 +454,7 @@ def _subject_before(words: Sequence[Word], at: int, start: int) -> tuple[int, in
 def _joins(words: Sequence[Word], at: int) -> bool:
     """Return whether the "on" at a place joins a cause to a movement: not "bets on", "view on"."""
     before = [w for w in words if w.end <= at]
-    return bool(before) and (before[-1].pos != "NOUN" or before[-1].text == "%")
+    return bool(before) and (before[-1].pos != "NOUN" or before[-1].lower in _ENDS)
 
 
 def _goes_on(words: Sequence[Word], last: Word) -> bool:

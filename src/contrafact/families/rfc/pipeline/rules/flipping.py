@@ -87,6 +87,10 @@ _RESERVED = re.compile(
 )
 _BOTH = re.compile(r"\bearnings,? and revenues?\b", re.IGNORECASE)
 _BUT = re.compile(r"\b(?:but|while|whereas)\b", re.IGNORECASE)
+_DRIVEN = re.compile(
+    r"\b(driven|led|fuell?ed|spurred|powered|propelled|underpinned|prompted|triggered) by\b"
+)
+_POINTS = re.compile(r"\d|(?:bps?|points?)\Z")
 _EXPECTEDLY = re.compile(r"expected|forecast|estimated|anticipated|predicted|planned")
 _REASONS = frozenset(
     {"as", "after", "because", "amid", "amidst", "on", "due", "following", "since", "thanks"}
@@ -268,6 +272,8 @@ def _is_noun(match: Match, word: Word, words: Sequence[Word]) -> bool:
         return True
     before = words[word.index - 1] if word.index else None
     after = words[word.index + 1] if word.index + 1 < len(words) else None
+    if match.term in ("cut", "hike") and before is not None and _POINTS.search(before.lower):
+        return True  # "a 25bps cut"
     if match.term in ("beat", "miss") and before is not None and before.pos in ("NOUN", "DET"):
         first = words[before.index - 1] if before.index else None
         if before.pos == "DET" or (first is not None and first.pos == "DET"):
@@ -478,6 +484,13 @@ def _contradictions(
         if not lemmas(word.lower) & rules.neutral:
             yield f"'{word.text}' may not go with the reversal"
     yield from _kept_reasons(words, kept)
+    for driven in _DRIVEN.finditer(text):
+        if kept(driven.start()) and kept(driven.start(1)):
+            end = next((e for s, e in spans if s <= driven.start() < e), len(text))
+            comma = text.find(",", driven.end(), end)
+            limit = comma if comma >= 0 else end
+            if not any(driven.end() <= s < limit for s, _ in taken):
+                yield f"'{driven[0]}' is no reason for the opposite"
     for start, end in spans:
         reserved = _RESERVED.search(text, start, end)
         if reserved and any(start <= s < end for s, _ in taken):
@@ -552,12 +565,21 @@ def _opposite(one: _Found, words: Sequence[Word], rng: np.random.Generator) -> s
             return cased(match.text, "raise" if purpose else "higher")
         if match.inflection in _VERBAL and not one.noun:
             things = [w for w in children(words, word) if w.dep in _OBJECTS]
+            if match.term == "drop" and any(w.lower in measures() for w in things):
+                return cased(match.text, inflected("raise", match.inflection))
+            following = words[word.index + 1 : word.index + 2]
+            if match.term in ("gain", "lose") and not things and not _figured(following):
+                verb = "fall" if match.term == "gain" else "rise"
+                return cased(match.text, inflected(verb, match.inflection))
             cutting = match.polarity < 0 and any(w.lower in rules.people for w in things)
             verbs = ["add"] if cutting else rules.verbs.get(match.term)
             if verbs:
+                verbs = verbs[:1] if match.inflection == "gerund" else verbs
                 verb = verbs[int(rng.integers(len(verbs)))]
                 return cased(match.text, inflected(verb, match.inflection))
-    after = lexicon().opposite(match)
+    after = cased(match.text, lexicon().opposite(match))
+    if all(part[0].isupper() for part in re.findall(r"[A-Za-z]+", match.text)):
+        after = re.sub(r"\b[a-z](?=\w{2})", lambda found: found[0].upper(), after)
     if " " in match.text and "-" not in match.text:
         after = after.replace("-", " ")
     # Of a compound with a hyphen and a space the lexicon hyphens every gap.
@@ -565,6 +587,11 @@ def _opposite(one: _Found, words: Sequence[Word], rng: np.random.Generator) -> s
         head, _, tail = after.rpartition("-")
         after = f"{head} {tail}"
     return after
+
+
+def _figured(words: Sequence[Word]) -> bool:
+    """Return whether a figure is among some words."""
+    return any(re.search(r"\d|[$€£¥₹]", word.text) for word in words)
 
 
 def _refuse_purpose(one: _Found, words: Sequence[Word]) -> None:
@@ -577,7 +604,8 @@ def _refuse_purpose(one: _Found, words: Sequence[Word]) -> None:
     governor = words[word.head] if word.head != word.index else None
     sentence = [w for w in words if w.index < word.index]
     finite = any(w.tag in ("VBZ", "VBD", "VBP", "MD") for w in sentence)
-    if not finite and all(w.text not in ".!?" for w in sentence):
+    aims = match.term in flipping_rules().binding or match.term in flipping_rules().purposes
+    if not finite and not aims and all(w.text not in ".!?" for w in sentence):
         return  # a headline's future: "Fund to raise its stake"
     if governor is not None and (
         governor.lower in flipping_rules().expecting or word.dep == "xcomp"

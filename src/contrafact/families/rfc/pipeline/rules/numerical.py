@@ -55,9 +55,16 @@ _BOUNDED = frozenset({"share", "utilisation", "engagement"})
 _MACRO_TOP = {"inflation": 30.0, "unemployment": 25.0, "gdp": 20.0}
 _MACRO_TOP_MONTH = {"inflation": 3.0, "gdp": 10.0}
 _LEAST_UNEMPLOYMENT = 3.0  # per cent (ours)
+# Whose number no text names one by one: those who spoke.
+_SPEAKING = re.compile(r"\s(?:sources|people|analysts|economists|traders)\b")
 # What compares in words, and figures that are names: "'618' shopping event".
 _COMPARING = re.compile(
-    r"\b(?:twice|twofold|half|halved|halves|doubl\w+|tripl\w+|quadrupl\w+|exchange rate"
+    r"\b(?:twice|twofold|(?<!first[ -])(?<!second[ -])half|halved|halves|doubl\w+|tripl\w+"
+    r"|quadrupl\w+|exchange rate"
+    # Sizes that readers know: a score's scale, all who work in a country, an ounce of gold.
+    r"|FICO|credit scores?|poor credit|(?:hits?|crosses|breaches) (?:a )?century|the national total"
+    r"|total payrolls|target range|target band|(?:above|below|near|around) the \$[\d,.]+ mark"
+    r"|[\d,.]+ (?:an|per) ounce"
     r"|(?:against|versus|vs\.?|per) (?:the )?(?:U\.?S\.? )?(?:dollar|greenback|euro|USD))\b"
     r"|['\"‘“]\d+['\"’”]"
     # Of these there are only so many, or all know about how much they are.
@@ -120,7 +127,12 @@ def rewrite_numerical(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     if told := _COMPARING.search(text):
         return NoRewrite(f"'{told[0]}' compares, counts or names what figures would have to follow")
     counted = next(
-        (q for q in problem.found if q.kind == "number" and q.form.style == "words"), None
+        (
+            q
+            for q in problem.found
+            if q.kind == "number" and q.form.style == "words" and not _SPEAKING.match(text, q.end)
+        ),
+        None,
     )
     if counted is not None:
         return NoRewrite(f"'{counted.text}' may count what the text names one by one")

@@ -11,6 +11,7 @@ from contrafact.review.assignment import (
     roles_in_words,
     staffing_problems,
 )
+from contrafact.review.corrections import reserve
 from contrafact.review.discussion import say
 from contrafact.review.project import builtin_projects, load_project
 from contrafact.review.setup import define_project, import_gold, import_items, set_roles
@@ -69,6 +70,41 @@ def test_an_abandoned_item_goes_to_somebody_else(office):
     assert made.next("Dia").item == "i0"
     with pytest.raises(NotAllowed, match="went to somebody else"):
         answer(made.state, "Cem", "i0", "annotation", 1, made.event, now=made.now, rng=made.rng)
+
+
+def test_assigned_items_come_first_to_one_person_and_last_to_others(office):
+    made = office("headline-screening", items=4)
+
+    def give(item, person):
+        reserve(made.state, "Max", item, person, made.now)
+
+    give("i2", "Cem")
+    give("i0", "Dia")
+    assert made.next("Cem").item == "i2"
+    made.say("Cem", made.event)
+    # What is for somebody else comes when there is nothing else, and never not at all.
+    order = []
+    while (held := made.next("Cem")) is not None:
+        order.append(held.item)
+        made.say("Cem", made.event)
+    assert order == ["i1", "i3", "i0"]
+    with pytest.raises(NotAllowed, match="nobody decides on 'i1' now"):
+        give("i1", "Cem")
+    with pytest.raises(NotAllowed, match="nobody named 'Nobody'"):
+        give("i0", "Nobody")
+    with pytest.raises(NotAllowed, match="there is no item 'i9'"):
+        give("i9", "Dia")
+
+
+def test_an_assigned_item_is_free_again_when_it_is_for_nobody_or_goes_on(office):
+    made = office("headline-screening", items=3)
+    for item in ("i1", "i2"):
+        assert reserve(made.state, "Max", item, "Dia", made.now)
+        assert reserve(made.state, "Max", item, "Dia", made.now) == []
+    assert made.next("Dia").item == "i1"
+    made.say("Dia", made.event)
+    reserve(made.state, "Max", "i2", None, made.now)
+    assert made.state.reserved == {} and made.next("Cem").item == "i0"
 
 
 def test_a_late_decision_is_taken_where_the_place_is_still_free(office):

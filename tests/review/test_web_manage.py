@@ -292,6 +292,16 @@ def test_an_item_is_reopened_and_withdrawn_with_a_reason(studio, max_):
     assert "<b>taken" not in max_.get(f"{where}/one?id=i1").text
 
 
+def test_chosen_items_are_assigned_to_somebody(studio, max_):
+    where = "/manage/r/ours/items"
+    form = {"item": ["i1", "i2"], "what": "reserve", "person": "Dia"}
+    assert "2 of 2 items: done" in max_.post(where, form).text
+    assert max_.get(where).text.count("for Dia") == 2
+    assert studio.store.next("ours", "Dia").item == "i1"
+    taken = max_.post(where, {**form, "person": "Zoe"})
+    assert taken.status_code == 409 and "works in this review" in taken.text
+
+
 def test_items_are_found_by_words_state_person_verdict_flag_and_comment(studio, max_):
     answers = (("Cem", "Yes", {}), ("Dia", "No", {"flagged": True, "comment": "Odd: rain?"}))
     for who, rating, more in answers:

@@ -406,6 +406,29 @@ def withdraw(
     typer.echo(f"{item}: withdrawn")
 
 
+@app.command("assign")
+def assign(
+    items: Annotated[list[str], typer.Argument(metavar="ITEM...", help="The items' ids.")],
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Who gets them first. [nobody in particular]"),
+    ] = None,
+    review: _Review = "review",
+    db: _Database = "review.db",
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
+) -> None:
+    """Set items aside for somebody at the stage where they are.
+
+    They come to them before all others, and to others when they have nothing else.
+
+    Example: contrafact review assign i7 i9 --to Cem
+    """
+    with open_store(db) as store:
+        for item in items:
+            store.reserve(review, item, by, to)
+    typer.echo(f"{len(items):,} items: for {to or 'nobody in particular'}")
+
+
 @app.command("suggest")
 def suggest(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Verdicts, with an id in each row.")],

@@ -391,7 +391,8 @@ def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[Review
     """Return the item that somebody may be given next, and the place; None if there is none.
 
     Items of later stages come first; one that they let lapse comes last. Where a stage is shuffled,
-    its items come in an order that is the person's own, and always the same.
+    its items come in an order that is the person's own, and always the same. Of a stage's items
+    those reserved for them come before all others, and those reserved for others after them.
     """
     lapsed: tuple[ReviewItem, int] | None = None
     for stage in reversed(state.project.flow):
@@ -400,6 +401,9 @@ def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[Review
         names: Iterable[str] = state.at[stage.id]
         if stage.shuffled:
             names = sorted(names, key=lambda n: own_draw(person.name, n, f"order {stage.id}"))
+        if state.reserved:
+            places = {person.name: 0, None: 1}
+            names = sorted(names, key=lambda n: places.get(state.reserved.get(n), 2))
         for name in names:
             item = state.items[name]
             if stage.kind == "discussion" and not can_record(stage, item, person.name):

@@ -9,12 +9,22 @@ from datetime import datetime
 
 import numpy as np
 
+from contrafact.review.assignment import may_take
 from contrafact.review.project import Project
 from contrafact.review.setup import import_items, needed_fields
 from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState
 from contrafact.review.workflow import release_due
 
-__all__ = ["add_item", "edit", "editable_fields", "reopen", "retract", "set_aside_by", "withdraw"]
+__all__ = [
+    "add_item",
+    "edit",
+    "editable_fields",
+    "reopen",
+    "reserve",
+    "retract",
+    "set_aside_by",
+    "withdraw",
+]
 
 
 def reopen(
@@ -96,6 +106,53 @@ def withdraw(
     body = {"why": f"withdrawn: {reason.strip()}"}
     record.add("withdrawn", who, item=item, stage=known.stage, round=known.round, body=body)
     release_due(record, rng)
+    return record.events
+
+
+def reserve(
+    state: ReviewState, who: str, item: str, person: str | None, now: datetime
+) -> list[Event]:
+    """Set an item aside for somebody, or for nobody again, at the stage where it is.
+
+    It comes to them before all others of the stage, and to others when they have nothing else, so
+    that no item waits for somebody who is away. Nothing happens where it is so already.
+
+    Args:
+        state: The review.
+        who: Who says so.
+        item: The item.
+        person: Whom it is for; None for nobody.
+        now: The time.
+
+    Raises:
+        NotAllowed: There is no such item, its way has ended, or the person may take none of its
+            places.
+    """
+    known = state.items.get(item)
+    if known is None:
+        raise NotAllowed(f"there is no item '{item[:40]}'", hint="see `review export --what items`")
+    if state.reserved.get(item) == person:
+        return []
+    if person is not None:
+        worker = state.people.get(person)
+        if worker is None or not worker.active:
+            raise NotAllowed(f"nobody named '{person[:40]}' works in this review")
+        if known.stage is None or not known.slots:
+            raise NotAllowed(f"nobody decides on '{item[:40]}' now")
+        if not any(may_take(state, worker, known, n, now) for n in range(len(known.slots))):
+            raise NotAllowed(
+                f"{person} may not decide on '{item[:40]}' at this stage",
+                hint="their roles, or a part that they had in it, keep them from it, or others "
+                "have it in hand",
+            )
+    record = Recorder(state, now)
+    record.add(
+        *("reserved", who),
+        item=item,
+        stage=known.stage,
+        round=known.round,
+        body={"for": person},
+    )
     return record.events
 
 

@@ -55,6 +55,7 @@ EventKind = Literal[
     "stage",  # a stage was closed, so that nothing is given out there, or opened again
     "reopened",  # a manager sent an item back to a stage
     "withdrawn",  # or took it out of the review
+    "reserved",  # or set it aside for somebody at its present stage, or for nobody again
     "reissued",  # an item was taken back from who had it in hand
     "edited",  # a manager changed what an item shows; it begins anew
     "suggested",  # a model's answers on an item came in
@@ -288,6 +289,7 @@ class ReviewState:
         batches: Audited batches, by name.
         trainees: Training so far, by person and stage.
         held: By person, the item that they have in hand.
+        reserved: By item, who is to have it first at the stage where it is.
         last: By person, the item and event of the decision that they may undo.
         decided: By person, how many of their decisions stand.
         suggestions: By item and question, what a model answered, and which.
@@ -306,6 +308,7 @@ class ReviewState:
         self.batches: dict[str, Batch] = {}
         self.trainees: dict[tuple[str, str], Trainee] = {}
         self.held: dict[str, str] = {}
+        self.reserved: dict[str, str] = {}
         self.last: dict[str, tuple[str, int]] = {}
         self.decided: Counter[str] = Counter()
         self.suggestions: dict[str, dict[str, tuple[str, str]]] = {}
@@ -424,6 +427,8 @@ class ReviewState:
             raise ValueError(f"event {event.seq} fills a slot of {item.id} a second time")
         item.before = None
         item.before = copy(item)
+        if self.reserved.get(item.id) == event.who:
+            del self.reserved[item.id]
         body = event.body
         ballot = Ballot(
             dict(body["answers"]),
@@ -532,6 +537,13 @@ class ReviewState:
         else:
             self.closed.add(name)
 
+    def _reserved(self, event: Event) -> None:
+        person = event.body["for"]
+        if person is None:
+            self.reserved.pop(str(event.item), None)
+        else:
+            self.reserved[self.items[str(event.item)].id] = person
+
     def _reissued(self, event: Event) -> None:
         item, slot = self._place(event)
         previous = item.slots[slot]
@@ -614,6 +626,7 @@ class ReviewState:
         """Take an item from its stage, and from whoever has it in hand."""
         if item.stage is not None:
             del self.at[item.stage][item.id]
+        self.reserved.pop(item.id, None)
         for person in [name for name, held in self.held.items() if held == item.id]:
             del self.held[person]
         item.stage, item.slots, item.batch, item.before = None, (), None, None
@@ -674,6 +687,7 @@ def snapshot(state: ReviewState) -> ReviewState:
         for key, trainee in state.trainees.items()
     }
     made.held, made.last = dict(state.held), dict(state.last)
+    made.reserved = dict(state.reserved)
     made.closed = set(state.closed)
     made.suggestions = {item: dict(own) for item, own in state.suggestions.items()}
     return made

@@ -263,6 +263,12 @@ class Store:
             lambda s, now, rng: (None, corrections.withdraw(s, who, item, reason, now, rng)),
         )
 
+    def reserve(self, review: str, item: str, who: str, person: str | None) -> None:
+        """Set an item aside for somebody; see `contrafact.review.corrections.reserve`."""
+        self.change(
+            review, lambda s, now, _: (None, corrections.reserve(s, who, item, person, now))
+        )
+
     def edit(
         self, review: str, item: str, fields: Mapping[str, str], who: str, reason: str
     ) -> bool:

@@ -73,6 +73,9 @@ def items(
     return _list(request, studio, review, wanted, page=page)
 
 
+_DONE = {"withdraw": "withdrawn", "reserve": "reserved", "reopen": "reopened"}
+
+
 @router.post("", name="correct_items")
 def correct(
     request: Request,
@@ -82,11 +85,12 @@ def correct(
     item: Annotated[list[str] | None, Form()] = None,
     reason: Text = "",
     stage: Text = "",
-    what: Annotated[str, Form(pattern="^(reopen|withdraw)$")] = "reopen",
+    what: Annotated[str, Form(pattern="^(reopen|withdraw|reserve)$")] = "reopen",
+    person: Text = "",
     one: bool = Form(False),
     listed: Text = "",
 ) -> Response:
-    """Send items back to a stage, or take them out of the review, all with one reason.
+    """Send items back to a stage, take them out of the review, or set them aside for somebody.
 
     ``listed`` is the query of the list that they were chosen from, which is shown again.
     """
@@ -97,13 +101,15 @@ def correct(
         try:
             if what == "withdraw":
                 studio.store.withdraw(review, name, account.name, reason)
+            elif what == "reserve":
+                studio.store.reserve(review, name, account.name, person or None)
             else:
                 studio.store.reopen(review, name, account.name, reason, stage=stage or None)
         except NotAllowed as error:
             problems.append(f"{name}: {error}")
         else:
             done.append(name)
-            how = "item withdrawn" if what == "withdraw" else "item reopened"
+            how = f"item {_DONE[what]}"
             address = client_address(request)
             studio.log_change(account.name, review, how, name, address=address)
     if one and chosen and not problems:
@@ -300,6 +306,7 @@ def _list(
             "people": sorted({who for item in state.items.values() for who in people_of(item)}),
             "verdicts": verdicts_of(state),
             "stages": _judged(state),
+            "team": sorted(one.name for one in state.people.values() if one.active and one.roles),
             "editable": _editable(state.project, {}),
         }
 
@@ -334,6 +341,7 @@ def _row(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
         "id": item.id,
         "text": text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…",
         "where": item_state(item, project),
+        "reserved": state.reserved.get(item.id),
         "votes": [(vote.who, vote.ballot.verdict, vote.ballot.flagged) for vote in item.votes],
         "comments": sum(bool(vote.ballot.comment) for vote in item.votes),
     }
@@ -370,6 +378,8 @@ def _item_path(request: Request, review: str, item: str) -> str:
 def _event_line(event: Event) -> str:
     """Return what an event brings, in a few words."""
     body = event.body
-    parts = [str(body[name]) for name in ("verdict", "comment", "text", "why") if body.get(name)]
+    parts = [
+        str(body[name]) for name in ("verdict", "comment", "text", "why", "for") if body.get(name)
+    ]
     changed = [f"{name} is “{text}”" for name, text in body.get("fields", {}).items()]
     return ": ".join(parts + changed * (event.kind == "edited"))

@@ -54,7 +54,7 @@ def keys(key_of, seed, rows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("worth", ["good", "useless"])
+@pytest.mark.parametrize("worth", ["good", "good at E1 only", "useless"])
 def test_the_exam_finds_the_rates_and_intervals_hold_or_are_refused(
     quick_contrafact, tmp_path, start_judge, key_of, worth
 ):

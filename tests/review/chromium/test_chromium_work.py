@@ -128,8 +128,9 @@ def test_what_was_typed_comes_back_after_the_session_has_ended(served, open_tab)
     assert tab.page.input_value("#comment") == "It rains on.\nThen <b>more</b>."
     assert tab.page.is_checked("#q-rating input[value=No]")
     assert "is here again" in tab.page.inner_text("form [role=status]")
-    tab.page.click("#submit")
-    tab.page.wait_for_function("!location.search")
+    with tab.page.expect_navigation():
+        tab.page.click("#submit")
+    tab.page.wait_for_url("**/r/ours/work")  # without what it came back with
     assert tab.page.input_value("#comment") == "", "it was taken, and is kept no more"
     assert tab.page.evaluate("localStorage.length") == 0
     (vote,) = studio.store.read("ours", lambda b: b.items["i0"].votes)

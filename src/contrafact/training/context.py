@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrafact import __version__
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.family.training import TrainingSpec
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TrainingContext",
+    "identify",
     "read_json",
     "read_lines",
     "run_stage",
@@ -44,6 +46,31 @@ _NO_ROOM = (
     *("no space left", "disk quota", "file too large", "os error 28", "os error 27"),
     *("pytorchstreamwriter failed", "inline_container", "iostream error", "unexpected pos"),
 )
+
+
+def identify(out: Path, facts: dict[str, Any], *, begun: bool) -> None:
+    """Write down which training a folder holds, or hold it to be of this one.
+
+    Args:
+        out: The training's folder.
+        facts: What tells it from others.
+        begun: Whether a stage is done there, that this training would have to fit.
+
+    Raises:
+        InputError: The folder holds another training.
+    """
+    path = out / "training.json"
+    if not begun:
+        write_json(path, {"version": __version__, "facts": facts})
+        return
+    known = read_json(path)["facts"]
+    if known != facts:
+        names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
+        raise InputError(
+            f"holds another training (it differs in {', '.join(names)})",
+            file=out,
+            hint="name another folder with --out",
+        )
 
 
 def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:

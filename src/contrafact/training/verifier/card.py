@@ -73,8 +73,9 @@ def _card(
     lines += [
         "",
         "The surface is the best of its readers (words, overlap, lengths, connectors), trained on "
-        "the same items and chosen in its favour. Items are matched in length; coverage is the "
-        "share of held-out items that get a verdict, and right the share of these that are right.",
+        "the same items, of very many on 6,000, and chosen in its favour. Items are matched in "
+        "length; coverage is the share of held-out items that get a verdict, and right the share "
+        "of these that are right.",
         "",
         "| question | made | unmatched | learned from | validated on | held out | the exam's |",
         "| --- | ---: | ---: | ---: | ---: | ---: | --- |",

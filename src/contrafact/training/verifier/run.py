@@ -24,7 +24,14 @@ from contrafact.files.lock import locked
 from contrafact.files.tables import write_rows
 from contrafact.models.whitebox.classifier import Classifier, load_classifier, new_classifier
 from contrafact.models.whitebox.weights import check_causal
-from contrafact.training.context import read_json, read_lines, run_stage, steps_shown, write_json
+from contrafact.training.context import (
+    identify,
+    read_json,
+    read_lines,
+    run_stage,
+    steps_shown,
+    write_json,
+)
 from contrafact.training.trainers import (
     Loss,
     Steps,
@@ -173,18 +180,7 @@ class _Training:
                         hint=f"check sources.{family}.data",
                     )
                 facts["sources"][family]["data"] = sha256_of(source.data)
-        path = self.out / "training.json"
-        if not path.exists():
-            write_json(path, {"version": __version__, "facts": facts})
-            return
-        known = read_json(path)["facts"]
-        if known != facts:
-            names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
-            raise InputError(
-                f"holds another training (it differs in {', '.join(names)})",
-                file=self.out,
-                hint="name another folder with --out",
-            )
+        identify(self.out, facts, begun=(self.out / "items").is_dir())
 
     def _describe(self, folder: Path) -> None:
         table = {

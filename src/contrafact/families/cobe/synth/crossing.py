@@ -10,12 +10,11 @@ to look at. What is chosen is proven afterwards by `contrafact.causal` from the 
 holds it, and read back by `prove`; neither shares this code.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 from random import Random
-from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,21 +60,6 @@ _SIZE_COST, _COST_UNIT = (0, 0, 3, 15, 40), 10.0
 _MOST_UNEVEN = 5
 
 
-T = TypeVar("T")
-
-
-class _Once(Generic[T]):
-    """An attribute that is worked out when it is first read; without the lock of the library's."""
-
-    def __init__(self, work: Callable[[Any], T]) -> None:
-        self.work, self.name = work, work.__name__
-
-    def __get__(self, one: Any, kind: type) -> T:
-        found = self.work(one)
-        one.__dict__[self.name] = found
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What a connector says: that an effect follows from causes, or comes in spite of them."""
@@ -105,18 +89,18 @@ class Situation:
     worlds: int
     after: Mapping[str, bool | None]
 
-    @_Once
+    @cached_property
     def before_quantity(self) -> int:
         """The quantity as the story tells it; 0 without one."""
         return self.plot.measure.value(self.base, self.facts) if self.plot.measure else 0
 
-    @_Once
+    @cached_property
     def after_quantity(self) -> int:
         """The quantity under what is supposed; 0 without one."""
         values = {name: bool(value) for name, value in self.after.items()}
         return self.plot.measure.value(self.base, values) if self.plot.measure else 0
 
-    @_Once
+    @cached_property
     def implied(self) -> dict[str, bool]:
         """The latent facts that the story implies."""
         found = {}
@@ -126,7 +110,7 @@ class Situation:
                 found[latent] = there != 0
         return found
 
-    @_Once
+    @cached_property
     def bits(self) -> tuple[int, int, int, int, int]:
         """Facts, answer, what stays, what changes and what is open, one bit for each event."""
         facts = answer = stays = changes = opened = 0
@@ -143,7 +127,7 @@ class Situation:
                     stays |= bit
         return facts, answer, stays, changes, opened
 
-    @_Once
+    @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """Everything that a connector of its right answer may say of events.
 
@@ -156,7 +140,7 @@ class Situation:
             if true_claim(self.plot, claim, self.after, self.worlds, self.supposed)
         )
 
-    @_Once
+    @cached_property
     def joined_bits(self) -> int:
         """What connectors of its right answer may say to follow or to come in spite, one bit each.
 
@@ -167,12 +151,12 @@ class Situation:
         effects = {claim.effect for claim in self.claims}
         return sum(1 << place for place, name in enumerate(self.facts) if name in effects)
 
-    @_Once
+    @cached_property
     def supposed_bits(self) -> int:
         """What is supposed, one bit for each event."""
         return sum(1 << place for place, name in enumerate(self.facts) if name in self.supposed)
 
-    @_Once
+    @cached_property
     def story_claims(self) -> tuple[Claim, ...]:
         """Everything that a connector of the story itself may say."""
         return tuple(

@@ -510,6 +510,14 @@ def test_a_missing_verifier_hints_at_those_that_are_there_or_at_what_makes_one(
         assert f"verifier/{trained / 'verifier'}" in found.stderr.replace("\n", "")
 
 
+def test_a_folder_does_not_hide_the_verifier_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules").mkdir()
+    asked = ["exam", "--family", "finforce", "--judge", "rules", "--n", "2", "--out", "e.json"]
+    found = contrafact(*asked)
+    assert found.exit_code == 0, found.stderr
+
+
 def test_a_folder_without_a_verifier_is_refused_before_a_question(tmp_path):
     found = exam(tmp_path, tmp_path / "exam.json")
     assert found.exit_code == 2

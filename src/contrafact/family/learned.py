@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.family import family_named
+from contrafact.family import families, family_named
 from contrafact.judges.verifier import Decision, Subject
 
 if TYPE_CHECKING:
@@ -28,8 +28,15 @@ _MOST_NAMED = 3
 
 
 def is_learned(name: str) -> bool:
-    """Tell whether a name is of a folder, and not of a verifier that a family has."""
-    return "/" in name or Path(name).is_dir()
+    """Tell whether a name is of a folder, and not of a verifier that a family has.
+
+    A folder here that is called as a family's verifier is (``proof``) does not hide it; it is named
+    with its path.
+    """
+    if "/" in name:
+        return True
+    known = {own for family in families().values() for own in family.verifiers}
+    return name not in known and Path(name).is_dir()
 
 
 def learned_name(name: str) -> str:

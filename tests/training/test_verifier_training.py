@@ -1,6 +1,8 @@
 """Training a verifier: items, shares, real steps on a small encoder, its card, and its verdicts."""
 
 import contextlib
+import importlib.machinery
+import importlib.util
 import io
 import json
 import os
@@ -341,6 +343,42 @@ def test_what_does_not_beat_the_surface_is_not_saved(encoder, tmp_path):
     again = contrafact("train", "verifier", *run)
     assert again.exit_code == 1
     assert "stage 1" not in again.stderr  # nothing is done twice
+
+
+@pytest.fixture(scope="module")
+def recipe() -> Any:
+    """The tool behind ``make verifiers``."""
+    path = Path(__file__).parents[2] / "tools" / "verifiers.py"
+    loader = importlib.machinery.SourceFileLoader("verifiers_tool", str(path))
+    spec = importlib.util.spec_from_loader("verifiers_tool", loader)
+    assert spec is not None
+    tool = importlib.util.module_from_spec(spec)
+    loader.exec_module(tool)
+    return tool
+
+
+def test_the_recipe_keeps_what_it_made_and_says_that_nothing_ships(
+    recipe, encoder, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    stage = {"criteria": ["finforce"], "items": 16, "batch": 8, "effective_batch": 8}
+    path = write_config(tmp_path, encoder, stages=[stage], measured=40)
+    assert recipe.main(str(path)) == 0
+    assert "Nothing ships" in capsys.readouterr().out
+    assert (tmp_path / "runs" / "verifier-verifier" / "card.md").exists()
+    assert recipe.main("none.yaml") == 2
+
+
+@pytest.mark.parametrize(
+    ("auroc", "size", "says"),
+    [(0.9, 11_000_000, "Good enough"), (0.9, 13_000_000, "13.0 MB"), (0.8, 9, "AUROC of 0.85")],
+)
+def test_what_ships_is_good_and_small(recipe, auroc, size, says):
+    rows = [
+        {"stage": stage, "criterion": "cobe/E1", "auroc": known, "surface": 0.6}
+        for stage, known in ((1, 0.99), (2, auroc))
+    ]
+    assert says in recipe.shipping(rows, ["cobe/E1"], size)[-1]
 
 
 def test_another_training_is_not_mixed_into_a_folder(trained, encoder, tmp_path):

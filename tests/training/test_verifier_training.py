@@ -576,7 +576,7 @@ def test_the_presets_are_valid_and_can_be_checked_without_training():
     for name in presets():
         config = load_verifier_config(name, SPECS)
         small = {
-            family: one.model_copy(update={"count": 1200}) for family, one in config.sources.items()
+            family: one.model_copy(update={"count": 600}) for family, one in config.sources.items()
         }
         lines = describe_items(config.model_copy(update={"sources": small}), SPECS)
         assert any(line.startswith("cobe/E1: ") for line in lines)

@@ -22,6 +22,7 @@ from contrafact.families.rfc.pipeline.rules.edits import (
     apply,
     compose,
     replace_at,
+    shuffled,
     with_articles,
 )
 from contrafact.families.rfc.pipeline.rules.grammar import Word, parse, past_of, subtree
@@ -29,7 +30,7 @@ from contrafact.text.quantities import identifiers, quantities
 from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import Match, lexicon
 
-__all__ = ["rewrite_causal"]
+__all__ = ["causal_versions"]
 
 _NEAR = 110  # characters of an effect in which a hedge is one of it
 _LONGEST_CAUSE = 24  # words; what is longer tells a story of its own
@@ -194,50 +195,53 @@ def _bank() -> Mapping[tuple[str, str], tuple[_Cause, ...]]:
     return {key: tuple(causes) for key, causes in bank.items()}
 
 
-def rewrite_causal(text: str, rng: np.random.Generator) -> RuleRewrite | NoRewrite:
-    """Return the text with another cause for one effect, or why that cannot be done.
+def causal_versions(text: str, rng: np.random.Generator) -> Sequence[RuleRewrite] | NoRewrite:
+    """Return the versions of a text with another cause for one effect, or why there is none.
 
     Args:
         text: A paragraph.
-        rng: Which chain and which cause are taken.
+        rng: The order of the versions.
     """
     if not (_CAUSE_AFTER.search(text) or _CAUSE_BEFORE.search(text) or _AS.search(text)):
         return NoRewrite("states no explicit cause")
     chains = list(_chains(text))
     if not chains:
         return NoRewrite("states no realised cause that could be another without touching facts")
-    for index in rng.permutation(len(chains)):
-        first = chains[int(index)]
+    found: dict[str, RuleRewrite] = {}
+    for first in chains:
         # One effect told twice, in headline and body, has one cause in both.
         told = [c for c in chains if c.way == first.way and c.theme in (first.theme, "")]
         if any(one.end > two.start for one, two in pairwise(told)) or _told_elsewhere(text, told):
             continue
-        fresh = [
-            cause for cause in _bank().get((first.theme, first.way), ()) if _fresh(cause, text)
-        ]
-        for causes in _combined(fresh, rng):
-            replaced = [(c, _worded(causes, c)) for c in told]
-            if _long_enough(text, replaced):
-                edits = [
-                    replace_at(
-                        text,
-                        chain.start,
-                        chain.end,
-                        _cased(text[chain.start : chain.end], words),
-                        "another cause of the same effect",
-                    )
-                    for chain, words in replaced
-                ]
-                log = with_articles(text, compose(edits))
-                return RuleRewrite(apply(text, log), log)
-    return NoRewrite("no other cause at hand fits the effect")
+        bank = _bank().get((first.theme, first.way), ())
+        fresh = shuffled([cause for cause in bank if _fresh(cause, text)], rng)
+        # A long cause takes two or three to keep the length of the text.
+        for many in (1, 2, 3):
+            sets = [fresh[i : i + many] for i in range(len(fresh) - many + 1)]
+            replaced = [[(c, _worded(causes, c)) for c in told] for causes in sets]
+            long = [each for each in replaced if _long_enough(text, each)]
+            if long:
+                for version in (_version(text, each) for each in long):
+                    found.setdefault(version.rewritten, version)
+                break
+    if not found:
+        return NoRewrite("no other cause at hand fits the effect")
+    return shuffled(list(found.values()), rng)
 
 
-def _combined(causes: Sequence[_Cause], rng: np.random.Generator) -> Iterator[tuple[_Cause, ...]]:
-    """Yield one cause at a time, in a random order, then two, then three."""
-    order = [causes[int(i)] for i in rng.permutation(len(causes))]
-    for many in (1, 2, 3):
-        yield from (tuple(order[i : i + many]) for i in range(len(order) - many + 1))
+def _version(text: str, replaced: Sequence[tuple[_Chain, str]]) -> RuleRewrite:
+    edits = [
+        replace_at(
+            text,
+            chain.start,
+            chain.end,
+            _cased(text[chain.start : chain.end], words),
+            "another cause of the same effect",
+        )
+        for chain, words in replaced
+    ]
+    log = with_articles(text, compose(edits))
+    return RuleRewrite(apply(text, log), log)
 
 
 def _worded(causes: Sequence[_Cause], chain: _Chain) -> str:

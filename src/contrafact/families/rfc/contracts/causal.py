@@ -26,7 +26,7 @@ from contrafact.families.rfc.contracts.directional_cues import (
     direction_alignment,
     directional_cues,
 )
-from contrafact.families.rfc.contracts.pair import Pair, Side
+from contrafact.families.rfc.contracts.pair import Pair, Side, Span
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import (
     groups,
@@ -170,15 +170,15 @@ def _vague() -> frozenset[str]:
     about="change",
     paper="Q.4, 2; R.4",
     manipulations=("causal",),
-    to_review="a cause that only gained words",
+    to_review="a cause that only gained words, and no second cause by its side",
 )
 def cause_changed(pair: Pair) -> Iterator[Finding]:
     """A stated cause is another one, not the same in other words."""
     realised, changed = realised_chains(pair), changed_chains(pair)
     if not realised:
         return
-    if not changed and any(changed_words(pair, chain.cause) for chain in chains(pair.original)):
-        return  # another cause is: of what is planned or expected
+    if not changed:  # another cause may be: of what is planned or expected
+        changed = [one for one in chains(pair.original) if changed_words(pair, one.cause)]
     if not changed and not any(_replaced(pair, chain)[1] for chain in realised):
         cause = realised[0].cause
         yield fail("cause-unchanged", f"the cause is still '{pair.original.excerpt(cause)}'", cause)
@@ -197,10 +197,11 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
         if not before and all(is_modifier(word) or stem(word) in _vague() for word in new):
             continue  # "unusually cold weather": the same cause
         if not before and new:
-            yield review(
+            yield Finding(
                 "cause-extended",
                 f"the cause gained '{' '.join(new)}' and lost nothing",
                 chain.cause,
+                for_review=not _is_joined(pair, chain),
             )
         return
     if not any(pair.kept(*chain.marker) for chain in realised) and _is_moved(pair):
@@ -210,6 +211,26 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
         "cause-unchanged",
         f"the cause '{pair.original.excerpt(cause)}' is only put in other words",
         cause,
+    )
+
+
+_JOINED = re.compile(
+    r"\W*(?:and|plus|as\swell\sas|along\swith|coupled\swith|combined\swith|together\swith)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_joined(pair: Pair, chain: Chain) -> bool:
+    """Whether another cause only stands by the first: "the surge in costs and a jump in wages"."""
+    first, end = pair.original.span_tokens(*chain.cause)[:1], chain.cause[1]
+    return any(
+        (span := pair.spans(change)[1]) is not None
+        and bool(_JOINED.match(pair.rewritten.text, span[0]))
+        for change in pair.changes
+        if first
+        and first[0] < change.original[0] <= len(pair.original.tokens)
+        and change.original[0] == change.original[1]
+        and pair.original.tokens[change.original[0] - 1].end <= end
     )
 
 
@@ -325,13 +346,24 @@ def _markers_gone(pair: Pair) -> Iterator[Finding]:
         sentence = a.sentence_of(chain.marker[0])
         place = next(i for i, s in enumerate(a.sentences) if s.start == sentence.start)
         there = b.sentences[place]
-        if not any(there.start <= c.marker[0] < there.end for c in chains(b)):
+        # A weaker link that stood there before is none in its place.
+        if not any(
+            there.start <= c.marker[0] < there.end
+            and (c.strong or not _is_kept(pair, c.marker))
+            for c in chains(b)
+        ):
             yield fail(
                 "cause-not-stated",
                 f"'{a.excerpt(chain.marker)}' is gone, and no other cause is in its place",
                 chain.marker,
             )
             return
+
+
+def _is_kept(pair: Pair, span: Span) -> bool:
+    """Whether words of the rewrite stand as they stood in the original."""
+    tokens = pair.rewritten.span_tokens(*span)
+    return not any(pair.alignment.change_in_rewritten(i) for i in tokens)
 
 
 @cache

@@ -66,26 +66,35 @@ _AFTER_STRONG = re.compile(
     r"|(?:link|ti|trac|ascrib|chalk|credit|pinn)(?:ed|es|s)\s(?:[^.;]{0,40}?\s)?(?:up\s)?(?:to|on)"
     r"|put\sdown\sto|reflecting|forced\sby|reflects"
     rf"|{_BY}|stem(?:s|med|ming)?\s(?:\w+ly\s)?from|aris(?:es?|ing)\sfrom|arose\sfrom|result(?:s"
-    rf"|ed|ing)?\sfrom"
+    r"|ed|ing)?\sfrom|(?:benefit|suffer)(?:s|t?ed|t?ing)?\s(?:\w+ly\s|in\spart\s)?from"
     r"|attribut(?:able|ed|es|ing)\s(?:[^.;]{0,60}?\s)?to|in\s(?:response|reaction)\sto"
     r"|on\sthe\s(?:back|heels|strength)\sof"
     r"|in\s(?:light|view|the\swake|consequence)\sof|by\svirtue\sof|blam(?:ed|es"
     r"|ing)\s(?:[^.;]{0,60}?\s)?on|given\sthat"
     r"|(?<=,\s)(?:also\s)?(?:citing|crediting|blaming)|considering\sthat|insofar\sas|inasmuch\sas|in\sthat"
     r"|on\s(?:\w+\s){0,2}(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
-    r"|speculation|reports|forecasts?|bets|doubts|talk|prospects?)\b)"
+    r"|speculation|reports|forecasts?|bets|doubts|talk|prospects?|jitters|woes|anxiety|unease"
+    r"|uncertainty|tensions|turmoil)\b)"
     r"(?!\sbe\b)",
     re.IGNORECASE,
 )
+_HAPPENING = (
+    r"(?:surge|spike|jump|rise|rally|boom|rebound|recovery|flood|wave|influx|drop|fall|decline|slump"
+    r"|slowdown|downturn|sell-?off|plunge|slide|shortage|lack|glut|drought|storm|hurricane|strike"
+    r"|outbreak|resurgence|pandemic|crackdown|string|series|combination)"
+)
+"""What "as a …" tells as having happened: no company acts "as a surge"."""
+
 _AFTER_WEAK = re.compile(
     r"\b(?:amid(?:st)?|after|following|since(?=\s(?:the|it|its|demand|costs|they|he|she|investors"
     r"|\w+s\s))"
-    r"|as(?!\s(?:(?:well|such|of|much|many|part|a|an|expected|for|per|to|high|low|long|soon|far)\b"
-    r"|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas\b|it\s(?:looks|seeks|aims"
+    rf"|as(?=\san?\s(?:[\w-]+\s){{0,3}}{_HAPPENING}\b)"
+    r"|as(?!\s(?:(?:well|such|of|much|many|part|a|an|expected|for|per|to)\b"
+    r"|(?:high|low|long|soon|far)\sas\b|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas\b|it\s(?:looks|seeks|aims"
     r"|plans|prepares|tries)))"
-    r"|on(?=\s(?:strong|weak|higher|lower|rising|falling|robust|solid|soft|growing|better|worse"
+    r"|on(?=\s(?:[A-Z]\w+['’]s\s)?(?:strong|weak|higher|lower|rising|falling|robust|solid|soft|growing|better|worse"
     r"|increased|improved|surging|slowing))"
-    r"|on(?=\s(?:[a-z][\w-]*\s){0,2}(?:profit-taking|taking|demand|costs?|prices?|growth|buying"
+    r"|on(?=\s(?:(?-i:[A-Z])\w+['’]s\s)?(?:[a-z][\w-]*\s){0,2}(?:profit-taking|inflation|taking|demand|costs?|prices?|growth|buying"
     r"|selling|rates?"
     r"|weakness|strength|orders|worries|spending|supply|supplies|weather|valuations|inflows"
     r"|outflows|exports|imports)\b)"
@@ -108,7 +117,8 @@ _BEFORE = re.compile(
     r"(?=\s(?:\w+\s){0,4}(?:up|down|higher|lower))"
     r"|(?<!to\s)(?<!may\s)(?<!could\s)(?<!will\s)(?<!might\s)(?<!would\s)weigh\son"
     r"|weigh(?:ed|s|ing)\son|dragg(?:ed|ing)\sdown|hurt(?:s|ing)?(?!\sby)|dent(?:ed|s"
-    r"|ing)(?!\sby)|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
+    r"|ing)(?!\sby)|(?:took|tak(?:en|es?|ing))\s(?:a|its|their)\s(?:\w+\s)?toll\son"
+    r"|(?:prov(?:ed|en|es|ing)|was|were)\sa\s(?:\w+\s)?drag\son|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
     r"|boost(?:ed|s|ing)(?!\sby)|lift(?:ed|s|ing)(?!\sby)"
     r"|(?<!to\s)(?<!can\s)(?<!could\s)(?<!may\s)(?<!will\s)(?<!would\s)(?<!might\s)(?<!a\s)(?:lift|boost|drive)(?=\s[a-z])|help(?:ed|s"
     r"|ing)(?!\sby)(?=\s(?:\w+\s){0,3}(?:lift|boost|drive|push|raise|offset|reduce|cut|improve"
@@ -138,6 +148,13 @@ _LINKING = re.compile(
     r"|Because\sof\s(?:this|that)|The\s(?:reason|cause)\b[^.]{0,30}\bwas)\b",
 )
 _INITIAL_END = re.compile(r",\s")
+_ATTITUDE_ALONE = re.compile(r"on(?:\s[\w’'-]+){2,3}", re.IGNORECASE)
+_ITS_OBJECT = re.compile(
+    r"\s(?:of|that|about|over|for|on|in|around|surrounding|from|to|as|it|the)\b", re.IGNORECASE
+)
+_ITEM = r"[\w'’-]+(?:\s[\w'’-]+){0,3}"
+_LISTED = re.compile(rf"(?:{_ITEM},\s)?(?:and|or)\b")
+_LIST = re.compile(rf"\s(?:{_ITEM},\s)*{_ITEM},\sand", re.IGNORECASE)
 _ASIDE_END = re.compile(r"[;,]\s")
 _CLAUSE_END = re.compile(
     r"[;]|,\s(?:and|but|while|although|though|even|despite|which|said|says|according"
@@ -189,13 +206,24 @@ def _effect_then_cause(side: Side, start: int, end: int) -> Iterator[Chain]:
     """Yield the chains of "Y because X", and of "Because X, Y", in a sentence."""
     for expression, strong in ((_AFTER_STRONG, True), (_AFTER_WEAK, False)):
         for match in expression.finditer(side.text, start, end):
+            if _ATTITUDE_ALONE.fullmatch(match[0]) and not _ITS_OBJECT.match(
+                side.text, match.end()
+            ):
+                # "rises on stimulus prospects": what the attitude is about stands before it.
+                linked = (match.start(), match.start() + len("on"))
+                clause = _clause_start(side.text, start, match.start())
+                effect = _trim(side.text, clause, match.start())
+                if _holds(effect):
+                    cause = (linked[1] + 1, match.end())
+                    yield _chain(side, linked, cause, effect, strong)
+                continue
             if match.end() >= end:
                 continue
             if match.start() <= start + 1:
                 # "Because X, Y": the cause ends at a comma that an effect follows.
                 for comma in _INITIAL_END.finditer(side.text, match.end(), end):
                     effect = _trim(side.text, comma.end(), end)
-                    if re.match(r"(?:and|or)\b", side.text[comma.end() :]) or not _holds(effect):
+                    if _LISTED.match(side.text, comma.end()) or not _holds(effect):
                         continue
                     cause = _trim(side.text, match.end(), comma.start())
                     yield _chain(side, match.span(), cause, effect, strong)
@@ -204,6 +232,8 @@ def _effect_then_cause(side: Side, start: int, end: int) -> Iterator[Chain]:
             # ", driven by leisure travel," is an aside that ends where it is closed.
             aside = side.text[: match.start()].rstrip().endswith(",")
             stop = (_ASIDE_END if aside else _CLAUSE_END).search(side.text, match.end(), end)
+            if stop and not aside and _LIST.fullmatch(side.text, match.end(), stop.end()):
+                stop = _ASIDE_END.search(side.text, stop.end(), end)
             cause = _trim(side.text, match.end(), stop.start() if stop else end)
             clause = _clause_start(side.text, start, match.start())
             effect = _trim(side.text, clause, match.start())

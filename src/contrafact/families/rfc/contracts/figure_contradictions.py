@@ -341,14 +341,29 @@ _TOTAL = re.compile(
 _VERSUS = re.compile(r"\s?(?:to|-|–|against|versus)\s?")
 
 
+_AS_WELL = re.compile(r"[^.;\d]{0,40}\band\s(?:by\s|about\s|nearly\s|some\s)?", re.IGNORECASE)
+
+
+def _falls_with(side: Side, before: Quantity | None, q: Quantity) -> bool:
+    """Whether a share is of the fall named before: "fell 71% in a year and 380% in three"."""
+    return (
+        before is not None
+        and before.kind == q.kind
+        and before.direction == "down"
+        and not before.is_level
+        and q.direction is None
+        and bool(_AS_WELL.fullmatch(side.text, before.end, q.start))
+    )
+
+
 def impossible(side: Side) -> Iterator[Contradiction]:
     """Yield shares and declines beyond the whole."""
-    for q in side.quantities:
-        if q.kind != "percent" or q.value is None or abs(q.value) <= 100.0:
+    for before, q in pairwise((None, *side.quantities)):
+        if q is None or q.kind != "percent" or q.value is None or abs(q.value) <= 100.0:
             continue
         if q.is_level and q.role in _BOUNDED:
             yield contradiction_at("over 100%", f"a {q.role} of {q.text}", q)
-        elif not q.is_level and q.direction == "down":
+        elif (not q.is_level and q.direction == "down") or _falls_with(side, before, q):
             yield contradiction_at("over 100%", f"a decline of {q.text}", q)
 
 

@@ -6,7 +6,7 @@ RFC-BENCH, section 2.2.2 and appendices Q.1, R.1 and S.1.
 import re
 from collections.abc import Iterator
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 
 from contrafact.families.rfc.contracts.consistency import (
     comparatives,
@@ -245,7 +245,7 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
     ]
     calls = rating_calls(pair.original)
     for cue, others in found.counterparts:
-        if cue in reversed_cues:
+        if cue in reversed_cues or _is_open(pair.original, cue):
             continue
         if is_rating(cue.text) and any(call.start <= cue.start < call.end for call in calls):
             continue  # ratings have a rule of their own
@@ -261,6 +261,9 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             if attitude.end < cue.start
         )
         governed = governed or _is_governed(pair, cue) or _is_refigured(pair, cue)
+        # "Despite mounting worries": it went against the story, and may go with its reverse.
+        clause = pair.original.text[max(0, cue.start - REACH) : cue.start]
+        governed = governed or bool(_CONCEDED.search(clause))
         if _DEGREE.fullmatch(cue.text) and any(
             0 <= cue.start - one.end <= 1 for one in reversed_cues
         ):
@@ -286,6 +289,39 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             (other.start, other.end),
             for_review=governed or not sure or (not same and _is_mixed(pair, cue, other)),
         )
+    for other in found.rewritten:
+        places = [pair.rewritten.span_tokens(*part) for part in other.parts]
+        put_in = all(
+            (change := pair.alignment.change_in_rewritten(i)) is not None
+            and change.original[0] == change.original[1]
+            for i in chain.from_iterable(places)
+        )
+        if put_in and other.tier == "plain" and bearing(pair.rewritten, other) * drift > 0:
+            yield fail(
+                "not-reversed",
+                f"'{other.text}' is put in, and says what the original said",
+                None,
+                (other.start, other.end),
+            )
+
+
+_CONCEDED = re.compile(
+    r"\b(?:despite|in\sspite\sof|notwithstanding|regardless\sof)\s[^,;.]*\Z", re.IGNORECASE
+)
+_ASKED = re.compile(r"\bhow\s(?:much|far|fast|quickly|soon|long)?\s?\Z", re.IGNORECASE)
+_ESTIMATE = re.compile(
+    r"\s(?:forecasts?|outlook|estimates?|projections?|expectations|targets?|guidance|view)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_open(side: Side, cue: Cue) -> bool:
+    """Whether a direction is asked for, or only names an estimate that others move: "how much
+    higher", "its growth forecast".
+    """
+    if cue.tier == "soft" and len(cue.parts) == 1 and _ESTIMATE.match(side.text, cue.end):
+        return True
+    return bool(_ASKED.search(side.text, max(0, cue.start - REACH), cue.start))
 
 
 _DEGREE = re.compile(
@@ -358,13 +394,21 @@ REACH = 50
 """The same in characters of the rewrite (ours)."""
 
 
+_CLAUSES = re.compile(r"[;:.!?—–]\s")
+
+
 def bearing(side: Side, cue: Cue) -> int:
     """Return whether a direction is good news (1) or bad (-1): rising costs are bad."""
     if len(cue.parts) > 1:
         return cue.sign
     tokens, (before, after) = side.span_tokens(cue.start, cue.end), BURDEN_REACH
     near = side.tokens[max(0, tokens[0] - before) : tokens[-1] + 1 + after]
-    return -cue.sign if any(token.key in words("burdens") for token in near) else cue.sign
+    burdened = any(
+        token.key in words("burdens")
+        and not _CLAUSES.search(side.text, min(token.end, cue.end), max(token.start, cue.start))
+        for token in near
+    )
+    return -cue.sign if burdened else cue.sign
 
 
 def _without_counterpart(pair: Pair, cue: Cue) -> Iterator[Finding]:

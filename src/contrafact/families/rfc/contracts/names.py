@@ -18,6 +18,7 @@ from contrafact.families.rfc.contracts.vocabulary import (
     groups,
     is_common,
     is_known_name,
+    is_modifier,
     table,
     words,
 )
@@ -250,8 +251,8 @@ def _is_recognised(side: Side, token: Token, initial: bool) -> bool:
     """Whether the recogniser sees a name in a common word that begins a plain sentence."""
     if not initial or side.sentence_of(token.start).titled:
         return False
-    if not _HOLDS_A_NAME.match(side.text, token.end):
-        return False
+    if is_modifier(token.key) or not _HOLDS_A_NAME.match(side.text, token.end):
+        return False  # "Glum Amazon earnings": what it stands by is the name
     return any(
         entity.label in ("ORG", "PERSON", "GPE") and entity.start == token.start
         for entity in side.entities

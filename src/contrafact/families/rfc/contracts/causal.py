@@ -348,8 +348,7 @@ def _markers_gone(pair: Pair) -> Iterator[Finding]:
         there = b.sentences[place]
         # A weaker link that stood there before is none in its place.
         if not any(
-            there.start <= c.marker[0] < there.end
-            and (c.strong or not _is_kept(pair, c.marker))
+            there.start <= c.marker[0] < there.end and (c.strong or not _is_kept(pair, c.marker))
             for c in chains(b)
         ):
             yield fail(
@@ -413,6 +412,7 @@ _GOOD_FOR = re.compile(
     r"\b(?:strong(?:er)?|robust|solid|record|booming|surging|soaring|better-than-expected|stellar"
     r"|blockbuster|rising|higher|growing|brisk)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
+    r"(?!\sfor\s(?:foreign|dollars?|the\sdollar|imports?|safe|cash)\b)"
     r"|\b(?:demand|sales|orders|bookings)(?:\s\w+){0,3}?\s(?:surged|jumped|rose|grew|climbed"
     r"|strengthened|picked\sup|rebounded|soared)\b"
     r"|\b(?:jump|surge|rise|rebound|recovery|increase)\sin\s(?:\w+\s)?(?:demand|sales|orders|revenue"
@@ -438,6 +438,7 @@ _SCARCE = re.compile(
     r"|heatwaves?|outages?|crop\sfailures?|cool\snights)\b"
     r"|\b(?:strong(?:er)?|robust|rising|higher|growing|revived|reviv\w+|surging|brisk|solid|firm(?:er)?"
     r"|buoyant|healthy)\s(?:\w+\s){0,2}(?:demand|buying|consumption|appetite|import\sdemand)\b"
+    r"(?!\sfor\s(?:foreign|dollars?|the\sdollar|imports?|safe|cash)\b)"
     r"|\b(?:tight(?:er)?|low(?:er)?|short|falling|dwindling|reduced|shrinking|scarce|limited)\s"
     r"(?:\w+\s){0,2}(?:supply|supplies|stocks|inventories|output|production|harvests?|crops?|availability)\b"
     r"|\b(?:halving|drop|fall|decline|cut|cuts|loss|reduction)\s(?:of|in|to)\s(?:\w+\s){0,2}(?:supply"

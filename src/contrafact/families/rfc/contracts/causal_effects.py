@@ -32,7 +32,14 @@ from contrafact.families.rfc.contracts.vocabulary import (
 )
 from contrafact.text.tokens import stem
 
-__all__ = ["effect_as_strong", "effect_kept", "effect_worded", "marker_kept", "roles_kept"]
+__all__ = [
+    "effect_as_strong",
+    "effect_kept",
+    "effect_worded",
+    "effects_added",
+    "marker_kept",
+    "roles_kept",
+]
 
 
 @rule(
@@ -118,6 +125,47 @@ def _touches_marker(pair: Pair, change: Change) -> bool:
         abs(span[0] - chain.marker[1]) <= 1 or abs(chain.marker[0] - span[1]) <= 1
         for chain in chains(pair.original)
     )
+
+
+_PARTICIPLE = re.compile(
+    r",\s(?:prompting|forcing|leading|sending|pushing|causing|sparking|triggering|spurring|driving"
+    r"|raising|fuell?ing|leaving|adding)\b",
+    re.IGNORECASE,
+)
+_CONJUNCT = re.compile(
+    r"\sand\s(?:prompted|forced|led|sent|pushed|caused|sparked|triggered|spurred|drove|raised"
+    r"|fuell?ed|left)\b",
+    re.IGNORECASE,
+)
+
+
+@rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))
+def effects_added(
+    pair: Pair, *, least: Annotated[int, "ours: words of content that make an effect"] = 2
+) -> Iterator[Finding]:
+    """No second effect is put in: ", prompting analysts to cut their targets"."""
+    side, had = pair.rewritten, {stem(token.key) for token in pair.original.tokens}
+    for opens, after_kept in ((_PARTICIPLE, False), (_CONJUNCT, True)):
+        for match in opens.finditer(side.text):
+            verb = side.span_tokens(match.end() - 1, match.end())
+            if not verb or not pair.alignment.change_in_rewritten(verb[0]):
+                continue
+            before = side.span_tokens(match.start() - 1, match.start())
+            if after_kept and (not before or pair.alignment.change_in_rewritten(before[0])):
+                continue  # what the new cause did first
+            sentence = side.sentence_of(match.start())
+            stop = side.text.find(",", match.end(), sentence.end)
+            end = stop if stop > 0 else sentence.end
+            told = [side.tokens[i] for i in side.span_tokens(match.end(), end)]
+            said = [stem(word) for word in content_words(told)]
+            new = [word for word in said if word not in had]
+            if len(new) >= least and 2 * len(new) > len(said):
+                yield fail(
+                    "effect-changed",
+                    f"'{side.text[match.start() : end].strip(' ,')}' is an effect put in",
+                    None,
+                    (match.start(), end),
+                )
 
 
 @rule("effect-changed", about="change", paper="Q.4, 1; R.4", manipulations=("causal",))

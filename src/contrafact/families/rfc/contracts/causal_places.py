@@ -78,6 +78,11 @@ def causal_places(pair: Pair) -> CausalPlaces:
         )
         and not _is_put_in(pair, chain)
     ]
+    for chain in chains(pair.original):
+        if changed_words(pair, chain.cause) and chain.cause > chain.marker:
+            place = _standing_for(pair, chain)
+            if place is not None and not is_inside(place, new):
+                new.append(place)
 
     def stems(side: Side, spans: Iterable[Span]) -> frozenset[str]:
         return frozenset(
@@ -89,6 +94,22 @@ def causal_places(pair: Pair) -> CausalPlaces:
     return CausalPlaces(
         tuple(old), tuple(new), stems(pair.original, old), stems(pair.rewritten, new)
     )
+
+
+def _standing_for(pair: Pair, chain: Chain) -> Span | None:
+    """Return where the rewrite has what stands behind a marker that it kept, or None."""
+    to = pair.alignment.to_rewritten
+    linked, said = (pair.original.span_tokens(*span) for span in (chain.marker, chain.cause))
+    if not linked or not said or linked[-1] not in to:
+        return None
+    first = to[linked[-1]] + 1
+    after = next((to[i] for i in range(said[-1] + 1, len(pair.original.tokens)) if i in to), None)
+    end = len(pair.rewritten.tokens) if after is None else after
+    if not first < end:
+        return None
+    start, stop = pair.rewritten.tokens[first].start, pair.rewritten.tokens[end - 1].end
+    sentence = pair.rewritten.sentence_of(start)
+    return start, min(stop, sentence.end)
 
 
 def _is_put_in(pair: Pair, chain: Chain) -> bool:

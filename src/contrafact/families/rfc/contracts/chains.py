@@ -94,7 +94,7 @@ _AFTER_WEAK = re.compile(
     r"|plans|prepares|tries)))"
     r"|on(?=\s(?:[A-Z]\w+['’]s\s)?(?:strong|weak|higher|lower|rising|falling|robust|solid|soft|growing|better|worse"
     r"|increased|improved|surging|slowing))"
-    r"|on(?=\s(?:(?-i:[A-Z])\w+['’]s\s)?(?:[a-z][\w-]*\s){0,2}(?:profit-taking|inflation|taking|demand|costs?|prices?|growth|buying"
+    r"|on(?=\s(?:(?-i:[A-Z])\w+['’]s\s)?(?:(?-i:[a-z])[\w-]*\s){0,2}(?:profit-taking|inflation|taking|demand|costs?|prices?|growth|buying"
     r"|selling|rates?"
     r"|weakness|strength|orders|worries|spending|supply|supplies|weather|valuations|inflows"
     r"|outflows|exports|imports)\b)"

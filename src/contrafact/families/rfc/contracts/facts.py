@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Annotated
 
+from contrafact.families.rfc.contracts.chains import chains
 from contrafact.families.rfc.contracts.directional_cues import (
     are_results,
     direction_alignment,
@@ -18,6 +19,7 @@ from contrafact.families.rfc.contracts.pair import Change, Pair, Span, Token
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import (
     groups,
+    is_function_word,
     pattern,
     pattern_at_words,
     patterns,
@@ -30,6 +32,7 @@ __all__ = [
     "acts_added",
     "acts_kept",
     "causes_added",
+    "chains_added",
     "denied",
     "directions_kept",
     "events_added",
@@ -288,6 +291,34 @@ def causes_added(
             )
         else:
             yield review("new-cause", f"'{found.text}' may give a cause that is new", None, span)
+
+
+@rule(
+    "new-cause",
+    about="events",
+    paper="S.1, step 2; S.2, 8; S.3, 5",
+    manipulations=("numerical", "flipping", "sentiment"),
+)
+def chains_added(
+    pair: Pair, *, least: Annotated[int, "ours: words of content that make a cause"] = 2
+) -> Iterator[Finding]:
+    """No cause is put in whole, marker and all: "on renewed fears of a hard landing"."""
+    for chain in chains(pair.rewritten):
+        linked = pair.rewritten.span_tokens(*chain.marker)
+        changes = [pair.alignment.change_in_rewritten(i) for i in linked]
+        said = [
+            i
+            for i in pair.rewritten.span_tokens(*chain.cause)
+            if pair.rewritten.tokens[i].is_word
+            and not is_function_word(pair.rewritten.tokens[i].key)
+        ]
+        new = [i for i in said if pair.alignment.change_in_rewritten(i) in changes]
+        if None in changes or len(new) < least or chain.cause < chain.marker:
+            continue
+        if any(_has_connector(pair, change.original) for change in changes if change):
+            continue
+        span = (chain.marker[0], pair.rewritten.tokens[new[-1]].end)
+        yield fail("new-cause", f"'{pair.rewritten.excerpt(span)}' is a cause put in", None, span)
 
 
 def _has_connector(pair: Pair, tokens: Span) -> bool:

@@ -252,7 +252,7 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
         if not others:
             yield from _without_counterpart(pair, cue)
             continue
-        other = others[0]
+        other = next((one for one in others if one.text == cue.text), others[0])
         # "Dented confidence that it grows": what a reversed attitude is about may stay.
         governed = any(
             _ATTITUDES.search(attitude.text)
@@ -268,10 +268,12 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             0 <= cue.start - one.end <= 1 for one in reversed_cues
         ):
             continue  # "shrank faster than expected": how much, of what is turned round
-        # A firm direction that stayed leaves the reversal incomplete. A plain one does where it
-        # leans the way the original does; against it, it may be the background of either story.
-        sure = cue.tier == "firm" or (
-            cue.tier == "plain" and bearing(pair.original, cue) * drift >= 0
+        # A firm direction that stayed leaves the reversal incomplete. A plain one, or one that is
+        # scaled or denied ("struggles to grow"), does where it leans the way the original does;
+        # against it, it may be the background of either story.
+        along = bearing(pair.original, cue) * drift >= 0
+        sure = (
+            along if cue.tier == "plain" else cue.tier == "firm" and (along or len(cue.parts) < 2)
         )
         # What is reversed in one place and stands in another contradicts itself: headline, story.
         sure = sure or any(
@@ -316,9 +318,11 @@ _ESTIMATE = re.compile(
 
 
 def _is_open(side: Side, cue: Cue) -> bool:
-    """Whether a direction is asked for, or only names an estimate that others move: "how much
-    higher", "its growth forecast".
+    """Whether a direction is asked for, or only names what others move: "how much higher", "its
+    growth forecast", "risk appetite".
     """
+    if cue.text.casefold() in words("attitude_nouns"):
+        return True
     if cue.tier == "soft" and len(cue.parts) == 1 and _ESTIMATE.match(side.text, cue.end):
         return True
     return bool(_ASKED.search(side.text, max(0, cue.start - REACH), cue.start))

@@ -268,9 +268,13 @@ def _sign_of(pair: Pair, token: Token, *, original: bool) -> int:
     if token.key in tone().valence:
         return tone().valence[token.key]
     found = direction_alignment(pair)
+    side = pair.original if original else pair.rewritten
     for cue in found.original if original else found.rewritten:
         if cue.start <= token.start < cue.end:
-            return cue.sign
+            sentence = side.sentence_of(cue.start)
+            before = side.span_tokens(sentence.start, cue.end)
+            # "Prices are surging": whether that is good news, the word alone does not say.
+            return 0 if any(side.tokens[i].key in words("burdens") for i in before) else cue.sign
     return 0
 
 

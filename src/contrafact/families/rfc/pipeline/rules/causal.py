@@ -58,22 +58,29 @@ _CAUSE_AFTER = re.compile(
     r"|talks?|news|relief|caution|inflows|outflows|stimulus|uncertainty|tensions|stronger|firmer"
     r"|weaker|better|improved)\b)"
     rf"|(?:driven|fuel?led|caused|triggered|prompted|sparked|induced){_DEGREE} by"
-    r"|in the wake of|in response to"
+    r"|in the wake of|in response to|blamed on|(?<=,\s)reflecting"
     rf"|stem(?:s|med|ming)(?: \w+ly)? from)\s+(?=\w)",
     re.IGNORECASE,
 )
 # The cause came before; it is the subject of the verb.
 _CAUSE_BEFORE = re.compile(
     r"\b(?:led to|resulted in|caused|triggered|contributed to|prompted|sparked|drove"
-    r"|leads to|results in|causes|triggers|contributes to|prompts|sparks|drives"
+    r"|leads to|results in|causes|triggers|contributes to|prompts|sparks|drives|causing|driving"
     r"|(?P<up>boosted|lifted|supported|fuel?led|buoyed|bolstered|spurred|boosts?|lifts?|supports?"
-    r"|buoys?|bolsters?|spurs?|helps"
-    r"|(?:[Pp]ush(?:ed|es|ing)?|[Ss]en[dt]s?|sending|[Dd]r(?:ove|ives?|iving))"
-    r"(?=\s(?:[\w.&’'-]+\s){1,5}(?:up|higher|[Hh]igher)\b))"
+    r"|buoys?|bolsters?|spurs?|helps|fuels|powers|powered|propels|propelled|underpins?|underpinned"
+    r"|stokes|stoked|boosting|lifting|supporting|fuel?ling"
+    r"|(?:push(?:ed|es|ing)?|sen[dt]s?|sending|dr(?:ove|ives?|iving))"
+    r"(?=\s(?:[\w.&’'-]+\s){1,5}(?:up|higher)\b))"
     r"|(?P<down>hurt|weighed on|dampened|dragged down|dented|curbed|hurts|weighs? on|dampens?"
-    r"|drags? down|dents?|curbs"
-    r"|(?:[Pp]ush(?:ed|es|ing)?|[Ss]en[dt]s?|sending|[Dd]r(?:ove|ives?|iving)|[Dd]ragg(?:ed|ing))"
-    r"(?=\s(?:[\w.&’'-]+\s){1,5}(?:down|lower|[Ll]ower)\b)))\s+(?=\w)"
+    r"|drags? down|dents?|curbs|rattles?|rattled|squeezes|squeezed|crimps|crimped|knocks"
+    r"|knocked|slams|slammed|clouds|clouded|pressures|pressured|batters|battered|hammers|hammered"
+    r"|hampers|hampered|undermines|undermined|slows|slowed|hurting|hitting|weighing on|denting"
+    r"|dragging down|squeezing"
+    r"|hits?(?=\s(?:[\w.&’'-]+\s){0,2}(?:demand|sales|spending|profits?|earnings|exports|economy"
+    r"|output|growth|margins?|hiring|production|consumption)\b)"
+    r"|(?:push(?:ed|es|ing)?|sen[dt]s?|sending|dr(?:ove|ives?|iving)|dragg(?:ed|ing))"
+    r"(?=\s(?:[\w.&’'-]+\s){1,5}(?:down|lower)\b)))\s+(?=\w)",
+    re.IGNORECASE,
 )
 _NOT_REALISED = re.compile(
     r"\b(?:(?-i:may)|might|could|would|will|should|can|cannot|expect\w*|forecasts?|forecasted|likely|if"
@@ -88,7 +95,9 @@ _TURNED = re.compile(
     r"|defaults?|claims)\b",
     re.IGNORECASE,
 )
-_AS = re.compile(r"(?<!such )(?<!well )(?<!much )(?<!even )\bas\s(?=[a-z])", re.IGNORECASE)
+_AS = re.compile(
+    r"(?<!such )(?<!well )(?<!much )(?<!even )\b(?:as|because(?! of))\s(?=[a-z])", re.IGNORECASE
+)
 # Where a sentence goes on to something that is no cause.
 _GOES_ON = re.compile(
     r",?\s(?:while|whereas|but|although|though|even (?:as|though|if)|despite|ahead of|in spite of"

@@ -55,8 +55,7 @@ _CAUSE_AFTER = re.compile(
     r"(?:fears?|jitters|strength|gains|losses|slump|surge|slowdown|bets|data"
     r"|concerns?|worries|hopes|optimism|expectations|signs|profit-taking"
     r"|strong|weak|robust|solid|softer|lower|higher|rising|falling|upbeat|prospects|weakness|demand|rally"
-    r"|talks?|news|relief|caution|inflows|outflows|stimulus|uncertainty|tensions|stronger|firmer"
-    r"|weaker|better|improved)\b)"
+    r"|talks?|news|relief|caution|inflows|outflows|stimulus|uncertainty|tensions)\b)"
     rf"|(?:driven|fuel?led|caused|triggered|prompted|sparked|induced){_DEGREE} by"
     r"|in the wake of|in response to|blamed on|(?<=,\s)reflecting"
     rf"|stem(?:s|med|ming)(?: \w+ly)? from)\s+(?=\w)",
@@ -151,9 +150,12 @@ _LOW = re.compile(
 )
 # What a movement ends with, before "on": "to a low on", "2% on".
 _ENDS = frozenset({"%", "low", "lows", "high", "highs", "percent", "points", "record", "losses"})
+# Short words that say what a cause is about: what a text speaks of already is no other cause.
+_MATTER = re.compile(r"\b(?:demand|costs|wages?|supply|exports|dollar|funds|rents)\b")
 # Where an epidemic keeps people in, they are no cause by going out.
 _KEPT_IN = re.compile(r"\b(?:covid|pandemic|virus|lockdown|coronavirus|curbs|restrictions)")
 _GOING_OUT = re.compile(r"\b(?:touris|travel|diners|dining|hotels|shop|outlets)")
+_PAST_ALIKE = frozenset({"shed", "cut", "hit", "put", "set", "hurt", "spread", "let", "shut"})
 _TO_COME = re.compile(r"\b(?:ahead of|before|despite|in spite of)\s(?:[\w-]+\s?){1,7}")
 _WITH = re.compile(r",\swith\s[^,]*,?\s*\Z")  # what stands beside an effect
 _GAPS = re.compile(r"\b(?:deficits?|surplus(?:es)?|gaps?|spreads?|defaults?)\b", re.IGNORECASE)
@@ -347,6 +349,7 @@ def _fresh(cause: _Cause, text: str) -> bool:
     if any(group.search(told) and group.search(text) for group in _data()["related"]):
         return False
     content = [w for w in re.findall(r"[a-z-]{6,}", told) if w not in _data()["common"]]
+    content += _MATTER.findall(told)
     plain = text.casefold()
     if _KEPT_IN.search(plain) and _GOING_OUT.search(told):
         return False
@@ -412,6 +415,8 @@ def _chains(text: str) -> Iterator[_Chain]:
             direction = _direction(match, moves, match.end(), end, last=False)
             if direction is None or span is None or _ACTORS.search(text[slice(*span)]):
                 continue
+            if _NOT_REALISED.search(text, span[1], match.start()):
+                continue  # "rising rates would hit profits"
             number = _number(words, match.start(), span)
             found.append(_Chain(*span, effect, direction, backward=True, number=number))
     # Of causes that overlap ("as a rise due to …") the one that begins first holds the others.
@@ -477,6 +482,8 @@ def _tense(words: Sequence[Word], span: tuple[int, int] | None) -> str:
         return ""
     if inside[0].pos in ("ADP", "VERB", "ADV", "SCONJ"):
         return ""
+    if verbs[0].lower in _PAST_ALIKE and any(w.tag == "VBD" for w in words if w.end <= span[0]):
+        return "past"  # "the drop came as employers shed jobs"
     return "past" if verbs[0].tag == "VBD" else "present"
 
 

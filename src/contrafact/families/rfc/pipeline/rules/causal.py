@@ -51,7 +51,8 @@ _CAUSE_AFTER = re.compile(
     rf"|(?P<down>(?:hurt|hit|weighed down|dragged down|dragged|pressured|dented|hampered|undermined"
     rf"|held back){_DEGREE} by)"
     rf"|attribut(?:ed|able){_DEGREE} to|on the back of|amid"
-    r"|on(?! (?:\w+day|\w+ as)\b)(?= (?:(?!as |after |amid |while |the )[\w.'-]+ ){0,3}"
+    r"|(?<!weigh )(?<!weighs )(?<!weighing )(?<!weighed )on(?! (?:\w+day|\w+ as)\b)"
+    r"(?= (?:(?!as |after |amid |while |the )[\w.'-]+ ){0,3}"
     r"(?:fears?|jitters|strength|gains|losses|slump|surge|slowdown|bets|data"
     r"|concerns?|worries|hopes|optimism|expectations|signs|profit-taking"
     r"|strong|weak|robust|solid|softer|lower|higher|rising|falling|upbeat|prospects|weakness|demand|rally"
@@ -158,6 +159,13 @@ _GOING_OUT = re.compile(r"\b(?:touris|travel|diners|dining|hotels|shop|outlets)"
 _PAST_ALIKE = frozenset({"shed", "cut", "hit", "put", "set", "hurt", "spread", "let", "shut"})
 _TO_COME = re.compile(r"\b(?:ahead of|before|despite|in spite of)\s(?:[\w-]+\s?){1,7}")
 _WITH = re.compile(r",\swith\s[^,]*,?\s*\Z")  # what stands beside an effect
+# After the cause of a headline another thing's movement: "amid a slide, shares steady".
+_OF_ITS_OWN = re.compile(
+    r",\s(?:[\w.&’'-]+\s){1,3}(?:stead(?:y|ies)|mixed|flat|up|down|higher|lower|firms?|weakens?|eyed"
+    r"|awaited|in focus"
+    r"|(?:rise|fall|gain|slip|ease|jump|slide|drop|climb|dip|sink|rall(?:y|ie)|edge)s?"
+    r")\Z"
+)
 _GAPS = re.compile(r"\b(?:deficits?|surplus(?:es)?|gaps?|spreads?|defaults?)\b", re.IGNORECASE)
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "—", "–", '"', "“", "”", "…"})
 
@@ -362,8 +370,8 @@ def _chains(text: str) -> Iterator[_Chain]:
     figures = [(q.start, q.end) for q in quantities(text)]
     figures += [(name.start, name.end) for name in identifiers(text)]
 
-    def replaceable(span: tuple[int, int] | None) -> bool:
-        return span is not None and _replaceable(text, span, words, figures)
+    def replaceable(span: tuple[int, int] | None, *, subject: bool = False) -> bool:
+        return span is not None and _replaceable(text, span, words, figures, subject=subject)
 
     def reported(effect: str) -> bool:
         if _NOT_REALISED.search(effect):
@@ -410,7 +418,7 @@ def _chains(text: str) -> Iterator[_Chain]:
         for match in _CAUSE_BEFORE.finditer(text, start, end):
             span = _subject_before(words, match.start(), start)
             effect = text[match.end() : end]
-            if not replaceable(span) or not reported(effect[:_NEAR]):
+            if not replaceable(span, subject=True) or not reported(effect[:_NEAR]):
                 continue
             direction = _direction(match, moves, match.end(), end, last=False)
             if direction is None or span is None or _ACTORS.search(text[slice(*span)]):
@@ -457,12 +465,10 @@ def _stretch(text: str, words: Sequence[Word], at: int, end: int) -> tuple[int, 
     cause = text[span[0] : min(own, span[1])]
     # What stays after a comma has to be no more of the cause, unless it is a list.
     comma = cause.find(",")
-    if comma >= 0 and not re.search(r" and ", cause[comma:]) and _has_verb(words, span, comma):
-        # "amid a slide, shares steady": what follows has a subject of its own.
-        rest = covered(words, span[0] + comma + 1, span[1])
-        if len(rest) < 2 or rest[0].pos not in ("NOUN", "PROPN") or rest[1].pos != "VERB":
-            return None
+    if comma >= 0 and _OF_ITS_OWN.search(cause, comma):
         return span[0], span[0] + comma
+    if comma >= 0 and not re.search(r" and ", cause[comma:]) and _has_verb(words, span, comma):
+        return None
     return span if cause else None
 
 
@@ -565,13 +571,15 @@ def _replaceable(
     span: tuple[int, int],
     words: Sequence[Word],
     named: Sequence[tuple[int, int]],
+    *,
+    subject: bool,
 ) -> bool:
     """Return whether a cause holds no figure, is of no one who acts on, and is no quotation."""
     start, end = span
     if any(s < end and start < e for s, e in named):
         return False
     inside = [w for w in words if start <= w.start < end]
-    if _goes_on(words, inside[-1]):
+    if not subject and _goes_on(words, inside[-1]):
         return False
     if inside[0].pos == "PRON" or inside[0].lower in ("its", "their", "his", "her", "this", "that"):
         return False

@@ -133,7 +133,7 @@ def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRew
             edits = [_edit(one, turned, words, rng) for one in turned]
             surprises = _surprise_edits(text, turned)
         except _Nonsense as nonsense:
-            obstacle = nonsense.obstacle
+            obstacle: Obstacle | None = nonsense.obstacle
         else:
             met = obstacles(text, found, turned, wordings, words, spans, places)
             obstacle = next(met, None)
@@ -180,7 +180,7 @@ def _once(turned: Sequence[Found], wordings: Sequence[Wording], text: str) -> li
     """
     rules = flipping_rules()
     kept = list(turned)
-    ends = [(one.match.end, one) for one in turned if not one.noun]
+    ends: list[tuple[int, Found | None]] = [(w.match.end, w) for w in turned if not w.noun]
     ends += [(wording.end, None) for wording in wordings]
     for noun in turned:
         if not noun.noun or noun.match.term in FEELINGS:

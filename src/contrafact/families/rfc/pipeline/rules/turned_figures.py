@@ -58,10 +58,10 @@ def swap_edits(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
             continue
         used |= {i, j}
         why = "the ends trade places, as the direction is reversed"
-        for here, there in ((one, two), (two, one)):
-            written, other_text = here.text.rstrip("."), there.text.rstrip(".")
-            end = here.start + len(written)  # the stop after "percent" is the sentence's
-            edits.append(replace_at(text, here.start, end, other_text, why))
+        for old, new in ((one, two), (two, one)):
+            written, put = old.text.rstrip("."), new.text.rstrip(".")
+            end = old.start + len(written)  # the stop after "percent" is the sentence's
+            edits.append(replace_at(text, old.start, end, put, why))
         # Repeated elsewhere (a headline's figure), an end is the other one there too.
         for k, again in enumerate(found):
             for end, other in ((one, two), (two, one)):

@@ -60,8 +60,8 @@ def swap_edits(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
         why = "the ends trade places, as the direction is reversed"
         for old, new in ((one, two), (two, one)):
             written, put = old.text.rstrip("."), new.text.rstrip(".")
-            end = old.start + len(written)  # the stop after "percent" is the sentence's
-            edits.append(replace_at(text, old.start, end, put, why))
+            until = old.start + len(written)  # the stop after "percent" is the sentence's
+            edits.append(replace_at(text, old.start, until, put, why))
         # Repeated elsewhere (a headline's figure), an end is the other one there too.
         for k, again in enumerate(found):
             for end, other in ((one, two), (two, one)):

@@ -153,14 +153,14 @@ def concession(text: str, reason: Reason, rng: np.random.Generator) -> Edit:
         rng: Where the choice of the connective comes from.
     """
     marker = text[reason.start : reason.marked]
-    said = marker.casefold()
-    if said == "after":
+    phrase = marker.casefold()
+    if phrase == "after":
         options = ["even after"] if reason.clause else ["despite", "even after"]
-    elif said == "following":
+    elif phrase == "following":
         options = ["despite", "even after"]
     elif reason.clause:
         options = ["even as", "even though", "although", "though"]
-    elif said.startswith("amid"):
+    elif phrase.startswith("amid"):
         options = ["despite", "even amid", "in spite of"]
     else:
         options = ["despite", "despite", "in spite of"]
@@ -171,7 +171,7 @@ def concession(text: str, reason: Reason, rng: np.random.Generator) -> Edit:
 def _phrases(text: str, words: Sequence[Word]) -> Iterator[Reason]:
     rules = flipping_rules()
     for match in _PHRASES.finditer(text):
-        said = match[0].casefold()
+        phrase = match[0].casefold()
         inside = [w for w in words if match.start() <= w.start < match.end()]
         if not inside or (inside[0].lower == "on" and text[match.start() - 1] == "-"):
             continue
@@ -182,7 +182,7 @@ def _phrases(text: str, words: Sequence[Word]) -> Iterator[Reason]:
         before = words[inside[0].index - 1] if inside[0].index else None
         if before is not None and (before.lower in _GRADES or before.text == "-"):
             continue
-        if after.tag == "VBG" and after.dep in ("pcomp", "advcl") and said == "after":
+        if after.tag == "VBG" and after.dep in ("pcomp", "advcl") and phrase == "after":
             hanging = [w for w in subtree(words, after) if w.start >= after.start]
             yield Reason(match.start(), match.end(), _end(hanging), False, action=True)
             continue
@@ -192,7 +192,7 @@ def _phrases(text: str, words: Sequence[Word]) -> Iterator[Reason]:
         thing = next((w for w in hanging if w.dep == "pobj" and w.index > last.index), None)
         if thing is None or len(hanging) > _LONGEST or thing.pos not in ("NOUN", "PROPN"):
             continue
-        if said in ("on", "over") and (
+        if phrase in ("on", "over") and (
             not lemmas(thing.lower) & rules.reasons
             or (words[root.head].pos == "NOUN" and words[root.head].lower not in rules.nouns)
         ):

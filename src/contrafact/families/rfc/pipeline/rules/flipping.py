@@ -190,10 +190,10 @@ def _once(turned: Sequence[Found], wordings: Sequence[Wording], text: str) -> li
             if not _NEAR.fullmatch(between):
                 continue
             state = noun.match.term in rules.results or quality is None
-            said = quality is not None and quality.match.term in rules.qualities
-            if state and (quality is None or said) and noun in kept:
+            describes = quality is not None and quality.match.term in rules.qualities
+            if state and (quality is None or describes) and noun in kept:
                 kept.remove(noun)
-            elif said and quality in kept:
+            elif describes and quality in kept:
                 kept.remove(quality)
     return kept
 

@@ -251,18 +251,18 @@ def _written(entry: _Pattern, match: re.Match[str], words: Sequence[Word]) -> st
             return match[f"slot{numbers[int(inside) - 1]}"]
         number = numbers[at[kind]]
         at[kind] += 1
-        said = match[f"slot{number}"]
+        found = match[f"slot{number}"]
         slot = entry.slots[number - 1]
         if kind == "choice" or inside == "x":
-            return said
+            return found
         if kind == "class":
-            return slot.opposites[said.casefold()]
-        inflection = slot.forms[said.casefold()]
+            return slot.opposites[found.casefold()]
+        inflection = slot.forms[found.casefold()]
         tag = next((w.tag for w in words if w.start == match.start(f"slot{number}")), "")
         named = _OF_TAG.get(tag, inflection)
         if inflection in ("past", "participle") and named in ("past", "participle"):
             inflection = named
-        if inflection == "base" and named == "past" and inflected(said.casefold(), "past") == said:
+        if inflection == "base" and named == "past" and inflected(found.casefold(), "past") == found:
             inflection = "past"
         return inflected(inside.split("|")[0], inflection)
 

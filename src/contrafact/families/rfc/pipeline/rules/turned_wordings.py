@@ -262,7 +262,11 @@ def _written(entry: _Pattern, match: re.Match[str], words: Sequence[Word]) -> st
         named = _OF_TAG.get(tag, inflection)
         if inflection in ("past", "participle") and named in ("past", "participle"):
             inflection = named
-        if inflection == "base" and named == "past" and inflected(found.casefold(), "past") == found:
+        if (
+            inflection == "base"
+            and named == "past"
+            and inflected(found.casefold(), "past") == found
+        ):
             inflection = "past"
         return inflected(inside.split("|")[0], inflection)
 

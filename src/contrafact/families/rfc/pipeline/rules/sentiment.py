@@ -80,7 +80,8 @@ _SURPRISING = 5.0  # per cent: a smaller surprise is not called a clear one (our
 _MILD_MOVE = re.compile(
     r"\b(?:edg(?:e|ed|es|ing)|inch(?:ed|es|ing)?|slight\w*|marginal\w*|little changed|a hair"
     r"|nudg\w+|a touch|modest\w*|tick(?:s|ed)? (?:up|down|higher|lower)|steady|steadies|flat"
-    r"|trim\w*|tweak\w*|a little|a bit|directionless|eras(?:e|es|ed|ing)|par(?:e|es|ed|ing)|swung"
+    r"|firmed|trim\w*|tweak\w*|a little|a bit|directionless"
+    r"|eras(?:e|es|ed|ing)|par(?:e|es|ed|ing)|swung"
     r"|swings?|whipsaw\w*|somewhat|mild\w*|gradual\w*)\b",
     re.IGNORECASE,
 )

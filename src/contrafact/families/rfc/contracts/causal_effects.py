@@ -156,8 +156,8 @@ def effects_added(
             sentence = side.sentence_of(match.start())
             stop = side.text.find(",", match.end(), sentence.end)
             end = stop if stop > 0 else sentence.end
-            told = [side.tokens[i] for i in side.span_tokens(match.end(), end)]
-            said = [stem(word) for word in content_words(told)]
+            within = [side.tokens[i] for i in side.span_tokens(match.end(), end)]
+            said = [stem(word) for word in content_words(within)]
             new = [word for word in said if word not in had]
             if len(new) >= least and 2 * len(new) > len(said):
                 yield fail(
@@ -205,7 +205,7 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
 def effect_as_strong(
     pair: Pair, *, steps: Annotated[int, "ours: grades by which a verb may differ, less than"] = 2
 ) -> Iterator[Finding]:
-    """The effect is told as strongly as before: premiums that climbed do not skyrocket."""
+    """The effect is within as strongly as before: premiums that climbed do not skyrocket."""
     places = causal_places(pair)
     for change in raised_verbs(pair, steps):
         span = pair.spans(change)[0]

@@ -46,6 +46,8 @@ def test_some_variant_keeps_the_contract(before, cause, after):
         "Norrick Steel: weak orders. Shares fell 4% due to weak orders, traders said.",
         "Rising rates would hit profits at Norrick Steel.",
         "Consumers boosted spending in May.",  # who acts is no cause
+        "Tallow Partners LP boosts holdings in stocks.",
+        "Salaries rise as a squeeze tightens in the jobs market.",
         "Shares fell on Monday. Weak orders weigh on prospects for the year.",
     ],
 )
@@ -92,6 +94,13 @@ def test_the_verb_after_a_cause_still_agrees_with_it():
     single = causes("A weak order book is pushing copper prices lower.")
     assert "ample inventories" in {cause.casefold() for cause in plural}
     assert not set(plural) & set(single)
+
+
+def test_a_cause_begins_with_a_capital_only_where_a_sentence_does():
+    inside = "Copper prices fall as Norrick says stocks are high, traders said."
+    first = "Weak orders pushed copper prices lower."
+    assert all(cause[0].islower() for cause in causes(inside))
+    assert all(cause[0].isupper() for cause in causes(first))
 
 
 def test_what_is_said_of_a_cause_goes_with_it():

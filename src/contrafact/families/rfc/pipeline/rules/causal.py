@@ -86,7 +86,7 @@ _NOT_REALISED = re.compile(
     r"\b(?:(?-i:may)|might|could|would|will|should|can|cannot|expect\w*|forecasts?|forecasted|likely|if"
     r"|unless|whether|set to|poised|plans?|planned|possibl[ey]|potential\w*|project\w*"
     r"|warn(?:s|ed|ing)?|predict\w*|seen|see|hopes? to|hoped|unlikely|not|n['’]t|no"
-    r"|fad(?:e|es|ed|ing)"
+    r"|fad(?:e|es|ed|ing)|less|faces?|facing|risks?"
     r"|offset\w*|despite|eras(?:e|ed|es|ing)|par(?:e|ed|es|ing)|as if)\b",
     re.IGNORECASE,
 )
@@ -139,10 +139,13 @@ _PLURAL = re.compile(
 )
 _RELATIVE = frozenset({"which", "who", "where"})
 _SHORT_NAME = re.compile(r"\s?\([A-Z]{2,6}\)")
+_CLAUSE_END = re.compile(r",\s|;|\s(?:but|while|whereas|although|though)\s")
 # Who acts is no cause of it: "consumers boosted spending".
 _ACTORS = re.compile(
     r"\b(?:consumers|investors|traders|compan(?:y|ies)|governments?|banks?|officials?|ministers?"
-    r"|analysts|policymakers?|shoppers|households|lenders|employers|automakers?|retailers?)\Z",
+    r"|analysts|policymakers?|shoppers|households|lenders|employers|automakers?|retailers?|funds?"
+    r"|L\.?P|LLC|Ltd|Inc|Corp|Co|Group|Partners|Management|Capital|Advisors|Advisers|Associates"
+    r"|Holdings|Trust)\.?\Z",
     re.IGNORECASE,
 )
 # What goes down without a word of movement.
@@ -166,7 +169,10 @@ _OF_ITS_OWN = re.compile(
     r"|(?:rise|fall|gain|slip|ease|jump|slide|drop|climb|dip|sink|rall(?:y|ie)|edge)s?"
     r")\Z"
 )
-_GAPS = re.compile(r"\b(?:deficits?|surplus(?:es)?|gaps?|spreads?|defaults?)\b", re.IGNORECASE)
+_GAPS = re.compile(
+    r"\b(?:deficits?|surplus(?:es)?|gaps?|spreads?|defaults?|salar(?:y|ies)|wages?|pay)\b",
+    re.IGNORECASE,
+)
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "—", "–", '"', "“", "”", "…"})
 
 
@@ -295,7 +301,7 @@ def _version(text: str, replaced: Sequence[tuple[_Chain, str]]) -> RuleRewrite:
             text,
             chain.start,
             chain.end,
-            _cased(text[chain.start : chain.end], words),
+            _cased(text, chain, words),
             "another cause of the same effect",
         )
         for chain, words in replaced
@@ -343,12 +349,15 @@ def _told_elsewhere(text: str, told: Sequence[_Chain]) -> bool:
     return any(group.search(gone) and group.search(rest) for group in _data()["related"])
 
 
-def _cased(model: str, cause: str) -> str:
+def _cased(text: str, chain: _Chain, cause: str) -> str:
     """Return a cause with capitals as the old one has them, in headlines too."""
+    model = text[chain.start : chain.end]
     capitals = [word[0].isupper() for word in re.findall(r"[A-Za-z]{4,}", model)]
     if len(capitals) > 1 and all(capitals):
         return re.sub(r"(?<![\w-])[a-z](?=\w{3})", lambda m: m[0].upper(), cause)
-    return cause[0].upper() + cause[1:] if model[0].isupper() else cause
+    # Else what begins with a capital begins a sentence, or is a name, which the new cause is not.
+    begins = not re.search(r"[\w,]\s\Z", text[: chain.start])
+    return cause[0].upper() + cause[1:] if begins and model[0].isupper() else cause
 
 
 def _fresh(cause: _Cause, text: str) -> bool:
@@ -417,10 +426,11 @@ def _chains(text: str) -> Iterator[_Chain]:
                 found.append(_Chain(*span, effect, way.pop(), backward=False, tense=tense))
         for match in _CAUSE_BEFORE.finditer(text, start, end):
             span = _subject_before(words, match.start(), start)
-            effect = text[match.end() : end]
+            clause = _CLAUSE_END.search(text, match.end(), end)
+            effect = text[match.end() : clause.start() if clause else end]
             if not replaceable(span, subject=True) or not reported(effect[:_NEAR]):
                 continue
-            direction = _direction(match, moves, match.end(), end, last=False)
+            direction = _direction(match, moves, match.end(), match.end() + len(effect), last=False)
             if direction is None or span is None or _ACTORS.search(text[slice(*span)]):
                 continue
             if _NOT_REALISED.search(text, span[1], match.start()):
@@ -438,8 +448,6 @@ def _chains(text: str) -> Iterator[_Chain]:
 def _last_clause(effect: str) -> str:
     """Return the clause that a connector closes; a short one with the clause before it."""
     clauses = re.split(r"[,;]\s", effect[-_NEAR:].rstrip(" ,"))
-    if len(clauses) > 1 and clauses[-1].startswith("with "):
-        clauses.pop()  # "rose on Monday, with a rebound offsetting losses, as …"
     return clauses[-1] if len(clauses[-1].split()) > 3 else " ".join(clauses[-2:])
 
 

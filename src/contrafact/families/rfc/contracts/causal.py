@@ -333,7 +333,7 @@ def _markers_gone(pair: Pair) -> Iterator[Finding]:
     for chain in realised_chains(pair):
         tokens = a.span_tokens(*chain.marker)
         changed = [change for i in tokens if (change := pair.alignment.change_in_original(i))]
-        if not changed:
+        if not changed or _went_with_another(pair, chain):
             continue
         span = next((s for change in changed if (s := pair.spans(change)[1])), None)
         if _CONCESSION.search(b.excerpt(span)) and not _CONCESSION.search(a.excerpt(chain.marker)):
@@ -357,6 +357,17 @@ def _markers_gone(pair: Pair) -> Iterator[Finding]:
                 chain.marker,
             )
             return
+
+
+def _went_with_another(pair: Pair, chain: Chain) -> bool:
+    """Whether a cause was part of another, which was replaced behind the marker it has still."""
+    return any(
+        other.cause[0] < chain.marker[0]
+        and chain.marker[1] <= other.cause[1]
+        and pair.kept(*other.marker) is not None
+        and bool(content_words(changed_words(pair, (other.cause[0], chain.marker[0]))))
+        for other in realised_chains(pair)
+    )
 
 
 def _is_kept(pair: Pair, span: Span) -> bool:

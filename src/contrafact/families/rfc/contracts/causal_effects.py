@@ -157,9 +157,9 @@ def effects_added(
             stop = side.text.find(",", match.end(), sentence.end)
             end = stop if stop > 0 else sentence.end
             within = [side.tokens[i] for i in side.span_tokens(match.end(), end)]
-            said = [stem(word) for word in content_words(within)]
-            new = [word for word in said if word not in had]
-            if len(new) >= least and 2 * len(new) > len(said):
+            words_in = [stem(word) for word in content_words(within)]
+            new = [word for word in words_in if word not in had]
+            if len(new) >= least and 2 * len(new) > len(words_in):
                 yield fail(
                     "effect-changed",
                     f"'{side.text[match.start() : end].strip(' ,')}' is an effect put in",
@@ -175,7 +175,7 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
     def content_at(side: Side, span: Span) -> frozenset[str]:
         tokens = (side.tokens[i] for i in side.span_tokens(*span))
         content = content_words(tokens)
-        # What is said, not how it moves: "higher sales lift loans" for "cheap loans lift sales".
+        # What it is about, not how it moves: "higher sales lift loans" for "loans lift sales".
         named = [word for word in content if not sign_of(word) and not is_modifier(word)]
         return frozenset(map(stem, named or content))
 
@@ -184,6 +184,10 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
         for c in chains(pair.original)
     ]
     for chain in chains(pair.rewritten):
+        linked = pair.rewritten.span_tokens(*chain.marker)
+        caused = pair.rewritten.span_tokens(*chain.cause)
+        if not any(pair.alignment.change_in_rewritten(i) for i in (*linked, *caused)):
+            continue
         cause, effect = (
             content_at(pair.rewritten, chain.cause),
             content_at(pair.rewritten, chain.effect),

@@ -99,11 +99,11 @@ def causal_places(pair: Pair) -> CausalPlaces:
 def _standing_for(pair: Pair, chain: Chain) -> Span | None:
     """Return where the rewrite has what stands behind a marker that it kept, or None."""
     to = pair.alignment.to_rewritten
-    linked, said = (pair.original.span_tokens(*span) for span in (chain.marker, chain.cause))
-    if not linked or not said or linked[-1] not in to:
+    linked, stated = (pair.original.span_tokens(*span) for span in (chain.marker, chain.cause))
+    if not linked or not stated or linked[-1] not in to:
         return None
     first = to[linked[-1]] + 1
-    after = next((to[i] for i in range(said[-1] + 1, len(pair.original.tokens)) if i in to), None)
+    after = next((to[i] for i in range(stated[-1] + 1, len(pair.original.tokens)) if i in to), None)
     end = len(pair.rewritten.tokens) if after is None else after
     if not first < end:
         return None
@@ -161,7 +161,9 @@ def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
 
 _REGIONS = re.compile(
     r"(?:Asian?|Europe(?:an)?|African?|(?:Latin|North|South)\s?(?:American?)?|Americas?|Middle(?:\sEast)?"
-    r"|Gulf|Western|Eastern|Northern|Southern)(?:\s|\Z)"
+    r"|Gulf|Western|Eastern|Northern|Southern|UK|Brit(?:ish|ain)|U\.?S\.?A?|American?|Chin(?:a|ese)"
+    r"|German[y]?|French|France|Japan(?:ese)?|Indian?|Canad(?:a|ian)|Australian?|Russian?|Italian|Italy"
+    r"|Spanish|Spain|Korean?|Brazil(?:ian)?|Mexic(?:o|an)|euro\szone)(?:['’]s)?(?:\s|\Z)"
 )
 
 

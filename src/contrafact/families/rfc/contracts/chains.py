@@ -72,8 +72,8 @@ _AFTER_STRONG = re.compile(
     r"|in\s(?:light|view|the\swake|consequence)\sof|by\svirtue\sof|blam(?:ed|es"
     r"|ing)\s(?:[^.;]{0,60}?\s)?on|given\sthat"
     r"|(?<=,\s)(?:also\s)?(?:citing|crediting|blaming)|considering\sthat|insofar\sas|inasmuch\sas|in\sthat"
-    r"|on\s(?:\w+\s){0,2}(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
-    r"|speculation|reports|forecasts?|bets|doubts|talk|prospects?|jitters|woes|anxiety|unease"
+    r"|on\s(?!\w+day\b)(?:[\w’'-]+,?\s){0,2}(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
+    r"|speculation|reports|forecasts?|bets|doubts|talk|prospects?|issues|problems|jitters|woes|anxiety|unease"
     r"|uncertainty|tensions|turmoil)\b)"
     r"(?!\sbe\b)",
     re.IGNORECASE,
@@ -104,7 +104,7 @@ _AFTER_WEAK = re.compile(
 )
 # A cause, then its effect.
 _BEFORE = re.compile(
-    r"\b(?:led\sto|leads?\sto|leading\sto|result(?:s|ed|ing)?\sin|caus(?:es|ed|ing|e)|trigger(?:s"
+    r"\b(?:led\sto|led(?=\s(?:[\w.%'’-]+\s){1,8}to\s)|leads?\sto|leading\sto|result(?:s|ed|ing)?\sin|caus(?:es|ed|ing|e)|trigger(?:s"
     r"|ed|ing)?|brought\sabout"
     r"|brings?\sabout|bringing\sabout|prompt(?:s|ed|ing)?|spark(?:s|ed|ing)?|gave\srise\sto"
     r"|giv(?:es|ing)\srise\sto"
@@ -118,7 +118,8 @@ _BEFORE = re.compile(
     r"|(?<!to\s)(?<!may\s)(?<!could\s)(?<!will\s)(?<!might\s)(?<!would\s)weigh\son"
     r"|weigh(?:ed|s|ing)\son|dragg(?:ed|ing)\sdown|hurt(?:s|ing)?(?!\sby)|dent(?:ed|s"
     r"|ing)(?!\sby)|(?:took|tak(?:en|es?|ing))\s(?:a|its|their)\s(?:\w+\s)?toll\son"
-    r"|(?:prov(?:ed|en|es|ing)|was|were)\sa\s(?:\w+\s)?drag\son|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
+    r"|(?:prov(?:ed|en|es|ing)|was|were)\sa\s(?:\w+\s)?drag\son|hobbl(?:ed|es?|ing)(?!\sby)|sapp(?:ed|ing)(?!\sby)|saps"
+    r"|drags?(?=\s(?:[\w.'’-]+\s){1,4}(?:down|lower))|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
     r"|boost(?:ed|s|ing)(?!\sby)|lift(?:ed|s|ing)(?!\sby)"
     r"|(?<!to\s)(?<!can\s)(?<!could\s)(?<!may\s)(?<!will\s)(?<!would\s)(?<!might\s)(?<!a\s)(?:lift|boost|drive)(?=\s[a-z])|help(?:ed|s"
     r"|ing)(?!\sby)(?=\s(?:\w+\s){0,3}(?:lift|boost|drive|push|raise|offset|reduce|cut|improve"
@@ -148,7 +149,7 @@ _LINKING = re.compile(
     r"|Because\sof\s(?:this|that)|The\s(?:reason|cause)\b[^.]{0,30}\bwas)\b",
 )
 _INITIAL_END = re.compile(r",\s")
-_ATTITUDE_ALONE = re.compile(r"on(?:\s[\w’'-]+){2,3}", re.IGNORECASE)
+_ATTITUDE_ALONE = re.compile(r"on(?:\s[\w’'-]+,?){2,3}", re.IGNORECASE)
 _ITS_OBJECT = re.compile(
     r"\s(?:of|that|about|over|for|on|in|around|surrounding|from|to|as|it|the)\b", re.IGNORECASE
 )

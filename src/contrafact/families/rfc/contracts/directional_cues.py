@@ -386,8 +386,8 @@ def _scaler(side: Side, start: int, end: int) -> tuple[Span, int] | None:
         if i < 0 or _APART.search(side.text, side.tokens[i].end, start):
             break
         word = side.tokens[i]
-        if word.key == "into":
-            break  # "fell into contraction" is no less of it
+        if word.key in words("scales_nothing"):
+            break  # "fell into contraction", "slid on concerns": no less of it
         scaler = data.scalers.get(word.key.split("-")[0])  # also "narrower-than-expected"
         if scaler is not None:
             best = (step, (word.start, word.end), scaler)

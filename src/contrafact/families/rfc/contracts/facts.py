@@ -306,13 +306,13 @@ def chains_added(
     for chain in chains(pair.rewritten):
         linked = pair.rewritten.span_tokens(*chain.marker)
         changes = [pair.alignment.change_in_rewritten(i) for i in linked]
-        said = [
+        content = [
             i
             for i in pair.rewritten.span_tokens(*chain.cause)
             if pair.rewritten.tokens[i].is_word
             and not is_function_word(pair.rewritten.tokens[i].key)
         ]
-        new = [i for i in said if pair.alignment.change_in_rewritten(i) in changes]
+        new = [i for i in content if pair.alignment.change_in_rewritten(i) in changes]
         if None in changes or len(new) < least or chain.cause < chain.marker:
             continue
         if any(_has_connector(pair, change.original) for change in changes if change):

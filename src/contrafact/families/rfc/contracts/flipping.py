@@ -263,7 +263,7 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
         governed = governed or _is_governed(pair, cue) or _is_refigured(pair, cue)
         # "Despite mounting worries": it went against the story, and may go with its reverse.
         clause = pair.original.text[max(0, cue.start - REACH) : cue.start]
-        governed = governed or bool(_CONCEDED.search(clause))
+        governed = governed or bool(_CONCEDED.search(clause)) or _is_conceded(pair, other)
         if _DEGREE.fullmatch(cue.text) and any(
             0 <= cue.start - one.end <= 1 for one in reversed_cues
         ):
@@ -314,6 +314,27 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
 _CONCEDED = re.compile(
     r"\b(?:despite|in\sspite\sof|notwithstanding|regardless\sof)\s[^,;.]*\Z", re.IGNORECASE
 )
+_NOW_CONCEDED = re.compile(
+    r"\b(?:despite|in\sspite\sof|notwithstanding|even\s(?:as|after|though|when|with)|although|though"
+    r"|while|shrugg?(?:ed|ing|s)?\soff)\s[^.;]*\Z",
+    re.IGNORECASE,
+)
+
+
+def _is_conceded(pair: Pair, cue: Cue) -> bool:
+    """Whether what stayed is conceded in the rewrite, by a word put in: "even after warnings"."""
+    sentence = pair.rewritten.sentence_of(cue.start)
+    found = _NOW_CONCEDED.search(pair.rewritten.text, sentence.start, cue.start)
+    if found is None:
+        return False
+    first = pair.rewritten.span_tokens(found.start(), found.start() + 1)
+    return bool(first) and pair.alignment.change_in_rewritten(first[0]) is not None
+
+
+_FORECAST_OF = re.compile(
+    r"\b(?:forecast|outlook|estimate|projection|target|view)s?\s(?:for|of)\s(?:\S+\s){0,2}\Z",
+    re.IGNORECASE,
+)
 _ASKED = re.compile(r"\bhow\s(?:much|far|fast|quickly|soon|long)?\s?\Z", re.IGNORECASE)
 _ESTIMATE = re.compile(
     r"\s(?:forecasts?|outlook|estimates?|projections?|expectations|targets?|guidance|view)\b",
@@ -327,8 +348,10 @@ def _is_open(side: Side, cue: Cue) -> bool:
     """
     if cue.text.casefold() in words("attitude_nouns"):
         return True
-    if cue.tier == "soft" and len(cue.parts) == 1 and _ESTIMATE.match(side.text, cue.end):
-        return True
+    if cue.tier == "soft" and len(cue.parts) == 1:
+        before = side.text[max(0, cue.start - REACH) : cue.start]
+        if _ESTIMATE.match(side.text, cue.end) or _FORECAST_OF.search(before):
+            return True
     return bool(_ASKED.search(side.text, max(0, cue.start - REACH), cue.start))
 
 

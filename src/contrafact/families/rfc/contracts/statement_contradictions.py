@@ -48,7 +48,7 @@ LEAD = 2
 _EXPECTATION = re.compile(
     r"\b(?:(?P<beat>beat\w*|top(?:s|ped|ping)?|exceed\w*|surpass\w*|above|ahead\sof|better\sthan"
     r"|higher\sthan|outpac\w+)"
-    r"|(?P<miss>miss(?:ed|es|ing)?|lag(?:s|ged|ging)?|below|short\sof|trail\w*|worse\sthan"
+    r"|(?P<miss>miss(?:ed|es|ing)?|undersho(?:t|ots?|oting)|lag(?:s|ged|ging)?|below|short\sof|trail\w*|worse\sthan"
     r"|lower\sthan|under|behind))\b",
     re.IGNORECASE,
 )

@@ -343,9 +343,10 @@ def events_added(pair: Pair) -> Iterator[Finding]:
     """The rewrite speaks of no event, deal, crisis or dispute that its original does not; in
     flipping, save one that is a direction ("hired", "laid off").
     """
-    if next(pair.rewritten.at_words(pattern_at_words("events")), None) is None:
-        return
-    for event in patterns("events"):
+    at_words = pattern_at_words("events")
+    possible = {number for _, word in pair.rewritten.words for number in at_words.numbers(word)}
+    for number in sorted(possible):
+        event = patterns("events")[number]
         found = event.search(pair.rewritten.text)
         if not found or event.search(pair.original.text):
             continue

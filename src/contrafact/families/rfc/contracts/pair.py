@@ -7,12 +7,13 @@ read in a side or a pair is decorated with `read_once`.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, TypeVar
 
+from contrafact.families.rfc.contracts.vocabulary import AtWords
 from contrafact.records import Manipulation
 from contrafact.text.parsing import Entity, entities
 from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
@@ -53,7 +54,7 @@ TITLED_SHARE = 0.7
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*")
-_WORD_START = re.compile(r"\b[^\W_]")
+_WORD_LETTERS = re.compile(r"\b[^\W_]\w*")
 _WHOLES = ("#", "@", "@t")  # the keys of tokens that are no word
 
 
@@ -309,6 +310,11 @@ class Side:
         """The text in small letters, in which `has` looks."""
         return folded(self.text)
 
+    @cached_property
+    def casefolded(self) -> str:
+        """The text without case."""
+        return self.text.casefold()
+
     def has(self, *parts: str) -> bool:
         """Return whether the text has one of these, in any case: what a pattern cannot do without.
 
@@ -317,20 +323,17 @@ class Side:
         return any(part in self.folded for part in parts)
 
     @cached_property
-    def _word_starts(self) -> list[tuple[int, str]]:
-        """Where each word begins, and with which letter, in small letters."""
-        return [(m.start(), folded(m[0])) for m in _WORD_START.finditer(self.text)]
+    def words(self) -> list[tuple[int, str]]:
+        """Where each word begins, parts of compounds among them, and the word in small letters."""
+        return [(m.start(), folded(m[0])) for m in _WORD_LETTERS.finditer(self.text)]
 
-    def at_words(self, patterns: Mapping[str, re.Pattern[str]]) -> Iterator[re.Match[str]]:
-        """Yield what patterns match at the beginning of words, in order and without overlap.
-
-        Args:
-            patterns: By the letter or figure that a word begins with, the pattern that is tried.
-        """
+    def at_words(self, expressions: AtWords) -> Iterator[re.Match[str]]:
+        """Yield what expressions match at the beginning of words, in order and without overlap."""
         last = 0
-        for start, letter in self._word_starts:
-            if start >= last and letter in patterns:
-                match = patterns[letter].match(self.text, start)
+        for start, word in self.words:
+            pattern = expressions.pattern(word)
+            if pattern is not None and start >= last:
+                match = pattern.match(self.text, start)
                 if match is not None and match.end() > start:
                     yield match
                     last = match.end()

@@ -13,7 +13,7 @@ from string import ascii_lowercase
 from typing import Literal, NamedTuple, cast
 
 from contrafact.text.numerals import WORDS, has_words, words_value
-from contrafact.text.tokens import folded
+from contrafact.text.tokens import Presence, folded
 
 __all__ = [
     "MONTH",
@@ -563,15 +563,38 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], _Needs], ...] = tuple(
     )
 )
 
+_IN_TEXT = Presence([needs.text for _, _, needs in _RULES])
+_NEAR = Presence([needs.near for _, _, needs in _RULES])
+_WORDED = {number for number, (_, _, needs) in enumerate(_RULES) if needs.words}
+
 _RUN = re.compile(r"[0-9]+")
-_BEFORE, _AFTER = 60, 80  # characters by a digit in which what is near is looked for
+_NEAR_BY = 40
+"""Characters within which what is needed near a digit is looked for; nothing that is needed lies
+further off but for names of a length that nobody gives."""
 
 
-def _near_digits(small: str) -> str:
+def _by_digits(small: str) -> str:
     """Return what stands by the digits of a text, as `_Needs.near` has it."""
-    runs = [match.span() for match in _RUN.finditer(small)]
-    parts = " ".join(small[max(0, start - _BEFORE) : end + _AFTER] for start, end in runs)
-    return " ".join(_RUN.sub("0", parts).split())
+    parts: list[str] = []
+    done = 0
+    for match in _RUN.finditer(small):
+        start, end = max(match.start() - _NEAR_BY, done), match.end() + _NEAR_BY
+        if start > done:
+            parts.append("\n")
+        parts.append(small[start:end])
+        done = min(end, len(small))
+    return " ".join(_RUN.sub("0", "".join(parts)).split())
+
+
+def _possible_rules(small: str) -> list[int]:
+    """Return which rules may find anything in a text in small letters, in order."""
+    possible = _IN_TEXT.rows(small)
+    if not possible.isdisjoint(_WORDED) and not has_words(small):
+        possible -= _WORDED
+    near = _by_digits(small)
+    if near:
+        possible |= _NEAR.rows(near)
+    return sorted(possible)
 
 
 @lru_cache(maxsize=512)
@@ -582,18 +605,8 @@ def number_names(text: str) -> tuple[NumberName, ...]:
     """
     found: list[NumberName] = []
     taken = bytearray(len(text))
-    small = folded(text)
-    near = _near_digits(small)
-    for kind, pattern, needs in _RULES:
-        for need in needs.near if near else ():
-            if need in near:
-                break
-        else:
-            for need in needs.text:
-                if need in small and (not needs.words or has_words(small)):
-                    break
-            else:
-                continue
+    for number in _possible_rules(folded(text)):
+        kind, pattern, _ = _RULES[number]
         for match in pattern.finditer(text):
             start, end = match.span()
             if not any(taken[start:end]):

@@ -22,7 +22,7 @@ from contrafact.text.numerals import (
     words_value,
 )
 from contrafact.text.quantities.quantity import Form, Quantity, QuantityKind
-from contrafact.text.tokens import folded
+from contrafact.text.tokens import Presence, folded
 
 __all__ = ["currency_code", "found_quantities"]
 
@@ -303,7 +303,12 @@ def _read_vague(match: re.Match[str]) -> Read:
     return Read(None, "number", None, form)
 
 
+_DIGIT = re.compile(r"[0-9]")
 _OF_DIGITS = re.compile(r"\s(?:in|out\sof)(?:\severy)?\s[0-9]{1,3}(?![0-9])")
+
+
+def _has_digits(small: str) -> bool:
+    return _DIGIT.search(small) is not None
 
 
 def _may_be_part(small: str) -> bool:
@@ -397,11 +402,19 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], 
                 _read_vague,
                 ("digit",),
             ),
-            (_IN_DIGITS + _UNIT + _NO_NAME_AFTER, _read_amount, tuple("0123456789")),
+            (_IN_DIGITS + _UNIT + _NO_NAME_AFTER, _read_amount, _has_digits),
             (_IN_WORDS + _UNIT + _NO_NAME_AFTER, _read_amount, has_words),
         )
     )
 )
+
+_IN_TEXT = Presence([() if callable(needs) else needs for _, _, needs in _RULES])
+_ASKED = [(number, needs) for number, (_, _, needs) in enumerate(_RULES) if callable(needs)]
+
+
+def _possible_rules(small: str) -> list[int]:
+    """Return which rules may find anything in a text in small letters, in order."""
+    return sorted((*_IN_TEXT.rows(small), *(number for number, may in _ASKED if may(small))))
 
 
 def found_quantities(text: str) -> list[Quantity]:
@@ -410,10 +423,8 @@ def found_quantities(text: str) -> list[Quantity]:
     for name in number_names(text):
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)
     found: list[tuple[Quantity, re.Match[str]]] = []
-    small = folded(text)
-    for pattern, reader, needs in _RULES:
-        if not (needs(small) if callable(needs) else any(need in small for need in needs)):
-            continue
+    for number in _possible_rules(folded(text)):
+        pattern, reader, _ = _RULES[number]
         for match in pattern.finditer(text):
             start, end = match.span()
             if any(taken[start:end]):

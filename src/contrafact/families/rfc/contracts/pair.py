@@ -325,6 +325,9 @@ class Side:
     @cached_property
     def words(self) -> list[tuple[int, str]]:
         """Where each word begins, parts of compounds among them, and the word in small letters."""
+        # Nearly always every letter has its place in the text in small letters too.
+        if len(self.folded) == len(self.casefolded) == len(self.text):
+            return [(m.start(), m[0]) for m in _WORD_LETTERS.finditer(self.folded)]
         return [(m.start(), folded(m[0])) for m in _WORD_LETTERS.finditer(self.text)]
 
     def at_words(self, expressions: AtWords) -> Iterator[re.Match[str]]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.text.parsing import package_folder
+from contrafact.text.tokens import Caseless
 
 __all__ = [
     "AtWords",
@@ -30,6 +31,7 @@ __all__ = [
     "may_name",
     "pattern",
     "pattern_at_words",
+    "pattern_in_small",
     "patterns",
     "read_toml",
     "table",
@@ -201,6 +203,12 @@ def patterns(name: str) -> tuple[re.Pattern[str], ...]:
 def pattern(name: str) -> re.Pattern[str]:
     """Return one pattern that matches whatever one of a list does: whole words, in any case."""
     return any_of(read_toml("patterns.toml")[name])
+
+
+@cache
+def pattern_in_small(name: str) -> Caseless:
+    """Return the pattern of a list for searches in small letters; see `pattern`."""
+    return Caseless(rf"\b(?:{'|'.join(read_toml('patterns.toml')[name])}){_WHOLE}")
 
 
 @cache

@@ -6,6 +6,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from bench import gumbel
+from contrafact.models.whitebox.kv_cache import PrefixStore
 from contrafact.models.whitebox.noise import generate
 from contrafact.models.whitebox.weights import CausalModel
 
@@ -60,6 +61,6 @@ def test_hindsight_is_gumbel_noise_on_average():
 
 
 def test_ours_writes_all_texts_of_all_items(causal):
-    written = gumbel.ours(causal, [PROMPTS, PROMPTS], tokens=7)
+    written = gumbel.ours(causal, [PROMPTS, PROMPTS], PrefixStore(), tokens=7)
     assert [len(text) for text in written] == [7] * 6
     assert written[:3] != written[3:]  # each item has noise of its own

@@ -93,6 +93,18 @@ def test_a_text_alone_is_scored_as_among_others(tiny: CausalModel) -> None:
     assert small == pytest.approx(alone, rel=1e-5)
 
 
+@pytest.mark.parametrize("words", [1, 7, 100])
+def test_a_vocabulary_of_many_blocks_is_summed_whole(
+    tiny: CausalModel, monkeypatch: pytest.MonkeyPatch, words: int
+) -> None:
+    whole = values(perplexities(TEXTS, model=tiny))
+    monkeypatch.setattr("contrafact.models.whitebox.perplexity._WORDS", words)
+    assert values(perplexities(TEXTS, model=tiny)) == pytest.approx(whole, rel=1e-6)
+    fits = TEXTS[0]
+    (score,) = perplexities([fits], model=tiny)
+    assert score.perplexity == pytest.approx(in_float64(tiny, fits), rel=1e-5)
+
+
 @pytest.mark.slow
 def test_likely_text_is_less_perplexing_than_its_words_shuffled(smollm: CausalModel) -> None:
     plain = "The company said on Monday that its profit rose in the second quarter."

@@ -328,3 +328,18 @@ def test_the_command_takes_decisions_in_and_tells_what_it_left_out(
         run = quick_contrafact("review", "import", "e.json", *arguments)
         assert run.returncode == 2 and message in run.stderr, run.stderr
         assert len(run.stderr.strip().splitlines()) == 1
+
+
+def test_an_import_that_fails_leaves_no_database(quick_contrafact, tmp_path):
+    (tmp_path / "empty.jsonl").write_text("")
+    for arguments in (
+        ("none.jsonl", "--project", "cobe-rating"),
+        ("none.jsonl", "--project", "cobe-rating", "--training"),
+        ("empty.jsonl", "--project", "no-such-project"),
+        ("empty.jsonl",),
+        ("none.json", "--from", "potato"),
+    ):
+        run = quick_contrafact("review", "import", *arguments)
+        assert run.returncode == 2, run.stderr
+        assert len(run.stderr.strip().splitlines()) == 1
+        assert not list(tmp_path.glob("review.db*"))

@@ -1,6 +1,8 @@
 """Training a verifier: items, shares, real steps on a small encoder, its card, and its verdicts."""
 
 import contextlib
+import importlib.machinery
+import importlib.util
 import io
 import json
 import os
@@ -209,6 +211,10 @@ def test_lessons_say_of_a_text_what_the_proofs_wordings_say():
         for item in lesson_items(known, rng):
             (lesson, holds), *_ = item.verdicts.items()
             stated = reader.read(item.text).values
+            if lesson == "trouble":  # what is true in a drawn story is trouble
+                assert list(stated.values()) == [{holds}], item.text
+                counted[lesson, holds] += 1
+                continue
             asked = reader.read(item.asked[lesson]).values
             same = [stated.get(name) == values for name, values in asked.items()]
             if lesson in ("denied", "none"):
@@ -339,6 +345,42 @@ def test_what_does_not_beat_the_surface_is_not_saved(encoder, tmp_path):
     assert "stage 1" not in again.stderr  # nothing is done twice
 
 
+@pytest.fixture(scope="module")
+def recipe() -> Any:
+    """The tool behind ``make verifiers``."""
+    path = Path(__file__).parents[2] / "tools" / "verifiers.py"
+    loader = importlib.machinery.SourceFileLoader("verifiers_tool", str(path))
+    spec = importlib.util.spec_from_loader("verifiers_tool", loader)
+    assert spec is not None
+    tool = importlib.util.module_from_spec(spec)
+    loader.exec_module(tool)
+    return tool
+
+
+def test_the_recipe_keeps_what_it_made_and_says_that_nothing_ships(
+    recipe, encoder, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    stage = {"criteria": ["finforce"], "items": 16, "batch": 8, "effective_batch": 8}
+    path = write_config(tmp_path, encoder, stages=[stage], measured=40)
+    assert recipe.main(str(path)) == 0
+    assert "Nothing ships" in capsys.readouterr().out
+    assert (tmp_path / "runs" / "verifier-verifier" / "card.md").exists()
+    assert recipe.main("none.yaml") == 2
+
+
+@pytest.mark.parametrize(
+    ("auroc", "size", "says"),
+    [(0.9, 11_000_000, "Good enough"), (0.9, 13_000_000, "13.0 MB"), (0.8, 9, "AUROC of 0.85")],
+)
+def test_what_ships_is_good_and_small(recipe, auroc, size, says):
+    rows = [
+        {"stage": stage, "criterion": "cobe/E1", "auroc": known, "surface": 0.6}
+        for stage, known in ((1, 0.99), (2, auroc))
+    ]
+    assert says in recipe.shipping(rows, ["cobe/E1"], size)[-1]
+
+
 def test_another_training_is_not_mixed_into_a_folder(trained, encoder, tmp_path):
     specs = {"finforce": replace(SPECS["finforce"], crossed=None)}
     config = load_verifier_config(str(write_config(tmp_path, encoder)), specs, seed=3)
@@ -410,6 +452,60 @@ def test_a_causal_model_is_read_off_its_answer_tokens(small_model, tmp_path, lor
     assert all(0 <= row["brier"] <= 1 for row in outcome.figures)
 
 
+def test_what_learned_from_rewrites_detects_them(tmp_path, monkeypatch):
+    from contrafact.family import learned
+    from contrafact.models.whitebox import classifier
+
+    folder = tmp_path / "verifier"
+    folder.mkdir()
+    row = {"temperature": 2.0, "accuracy": 1.0, "coverage": 1.0}
+    stated = {"format": 1, "length": 24, "decided": 0.75, "criteria": {"rfc/original": row}}
+    (folder / learned.FILE).write_text(json.dumps(stated))
+
+    class Counts:
+        """As unlike a model as can be: it counts words, and finds figures suspect."""
+
+        def tokens(self, statement: str, text: str) -> dict[str, list[int]]:
+            return {"input_ids": [any(c.isdigit() for c in word) for word in text.split()]}
+
+        def logits(self, fed: list[dict[str, list[int]]]) -> Any:
+            return np.array([4.0 - 8.0 * any(one["input_ids"]) for one in fed])
+
+    monkeypatch.setattr(classifier, "shared_classifier", lambda path: Counts())
+    pairs = [
+        {"original": "Tern raised its payout.", "rewritten": "Tern raised its payout 40%."},
+        {"original": "Osk sold a mill.", "rewritten": "Osk sold a mill. " + "It is far away. " * 9},
+    ]
+    rows = [
+        {"id": f"p{at}", "article_id": f"a{at}", "manipulation": "numerical", **one}
+        for at, one in enumerate(pairs)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    asked = ["run", "rfc-detect", "--data", str(tmp_path / "pairs.jsonl"), "--method"]
+    out = tmp_path / "run"
+    found = contrafact(*asked, f"verifier:folder={folder}", "--out", str(out))
+    assert found.exit_code == 0, found.stderr
+    import pandas as pd
+
+    items = pd.read_parquet(out / "items.parquet")
+    said = dict(zip(items["shown"], items["predicted"].fillna("none"), strict=True))
+    expected = ["true", "false", "true", "none"]
+    assert [said[text] for one in pairs for text in one.values()] == expected
+    assert found.stderr.count("embedded") == 0
+    for method, hint in (
+        ("verifier", "folder=DIR"),
+        (f"verifier:folder={tmp_path / 'none'}", "no such folder"),
+    ):
+        found = contrafact(*asked, method, "--out", str(tmp_path / "other"))
+        assert found.exit_code == 2 and hint in found.stderr
+        assert not (tmp_path / "other").exists()
+    stated["criteria"] = {"cobe/E1": row}
+    (folder / learned.FILE).write_text(json.dumps(stated))
+    learned.learned_verifier.cache_clear()
+    found = contrafact(*asked, f"verifier:folder={folder}", "--out", str(tmp_path / "other"))
+    assert found.exit_code == 2 and "not trained to detect" in found.stderr
+
+
 # Wrong inputs
 
 
@@ -439,6 +535,27 @@ def test_a_wrong_config_is_reported_with_its_line(encoder, tmp_path, changes, me
     assert not (tmp_path / "o").exists()
 
 
+def test_a_missing_verifier_hints_at_those_that_are_there_or_at_what_makes_one(
+    trained, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    found = exam(tmp_path / "a" / "b" / "verifer", tmp_path / "exam.json")
+    assert found.exit_code == 2
+    assert "no such folder" in found.stderr and "train verifier CONFIG" in found.stderr
+    for wrong in (trained, trained / "verifer", trained.parent / "ran" / "verifier"):
+        found = exam(wrong, tmp_path / "exam.json")
+        assert found.exit_code == 2
+        assert f"verifier/{trained / 'verifier'}" in found.stderr.replace("\n", "")
+
+
+def test_a_folder_does_not_hide_the_verifier_of_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules").mkdir()
+    asked = ["exam", "--family", "finforce", "--judge", "rules", "--n", "2", "--out", "e.json"]
+    found = contrafact(*asked)
+    assert found.exit_code == 0, found.stderr
+
+
 def test_a_folder_without_a_verifier_is_refused_before_a_question(tmp_path):
     found = exam(tmp_path, tmp_path / "exam.json")
     assert found.exit_code == 2
@@ -459,7 +576,7 @@ def test_the_presets_are_valid_and_can_be_checked_without_training():
     for name in presets():
         config = load_verifier_config(name, SPECS)
         small = {
-            family: one.model_copy(update={"count": 1200}) for family, one in config.sources.items()
+            family: one.model_copy(update={"count": 600}) for family, one in config.sources.items()
         }
         lines = describe_items(config.model_copy(update={"sources": small}), SPECS)
         assert any(line.startswith("cobe/E1: ") for line in lines)

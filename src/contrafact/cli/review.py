@@ -1,12 +1,13 @@
 """``contrafact review``: human quality assurance. Items in, decisions out, and the proof."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from contrafact.cli.review_plan import estimate, plan, residual
-from contrafact.review.store import open_store
+from contrafact.review.store import missing_file, open_store
 
 __all__ = ["app"]
 
@@ -260,15 +261,18 @@ def import_(
         raise InputError("--stage and --annotator go with --from", hint="name the tool with --from")
     if made_with is not None and training:
         raise InputError("decisions are not items to train on", hint="leave --training out")
-    with open_store(db, new=True) as store:
-        new = review not in store.reviews()
+    with ExitStack() as opened:
+        # What is wrong with a file or a project is said before anything is opened or made.
+        there = None if missing_file(db) else opened.enter_context(open_store(db))
+        new = there is None or review not in there.reviews()
         if new and (project is None or made_with is not None):
             raise InputError(
                 f"there is no review '{review}' in {db} yet",
                 hint="import items first" if made_with else "say what is asked: --project NAME",
             )
-        found = store.read(review, lambda b: b.project) if not new else load_project(str(project))
-        # The file is read before anything is opened, so that a bad one leaves nothing behind.
+        given = None if project is None else load_project(project)
+        found = given if there is None or new else there.read(review, lambda b: b.project)
+        assert found is not None
         gold = read_gold(file, found, names) if training else {}
         items = {} if training or made_with else read_items(file, found, names)
         annotations = (
@@ -276,8 +280,9 @@ def import_(
             if made_with
             else []
         )
-        if project is not None:
-            store.define(review, load_project(project), by)
+        store = there or opened.enter_context(open_store(db, new=True))
+        if given is not None:
+            store.define(review, given, by)
         for name, roles in people.items():
             store.set_roles(review, name, [role.strip() for role in roles.split(",")], by)
         if made_with is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.family import family_named
+from contrafact.family import families, family_named
 from contrafact.judges.verifier import Decision, Subject
 
 if TYPE_CHECKING:
@@ -24,11 +24,19 @@ __all__ = ["FILE", "LearnedVerifier", "is_learned", "learned_name", "learned_ver
 FILE = "verifier.json"
 """Makes a folder a verifier's."""
 FORMAT = 1
+_MOST_NAMED = 3
 
 
 def is_learned(name: str) -> bool:
-    """Tell whether a name is of a folder, and not of a verifier that a family has."""
-    return "/" in name or Path(name).is_dir()
+    """Tell whether a name is of a folder, and not of a verifier that a family has.
+
+    A folder here that is called as a family's verifier is (``proof``) does not hide it; it is named
+    with its path.
+    """
+    if "/" in name:
+        return True
+    known = {own for family in families().values() for own in family.verifiers}
+    return name not in known and Path(name).is_dir()
 
 
 def learned_name(name: str) -> str:
@@ -98,7 +106,7 @@ def learned_verifier(folder: str) -> LearnedVerifier:
         InputError: The folder holds no verifier, or a damaged one.
     """
     path = Path(folder)
-    hint = "name the folder 'verifier' that `contrafact train verifier` wrote"
+    hint = _hint(path)
     if not path.is_dir():
         raise InputError("there is no such folder of a verifier", file=path, hint=hint)
     try:
@@ -112,3 +120,19 @@ def learned_verifier(folder: str) -> LearnedVerifier:
     if not isinstance(stated, dict) or stated.get("format") != FORMAT:
         raise InputError("is of another format", file=path / FILE, hint="train it anew")
     return LearnedVerifier(path, stated["criteria"], stated["decided"], stated["length"])
+
+
+def _hint(path: Path) -> str:
+    """Return which folders of verifiers are near a path that is none, or what makes one."""
+    near = [path, *path.parents[:2], Path.cwd() / "runs"]
+    there = sorted({file.parent for one in near for file in _inside(one)})
+    if there:
+        return "there is " + ", ".join(f"verifier/{one}" for one in there[:_MOST_NAMED])
+    return "train one with `contrafact train verifier CONFIG`; none ships"
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return [*folder.glob(f"verifier/{FILE}"), *folder.glob(f"*/verifier/{FILE}")]
+    except OSError:
+        return []

@@ -147,6 +147,10 @@ class Methods:
         """Return the names of those that ask none."""
         return self._modules(self.baselines) if self.baselines else []
 
+    def asks_none(self, spec: str) -> bool:
+        """Return whether a method, by its name or with options, asks no model."""
+        return spec.partition(":")[0] in self.baseline_names()
+
     def spec(self, spec: str, generation: Mapping[str, Any] | None = None) -> str:
         """Return a method's name with its options, in the one way of writing them.
 

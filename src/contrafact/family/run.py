@@ -223,7 +223,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     def label(self, evaluated: "EvalLog", settings: RunSettings) -> str:
         """Return a system's name in tables: model, method, number of examples."""
         metadata = evaluated.eval.metadata or {}
-        if metadata["method"] in self.methods.baseline_names():
+        if self.methods.asks_none(metadata["method"]):
             return f"baseline · {metadata['method']}"
         return system_label(evaluated.eval.model, metadata["method"], metadata["shots"])
 

@@ -127,7 +127,7 @@ def prepare(settings: RunSettings) -> Prepared:
     # Inspect names no model "none"; a baseline may be given it.
     models = tuple(name for name in settings.models if name not in ("none", NO_MODEL))
     settings = settings.model_copy(update={"methods": specs, "models": models})
-    baselines = tuple(name for name in specs if name in run.methods.baseline_names())
+    baselines = tuple(name for name in specs if run.methods.asks_none(name))
     asking = tuple(name for name in specs if name not in baselines)
     if asking:
         require_model(settings, run.methods)

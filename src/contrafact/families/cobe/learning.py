@@ -8,7 +8,9 @@ for another). The lessons ask simpler things of clauses whose values the proof's
 lesson       asked of a text
 ===========  =====================================================================
 ``quoted``   whether a clause stands among others word for word, or its opposite
+``trouble``  whether one sentence tells of trouble, or that all is well; drawn stories only
 ``clause``   whether one sentence states the same as another, in other words
+``among``    whether a clause stands among a few others in other words, or its opposite
 ``stated``   whether a clause is stated among others
 ``denied``   whether the opposite of a clause is stated
 ``all``      whether all of some clauses are stated
@@ -25,7 +27,7 @@ from typing import Any
 
 from contrafact.families.cobe.data import KnownStory, known_story, load_known
 from contrafact.families.cobe.items import CRITERION_NAMES
-from contrafact.families.cobe.synth.compose import compose
+from contrafact.families.cobe.synth.compose import CANARY, compose
 from contrafact.families.cobe.synth.leak import item_of
 from contrafact.families.cobe.synth.prove import Reader
 from contrafact.family.learning import LearningSpec
@@ -34,13 +36,15 @@ from contrafact.judges.verifier import Subject
 
 __all__ = ["LEARNING", "LESSONS", "lesson_items", "question"]
 
-LESSONS = ("quoted", "clause", "stated", "denied", "all", "none")
+LESSONS = ("quoted", "trouble", "clause", "among", "stated", "denied", "all", "none")
 _MOST_CLAUSES = 4
 _OWN_SEEDS = 1_000_003
 """Added to a training's seed, so that it draws none of the stories of an exam of the same seed."""
 _ASKED = {
     "quoted": "It states this: {text}",
+    "trouble": "It tells of trouble.",
     "clause": "It states this: {text}",
+    "among": "It states this: {text}",
     "stated": "It states this: {text}",
     "denied": "It states the opposite of this: {text}",
     "all": "It states all of this: {text}",
@@ -78,26 +82,36 @@ def lesson_items(known: KnownStory, rng: Random) -> Iterator[LeakItem]:
     reader = Reader(forms)
 
     def clause(name: str, value: bool, *, but: str = "") -> str:
-        known_forms = [one for one in forms[name][str(value).lower()]["clauses"] if one != but]
-        chosen = rng.choice(known_forms)
+        every = forms[name][str(value).lower()]["clauses"]
+        chosen = rng.choice([one for one in every if one != but] or every)
         return f"{chosen[0].upper()}{chosen[1:]}."
 
-    def made(text: str, lesson: str, asked: str, holds: bool) -> LeakItem:
-        bare = item_of(known.story, text, {lesson: holds})
-        # What it is about is the clauses alone: a lesson is asked without a story.
-        return replace(bare, about=(asked, ""), asked={lesson: asked})
+    def bare(sentence: str) -> str:
+        return sentence[0].lower() + sentence[1:-1]
 
-    name, value = rng.choice(told), rng.random() < 0.5
-    asked = clause(name, value)
-    for holds in (True, False):
-        other = clause(name, value is holds, but=asked[0].lower() + asked[1:-1])
-        if other != asked:
-            yield made(other, "clause", asked, holds)
-    others = rng.sample(told, min(len(told), rng.randint(1, 3)))
-    for holds in (True, False):
-        parts = [clause(one, rng.random() < 0.5) for one in others if one != name]
-        parts.insert(rng.randint(0, len(parts)), asked if holds else clause(name, not value))
-        yield made(" ".join(parts), "quoted", asked, holds)
+    def made(text: str, lesson: str, asked: str, holds: bool) -> LeakItem:
+        item = item_of(known.story, text, {lesson: holds})
+        # What it is about is the clauses alone: a lesson is asked without a story.
+        return replace(item, about=(asked, ""), asked={lesson: asked})
+
+    for name in told:
+        value = rng.random() < 0.5
+        asked = clause(name, value)
+        for holds in (True, False):
+            other = clause(name, value is holds, but=bare(asked))
+            if other != asked:
+                yield made(other, "clause", asked, holds)
+            # Of stories by others nobody knows whether what is true in them is trouble.
+            if proof.get("canary") == CANARY:
+                yield made(clause(name, holds), "trouble", "", holds)
+        others = rng.sample(told, min(len(told), rng.randint(1, 3)))
+        for lesson in ("quoted", "among"):
+            for holds in (True, False):
+                parts = [clause(one, rng.random() < 0.5) for one in others if one != name]
+                same = asked if lesson == "quoted" else clause(name, value, but=bare(asked))
+                parts.insert(rng.randint(0, len(parts)), same if holds else clause(name, not value))
+                yield made(" ".join(parts), lesson, asked, holds)
+    # The lessons after these are of the known answers, all the clauses of which stand around.
     for answer in (*known.right, *known.wrong):
         stated = {
             name: next(iter(values))
@@ -106,7 +120,7 @@ def lesson_items(known: KnownStory, rng: Random) -> Iterator[LeakItem]:
         }
         if not stated:
             continue
-        for lesson in LESSONS[2:]:
+        for lesson in LESSONS[4:]:
             count = 1
             if lesson in ("all", "none"):
                 count = rng.randint(min(2, len(stated)), min(_MOST_CLAUSES, len(stated)))

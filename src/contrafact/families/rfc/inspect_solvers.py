@@ -29,6 +29,7 @@ __all__ = [
     "rfc_self_contrast",
     "rfc_stepwise",
     "rfc_surface",
+    "rfc_verifier",
 ]
 
 
@@ -140,6 +141,12 @@ def rfc_surface(data: str | None = None, seed: int = 0) -> Solver:
 def rfc_coherence() -> Solver:
     """Look for contradictions; see `contrafact.families.rfc.baselines.coherence`."""
     return _Entry("coherence")
+
+
+@solver(name="rfc-verifier")
+def rfc_verifier(folder: str) -> Solver:
+    """Ask a trained verifier; see `contrafact.families.rfc.baselines.verifier`."""
+    return _Entry(f"verifier:folder={folder}")
 
 
 class _Entry:

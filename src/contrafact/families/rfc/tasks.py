@@ -164,7 +164,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
     def is_judged(self, settings: RunSettings, method: str) -> bool:
         """Whether a judge sorts a method's answers: those that come with reasons."""
         reasons = _options(settings).rationale or method in REASONING
-        return bool(settings.judges) and reasons and method not in self.methods.baseline_names()
+        return bool(settings.judges) and reasons and not self.methods.asks_none(method)
 
     def judge_prompts(self, judging: ErrorClasses, unit: Item) -> Sequence[str]:
         """Return what is asked about an answer with reasons."""
@@ -174,7 +174,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
         """Return a system's name; one that was asked for reasons besides says so."""
         label = super().label(evaluated, settings)
         method = (evaluated.eval.metadata or {})["method"]
-        silent = method in REASONING or method in self.methods.baseline_names()
+        silent = method in REASONING or self.methods.asks_none(method)
         return f"{label} · reasons" if _options(settings).rationale and not silent else label
 
     def read_output(self, given: GivenRow) -> OutputRow:

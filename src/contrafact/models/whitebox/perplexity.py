@@ -6,8 +6,8 @@ is the tokenizer's own (``CausalModel.start_token``) and is not itself scored.
 
 Each saving below leaves the figure as it is: texts of like length share a batch, so little is
 padded; the last token is never fed, since nothing is predicted from it; padding stands on the
-right, where causal attention never looks; and the vocabulary's logits are made for a few rows at
-a time, at the places that predict something, and reduced at once. On the CPU it uses PyTorch's
+right, where causal attention never looks; and logits are made at the places that predict something
+alone, for a block of the vocabulary at a time, and reduced at once. On the CPU it uses PyTorch's
 threads (``OMP_NUM_THREADS``, else one per core); a model on a GPU is given larger batches.
 """
 
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["TextPerplexity", "perplexities"]
 
-# Tokens in a batch, and positions whose logits are made at once.
-_ON_CPU = (1024, 64)
-_ON_GPU = (16_384, 1024)
+# Tokens in a batch.
+_ON_CPU = 1024
+_ON_GPU = 16_384
+_WORDS = 2048  # of the vocabulary, in a block: all places' logits for it stay in the caches
+_PLACES = 64  # whose logits a model makes by itself, where they are not its last layer's alone
 _PROBE = (0, 1, 2, 3)  # token ids that any vocabulary has
 
 
@@ -102,9 +104,9 @@ def perplexities(
     left = np.bincount([row.text for row in rows], minlength=len(texts))
     surprise = np.zeros(len(texts))
     plain_head = _has_plain_head(causal)
-    size, at_once = _ON_CPU if causal.device.type == "cpu" else _ON_GPU
+    size = _ON_CPU if causal.device.type == "cpu" else _ON_GPU
     for batch in _batches(rows, batch_tokens or size):
-        for row, total in zip(batch, _scored(causal, batch, plain_head, at_once), strict=True):
+        for row, total in zip(batch, _scored(causal, batch, plain_head), strict=True):
             surprise[row.text] += total
             left[row.text] -= 1
         if progress is not None:
@@ -147,9 +149,7 @@ def _batches(rows: Sequence[_Row], batch_tokens: int) -> Iterator[list[_Row]]:
         start += count
 
 
-def _scored(
-    causal: CausalModel, rows: Sequence[_Row], plain_head: bool, at_once: int
-) -> list[float]:
+def _scored(causal: CausalModel, rows: Sequence[_Row], plain_head: bool) -> list[float]:
     """Return each row's summed surprise in nats over the positions that count."""
     import torch
 
@@ -166,16 +166,46 @@ def _scored(
     owner, place, target = torch.tensor(counted, device=device).T
     with torch.inference_mode():
         if plain_head:
-            states, head = _hidden(causal, fed), causal.model.get_output_embeddings()
+            states = _hidden(causal, fed)[owner, place]
+            surprise = _by_blocks(states, causal.model.get_output_embeddings(), target)
         else:
-            states = causal.model(input_ids=fed, use_cache=False).logits
-            head = torch.nn.Identity()
+            logits = causal.model(input_ids=fed, use_cache=False).logits
+            surprise = torch.cat(
+                [
+                    _cross_entropy(logits[owner[part], place[part]].double(), target[part])
+                    for part in torch.arange(len(counted), device=device).split(_PLACES)  # type: ignore[no-untyped-call]
+                ]
+            )
         totals = torch.zeros(len(rows), dtype=torch.float64, device=device)
-        for part in torch.arange(len(counted), device=device).split(at_once):  # type: ignore[no-untyped-call]
-            logits = head(states[owner[part], place[part]]).float()
-            totals.index_add_(0, owner[part], _cross_entropy(logits, target[part]).double())
+        totals.index_add_(0, owner, surprise)
     summed: list[float] = totals.tolist()
     return summed
+
+
+def _by_blocks(states: "torch.Tensor", head: Any, target: "torch.Tensor") -> "torch.Tensor":
+    """Return the surprise at each place, never holding the whole vocabulary's logits.
+
+    Args:
+        states: What the output layer reads, ``(places, size)``.
+        head: The output layer.
+        target: The token at each place, ``(places,)``.
+
+    Returns:
+        ``(places,)``, float64.
+    """
+    import torch
+
+    total = torch.full(target.shape, -math.inf, dtype=torch.float64, device=target.device)
+    own = torch.zeros_like(total)
+    for begin in range(0, len(head.weight), _WORDS):
+        block = slice(begin, begin + _WORDS)
+        bias = None if head.bias is None else head.bias[block]
+        logits = torch.nn.functional.linear(states, head.weight[block], bias).float()
+        total = torch.logaddexp(total, logits.logsumexp(dim=-1).double())
+        inside = (target >= begin) & (target < begin + logits.shape[-1])
+        there = (target - begin).clamp(0, logits.shape[-1] - 1)
+        own = torch.where(inside, logits.gather(-1, there[:, None])[:, 0].double(), own)
+    return total - own
 
 
 def _cross_entropy(logits: "torch.Tensor", target: "torch.Tensor") -> "torch.Tensor":

@@ -8,7 +8,7 @@ from contrafact.errors import InputError
 if TYPE_CHECKING:
     from contrafact.review.store.store import Store
 
-__all__ = ["open_store"]
+__all__ = ["missing_file", "open_store"]
 
 
 def open_store(db: str, *, new: bool = False) -> "Store":
@@ -21,9 +21,29 @@ def open_store(db: str, *, new: bool = False) -> "Store":
     Raises:
         InputError: What the studio needs is not installed, or the database cannot be used.
     """
+    file = missing_file(db)
+    if file is not None and not new and file.parent.is_dir():
+        raise InputError(
+            "there is no review in this place",
+            file=file if "://" in db else db,
+            hint="import items first: contrafact review import",
+        )
+    from contrafact.review.store.store import Store
+
+    return Store(db)
+
+
+def missing_file(db: str) -> Path | None:
+    """Return the file that opening a database would make; None where there is one already.
+
+    Args:
+        db: A file, or a URL.
+
+    Raises:
+        InputError: What the studio needs is not installed, or there is no such kind of database.
+    """
     try:
         from contrafact.review.store.database import database_url
-        from contrafact.review.store.store import Store
     except ModuleNotFoundError as error:
         raise InputError(
             f"the review studio needs the package {error.name}",
@@ -31,11 +51,4 @@ def open_store(db: str, *, new: bool = False) -> "Store":
         ) from error
     url = database_url(db)
     file = Path(str(url.database))
-    lite = url.get_backend_name() == "sqlite"
-    if lite and not new and file.parent.is_dir() and not file.exists():
-        raise InputError(
-            "there is no review in this place",
-            file=file if "://" in db else db,
-            hint="import items first: contrafact review import",
-        )
-    return Store(db)
+    return file if url.get_backend_name() == "sqlite" and not file.exists() else None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contrafact import __version__
 from contrafact.console import Progress
@@ -127,6 +128,25 @@ def describe_items(config: VerifierConfig, specs: Mapping[str, LearningSpec]) ->
     return lines
 
 
+@dataclass(frozen=True)
+class _Measured:
+    """The items of one question that each stage is measured on, read once for all stages.
+
+    Attributes:
+        checked: The validation items that are short enough.
+        holds: Their verdicts.
+        test: The held-out items.
+        short: The places of those that are short enough.
+        read: These, as the model reads them.
+    """
+
+    checked: Inputs
+    holds: NDArray[np.bool_]
+    test: list[Asked]
+    short: list[int]
+    read: Inputs
+
+
 class _Training:
     def __init__(
         self,
@@ -140,6 +160,7 @@ class _Training:
         self.say, self.progress = say, progress
         self.pools: dict[str, Pool] = {}
         self.left_out = 0
+        self.measured: dict[str, _Measured] = {}
 
     def run(self) -> Outcome:
         self._identify()
@@ -262,23 +283,17 @@ class _Training:
         plots: dict[str, Any] = {}
         with self.progress(f"stage {number}: questions measured", len(self.pools)) as bar:
             for name, pool in self.pools.items():
-                checked = draw(
-                    pool.shares["validation"], self.config.measured, seed=self.config.seed + 2
-                )
-                kept, fed = self._fed(classifier, checked)
-                holds = np.array([one.holds for one in kept])
-                temperature = temperature_of(classifier.logits(fed), holds)
-                test = self._held_out(name)
+                if name not in self.measured:
+                    self.measured[name] = self._read(classifier, pool)
+                own = self.measured[name]
+                temperature = temperature_of(classifier.logits(own.checked), own.holds)
                 # A held-out item that is too long counts as one that it knows nothing of.
-                most = min(self.config.length, classifier.context)
-                read = [classifier.tokens(one.statement, one.item.text) for one in test]
-                short = [at for at, one in enumerate(read) if len(one["input_ids"]) <= most]
-                logits = np.zeros(len(test))
-                logits[short] = classifier.logits([read[at] for at in short])
+                logits = np.zeros(len(own.test))
+                logits[own.short] = classifier.logits(own.read)
                 found = surface[name]
                 figures, bins = figures_of(
                     name,
-                    test,
+                    own.test,
                     logits,
                     Surface(found["reader"], tuple(found["scores"])),
                     temperature,
@@ -299,6 +314,21 @@ class _Training:
                 f"stage {number}: {one.criterion}: AUROC {one.auroc:.3f} "
                 f"({one.auroc_low:.3f} to {one.auroc_high:.3f}), surface {one.surface:.3f}"
             )
+
+    def _read(self, classifier: Classifier, pool: Pool) -> "_Measured":
+        """Return what every stage of this model is measured on, as it reads it."""
+        checked = draw(pool.shares["validation"], self.config.measured, seed=self.config.seed + 2)
+        kept, fed = self._fed(classifier, checked)
+        test = self._held_out(pool.name)
+        short, read = self._fed(classifier, test)
+        places = {id(one): at for at, one in enumerate(test)}
+        return _Measured(
+            checked=fed,
+            holds=np.array([one.holds for one in kept]),
+            test=test,
+            short=[places[id(one)] for one in short],
+            read=read,
+        )
 
     def _save(self, folder: Path, last: Path, criteria: Mapping[str, Any]) -> None:
         shutil.copytree(last / "model", folder, dirs_exist_ok=True)

@@ -102,7 +102,7 @@ def test_words_that_say_no_direction_are_left(text):
         ("The bank cut rates to boost growth.", "purpose"),
         ("Sales did not rise in May.", "denied"),
         ("Prices rose less than 4%.", "measured against another"),
-        ("Shares fell on the outbreak of a war.", "no opposite"),
+        ("Shares fell. The war went on.", "no opposite"),
         ("The bank added 500 jobs while hiring slowed.", "growth in jobs"),
         ("Shares fell as the crisis spread.", "no opposite"),
         ("The bank raised rates in its fight against inflation.", "no opposite"),

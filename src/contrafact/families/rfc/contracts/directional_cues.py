@@ -390,8 +390,10 @@ def _scaler(side: Side, start: int, end: int) -> tuple[Span, int] | None:
         if scaler is not None:
             best = (step, (word.start, word.end), scaler)
             break
-        if word.key in words("clause_links") or word.key in data.states:
+        if word.key in words("clause_links"):
             break
+        if word.key in data.states and step > 1:
+            break  # next to it, a state is what the other one is of: "stoked recession fears"
     for step in range(1, VERB_REACH + 1):
         i = tokens[-1] + step
         if i >= len(side.tokens) or _APART.search(side.text, end, side.tokens[i].start):

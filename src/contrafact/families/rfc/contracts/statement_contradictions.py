@@ -244,7 +244,7 @@ def comparisons(side: Side) -> Iterator[Contradiction]:
 _ACROSS = Caseless(
     r"\b(?:(?:fell|falls?|fallen|drops?|dropped|dropping|slid|slides?|slipped|slips?|sank|sinks?"
     r"|tumbl\w+|plung\w+|slump\w*|dipp?(?:ed|s)|retreat\w*|eased?)\s(?:back\s)?"
-    r"(?:above|over(?!\s[\d,.]+\s?(?:%|points?|per\s?cent|paise|pips|basis)))"
+    r"(?:above|over(?!\s[\d,.]+\s?(?:%|points?|pts|per\s?cent|paise|pips|basis)))"
     r"|(?:rose|rises?|risen|climb\w*|jump\w*|soar\w*|surg\w+|rall(?:y|ied|ies)|advanc\w+|leap\w*"
     r"|spik\w+)\s(?:back\s)?(?:below|beneath))\s(?:the\s)?"
     r"(?=[$€£¥]?\d)"

@@ -244,7 +244,7 @@ def _read_amount(match: re.Match[str]) -> Read | None:
         value, factor = words_value(words), worth
     else:
         factor = magnitude_value(magnitude) * worth
-        value = digits_value(digits) * magnitude_value(magnitude)
+        value = digits_value(match["digits"]) * magnitude_value(magnitude)
     number = match.span("words" if words else "digits")
     form = Form(
         "words" if words else "digits",

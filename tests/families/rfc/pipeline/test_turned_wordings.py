@@ -22,19 +22,19 @@ def flipped(text: str, seed: int = 1) -> str:
     [
         (
             "Norrick shares fell, hurt by weak orders at its plants.",
-            "Norrick shares (rose|climbed), helped by strong orders at its plants.",
+            "Norrick shares (rose|climbed|advanced|increased), helped by strong orders at its plants.",
         ),
         (
             "Norrick hired more workers than in May, and its sales rose.",
-            "Norrick hired fewer workers than in May, and its sales (fell|dropped).",
+            "Norrick hired fewer workers than in May, and its sales (fell|dropped|slipped|declined).",
         ),
         (
             "Stocks fell as tariffs stoked recession fears.",
-            "Stocks (rose|climbed) as tariffs eased recession fears.",
+            "Stocks (rose|climbed|advanced|increased) as tariffs eased recession fears.",
         ),
         (
             "Copper fell as robust data fuelled concerns of a rate hike in May.",
-            "Copper (rose|climbed) as weak data eased concerns of a rate hike in May.",
+            "Copper (rose|climbed|advanced|increased) as weak data eased concerns of a rate hike in May.",
         ),
         (
             "Dow extends slide as rate jitters rattle tech.",
@@ -42,11 +42,11 @@ def flipped(text: str, seed: int = 1) -> str:
         ),
         (
             "Rates rose back over 3% in May.",
-            "Rates (fell|dropped) back below 3% in May.",
+            "Rates (fell|dropped|slipped|declined) back below 3% in May.",
         ),
         (
             "Orders rose, prompting Norrick to raise its forecast.",
-            "Orders (fell|dropped), prompting Norrick to (cut|lower) its forecast.",
+            "Orders (fell|dropped|slipped|declined), prompting Norrick to (cut|lower) its forecast.",
         ),
     ],
 )
@@ -61,20 +61,20 @@ def test_events_are_turned_round_as_a_whole(original, expected):
     [
         (
             "Norrick shares fell 4% on Monday in London on the outbreak of a war.",
-            "Norrick shares (rose|climbed) 4% on Monday in London (despite|in spite of) the "
+            "Norrick shares (rose|climbed|advanced|increased) 4% on Monday in London (despite|in spite of) the "
             "outbreak of a war.",
         ),
         (
             "Norrick shares fell as war raged.",
-            "Norrick shares (rose|climbed) (even as|even though|although|though) war raged.",
+            "Norrick shares (rose|climbed|advanced|increased) (even as|even though|although|though) war raged.",
         ),
         (
             "Norrick shares rose after the company launched a vaccine.",
-            "Norrick shares (fell|dropped) even after the company launched a vaccine.",
+            "Norrick shares (fell|dropped|slipped|declined) even after the company launched a vaccine.",
         ),
         (
             "Visits rose even as a crisis loomed.",
-            "Visits (fell|dropped) as a crisis loomed.",
+            "Visits (fell|dropped|slipped|declined) as a crisis loomed.",
         ),
     ],
 )

@@ -29,12 +29,12 @@ def flipped(text: str, seed: int = 1) -> str:
         ),
         (
             "Inflation rose to 3.1% in May from 2.7% in April.",
-            "Inflation {fell|dropped|slipped|declined} to 2.7% in May from 3.1% in April.",
+            "Inflation {fell|dropped|declined} to 2.7% in May from 3.1% in April.",
         ),
         ("Norrick Steel cut 500 jobs in May.", "Norrick Steel added 500 jobs in May."),
         (
             "Norrick Steel posted a loss of $5 million, and sales fell.",
-            "Norrick Steel posted a profit of $5 million, and sales {rose|climbed|advanced|increased}.",
+            "Norrick Steel posted a profit of $5 million, and sales {rose|climbed|increased}.",
         ),
         (
             "The stock was upgraded to Buy from Hold on upbeat guidance.",

@@ -94,6 +94,7 @@ def test_a_wording_takes_the_word_of_degree_or_the_stronger_word_that_fits_it(te
         "Norrick Steel may publish its figures in May.",  # nothing to make stronger
         "Norrick Steel said rising costs added 0.2% to prices.",  # a figure says how much
         "Will rising costs hurt Norrick Steel?",
+        "Norrick Steel extends declines in Oslo.",  # a noun
     ],
 )
 def test_no_word_of_degree_where_the_text_says_how_much_or_asserts_nothing(text):

@@ -51,7 +51,8 @@ _CAUSE_AFTER = re.compile(
     rf"|(?P<down>(?:hurt|hit|weighed down|dragged down|dragged|pressured|dented|hampered|undermined"
     rf"|held back){_DEGREE} by)"
     rf"|attribut(?:ed|able){_DEGREE} to|on the back of|amid"
-    r"|on(?! (?:\w+day|\w+ as)\b)(?= (?:(?!as |after |amid |while |the )[\w.'-]+ ){0,3}"
+    r"|(?<!weigh )(?<!weighs )(?<!weighing )(?<!weighed )on(?! (?:\w+day|\w+ as)\b)"
+    r"(?= (?:(?!as |after |amid |while |the )[\w.'-]+ ){0,3}"
     r"(?:fears?|jitters|strength|gains|losses|slump|surge|slowdown|bets|data"
     r"|concerns?|worries|hopes|optimism|expectations|signs|profit-taking"
     r"|strong|weak|robust|solid|softer|lower|higher|rising|falling|upbeat|prospects|weakness|demand|rally"
@@ -85,7 +86,7 @@ _NOT_REALISED = re.compile(
     r"\b(?:(?-i:may)|might|could|would|will|should|can|cannot|expect\w*|forecasts?|forecasted|likely|if"
     r"|unless|whether|set to|poised|plans?|planned|possibl[ey]|potential\w*|project\w*"
     r"|warn(?:s|ed|ing)?|predict\w*|seen|see|hopes? to|hoped|unlikely|not|n['’]t|no"
-    r"|fad(?:e|es|ed|ing)"
+    r"|fad(?:e|es|ed|ing)|less|faces?|facing|risks?"
     r"|offset\w*|despite|eras(?:e|ed|es|ing)|par(?:e|ed|es|ing)|as if)\b",
     re.IGNORECASE,
 )
@@ -138,10 +139,13 @@ _PLURAL = re.compile(
 )
 _RELATIVE = frozenset({"which", "who", "where"})
 _SHORT_NAME = re.compile(r"\s?\([A-Z]{2,6}\)")
+_CLAUSE_END = re.compile(r",\s|;|\s(?:but|while|whereas|although|though)\s")
 # Who acts is no cause of it: "consumers boosted spending".
 _ACTORS = re.compile(
     r"\b(?:consumers|investors|traders|compan(?:y|ies)|governments?|banks?|officials?|ministers?"
-    r"|analysts|policymakers?|shoppers|households|lenders|employers|automakers?|retailers?)\Z",
+    r"|analysts|policymakers?|shoppers|households|lenders|employers|automakers?|retailers?|funds?"
+    r"|L\.?P|LLC|Ltd|Inc|Corp|Co|Group|Partners|Management|Capital|Advisors|Advisers|Associates"
+    r"|Holdings|Trust)\.?\Z",
     re.IGNORECASE,
 )
 # What goes down without a word of movement.
@@ -158,7 +162,17 @@ _GOING_OUT = re.compile(r"\b(?:touris|travel|diners|dining|hotels|shop|outlets)"
 _PAST_ALIKE = frozenset({"shed", "cut", "hit", "put", "set", "hurt", "spread", "let", "shut"})
 _TO_COME = re.compile(r"\b(?:ahead of|before|despite|in spite of)\s(?:[\w-]+\s?){1,7}")
 _WITH = re.compile(r",\swith\s[^,]*,?\s*\Z")  # what stands beside an effect
-_GAPS = re.compile(r"\b(?:deficits?|surplus(?:es)?|gaps?|spreads?|defaults?)\b", re.IGNORECASE)
+# After the cause of a headline another thing's movement: "amid a slide, shares steady".
+_OF_ITS_OWN = re.compile(
+    r",\s(?:[\w.&’'-]+\s){1,3}(?:stead(?:y|ies)|mixed|flat|up|down|higher|lower|firms?|weakens?|eyed"
+    r"|awaited|in focus"
+    r"|(?:rise|fall|gain|slip|ease|jump|slide|drop|climb|dip|sink|rall(?:y|ie)|edge)s?"
+    r")\Z"
+)
+_GAPS = re.compile(
+    r"\b(?:deficits?|surplus(?:es)?|gaps?|spreads?|defaults?|salar(?:y|ies)|wages?|pay)\b",
+    re.IGNORECASE,
+)
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "—", "–", '"', "“", "”", "…"})
 
 
@@ -287,7 +301,7 @@ def _version(text: str, replaced: Sequence[tuple[_Chain, str]]) -> RuleRewrite:
             text,
             chain.start,
             chain.end,
-            _cased(text[chain.start : chain.end], words),
+            _cased(text, chain, words),
             "another cause of the same effect",
         )
         for chain, words in replaced
@@ -335,12 +349,15 @@ def _told_elsewhere(text: str, told: Sequence[_Chain]) -> bool:
     return any(group.search(gone) and group.search(rest) for group in _data()["related"])
 
 
-def _cased(model: str, cause: str) -> str:
+def _cased(text: str, chain: _Chain, cause: str) -> str:
     """Return a cause with capitals as the old one has them, in headlines too."""
+    model = text[chain.start : chain.end]
     capitals = [word[0].isupper() for word in re.findall(r"[A-Za-z]{4,}", model)]
     if len(capitals) > 1 and all(capitals):
         return re.sub(r"(?<![\w-])[a-z](?=\w{3})", lambda m: m[0].upper(), cause)
-    return cause[0].upper() + cause[1:] if model[0].isupper() else cause
+    # Else what begins with a capital begins a sentence, or is a name, which the new cause is not.
+    begins = not re.search(r"[\w,]\s\Z", text[: chain.start])
+    return cause[0].upper() + cause[1:] if begins and model[0].isupper() else cause
 
 
 def _fresh(cause: _Cause, text: str) -> bool:
@@ -362,8 +379,8 @@ def _chains(text: str) -> Iterator[_Chain]:
     figures = [(q.start, q.end) for q in quantities(text)]
     figures += [(name.start, name.end) for name in identifiers(text)]
 
-    def replaceable(span: tuple[int, int] | None) -> bool:
-        return span is not None and _replaceable(text, span, words, figures)
+    def replaceable(span: tuple[int, int] | None, *, subject: bool = False) -> bool:
+        return span is not None and _replaceable(text, span, words, figures, subject=subject)
 
     def reported(effect: str) -> bool:
         if _NOT_REALISED.search(effect):
@@ -409,10 +426,11 @@ def _chains(text: str) -> Iterator[_Chain]:
                 found.append(_Chain(*span, effect, way.pop(), backward=False, tense=tense))
         for match in _CAUSE_BEFORE.finditer(text, start, end):
             span = _subject_before(words, match.start(), start)
-            effect = text[match.end() : end]
-            if not replaceable(span) or not reported(effect[:_NEAR]):
+            clause = _CLAUSE_END.search(text, match.end(), end)
+            effect = text[match.end() : clause.start() if clause else end]
+            if not replaceable(span, subject=True) or not reported(effect[:_NEAR]):
                 continue
-            direction = _direction(match, moves, match.end(), end, last=False)
+            direction = _direction(match, moves, match.end(), match.end() + len(effect), last=False)
             if direction is None or span is None or _ACTORS.search(text[slice(*span)]):
                 continue
             if _NOT_REALISED.search(text, span[1], match.start()):
@@ -430,8 +448,6 @@ def _chains(text: str) -> Iterator[_Chain]:
 def _last_clause(effect: str) -> str:
     """Return the clause that a connector closes; a short one with the clause before it."""
     clauses = re.split(r"[,;]\s", effect[-_NEAR:].rstrip(" ,"))
-    if len(clauses) > 1 and clauses[-1].startswith("with "):
-        clauses.pop()  # "rose on Monday, with a rebound offsetting losses, as …"
     return clauses[-1] if len(clauses[-1].split()) > 3 else " ".join(clauses[-2:])
 
 
@@ -457,12 +473,10 @@ def _stretch(text: str, words: Sequence[Word], at: int, end: int) -> tuple[int, 
     cause = text[span[0] : min(own, span[1])]
     # What stays after a comma has to be no more of the cause, unless it is a list.
     comma = cause.find(",")
-    if comma >= 0 and not re.search(r" and ", cause[comma:]) and _has_verb(words, span, comma):
-        # "amid a slide, shares steady": what follows has a subject of its own.
-        rest = covered(words, span[0] + comma + 1, span[1])
-        if len(rest) < 2 or rest[0].pos not in ("NOUN", "PROPN") or rest[1].pos != "VERB":
-            return None
+    if comma >= 0 and _OF_ITS_OWN.search(cause, comma):
         return span[0], span[0] + comma
+    if comma >= 0 and not re.search(r" and ", cause[comma:]) and _has_verb(words, span, comma):
+        return None
     return span if cause else None
 
 
@@ -565,13 +579,15 @@ def _replaceable(
     span: tuple[int, int],
     words: Sequence[Word],
     named: Sequence[tuple[int, int]],
+    *,
+    subject: bool,
 ) -> bool:
     """Return whether a cause holds no figure, is of no one who acts on, and is no quotation."""
     start, end = span
     if any(s < end and start < e for s, e in named):
         return False
     inside = [w for w in words if start <= w.start < end]
-    if _goes_on(words, inside[-1]):
+    if not subject and _goes_on(words, inside[-1]):
         return False
     if inside[0].pos == "PRON" or inside[0].lower in ("its", "their", "his", "her", "this", "that"):
         return False

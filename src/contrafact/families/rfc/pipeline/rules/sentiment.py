@@ -63,6 +63,7 @@ _AFTER_MOVE = frozenset({"on", "in", "as", "after", "amid", "for", "during", "fo
 _PLANNED = re.compile(
     r"\b(?:to|will|may|might|could|would|should|can)\s(?:\w+\s)?\Z", re.IGNORECASE
 )
+_NOUN_AFTER = re.compile(r"\b(?:extend\w*|trim\w*|par(?:e|es|ed|ing)|eras\w*)\s\Z", re.IGNORECASE)
 _THAN_EXPECTED = re.compile(
     r"(?<!far )(?<!much )(?<!even )(?<!a bit )(?<!little )(?<!slightly )(?<!no )(?<!or )"
     r"\b(?:more|less|faster|slower|better|worse|stronger|weaker|higher|lower)\sthan\s"
@@ -238,6 +239,8 @@ def _wording_offers(text: str, sign: int) -> list[_Offer]:
                     continue
                 if wording.stronger and _PLANNED.search(before):
                     continue  # "could rise" is no "could jump"
+                if _NOUN_AFTER.search(before):
+                    continue  # "extends declines"
                 if wording.way == "down" and _RELIEF.search(
                     text[clause[0] : match.start()] + " " + text[match.end() : clause[1]]
                 ):

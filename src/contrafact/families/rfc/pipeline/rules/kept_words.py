@@ -169,9 +169,10 @@ def obstacles(
         if not lemmas(word.lower) & rules.neutral:
             why = f"'{word.text}' may not go with the reversal"
             yield Obstacle(word.start, why, concedable=False)
-    for place in spans:
-        here = [one for one in turned if place[0] <= one.match.start < place[1] and not one.noun]
-        if {one.match.term for one in here} & _GROWING and {one.match.term for one in here} & _PACE:
+    for start, end in spans:
+        here = [one for one in turned if start <= one.match.start < end and not one.noun]
+        terms = {one.match.term for one in here}
+        if terms & _GROWING and terms & _PACE:
             yield Obstacle(here[0].match.start, "what grows and what slows do not turn together")
     if any(one.match.term == "grow" and not one.noun for one in turned):
         for topic in _GROWTH.finditer(text):

@@ -194,7 +194,7 @@ class RewriteStage:
     """
 
     seed: int = 0
-    attempts: int = 8
+    attempts: int = 16
     name: str = "`rfc rewrite`"
     partition_rows: int = 1_000
 
@@ -212,15 +212,21 @@ class RewriteStage:
         def work(rows: Sequence[Given]) -> Made:
             from contrafact.families.rfc.pipeline.rewrite import (
                 assignment_of,
+                matched_outcomes,
                 rewrite_one_by_rules,
             )
 
             made = Made()
-            for row in rows:
-                if _repeats(made, row):
-                    continue
-                one = assignment_of(row.fields, row.line)
-                outcome = rewrite_one_by_rules(one, seed=self.seed, attempts=self.attempts)
+            news = [row for row in rows if not _repeats(made, row)]
+            given = [assignment_of(row.fields, row.line) for row in news]
+            outcomes = matched_outcomes(
+                given,
+                [
+                    rewrite_one_by_rules(one, seed=self.seed, attempts=self.attempts)
+                    for one in given
+                ],
+            )
+            for row, one, outcome in zip(news, given, outcomes, strict=True):
                 _rewritten(made, row, one, outcome, "rules")
             return made
 

@@ -17,6 +17,7 @@ from contrafact.families.rfc.pipeline.rewrite import (
     Assignment,
     Outcome,
     load_assignments,
+    matched_outcomes,
     rewrite_all_by_rules,
     rewrite_one_by_rules,
     seed_of,
@@ -160,9 +161,33 @@ def test_rules_keep_what_passes_and_say_why_they_drop():
     assert dropped.reason == "states no explicit cause"
 
 
-def test_an_outcome_survives_the_journal():
-    outcome = rewrite_one_by_rules(assigned(), seed=3, attempts=8)
+@pytest.mark.parametrize("manipulation", ["numerical", "sentiment"])
+def test_an_outcome_survives_the_journal(manipulation):
+    outcome = rewrite_one_by_rules(assigned(manipulation), seed=3, attempts=8)
     assert Outcome.of_json(json.loads(json.dumps(outcome.as_json()))) == outcome
+
+
+def test_a_build_takes_different_versions_of_texts_that_are_alike():
+    names = ("Norrick Steel", "Tallow & Finch", "Oakmere Foods", "Brindle Rail")
+    items = [NewsItem.of(f"{name} sees a weaker May", "Orders fell on Monday.") for name in names]
+    rows = [assigned("sentiment", item) for item in items]
+    outcomes = [rewrite_one_by_rules(row, seed=1, attempts=16) for row in rows]
+    built = matched_outcomes(rows, outcomes)
+    put = [outcome.edits[0].after.strip() for outcome in built]
+    assert len(set(put)) == len(put)
+    for row, before, after in zip(rows, outcomes, built, strict=True):
+        assert after.rewritten in {version.rewritten for version in before.versions}
+        (edit,) = after.edits
+        text = row.item.paragraph
+        assert text[: edit.start] + edit.after + text[edit.end :] == after.rewritten
+        assert after.versions == ()
+    assert built == matched_outcomes(rows, outcomes)
+
+
+def test_a_row_with_one_version_or_none_is_built_as_it_is():
+    rows = [assigned("numerical"), assigned("causal")]
+    outcomes = [rewrite_one_by_rules(row, seed=3, attempts=8) for row in rows]
+    assert matched_outcomes(rows, outcomes) == outcomes
 
 
 @pytest.mark.slow

@@ -44,6 +44,11 @@ def test_some_variant_keeps_the_contract(before, cause, after):
         "Shares fell due to 500 job cuts.",  # and here it counts something
         "Did shares fall due to softer demand?",
         "Norrick Steel: weak orders. Shares fell 4% due to weak orders, traders said.",
+        "Rising rates would hit profits at Norrick Steel.",
+        "Consumers boosted spending in May.",  # who acts is no cause
+        "Tallow Partners LP boosts holdings in stocks.",
+        "Salaries rise as a squeeze tightens in the jobs market.",
+        "Shares fell on Monday. Weak orders weigh on prospects for the year.",
     ],
 )
 def test_other_texts_are_refused(text):
@@ -77,6 +82,50 @@ def test_a_long_cause_is_replaced_by_as_many_causes_as_keep_the_length():
     result = rewrite_by_rules(text, "causal", 1)
     assert check_pair("causal", text, result.rewritten).passed
     assert len(result.rewritten.split()) >= 0.9 * len(text.split())
+
+
+def causes(text: str) -> list[str]:
+    results = [rewrite_by_rules(text, "causal", seed) for seed in range(12)]
+    return [result.edits[0].after for result in results]
+
+
+def test_the_verb_after_a_cause_still_agrees_with_it():
+    plural = causes("Weak orders are pushing copper prices lower.")
+    single = causes("A weak order book is pushing copper prices lower.")
+    assert "ample inventories" in {cause.casefold() for cause in plural}
+    assert not set(plural) & set(single)
+
+
+def test_a_cause_begins_with_a_capital_only_where_a_sentence_does():
+    inside = "Copper prices fall as Norrick says stocks are high, traders said."
+    first = "Weak orders pushed copper prices lower."
+    assert all(cause[0].islower() for cause in causes(inside))
+    assert all(cause[0].isupper() for cause in causes(first))
+
+
+def test_what_is_said_of_a_cause_goes_with_it():
+    text = (
+        "Gold fell on Monday in a quiet session as robust figures stoked hopes, which could "
+        "make the metal dear to hold."
+    )
+    result = rewrite_by_rules(text, "causal", 1)
+    assert "which" not in result.rewritten
+    assert check_pair("causal", text, result.rewritten).passed
+
+
+def test_a_cause_ends_where_a_clause_with_its_own_subject_begins():
+    result = rewrite_by_rules("Copper falls amid a stock glut, kiwi steadies - Wire.", "causal", 1)
+    assert result.rewritten.endswith(", kiwi steadies - Wire.")
+
+
+def test_a_cause_of_which_the_text_speaks_already_is_not_put_in():
+    text = (
+        "Retail sales rose in May because of milder days in the north. Wages are unchanged, and "
+        "so is fuel."
+    )
+    for cause in causes(text):
+        assert "wage" not in cause
+        assert "fuel" not in cause
 
 
 def test_every_cause_of_the_bank_has_a_clause_whose_verb_has_a_past():

@@ -13,10 +13,10 @@ DOWN = "Sales at Norrick Steel fell 4% on soft demand. Margins are under pressur
 
 
 @pytest.mark.parametrize("text", [UP, DOWN])
-def test_one_to_three_words_are_firmer_and_the_contract_holds(text):
+def test_a_word_is_firmer_and_the_contract_holds(text):
     for seed in range(12):
         result = rewrite_by_rules(text, "sentiment", seed)
-        assert 1 <= len(result.edits) <= 3 + text.count(" a ")
+        assert len(result.edits) == 1
         assert not lexicon().find(result.rewritten, ["extreme", "over_amplified"])
         check = check_pair("sentiment", text, result.rewritten)
         assert check.passed, (result.rewritten, check.violations)
@@ -35,6 +35,7 @@ def test_figures_and_names_are_as_they_were():
         ("Shares of Norrick Steel crashed on weak demand.", "as strong as it gets"),
         ("Norrick Steel will publish its results on Friday.", "leans neither way"),
         ("Shares of Norrick Steel could rise.", "no mild word"),
+        ("Norrick Steel sees that rates may hurt it.", "no mild word"),
     ],
 )
 def test_what_leaves_no_room_is_refused(text, reason):
@@ -78,10 +79,6 @@ def test_a_movement_that_is_called_small_or_has_its_figure_gets_no_adverb():
         ("Weak exports weighed on Norrick Steel's sales.", r"weighed (?:heavily|hard|considerab)"),
         ("Sales at Norrick Steel declined after weak orders.", r"(?:dropped|slid) after"),
         ("Norrick Steel's growth slowed, hurt by weak exports.", r"(?:hammered|battered) by"),
-        (
-            "Rising rates could hurt Norrick Steel.",
-            r"could (?:quite |very )?(?:well|easily|readily)",
-        ),
     ],
 )
 def test_a_wording_takes_the_word_of_degree_or_the_stronger_word_that_fits_it(text, changed):
@@ -97,6 +94,7 @@ def test_a_wording_takes_the_word_of_degree_or_the_stronger_word_that_fits_it(te
         "Norrick Steel may publish its figures in May.",  # nothing to make stronger
         "Norrick Steel said rising costs added 0.2% to prices.",  # a figure says how much
         "Will rising costs hurt Norrick Steel?",
+        "Norrick Steel extends declines in Oslo.",  # a noun
     ],
 )
 def test_no_word_of_degree_where_the_text_says_how_much_or_asserts_nothing(text):

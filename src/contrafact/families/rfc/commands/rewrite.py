@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["rewrite"]
 
 _MODEL = "With --rewriter model"
-_ATTEMPTS = {"rules": 8, "model": 3}
+_ATTEMPTS = {"rules": 16, "model": 3}
 
 
 @bulk_options(rates=True)
@@ -42,7 +42,7 @@ def rewrite(
     attempts: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Proposals for a row at most. [8 by rule, 3 by model]"
+            min=1, metavar="N", help="Proposals for a row at most. [16 by rule, 3 by model]"
         ),
     ] = None,
     workers: Annotated[
@@ -82,7 +82,12 @@ def rewrite(
     Example: contrafact rfc rewrite labelled.jsonl --rewriter rules --seed 7 --out pairs.jsonl
     """
     from contrafact.errors import InputError
-    from contrafact.families.rfc.pipeline.rewrite import Outcome, load_assignments, write_pairs
+    from contrafact.families.rfc.pipeline.rewrite import (
+        Outcome,
+        load_assignments,
+        matched_outcomes,
+        write_pairs,
+    )
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import Journal, hash_of
 
@@ -147,7 +152,8 @@ def rewrite(
             _by_rules(journal, assignments, seed, tries, workers)
         else:
             _by_model(journal, assignments, writer, max_connections)
-        outcomes = [Outcome.of_json(journal.known[str(at)]) for at in range(len(assignments))]
+        kept = [Outcome.of_json(journal.known[str(at)]) for at in range(len(assignments))]
+        outcomes = matched_outcomes(assignments, kept)
         write_pairs(
             Path(out),
             assignments,

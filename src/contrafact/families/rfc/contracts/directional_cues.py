@@ -12,7 +12,7 @@ from typing import Literal
 
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.vocabulary import (
-    by_first_letter,
+    AtWords,
     is_known_name,
     read_toml,
     word_set,
@@ -70,7 +70,7 @@ class CueWords:
     scalers: dict[str, int]
     negators: frozenset[str]
     negations: re.Pattern[str]
-    other_senses: dict[str, re.Pattern[str]]
+    other_senses: AtWords
     result_phrases: tuple[tuple[int, re.Pattern[str], tuple[str, ...]], ...]
 
 
@@ -90,7 +90,7 @@ def cue_words() -> CueWords:
         scalers=scalers,
         negators=frozenset(raw["negators"]["words"].split()),
         negations=re.compile(rf"\b(?:{'|'.join(raw['negators']['phrases'])})\b", re.IGNORECASE),
-        other_senses=by_first_letter(raw["other_senses"]["phrases"]),
+        other_senses=AtWords(raw["other_senses"]["phrases"]),
         result_phrases=tuple(
             (
                 sign,
@@ -390,8 +390,10 @@ def _scaler(side: Side, start: int, end: int) -> tuple[Span, int] | None:
         if scaler is not None:
             best = (step, (word.start, word.end), scaler)
             break
-        if word.key in words("clause_links") or word.key in data.states:
+        if word.key in words("clause_links"):
             break
+        if word.key in data.states and step > 1:
+            break  # next to it, a state is what the other one is of: "stoked recession fears"
     for step in range(1, VERB_REACH + 1):
         i = tokens[-1] + step
         if i >= len(side.tokens) or _APART.search(side.text, end, side.tokens[i].start):

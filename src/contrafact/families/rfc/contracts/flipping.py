@@ -271,8 +271,12 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             cue.tier == "plain" and bearing(pair.original, cue) * drift >= 0
         )
         # What is reversed in one place and stands in another contradicts itself: headline, story.
+        # "Raised its growth forecast … its forecast for growth" names a topic the second time.
         sure = sure or any(
-            stem(cue.text) == stem(one.text) and cue.sign == one.sign for one in reversed_cues
+            stem(cue.text) == stem(one.text)
+            and cue.sign == one.sign
+            and (cue.tier != "soft" or not one.scaled)
+            for one in reversed_cues
         )
         if not sure and cue.tier == "soft":
             continue  # "growth", "support": what goes with either story

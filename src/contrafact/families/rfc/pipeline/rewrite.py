@@ -2,8 +2,9 @@
 
 A rewriter proposes, the edit contract decides: a proposal that breaks it is made again, at most so
 many times, and the row is dropped with its violations as the reason if none passes. What becomes
-of a row depends on the row, the settings and the seed alone, so that a rewriting that was
-interrupted and resumed ends in the very same bytes.
+of a row depends on the input, the settings and the seed alone, so that a rewriting that was
+interrupted and resumed ends in the very same bytes: its versions on the row itself, and which of
+them is taken on the other rows.
 """
 
 import hashlib
@@ -11,7 +12,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from typing import Any, get_args
@@ -19,6 +20,7 @@ from typing import Any, get_args
 from contrafact.corpus.ledger import LedgerEvent, write_stage
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
+from contrafact.families.rfc.pipeline.matching import matched
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
 
@@ -30,6 +32,7 @@ __all__ = [
     "decided",
     "decision",
     "load_assignments",
+    "matched_outcomes",
     "refused",
     "rewrite_all_by_rules",
     "rewrite_one_by_rules",
@@ -78,6 +81,7 @@ class Outcome:
         attempts: How many proposals were made.
         reason: Why the row is dropped, in a few words.
         violations: What the best of the refused proposals broke.
+        versions: All that passed, where there are several: a build takes one of them.
     """
 
     rewritten: str | None = None
@@ -85,6 +89,7 @@ class Outcome:
     attempts: int = 1
     reason: str = ""
     violations: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
+    versions: tuple[Proposal, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome as the journal keeps it."""
@@ -94,13 +99,25 @@ class Outcome:
             "attempts": self.attempts,
             "reason": self.reason,
             "violations": list(self.violations),
+            "versions": [
+                {"rewritten": one.rewritten, "edits": [edit.model_dump() for edit in one.edits]}
+                for one in self.versions
+            ],
         }
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "Outcome":
         """Return the outcome that the journal kept."""
-        edits = tuple(Edit.model_validate(edit) for edit in value["edits"])
-        return cls(**{**value, "edits": edits, "violations": tuple(value["violations"])})
+
+        def log(edits: Sequence[Any]) -> tuple[Edit, ...]:
+            return tuple(Edit.model_validate(edit) for edit in edits)
+
+        versions = tuple(
+            Proposal(v["rewritten"], log(v["edits"])) for v in value.get("versions", ())
+        )
+        violations = tuple(value["violations"])
+        edits = log(value["edits"])
+        return cls(**{**value, "edits": edits, "violations": violations, "versions": versions})
 
 
 def load_assignments(path: str | Path) -> list[Assignment]:
@@ -166,30 +183,67 @@ def decided(
 
 
 def rewrite_one_by_rules(assignment: Assignment, *, seed: int, attempts: int) -> Outcome:
-    """Rewrite one row by rule: seeded variants are tried until one passes its contract."""
-    from contrafact.families.rfc.pipeline.rules import NoRewrite, rewrite_by_rules
+    """Rewrite one row by rule: proposals are tried until one passes its contract.
+
+    Where the rules list the versions of a text, they are all tried, up to so many attempts, and
+    what passes is kept for `matched_outcomes` to choose from.
+    """
+    from contrafact.families.rfc.pipeline.rules import NoRewrite, versions_by_rules
 
     original, manipulation = assignment.item.paragraph, assignment.manipulation
     tried: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    passed: list[Proposal] = []
     reason = ""
-    for attempt in range(1, attempts + 1):
-        result = rewrite_by_rules(
-            original, manipulation, seed_of(seed, assignment.item.id, manipulation, attempt)
+    made = 0
+    while made < attempts and not passed:
+        result = versions_by_rules(
+            original, manipulation, seed_of(seed, assignment.item.id, manipulation, made + 1)
         )
         if isinstance(result, NoRewrite):
             reason = reason or result.reason
             if not tried:  # where one variant has no rewrite at all, hardly another has
                 break
+            made += 1
             continue
-        if result.rewritten in tried:
-            continue
-        violations = decided(manipulation, original, Proposal(result.rewritten, result.edits))
-        if not violations:
-            return Outcome(result.rewritten, result.edits, attempt)
-        tried[result.rewritten] = violations
+        for one in result[: attempts - made]:
+            made += 1
+            if one.rewritten in tried:
+                continue
+            proposal = Proposal(one.rewritten, one.edits)
+            violations = decided(manipulation, original, proposal)
+            tried[one.rewritten] = violations
+            if not violations:
+                passed.append(proposal)
+    if passed:
+        first, versions = passed[0], tuple(passed) if len(passed) > 1 else ()
+        return Outcome(first.rewritten, first.edits, made, versions=versions)
     if not tried:
         return Outcome(reason=reason)
     return refused(list(tried.values()), attempts)
+
+
+def matched_outcomes(
+    assignments: Sequence[Assignment], outcomes: Sequence[Outcome]
+) -> list[Outcome]:
+    """Return the outcomes with one version each, by which rewrites resemble originals most.
+
+    Each manipulation is matched by itself, over all rows given (`matching.matched`).
+    """
+    found = [replace(outcome, versions=()) for outcome in outcomes]
+    for manipulation in MANIPULATIONS:
+        places = [
+            at
+            for at, (one, outcome) in enumerate(zip(assignments, outcomes, strict=True))
+            if one.manipulation == manipulation and outcome.versions
+        ]
+        taken = matched(
+            [assignments[at].item.paragraph for at in places],
+            [[version.rewritten for version in outcomes[at].versions] for at in places],
+        )
+        for at, version in zip(places, taken, strict=True):
+            chosen = outcomes[at].versions[version]
+            found[at] = replace(found[at], rewritten=chosen.rewritten, edits=chosen.edits)
+    return found
 
 
 def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> Outcome:

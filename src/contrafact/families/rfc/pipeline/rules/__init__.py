@@ -1,18 +1,53 @@
 """Rewriting by rule: deterministic, seeded, without a model (RFC-BENCH, section 2.2.2).
 
-One module per manipulation; each returns a rewrite with its edit log, or why it makes none.
+One module per manipulation; each returns rewrites with their edit logs, or why it makes none.
 """
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from contrafact.families.rfc.pipeline.rules.edits import NoRewrite, RuleRewrite, apply
 from contrafact.records import Manipulation
 
-__all__ = ["NoRewrite", "RuleRewrite", "apply", "rewrite_by_rules"]
+__all__ = ["NoRewrite", "RuleRewrite", "apply", "rewrite_by_rules", "versions_by_rules"]
 
 _MARKUP = re.compile(r"</?[a-z][^>]{0,200}>", re.IGNORECASE)
+
+
+def versions_by_rules(
+    text: str, manipulation: Manipulation, seed: int
+) -> Sequence[RuleRewrite] | NoRewrite:
+    """Return manipulated versions of a paragraph, or why the rules make none.
+
+    Args:
+        text: The paragraph.
+        manipulation: What to do to it.
+        seed: The order of the versions, all of them for sentiment and causal; and which one, for
+            numerical and flipping, whose versions are too many to list, or one.
+    """
+    if _MARKUP.search(text):
+        return NoRewrite("holds markup, and is no paragraph")
+    # Each manipulation brings its own word lists: loaded when it is first asked for.
+    rng = np.random.default_rng(seed)
+    if manipulation == "sentiment":
+        from contrafact.families.rfc.pipeline.rules.sentiment import sentiment_versions
+
+        return sentiment_versions(text, rng)
+    if manipulation == "causal":
+        from contrafact.families.rfc.pipeline.rules.causal import causal_versions
+
+        return causal_versions(text, rng)
+    if manipulation == "numerical":
+        from contrafact.families.rfc.pipeline.rules.numerical import rewrite_numerical
+
+        made = rewrite_numerical(text, rng)
+    else:
+        from contrafact.families.rfc.pipeline.rules.flipping import rewrite_flipping
+
+        made = rewrite_flipping(text, rng)
+    return made if isinstance(made, NoRewrite) else [made]
 
 
 def rewrite_by_rules(text: str, manipulation: Manipulation, seed: int) -> RuleRewrite | NoRewrite:
@@ -23,22 +58,5 @@ def rewrite_by_rules(text: str, manipulation: Manipulation, seed: int) -> RuleRe
         manipulation: What to do to it.
         seed: Which of the possible versions; the same seed gives the same version.
     """
-    if _MARKUP.search(text):
-        return NoRewrite("holds markup, and is no paragraph")
-    # Each manipulation brings its own word lists: loaded when it is first asked for.
-    rng = np.random.default_rng(seed)
-    if manipulation == "numerical":
-        from contrafact.families.rfc.pipeline.rules.numerical import rewrite_numerical
-
-        return rewrite_numerical(text, rng)
-    if manipulation == "flipping":
-        from contrafact.families.rfc.pipeline.rules.flipping import rewrite_flipping
-
-        return rewrite_flipping(text, rng)
-    if manipulation == "sentiment":
-        from contrafact.families.rfc.pipeline.rules.sentiment import rewrite_sentiment
-
-        return rewrite_sentiment(text, rng)
-    from contrafact.families.rfc.pipeline.rules.causal import rewrite_causal
-
-    return rewrite_causal(text, rng)
+    versions = versions_by_rules(text, manipulation, seed)
+    return versions if isinstance(versions, NoRewrite) else versions[0]

@@ -7,12 +7,26 @@ has an empty span. Everything between the spans is, by construction, as it was.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
 
 from contrafact.families.rfc.pipeline.rules.grammar import article_for
 from contrafact.records import Edit
 from contrafact.text.diff import word_diff
 
-__all__ = ["NoRewrite", "RuleRewrite", "apply", "between", "compose", "replace_at", "with_articles"]
+__all__ = [
+    "NoRewrite",
+    "RuleRewrite",
+    "apply",
+    "between",
+    "compose",
+    "replace_at",
+    "shuffled",
+    "with_articles",
+]
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +88,11 @@ def _touch(one: Edit, other: Edit) -> bool:
     if one.start == one.end or other.start == other.end:
         return one.start <= other.end and other.start <= one.end
     return one.start < other.end and other.start < one.end
+
+
+def shuffled(items: Sequence[_T], rng: np.random.Generator) -> list[_T]:
+    """Return items in a random order."""
+    return [items[int(index)] for index in rng.permutation(len(items))]
 
 
 _ARTICLE_BEFORE = re.compile(r"\b(an?)(\s+[\"'“‘(]?)\Z", re.IGNORECASE)

@@ -1,7 +1,8 @@
-"""Sentiment amplification by rule: one to three firmer words, of the text's own sign.
+"""Sentiment amplification by rule: a firmer word, of the text's own sign.
 
-RFC-BENCH, appendix S.3. What is stated stays; only how strongly it is put changes. The words come
-from ``sentiment.toml``.
+RFC-BENCH, appendix S.3. What is stated stays; only how strongly it is put changes. Of the one to
+three words that the paper allows one is changed: each more tells the rewrite. The words come from
+``sentiment.toml``.
 """
 
 import re
@@ -20,6 +21,7 @@ from contrafact.families.rfc.pipeline.rules.edits import (
     apply,
     compose,
     replace_at,
+    shuffled,
     with_articles,
 )
 from contrafact.families.rfc.pipeline.rules.grammar import (
@@ -35,12 +37,9 @@ from contrafact.text.quantities import quantities
 from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import lexicon
 
-__all__ = ["rewrite_sentiment"]
+__all__ = ["sentiment_versions"]
 
-_MOST = 3
-_HOW_MANY = (0.6, 0.3, 0.1)  # how often a second and a third place are made firmer (ours)
 _BEFORE_NOUN = ("ADJ", "ADV", "NUM", "NOUN", "PROPN", "VERB", "PUNCT", "SYM")
-_NOT_HEDGES = re.compile(r"\b(?:in|of|since|until|by|on|last|this|next|early|late)\s+\Z", re.I)
 _NO_TONE = frozenset({"more", "less", "over", "under", "top"})
 _OPEN = re.compile(
     r"\b(?:if|whether|despite|although|though|but|hopes?|fears?|hold back|weigh\w*|limit\w*"
@@ -64,6 +63,7 @@ _AFTER_MOVE = frozenset({"on", "in", "as", "after", "amid", "for", "during", "fo
 _PLANNED = re.compile(
     r"\b(?:to|will|may|might|could|would|should|can)\s(?:\w+\s)?\Z", re.IGNORECASE
 )
+_NOUN_AFTER = re.compile(r"\b(?:extend\w*|trim\w*|par(?:e|es|ed|ing)|eras\w*)\s\Z", re.IGNORECASE)
 _THAN_EXPECTED = re.compile(
     r"(?<!far )(?<!much )(?<!even )(?<!a bit )(?<!little )(?<!slightly )(?<!no )(?<!or )"
     r"\b(?:more|less|faster|slower|better|worse|stronger|weaker|higher|lower)\sthan\s"
@@ -81,7 +81,8 @@ _SURPRISING = 5.0  # per cent: a smaller surprise is not called a clear one (our
 _MILD_MOVE = re.compile(
     r"\b(?:edg(?:e|ed|es|ing)|inch(?:ed|es|ing)?|slight\w*|marginal\w*|little changed|a hair"
     r"|nudg\w+|a touch|modest\w*|tick(?:s|ed)? (?:up|down|higher|lower)|steady|steadies|flat"
-    r"|trim\w*|tweak\w*|a little|a bit|directionless|eras(?:e|es|ed|ing)|par(?:e|es|ed|ing)|swung"
+    r"|firmed|trim\w*|tweak\w*|a little|a bit|directionless"
+    r"|eras(?:e|es|ed|ing)|par(?:e|es|ed|ing)|swung"
     r"|swings?|whipsaw\w*|somewhat|mild\w*|gradual\w*)\b",
     re.IGNORECASE,
 )
@@ -119,20 +120,16 @@ class _Offer:
         end: Where it ends; where it begins, if words are put in.
         after: What may stand there.
         why: What it does.
-        polar: Whether the word has a sign.
         trouble: Whether it is a worry or a burden, which is bad whatever its clause says besides.
         hedge: Whether it is a hedge.
-        stronger: Whether a stronger verb or noun takes the place of another.
     """
 
     start: int
     end: int
     after: tuple[str, ...]
     why: str
-    polar: bool
     trouble: bool = False
     hedge: bool = False
-    stronger: bool = False
 
 
 @dataclass(frozen=True)
@@ -168,12 +165,12 @@ def _wordings() -> tuple[_Wording, ...]:
     )
 
 
-def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRewrite:
-    """Return the text with one to three firmer words, or why that cannot be done.
+def sentiment_versions(text: str, rng: np.random.Generator) -> Sequence[RuleRewrite] | NoRewrite:
+    """Return the versions of a text with a firmer word, or why there is none.
 
     Args:
         text: A paragraph.
-        rng: Which of the possible places and words are taken.
+        rng: The order of the versions.
     """
     found = lexicon().find(text, ["extreme", "over_amplified"])
     if found:
@@ -192,24 +189,20 @@ def rewrite_sentiment(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
         if any(s <= offer.start < e for s, e in (troubled if offer.trouble else same))
     ]
     offers += [o for o in wordings if not any(_overlap(o, other) for other in offers)]
-    # What replaces a word stands in news as often as that; a hedge is the last resort.
-    polar = [offer for offer in offers if offer.stronger]
-    polar = polar or [offer for offer in offers if offer.polar and not offer.hedge]
-    polar = polar or [offer for offer in offers if offer.polar]
-    if not polar:
+    # A hedge is the last resort: few wordings of it are natural.
+    offers = [offer for offer in offers if not offer.hedge] or offers
+    if not offers:
         return NoRewrite("holds no mild word that could be firmer")
-    chosen = _choose(offers, polar, rng)
-    edits = [
-        replace_at(
-            text,
-            offer.start,
-            offer.end,
-            _fitted(text, offer, offer.after[int(rng.integers(len(offer.after)))]),
-            offer.why,
-        )
-        for offer in chosen
+    return [
+        _version(text, *found)
+        for found in shuffled([(offer, words) for offer in offers for words in offer.after], rng)
     ]
-    log = with_articles(text, compose(edits))
+
+
+def _version(text: str, offer: _Offer, words: str) -> RuleRewrite:
+    put = _fitted(text, offer, words)
+    edit = replace_at(text, offer.start, offer.end, put, offer.why)
+    log = with_articles(text, compose([edit]))
     return RuleRewrite(apply(text, log), log)
 
 
@@ -246,6 +239,8 @@ def _wording_offers(text: str, sign: int) -> list[_Offer]:
                     continue
                 if wording.stronger and _PLANNED.search(before):
                     continue  # "could rise" is no "could jump"
+                if _NOUN_AFTER.search(before):
+                    continue  # "extends declines"
                 if wording.way == "down" and _RELIEF.search(
                     text[clause[0] : match.start()] + " " + text[match.end() : clause[1]]
                 ):
@@ -258,9 +253,7 @@ def _wording_offers(text: str, sign: int) -> list[_Offer]:
                     continue
                 puts = tuple(match.expand(put) for put in wording.put)
                 why = "a hedge drawn tighter" if hedge else "a firmer wording"
-                offers.append(
-                    _Offer(*match.span(), puts, why, True, hedge=hedge, stronger=wording.stronger)
-                )
+                offers.append(_Offer(*match.span(), puts, why, hedge=hedge))
     return offers
 
 
@@ -303,22 +296,6 @@ def _leans(sentence: str, sign: int) -> bool:
     return seen == {sign} and not _OPEN.search(sentence)
 
 
-def _choose(
-    offers: Sequence[_Offer], polar: Sequence[_Offer], rng: np.random.Generator
-) -> list[_Offer]:
-    """Return one to three places, one of them at least at a word that has a sign."""
-    first = polar[int(rng.integers(len(polar)))]
-    chosen = [first]
-    more = int(rng.choice(_MOST, p=_HOW_MANY))
-    for index in rng.permutation(len(offers)):
-        offer = offers[int(index)]
-        # Firmer words next to each other would be stacked: one to a stretch of text.
-        if more and all(abs(offer.start - other.start) > 40 for other in chosen):
-            chosen.append(offer)
-            more -= 1
-    return sorted(chosen, key=lambda offer: offer.start)
-
-
 def _offers(text: str, way: str) -> list[_Offer]:
     data = _data()
     words = parse(text)
@@ -333,25 +310,18 @@ def _offers(text: str, way: str) -> list[_Offer]:
                     word.start,
                     tuple(_headed(word, a) for a in nouns[forms[word.lower]]),
                     "a firmer word before the noun",
-                    True,
                     trouble=forms[word.lower] in data["troubles"].split(),
                 )
             )
         elif (adverbs := _intensified(word, words, text, way)) is not None:
             offers.append(
-                _Offer(word.end, word.end, tuple(adverbs), "a firmer word after the verb", True)
+                _Offer(word.end, word.end, tuple(adverbs), "a firmer word after the verb")
             )
         elif word.lower in data["words"][way] and _plain_word(word, words, text):
             firmer = data["words"][way][word.lower]
-            offers.append(_Offer(word.start, word.end, tuple(firmer), "a firmer word", True))
+            offers.append(_Offer(word.start, word.end, tuple(firmer), "a firmer word"))
     offers += _figure_offers(text, way)
     offers += _expectation_offers(text, way)
-    for hedge, tighter in data["hedges"].items():
-        for match in re.finditer(rf"\b{re.escape(hedge)}\b", text):
-            before = text[max(0, match.start() - 16) : match.start()]
-            if not _NEGATED.search(before) and not _NOT_HEDGES.search(before):
-                why = "a hedge drawn tighter"
-                offers.append(_Offer(match.start(), match.end(), tuple(tighter), why, False))
     return offers
 
 
@@ -440,7 +410,7 @@ def _expectation_offers(text: str, way: str) -> list[_Offer]:
         )
         if not any(sentence[0] <= q.start < sentence[1] for q in quantities(text)):
             words, why = tuple(_data()["than"]), "a firmer word before the comparison"
-            offers.append(_Offer(match.start(), match.start(), words, why, True))
+            offers.append(_Offer(match.start(), match.start(), words, why))
     surprises = [abs(float(m[1])) for m in _SURPRISE.finditer(text)]
     if surprises and min(surprises) < _SURPRISING:
         return offers
@@ -450,7 +420,7 @@ def _expectation_offers(text: str, way: str) -> list[_Offer]:
         titled = match[0][0].isupper()
         words = tuple(w.capitalize() if titled else w for w in _data()["verdicts"][way])
         why = "a firmer word before the verdict"
-        offers.append(_Offer(match.start(), match.start(), words, why, True))
+        offers.append(_Offer(match.start(), match.start(), words, why))
     return offers
 
 
@@ -474,5 +444,5 @@ def _figure_offers(text: str, way: str) -> list[_Offer]:
         ):
             words = tuple(_data()["figures"][way])
             why = "a firmer word before the figure"
-            offers.append(_Offer(quantity.start, quantity.start, words, why, True))
+            offers.append(_Offer(quantity.start, quantity.start, words, why))
     return offers

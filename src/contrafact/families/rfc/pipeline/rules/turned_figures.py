@@ -33,6 +33,9 @@ _RATING = re.compile(
     r"|stable|peer perform",
     re.IGNORECASE,
 )
+_CHANGE = re.compile(
+    r"\b(?:increase|decrease|rise|fall|gain|loss|drop|hike|cut|jump|decline) of \Z", re.IGNORECASE
+)
 _TO_BOUND = 6  # characters from "above" to its figure: " the $" (ours)
 _NEAR_BOUND = 0.06  # share by which a level may cross its bound, as the contract allows
 _FROM_EARLIER = re.compile(r"\bfrom (?:an?|the|its) (?:previous|earlier|prior|initial) \Z")
@@ -55,8 +58,10 @@ def swap_edits(text: str, places: Sequence[tuple[int, int]]) -> list[Edit]:
             continue
         used |= {i, j}
         why = "the ends trade places, as the direction is reversed"
-        edits.append(replace_at(text, one.start, one.end, two.text, why))
-        edits.append(replace_at(text, two.start, two.end, one.text, why))
+        for old, new in ((one, two), (two, one)):
+            written, put = old.text.rstrip("."), new.text.rstrip(".")
+            until = old.start + len(written)  # the stop after "percent" is the sentence's
+            edits.append(replace_at(text, old.start, until, put, why))
         # Repeated elsewhere (a headline's figure), an end is the other one there too.
         for k, again in enumerate(found):
             for end, other in ((one, two), (two, one)):
@@ -106,6 +111,8 @@ def _pairs(text: str, found: Sequence[Quantity]) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
     for i, quantity in enumerate(found):
         if quantity.link and quantity.link[0] == "from-to" and quantity.link[1] > i:
+            if _CHANGE.search(text[: quantity.start]):
+                continue
             pairs.append((i, quantity.link[1]))
     for i, one in enumerate(found[:-1]):
         gap = text[one.end : found[i + 1].start].strip()
@@ -117,6 +124,8 @@ def _pairs(text: str, found: Sequence[Quantity]) -> list[tuple[int, int]]:
             if one.kind != two.kind or one.unit != two.unit or not (one.value and two.value):
                 continue
             if not _AGAINST.fullmatch(text[one.end : two.start]):
+                continue
+            if _CHANGE.search(text[: one.start]) or not 0.1 < two.value / one.value < 10:
                 continue
             linked = any(i in pair or j in pair for pair in pairs)
             if not linked and _levels(text, one, two):

@@ -226,7 +226,8 @@ def _clauses(
             stop = _SOURCE.search(text, match.end(), spans[0][1])
             end = stop.start() if stop else spans[0][1]
             held = [w for w in words if match.end() <= w.start < end]
-            if any(w.tag in _FINITE for w in held) and len(held) <= _LONGEST:
+            waits = any(lemmas(w.lower) & flipping_rules().watching for w in held)
+            if any(w.tag in _FINITE for w in held) and not waits and len(held) <= _LONGEST:
                 yield Reason(match.start(), match.end(), end, True)
 
 

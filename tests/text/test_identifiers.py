@@ -195,7 +195,8 @@ def test_rules_that_are_passed_over_would_have_found_nothing(monkeypatch, reader
 
     quick = read()
     for module in (identifiers_module, grammar):
-        monkeypatch.setattr(module, "_RULES", tuple((*r[:-1], ()) for r in module._RULES))
+        every = range(len(module._RULES))
+        monkeypatch.setattr(module, "_possible_rules", lambda _, every=every: every)
     assert read() == quick
     assert sum(map(len, quick)) > len(plain)
     number_names.cache_clear()

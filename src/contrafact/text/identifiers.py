@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, cast
+from string import ascii_lowercase
+from typing import Literal, NamedTuple, cast
 
-from contrafact.text.numerals import WORDS, words_value
-from contrafact.text.tokens import folded
+from contrafact.text.numerals import WORDS, has_words, words_value
+from contrafact.text.tokens import Presence, folded
 
 __all__ = [
     "MONTH",
@@ -183,20 +184,54 @@ _MONEY_LETTERS = (
     r"|(?:US|[ACSNPKBR])[0-9][0-9.]*(?:bn|mn|tn|[mbt]|[MBT])\b)"
 )
 
-_DIGITS = tuple("0123456789")
-_NUMBERED = (
-    *(*_DIGITS, "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    "twenty",
-)
+
+class _Needs(NamedTuple):
+    """What a text has if a rule finds anything in it, in small letters: a cheap question.
+
+    Attributes:
+        near: One of these by a digit, where a run of digits is "0" and any white space " ".
+        text: Or one of these anywhere.
+        words: Whether a number in words is needed with these.
+    """
+
+    near: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    words: bool = False
+
+
+_NUMBERED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twenty")
 _RANKED = (
     *("largest", "biggest", "smallest", "highest", "lowest", "busiest", "richest", "most", "best"),
     *("worst", "ranked", "place", "fastest", "leading"),
 )
 
+_INDICES = (
+    *("s&p", "asx", "ftse", "mib", "nasdaq", "russell", "nikkei", "cac", "dax", "dow", "stoxx"),
+    *("csi", "nifty", "sensex", "kospi", "ibex", "bse", "tsx", "topix", "smi", "aex", "bel", "omx"),
+    *("psi", "atx", "hang", "set", "vn", "kse", "dse", "fortune", "forbes"),
+)
+_PARTS = (
+    *("figure", "table", "chart", "exhibit", "hb", "sb", "form", "rule", "section", "chapter"),
+    *("title", "article", "regulation", "part", "phase", "tier", "level", "stage", "day", "round"),
+    *("schedule", "prop", "bill", "flight", "area", "highway", "route", "iso", "basel", "ifrs"),
+    *("asc", "group", "big", "magnificent"),
+)
+_SPANS = ("decade", "year", "yr", "month", "mth", "week", "day")
+_TENORS = tuple(f"0{gap}{span}" for gap in " -" for span in _SPANS)
+_SERIES = (
+    *("gpt", "claude", "gemini", "llama", "grok", "playstation", "xbox", "ryzen", "rtx"),
+    *("watch", "series", "gen"),
+)
+
 # In order: of two that overlap, the earlier rule wins.
-# The last part of each rule: of these, in small letters, a text has one or the rule finds nothing.
-_RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tuple(
-    (cast(IdentifierKind, kind), re.compile(pattern, flags), needs)
+# The last part of each rule says what a text has if the rule finds anything in it: one of some
+# strings, where no more is said.
+_RULES: tuple[tuple[IdentifierKind, re.Pattern[str], _Needs], ...] = tuple(
+    (
+        cast(IdentifierKind, kind),
+        re.compile(pattern, flags),
+        needs if isinstance(needs, _Needs) else _Needs(text=needs),
+    )
     for kind, pattern, flags, needs in (
         ("other", r"https?://[^\s\"'<>]+|\bhref=\"[^\"]*\"", re.I, ("http", "href")),
         # Index names: "Russell 2000" is no year.
@@ -207,7 +242,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             r"|TOPIX|Topix|SMI|AEX|BEL|OMX|PSI|ATX|Hang\sSeng|SET|VN|KSE|DSE|Fortune|Forbes)"
             r"[\s-](?:Index\s)?[0-9]{2,4}(?![0-9%]|[.,][0-9])(?!\s?(?:points|pts|%))",
             0,
-            _DIGITS,
+            _Needs(_INDICES),
         ),
         # Dates and hours.
         ("date", rf"{_START}{YEAR}[-/.][0-9]{{1,2}}[-/.][0-9]{{1,2}}{_END}", 0, ("19", "20")),
@@ -215,23 +250,35 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             "date",
             rf"{_START}[0-9]{{1,2}}([-/.])[0-9]{{1,2}}\1(?:{YEAR}|[0-9]{{2}}){_END}",
             0,
-            _DIGITS,
+            _Needs(("0-0-0", "0/0/0", "0.0.0")),
         ),
         (
             "date",
             rf"{_START}\b{MONTH}\s[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,?\s{YEAR})?{_END}{_AMOUNT}",
             0,
-            _MONTHS,
+            _Needs(_MONTHS),
         ),
         (
             "date",
             rf"{_START}[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{MONTH}(?:,?\s{YEAR})?{_END}",
             0,
-            _MONTHS,
+            _Needs(_MONTHS),
         ),
         ("time", rf"{_START}[0-9]{{1,2}}(?::[0-9]{{2}}){{1,2}}(?:\s?[ap]\.?m\b\.?)?", re.I, (":",)),
-        ("time", rf"{_START}[0-9]{{1,2}}\s?(?:a\.m\.|p\.m\.|am\b|pm\b)", re.I, _DIGITS),
-        ("time", rf"{_START}[0-9]{{4}}(?=\s(?:GMT|EST|EDT|ET|CET|BST|UTC|IST)\b)", 0, _DIGITS),
+        (
+            "time",
+            rf"{_START}[0-9]{{1,2}}\s?(?:a\.m\.|p\.m\.|am\b|pm\b)",
+            re.I,
+            _Needs(
+                tuple(f"0{gap}{half}" for gap in ("", " ") for half in ("am", "pm", "a.m", "p.m"))
+            ),
+        ),
+        (
+            "time",
+            rf"{_START}[0-9]{{4}}(?=\s(?:GMT|EST|EDT|ET|CET|BST|UTC|IST)\b)",
+            0,
+            _Needs(("0 gmt", "0 est", "0 edt", "0 et", "0 cet", "0 bst", "0 utc", "0 ist")),
+        ),
         ("time", r"\b(?:noon|midday|midnight)\b", re.I, ("noon", "midday", "midnight")),
         (
             "other",
@@ -319,7 +366,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             ("19", "20"),
         ),
         ("year", rf"{_START}{YEAR}(?:s\b|(?=['’]s\b))?{_END}{_AMOUNT}", 0, ("19", "20")),
-        ("year", r"(?<!\w)['’][0-9]{2}(?:s\b)?(?![\w%])", 0, _DIGITS),
+        ("year", r"(?<!\w)['’][0-9]{2}(?:s\b)?(?![\w%])", 0, _Needs(("'0", "’0"))),
         # Rankings.
         (
             "ranking",
@@ -336,8 +383,24 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             _RANKED,
         ),
         ("ranking", r"\bnumber[\s-](?:one|two|three|four|five)\b", re.I, ("number",)),
-        ("ranking", r"(?:\bNos?\.?\s?|#\s?)[0-9]++(?![\w%]|[.,][0-9])", re.I, _DIGITS),
-        ("ranking", r"(?<![\w.,])[0-9]{1,3}+(?:,[0-9]{3})*+(?:st|nd|rd|th)\b", re.I, _DIGITS),
+        (
+            "ranking",
+            r"(?:\bNos?\.?\s?|#\s?)[0-9]++(?![\w%]|[.,][0-9])",
+            re.I,
+            _Needs(
+                tuple(
+                    f"{sign}{gap}0"
+                    for sign in ("no", "no.", "nos", "nos.", "#")
+                    for gap in ("", " ")
+                )
+            ),
+        ),
+        (
+            "ranking",
+            r"(?<![\w.,])[0-9]{1,3}+(?:,[0-9]{3})*+(?:st|nd|rd|th)\b",
+            re.I,
+            _Needs(("0st", "0nd", "0rd", "0th")),
+        ),
         # Filings, laws and standards.
         (
             "form",
@@ -354,7 +417,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             r"(?:[0-9]++(?:[A-Za-z]|\([a-z0-9]\))?(?![\w%]|[.,][0-9])"
             r"|(?:Two|Three|Four|Five|Six|Seven|Eight|Nine|Ten|Twenty)\b)",
             0,
-            _NUMBERED,
+            _Needs(_PARTS, _NUMBERED),
         ),
         # Tenors and look-backs that name an instrument or a level.
         (
@@ -365,14 +428,14 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             r"(?:treasur(?:y|ies)|bonds?|yields?|notes?|gilts?|bunds?|bills?|mortgages?|loans?|rates?"
             r"|jgbs?|cds?|tips|swaps?|repos?|btps?|oats?|refinance|refi|fixed|t-bills?|paper|debt)\b",
             re.I,
-            ("decade", "year", "yr", "month", "mth", "week", "day"),
+            _Needs(_TENORS, _SPANS, words=True),
         ),
         (
             "other",
             rf"(?<![\w.,])(?:[0-9]{{1,3}}(?:[\s-][1-3]/[2-4])?|{WORDS}){_SPAN}"
             r"(?:highs?|lows?|peaks?|troughs?|average|moving\saverage)\b",
             re.I,
-            ("decade", "year", "yr", "month", "mth", "week", "day"),
+            _Needs(_TENORS, _SPANS, words=True),
         ),
         (
             "index",
@@ -405,9 +468,9 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             "version",
             r"(?<![\w.])v[0-9]++(?:\.[0-9]++)*+(?!\w)",
             re.I,
-            tuple(f"v{digit}" for digit in _DIGITS),
+            tuple(f"v{digit}" for digit in range(10)),
         ),
-        ("version", r"(?<![\w.,$€£¥])[0-9]++(?:\.[0-9]++){2,}+(?![\w%])", 0, _DIGITS),
+        ("version", r"(?<![\w.,$€£¥])[0-9]++(?:\.[0-9]++){2,}+(?![\w%])", 0, _Needs(("0.0.0",))),
         (
             "version",
             r"\b(?:iPhone|iPad|Galaxy|Pixel|Windows|Android|iOS|Boeing|Airbus|Model|Version)\s"
@@ -433,7 +496,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             r"|(?:GPT|Claude|Gemini|Llama|Grok|PlayStation|Xbox|Ryzen|RTX|Watch|Series|Gen|Generation)"
             r"[\s-]?[0-9]{1,4}(?:\.[0-9]{1,2})?[a-z]?)(?![\w%])(?!,[0-9])",
             0,
-            _DIGITS,
+            _Needs(_SERIES, tuple(f"7{digit}7" for digit in range(9))),
         ),
         (
             "other",
@@ -464,27 +527,74 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], tuple[str, ...]], ...] = tu
             r"|\bMotel\s6\b|\bSix\sFlags\b|\bFive\sBelow\b"
             r"|\bFour\sSeasons\b|\bSeven\s&\si\b|\bTwo\sHarbors\b|\bThree\sArrows\b|\bFive\sGuys\b",
             0,
-            (*_DIGITS, "flags", "below", "seasons", "seven", "harbors", "arrows", "guys"),
+            _Needs(
+                ("forever", "century", "phillips", "motel", "downing", " st", " ave", " road"),
+                ("flags", "below", "seasons", "seven", "harbors", "arrows", "guys"),
+            ),
         ),
         (
             "other",
             r"\b(?:Unit|Reactor|Line|Gate|Pier|Block|Lot|Terminal|Train)\s[0-9]{1,3}\b(?![\w%])",
             0,
-            _DIGITS,
+            _Needs(
+                tuple(
+                    f"{name} 0"
+                    for name in (
+                        *("unit", "reactor", "line", "gate", "pier", "block", "lot"),
+                        *("terminal", "train"),
+                    )
+                )
+            ),
         ),
-        ("version", r"(?<![\w$€£¥])(?:G[0-9]{1,2}|[2-6]G|4K|8K|[23]D)(?!\w)", 0, _DIGITS),
+        (
+            "version",
+            r"(?<![\w$€£¥])(?:G[0-9]{1,2}|[2-6]G|4K|8K|[23]D)(?!\w)",
+            0,
+            _Needs(("g0", "0g", "0k", "0d")),
+        ),
         (
             "version",
             rf"(?<![\w.,$€£¥₹/])(?!{_MONEY_LETTERS})"
             r"(?:[A-Z]{1,6}-[0-9]{1,4}|Covid-19|[A-Z][A-Za-z]{0,9}[0-9]{1,4})[A-Za-z]{0,4}"
             r"(?![\w%]|[.,][0-9]|-[0-9])",
             0,
-            _DIGITS,
+            _Needs(tuple(f"{letter}{gap}0" for letter in ascii_lowercase for gap in ("", "-"))),
         ),
     )
 )
 
-_NEEDS = tuple(dict.fromkeys(need for _, _, needs in _RULES for need in needs))
+_IN_TEXT = Presence([needs.text for _, _, needs in _RULES])
+_NEAR = Presence([needs.near for _, _, needs in _RULES])
+_WORDED = {number for number, (_, _, needs) in enumerate(_RULES) if needs.words}
+
+_RUN = re.compile(r"[0-9]+")
+_NEAR_BY = 40
+"""Characters within which what is needed near a digit is looked for; nothing that is needed lies
+further off but for names of a length that nobody gives."""
+
+
+def _by_digits(small: str) -> str:
+    """Return what stands by the digits of a text, as `_Needs.near` has it."""
+    parts: list[str] = []
+    done = 0
+    for match in _RUN.finditer(small):
+        start, end = max(match.start() - _NEAR_BY, done), match.end() + _NEAR_BY
+        if start > done:
+            parts.append("\n")
+        parts.append(small[start:end])
+        done = min(end, len(small))
+    return " ".join(_RUN.sub("0", "".join(parts)).split())
+
+
+def _possible_rules(small: str) -> list[int]:
+    """Return which rules may find anything in a text in small letters, in order."""
+    possible = _IN_TEXT.rows(small)
+    if not possible.isdisjoint(_WORDED) and not has_words(small):
+        possible -= _WORDED
+    near = _by_digits(small)
+    if near:
+        possible |= _NEAR.rows(near)
+    return sorted(possible)
 
 
 @lru_cache(maxsize=512)
@@ -495,11 +605,8 @@ def number_names(text: str) -> tuple[NumberName, ...]:
     """
     found: list[NumberName] = []
     taken = bytearray(len(text))
-    small = folded(text)
-    has = {need for need in _NEEDS if need in small}
-    for kind, pattern, needs in _RULES:
-        if needs and has.isdisjoint(needs):
-            continue
+    for number in _possible_rules(folded(text)):
+        kind, pattern, _ = _RULES[number]
         for match in pattern.finditer(text):
             start, end = match.span()
             if not any(taken[start:end]):

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 
 from contrafact.text.tokens import alternation, folded
 
@@ -10,6 +11,7 @@ __all__ = [
     "MAGNITUDE",
     "WORDS",
     "digits_value",
+    "has_words",
     "magnitude_value",
     "number_words",
     "scale_tail",
@@ -92,6 +94,18 @@ WORDS = (
     rf"|{_PIECE}|zero)\b"
 )
 """A number in words: ``twenty-five``, ``a hundred and ten thousand``, ``half a billion``."""
+
+
+_STATED_IN_WORDS = re.compile(
+    rf"\b(?:{alternation([word for word in _SMALL if word not in ('a', 'an')])})(?![^\W_])"
+    rf"|\ban?[ -](?:hundred|{_BIG})"
+)
+
+
+@lru_cache(maxsize=512)
+def has_words(small: str) -> bool:
+    """Return whether a text in small letters may have a number in words; if not, it has none."""
+    return _STATED_IN_WORDS.search(small) is not None
 
 
 def digits_value(text: str) -> Decimal:

@@ -1,12 +1,22 @@
 """Sentences and words of English prose: where they end, and what words are compared by."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["alternation", "folded", "normal", "same_root", "sentence_spans", "stem"]
+__all__ = [
+    "Caseless",
+    "Presence",
+    "alternation",
+    "folded",
+    "normal",
+    "same_root",
+    "sentence_spans",
+    "small_letters",
+    "stem",
+]
 
 # A stop, what closes behind it, and a space before what a sentence begins with; a line's end; the
 # marks by which feeds part headlines; a semicolon, after which another statement stands.
@@ -96,11 +106,16 @@ def same_root(a: str, b: str) -> bool:
     return a == b or a[:shared] == b[:shared]
 
 
-def alternation(terms: Iterable[str]) -> str:
+def alternation(terms: Iterable[str], *, literal: bool = False) -> str:
     """Return a pattern that matches any of the terms, the longest that fits first.
 
     Terms share their beginnings in it, so that a word is tried letter by letter and not term by
-    term; a space in a term stands for any white space or a hyphen.
+    term.
+
+    Args:
+        terms: The terms.
+        literal: Whether a space in a term stands for itself alone; if not, it stands for any white
+            space or a hyphen.
     """
     tree: dict[str, Any] = {}
     for term in terms:
@@ -111,7 +126,7 @@ def alternation(terms: Iterable[str]) -> str:
 
     def pattern(node: dict[str, Any]) -> str:
         branches = [
-            ("[\\s-]" if letter == " " else re.escape(letter)) + pattern(child)
+            ("[\\s-]" if letter == " " and not literal else re.escape(letter)) + pattern(child)
             for letter, child in node.items()
             if letter
         ]
@@ -122,3 +137,69 @@ def alternation(terms: Iterable[str]) -> str:
         return joined + "?" if "" in node else joined
 
     return pattern(tree)
+
+
+def small_letters(text: str) -> str | None:
+    """Return a text in small letters, each where it stands in the text; None where one cannot be.
+
+    Like `folded`, but for the few texts in which that moves letters ("ß" becomes "ss").
+    """
+    small = text.casefold()
+    if len(small) != len(text) or "\u0307" in small:
+        return None
+    return small.replace("\u0131", "i")
+
+
+class Caseless:
+    """A pattern in any case, searched in a text's small letters: several times faster.
+
+    Args:
+        pattern: A regular expression that means the same in small letters: it has no capitals.
+
+    Raises:
+        ValueError: It has capitals.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        if re.search("[A-Z]", re.sub(r"\\.|\(\?P", "", pattern)):
+            raise ValueError(f"a pattern in any case has capitals: {pattern}")
+        self._any_case = re.compile(pattern, re.IGNORECASE)
+        self._small = re.compile(pattern)
+
+    def finditer(self, text: str, small: str | None) -> Iterator[re.Match[str]]:
+        """Yield the matches; their words may be in small letters, their places are the text's.
+
+        Args:
+            text: The text.
+            small: What `small_letters` makes of it.
+        """
+        if small is None:
+            return self._any_case.finditer(text)
+        return self._small.finditer(small)
+
+
+class Presence:
+    """Which rows of strings a text has any of, by one pass over it.
+
+    Args:
+        rows: The strings of each row; a text never has one of a row without any.
+    """
+
+    def __init__(self, rows: Sequence[Iterable[str]]) -> None:
+        of: dict[str, set[int]] = {}
+        for number, strings in enumerate(rows):
+            for string in strings:
+                of.setdefault(string, set()).add(number)
+        # Of strings that begin alike the longest is found, which has the others in it.
+        self._rows = {
+            string: frozenset().union(
+                *(of.get(string[:length], ()) for length in range(len(string) + 1))
+            )
+            for string in of
+        }
+        self._pattern = re.compile(f"(?=({alternation(of, literal=True)}))")
+
+    def rows(self, text: str) -> set[int]:
+        """Return the numbers of the rows of which a text has a string."""
+        found = set(self._pattern.findall(text))
+        return set().union(*(self._rows.get(string, ()) for string in found))

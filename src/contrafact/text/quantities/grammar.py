@@ -17,11 +17,12 @@ from contrafact.text.numerals import (
     MAGNITUDE,
     WORDS,
     digits_value,
+    has_words,
     magnitude_value,
     words_value,
 )
 from contrafact.text.quantities.quantity import Form, Quantity, QuantityKind
-from contrafact.text.tokens import folded
+from contrafact.text.tokens import Presence, folded
 
 __all__ = ["currency_code", "found_quantities"]
 
@@ -153,14 +154,17 @@ _DURATION = rf"[\s-](?P<span>{'|'.join(_DAYS)})s?\b(?!-point)"
 _MEASURE = r"(?:mboe(?:/d)?|[KMGT]Wh?|kV|km|kg|mt|bpd|boe|bcf|MHz|GHz)\b"
 _RATIO = r"(?:x(?!\w)|[\s-]?fold\b|-times\b)"
 
+# What an amount in digits begins with: a guard that fails at once where none does.
+_DIGITS_FOLLOW = r"(?=[-+−$€£¥₹₩₽₦฿₺₱₫₴₿0-9.]|(?<![A-Za-z0-9])[A-Za-z]{1,3}(?:\.|\$)?\s?[0-9.])"
 # A number: a sign where no word or number stands before it, digits or words, a magnitude.
 # Digits stuck to letters ("A320", "3D") are names; "GPT-4" is known by its missing unit.
-_AMOUNT = (
+_AMOUNT_START = (
     rf"(?P<sign>(?<![\w%)$€£¥])[+\-−])?"
     rf"(?:(?P<symbol>(?<![A-Za-z0-9]){_SYMBOL}\s?|(?<!\w){_CODE}\s?)"
     rf"|(?<![\w.])(?<![0-9],))"
-    rf"(?:(?P<digits>{DIGITS})(?P<magnitude>{MAGNITUDE})?|(?P<words>\b{WORDS}))"
 )
+_IN_DIGITS = rf"{_DIGITS_FOLLOW}{_AMOUNT_START}(?P<digits>{DIGITS})(?P<magnitude>{MAGNITUDE})?"
+_IN_WORDS = rf"{_AMOUNT_START}(?P<words>\b{WORDS})"
 _UNIT = (
     rf"(?:(?P<points>{_POINTS})|(?P<percent>{_PERCENT})|(?P<basis>{_BASIS})"
     rf"|(?P<currency>[\s-]?{_CURRENCY_WORD}|\s{_CODE}\b)|(?P<cents>[\s-](?:cents?|pence|paisa|paise)\b(?!\s?per\s?cent))"
@@ -222,7 +226,7 @@ def _unit(part: dict[str, str | None]) -> tuple[Decimal, QuantityKind, str | Non
 
 def _read_amount(match: re.Match[str]) -> Read | None:
     part = match.groupdict()
-    digits, magnitude, words = part["digits"], part["magnitude"] or "", part["words"]
+    digits, magnitude, words = part.get("digits"), part.get("magnitude") or "", part.get("words")
     sign = part["sign"] or ""
     worth, kind, unit = _unit(part)
     if digits and len(digits) > _MAX_DIGITS:
@@ -240,7 +244,7 @@ def _read_amount(match: re.Match[str]) -> Read | None:
         value, factor = words_value(words), worth
     else:
         factor = magnitude_value(magnitude) * worth
-        value = digits_value(digits) * magnitude_value(magnitude)
+        value = digits_value(match["digits"]) * magnitude_value(magnitude)
     number = match.span("words" if words else "digits")
     form = Form(
         "words" if words else "digits",
@@ -299,95 +303,118 @@ def _read_vague(match: re.Match[str]) -> Read:
     return Read(None, "number", None, form)
 
 
-# The last part of each rule: of these, in small letters, a text has one or the rule finds nothing.
-_RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...]], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), reader, needs)
-    for pattern, reader, needs in (
-        (
-            r"\b(?P<part>three[ -]quarters?|quarter|half|full)(?:[ -]of)?(?:[ -]an?)?[ -]"
-            r"(?:percentage[ -])?points?\b",
-            _read_part_of_point,
-            ("point",),
-        ),
-        (
-            rf"\b(?P<new>[0-9]{{1,6}}|{WORDS})-for-(?P<old>[0-9]{{1,6}}|{WORDS})\b",
-            _read_split,
-            ("-for-",),
-        ),
-        (
-            rf"\b(?P<multiple>doubl|tripl|trebl|quadrupl)(?:e[sd]|ed|(?:ing|e)\b{_VERB})\b",
-            _read_multiple,
-            ("doubl", "tripl", "trebl", "quadrupl"),
-        ),
-        (r"\b(?P<multiple>halv)(?:es?|ed|ing)\b", _read_multiple, ("halv",)),
-        (r"\b(?P<fold>two|three|four|five|six|seven|eight|ten)-?fold\b", _read_fold, ("fold",)),
-        (
-            r"\b(?P<top>one|two|three|four)-(?P<bottom>half|thirds?|quarters?|fourths?|fifths?|tenths?)"
-            r"\b(?!-)",
-            _read_fraction,
-            ("-half", "-third", "-quarter", "-fourth", "-fifth", "-tenth"),
-        ),
-        (
-            rf"(?<![\w.,$€£¥₹])(?P<new>[0-9]{{1,3}}|{WORDS})\s(?:in|out\sof)(?:\severy)?\s"
-            rf"(?P<old>[0-9]{{1,3}}|{WORDS})\b(?![-%.,][\w]|\s(?:per\s?cent|percent|years?|months?"
-            r"|weeks?|days?|hours?|quarters?|decades?|sessions?|million|billion|trillion))",
-            _read_split,
-            (),
-        ),
-        (
-            r"\b(?:(?P<top>a|one|two|three|four)\s)?"
-            r"(?P<bottom>half|thirds?|quarters?|fifths?|tenths?)"
-            r"(?=\sof\s(?:the|its|their|his|her|all|our|total|investors|firms|consumers)\b)"
-            r"(?!\sof\sthe\s(?:year|month|decade|century)\b)",
-            _read_fraction,
-            ("half", "third", "quarter", "fifth", "tenth"),
-        ),
-        (
-            r"\b(?P<top>a|one)\s(?P<bottom>third|quarter|fifth|tenth)(?=\sof\s[a-zA-Z])"
-            r"(?!\sof\san?\b|\sof\sthe\s(?:year|month|decade|century)\b)",
-            _read_fraction,
-            ("third", "quarter", "fifth", "tenth"),
-        ),
-        (
-            r"(?<!first )(?<!second )\b(?P<bottom>half)(?P<top>)(?=\sof\s[a-zA-Z])"
-            r"(?!\sof\s(?:an?|next|last|this|the\s(?:year|month|decade|century|quarter))\b)",
-            _read_fraction,
-            ("half",),
-        ),
-        (
-            r"(?<=\bby )(?:a|one)\s(?P<bottom>half|third|quarter|fifth|tenth)(?P<top>)\b",
-            _read_fraction,
-            ("half", "third", "quarter", "fifth", "tenth"),
-        ),
-        (r"(?:(?<=\bby )|(?<=\bin ))(?P<bottom>half)(?P<top>)\b", _read_fraction, ("half",)),
-        (
-            rf"(?P<symbol>{_SYMBOL})?\b(?:tens|hundreds|thousands|lakhs|crores|millions|billions"
-            r"|trillions|dozens)(?:\sof\s(?:thousands|millions|billions|trillions))?\b"
-            rf"(?P<currency>\s(?:of\s)?{_CURRENCY_WORD})?",
-            _read_vague,
+_DIGIT = re.compile(r"[0-9]")
+_OF_DIGITS = re.compile(r"\s(?:in|out\sof)(?:\severy)?\s[0-9]{1,3}(?![0-9])")
+
+
+def _has_digits(small: str) -> bool:
+    return _DIGIT.search(small) is not None
+
+
+def _may_be_part(small: str) -> bool:
+    """Whether "3 in 5" may be in a text, with numbers in digits or in words."""
+    return has_words(small) or _OF_DIGITS.search(small) is not None
+
+
+# The last part of each rule: of these, in small letters, a text has one or the rule finds nothing;
+# or a function that says so.
+_RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], bool]], ...] = (
+    tuple(
+        (re.compile(pattern, re.IGNORECASE), reader, needs)
+        for pattern, reader, needs in (
             (
-                "tens",
-                "hundreds",
-                "thousands",
-                "lakhs",
-                "crores",
-                "millions",
-                "billions",
-                "trillions",
-                "dozens",
+                r"\b(?P<part>three[ -]quarters?|quarter|half|full)(?:[ -]of)?(?:[ -]an?)?[ -]"
+                r"(?:percentage[ -])?points?\b",
+                _read_part_of_point,
+                ("point",),
             ),
-        ),
-        (
-            r"\b(?:single|double|triple|high-single|low-double|mid-single)[ -]digits?\b"
-            r"(?P<currency>)(?P<symbol>)",
-            _read_vague,
-            ("digit",),
-        ),
-        (_AMOUNT + _UNIT + _NO_NAME_AFTER, _read_amount, ()),
+            (
+                rf"\b(?P<new>[0-9]{{1,6}}|{WORDS})-for-(?P<old>[0-9]{{1,6}}|{WORDS})\b",
+                _read_split,
+                ("-for-",),
+            ),
+            (
+                rf"\b(?P<multiple>doubl|tripl|trebl|quadrupl)(?:e[sd]|ed|(?:ing|e)\b{_VERB})\b",
+                _read_multiple,
+                ("doubl", "tripl", "trebl", "quadrupl"),
+            ),
+            (r"\b(?P<multiple>halv)(?:es?|ed|ing)\b", _read_multiple, ("halv",)),
+            (r"\b(?P<fold>two|three|four|five|six|seven|eight|ten)-?fold\b", _read_fold, ("fold",)),
+            (
+                r"\b(?P<top>one|two|three|four)-(?P<bottom>half|thirds?|quarters?|fourths?|fifths?|tenths?)"
+                r"\b(?!-)",
+                _read_fraction,
+                ("-half", "-third", "-quarter", "-fourth", "-fifth", "-tenth"),
+            ),
+            (
+                rf"(?<![\w.,$€£¥₹])(?P<new>[0-9]{{1,3}}|{WORDS})\s(?:in|out\sof)(?:\severy)?\s"
+                rf"(?P<old>[0-9]{{1,3}}|{WORDS})\b(?![-%.,][\w]|\s(?:per\s?cent|percent|years?|months?"
+                r"|weeks?|days?|hours?|quarters?|decades?|sessions?|million|billion|trillion))",
+                _read_split,
+                _may_be_part,
+            ),
+            (
+                r"\b(?:(?P<top>a|one|two|three|four)\s)?"
+                r"(?P<bottom>half|thirds?|quarters?|fifths?|tenths?)"
+                r"(?=\sof\s(?:the|its|their|his|her|all|our|total|investors|firms|consumers)\b)"
+                r"(?!\sof\sthe\s(?:year|month|decade|century)\b)",
+                _read_fraction,
+                ("half", "third", "quarter", "fifth", "tenth"),
+            ),
+            (
+                r"\b(?P<top>a|one)\s(?P<bottom>third|quarter|fifth|tenth)(?=\sof\s[a-zA-Z])"
+                r"(?!\sof\san?\b|\sof\sthe\s(?:year|month|decade|century)\b)",
+                _read_fraction,
+                ("third", "quarter", "fifth", "tenth"),
+            ),
+            (
+                r"(?<!first )(?<!second )\b(?P<bottom>half)(?P<top>)(?=\sof\s[a-zA-Z])"
+                r"(?!\sof\s(?:an?|next|last|this|the\s(?:year|month|decade|century|quarter))\b)",
+                _read_fraction,
+                ("half",),
+            ),
+            (
+                r"(?<=\bby )(?:a|one)\s(?P<bottom>half|third|quarter|fifth|tenth)(?P<top>)\b",
+                _read_fraction,
+                ("half", "third", "quarter", "fifth", "tenth"),
+            ),
+            (r"(?:(?<=\bby )|(?<=\bin ))(?P<bottom>half)(?P<top>)\b", _read_fraction, ("half",)),
+            (
+                rf"(?P<symbol>{_SYMBOL})?\b(?:tens|hundreds|thousands|lakhs|crores|millions|billions"
+                r"|trillions|dozens)(?:\sof\s(?:thousands|millions|billions|trillions))?\b"
+                rf"(?P<currency>\s(?:of\s)?{_CURRENCY_WORD})?",
+                _read_vague,
+                (
+                    "tens",
+                    "hundreds",
+                    "thousands",
+                    "lakhs",
+                    "crores",
+                    "millions",
+                    "billions",
+                    "trillions",
+                    "dozens",
+                ),
+            ),
+            (
+                r"\b(?:single|double|triple|high-single|low-double|mid-single)[ -]digits?\b"
+                r"(?P<currency>)(?P<symbol>)",
+                _read_vague,
+                ("digit",),
+            ),
+            (_IN_DIGITS + _UNIT + _NO_NAME_AFTER, _read_amount, _has_digits),
+            (_IN_WORDS + _UNIT + _NO_NAME_AFTER, _read_amount, has_words),
+        )
     )
 )
 
-_NEEDS = tuple(dict.fromkeys(need for _, _, needs in _RULES for need in needs))
+_IN_TEXT = Presence([() if callable(needs) else needs for _, _, needs in _RULES])
+_ASKED = [(number, needs) for number, (_, _, needs) in enumerate(_RULES) if callable(needs)]
+
+
+def _possible_rules(small: str) -> list[int]:
+    """Return which rules may find anything in a text in small letters, in order."""
+    return sorted((*_IN_TEXT.rows(small), *(number for number, may in _ASKED if may(small))))
 
 
 def found_quantities(text: str) -> list[Quantity]:
@@ -396,11 +423,8 @@ def found_quantities(text: str) -> list[Quantity]:
     for name in number_names(text):
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)
     found: list[tuple[Quantity, re.Match[str]]] = []
-    small = folded(text)
-    has = {need for need in _NEEDS if need in small}
-    for pattern, reader, needs in _RULES:
-        if needs and has.isdisjoint(needs):
-            continue
+    for number in _possible_rules(folded(text)):
+        pattern, reader, _ = _RULES[number]
         for match in pattern.finditer(text):
             start, end = match.span()
             if any(taken[start:end]):

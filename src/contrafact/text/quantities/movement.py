@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from contrafact.text.quantities.quantity import Direction, Quantity
 from contrafact.text.quantities.roles import cue_data
-from contrafact.text.tokens import alternation, folded
+from contrafact.text.tokens import Caseless, alternation, folded, small_letters
 
 __all__ = ["Movement", "Pair", "Statement", "by_values", "movements", "moving", "pairs"]
 
@@ -46,7 +46,7 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    word: re.Pattern[str]
+    word: Caseless
     up: frozenset[str]
     nouns: frozenset[str]
     after: frozenset[str]
@@ -64,7 +64,7 @@ def _patterns() -> _Patterns:
     words = [*up["verbs"], *up["nouns"], *down["verbs"], *down["nouns"]]
     fillers = alternation(data["fillers"])
     return _Patterns(
-        word=re.compile(rf"\b(?:{alternation(words)})\b", re.IGNORECASE),
+        word=Caseless(rf"\b(?:{alternation(words)})\b"),
         up=frozenset((*up["verbs"], *up["nouns"])),
         nouns=frozenset((*up["nouns"], *down["nouns"])),
         after=frozenset(data["after"]),
@@ -98,7 +98,7 @@ def movements(text: str) -> list[Movement]:
     """Return the words of a text that say up or down, in order."""
     patterns = _patterns()
     found = []
-    for match in patterns.word.finditer(text):
+    for match in patterns.word.finditer(text, small_letters(text)):
         word = " ".join(re.split(r"[\s-]+", folded(match[0])))
         before = text[max(0, match.start() - 40) : match.start()]
         if _OTHER_SENSE_AFTER.match(text, match.end()):
@@ -390,20 +390,22 @@ def _pair(
     before = text[max(sentence[0], low.start - 60) : low.start]
     start = low.end if j == i + 1 else found[i + 1].end
     gap = text[start : high.start]
-    if _TO_AFTER.fullmatch(gap):
+    between = folded(gap)
+    if "to" in between and _TO_AFTER.fullmatch(gap):
         if _RANGING.search(before):
             return Pair(i, j, "range", None)
         if _FROM.search(before):
             return Pair(i, j, "from-to", i)
     # "beat estimates from 2% to 3%": the quantity after "from" has its own "to".
     own = j + 1 < len(found) and _DASH.fullmatch(text, high.end, found[j + 1].start)
-    if _FROM_AFTER.fullmatch(gap) and not own:
+    if "from" in between and _FROM_AFTER.fullmatch(gap) and not own:
         return Pair(i, j, "from-to", j)
-    if _VERSUS.fullmatch(gap) and _EARLIER.match(text[high.end : sentence[1]]):
+    compared = any(word in between for word in ("compared", "versus", "vs", "against"))
+    if compared and _VERSUS.fullmatch(gap) and _EARLIER.match(text[high.end : sentence[1]]):
         return Pair(i, j, "from-to", j)
     if j > i + 1:
         return None
-    if _BETWEEN.search(before) and folded(gap) == " and ":
+    if between == " and " and _BETWEEN.search(before):
         return Pair(i, j, "range", None)
     if _DASH.fullmatch(gap):
         far = changed and low.value and high.value and high.value > 4 * low.value

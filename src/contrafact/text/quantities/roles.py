@@ -16,7 +16,7 @@ from contrafact.text.quantities.quantity import (
     Role,
     Scenario,
 )
-from contrafact.text.tokens import alternation, folded
+from contrafact.text.tokens import Caseless, alternation, folded, small_letters
 
 __all__ = [
     "Cue",
@@ -49,14 +49,14 @@ _IMPLIED = {"stock": "price", "index": "price", "index_name": "price", "interest
 
 
 @cache
-def _matcher() -> tuple[re.Pattern[str], dict[str, frozenset[str]]]:
+def _matcher() -> tuple[Caseless, dict[str, frozenset[str]]]:
     data = cue_data()
     groups: dict[str, set[str]] = {}
     for section in ("roles", "scenario"):
         for name, terms in data[section].items():
             for term in terms:
                 groups.setdefault(term, set()).update((name, _IMPLIED.get(name, name)))
-    pattern = re.compile(rf"(?<!\w)(?:{alternation(groups)})(?!\w)", re.IGNORECASE)
+    pattern = Caseless(rf"(?<!\w)(?:{alternation(groups)})(?!\w)")
     return pattern, {term: frozenset(names) for term, names in groups.items()}
 
 
@@ -65,7 +65,7 @@ def cues(text: str) -> list[Cue]:
     pattern, groups = _matcher()
     return [
         Cue(m.start(), m.end(), groups[" ".join(re.split(r"[\s-]+", folded(m[0])))])
-        for m in pattern.finditer(text)
+        for m in pattern.finditer(text, small_letters(text))
     ]
 
 

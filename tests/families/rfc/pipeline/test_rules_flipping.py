@@ -29,12 +29,12 @@ def flipped(text: str, seed: int = 1) -> str:
         ),
         (
             "Inflation rose to 3.1% in May from 2.7% in April.",
-            "Inflation {fell|dropped} to 2.7% in May from 3.1% in April.",
+            "Inflation {fell|dropped|declined} to 2.7% in May from 3.1% in April.",
         ),
         ("Norrick Steel cut 500 jobs in May.", "Norrick Steel added 500 jobs in May."),
         (
             "Norrick Steel posted a loss of $5 million, and sales fell.",
-            "Norrick Steel posted a profit of $5 million, and sales {rose|climbed}.",
+            "Norrick Steel posted a profit of $5 million, and sales {rose|climbed|increased}.",
         ),
         (
             "The stock was upgraded to Buy from Hold on upbeat guidance.",
@@ -42,35 +42,41 @@ def flipped(text: str, seed: int = 1) -> str:
         ),
         (
             "Shares fell on fears of inflation.",
-            "Shares {rose|climbed} on easing fears of inflation.",
+            "Shares {rose|climbed|advanced|increased} on easing fears of inflation.",
         ),
         (
             "Shares rose as weak data stoked hopes of a rate cut.",
-            "Shares {fell|dropped} as strong data dampened hopes of a rate cut.",
+            "Shares {fell|dropped|slipped|declined} as strong data dampened hopes of a rate cut.",
         ),
-        ("Stocks rose as fears of a ban eased.", "Stocks {fell|dropped} as fears of a ban grew."),
+        (
+            "Stocks rose as fears of a ban eased.",
+            "Stocks {fell|dropped|slipped|declined} as fears of a ban grew.",
+        ),
         (
             "Stocks climbed as rate hike fears eased.",
-            "Stocks {fell|dropped} as rate hike fears grew.",
+            "Stocks {fell|dropped|slipped|declined} as rate hike fears grew.",
         ),
-        ("Stocks fell despite strong sales.", "Stocks {rose|climbed} despite weak sales."),
+        (
+            "Stocks fell despite strong sales.",
+            "Stocks {rose|climbed|advanced|increased} despite weak sales.",
+        ),
         (
             "Norrick shares fell despite the new listing.",
-            "Norrick shares {rose|climbed} amid the new listing.",
+            "Norrick shares {rose|climbed|advanced|increased} amid the new listing.",
         ),
         (
             "The index fell below 60,000, to settle at 59,900.",
-            "The index {rose|climbed} above 60,000, to settle at 60,100.",
+            "The index {rose|climbed|advanced|increased} above 60,000, to settle at 60,100.",
         ),
         (
             "Shares of Norrick rose after sales data.",
-            "Shares of Norrick {fell|dropped} after sales data.",
+            "Shares of Norrick {fell|dropped|slipped|declined} after sales data.",
         ),
         (
             "Sales at Norrick rose less than expected.",
-            "Sales at Norrick {fell|dropped} less than expected.",
+            "Sales at Norrick {fell|dropped|slipped|declined} less than expected.",
         ),
-        ("Copper prices slid down 3%.", "Copper prices {climbed|rose} up 3%."),
+        ("Copper prices slid down 3%.", "Copper prices {rose|climbed|advanced|increased} up 3%."),
         ("An increase in sales lifted profits.", "A decrease in sales lowered profits."),
     ],
 )

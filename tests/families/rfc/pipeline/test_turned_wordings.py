@@ -10,6 +10,9 @@ from contrafact.families.rfc.contracts import check_pair
 from contrafact.families.rfc.pipeline.rules import NoRewrite, rewrite_by_rules
 from contrafact.families.rfc.pipeline.rules.turned_wordings import _patterns, _written
 
+_UP = "(rose|climbed|advanced|increased)"
+_DOWN = "(fell|dropped|slipped|declined)"
+
 
 def flipped(text: str, seed: int = 1) -> str:
     result = rewrite_by_rules(text, "flipping", seed)
@@ -22,19 +25,19 @@ def flipped(text: str, seed: int = 1) -> str:
     [
         (
             "Norrick shares fell, hurt by weak orders at its plants.",
-            "Norrick shares (rose|climbed), helped by strong orders at its plants.",
+            "Norrick shares UP, helped by strong orders at its plants.",
         ),
         (
             "Norrick hired more workers than in May, and its sales rose.",
-            "Norrick hired fewer workers than in May, and its sales (fell|dropped).",
+            "Norrick hired fewer workers than in May, and its sales DOWN.",
         ),
         (
             "Stocks fell as tariffs stoked recession fears.",
-            "Stocks (rose|climbed) as tariffs eased recession fears.",
+            "Stocks UP as tariffs eased recession fears.",
         ),
         (
             "Copper fell as robust data fuelled concerns of a rate hike in May.",
-            "Copper (rose|climbed) as weak data eased concerns of a rate hike in May.",
+            "Copper UP as weak data eased concerns of a rate hike in May.",
         ),
         (
             "Dow extends slide as rate jitters rattle tech.",
@@ -42,17 +45,18 @@ def flipped(text: str, seed: int = 1) -> str:
         ),
         (
             "Rates rose back over 3% in May.",
-            "Rates (fell|dropped) back below 3% in May.",
+            "Rates DOWN back below 3% in May.",
         ),
         (
             "Orders rose, prompting Norrick to raise its forecast.",
-            "Orders (fell|dropped), prompting Norrick to (cut|lower) its forecast.",
+            "Orders DOWN, prompting Norrick to (cut|lower) its forecast.",
         ),
     ],
 )
 def test_events_are_turned_round_as_a_whole(original, expected):
     rewritten = flipped(original)
-    assert re.fullmatch(expected, rewritten), rewritten
+    wanted = expected.replace("UP", _UP).replace("DOWN", _DOWN)
+    assert re.fullmatch(wanted, rewritten), rewritten
     assert not check_pair("flipping", original, rewritten).violations
 
 
@@ -61,26 +65,26 @@ def test_events_are_turned_round_as_a_whole(original, expected):
     [
         (
             "Norrick shares fell 4% on Monday in London on the outbreak of a war.",
-            "Norrick shares (rose|climbed) 4% on Monday in London (despite|in spite of) the "
-            "outbreak of a war.",
+            "Norrick shares UP 4% on Monday in London (despite|in spite of) the outbreak of a war.",
         ),
         (
             "Norrick shares fell as war raged.",
-            "Norrick shares (rose|climbed) (even as|even though|although|though) war raged.",
+            "Norrick shares UP (even as|even though|although|though) war raged.",
         ),
         (
             "Norrick shares rose after the company launched a vaccine.",
-            "Norrick shares (fell|dropped) even after the company launched a vaccine.",
+            "Norrick shares DOWN even after the company launched a vaccine.",
         ),
         (
             "Visits rose even as a crisis loomed.",
-            "Visits (fell|dropped) as a crisis loomed.",
+            "Visits DOWN as a crisis loomed.",
         ),
     ],
 )
 def test_a_reason_without_an_opposite_is_conceded(original, expected):
     rewritten = flipped(original)
-    assert re.fullmatch(expected, rewritten), rewritten
+    wanted = expected.replace("UP", _UP).replace("DOWN", _DOWN)
+    assert re.fullmatch(wanted, rewritten), rewritten
     assert not check_pair("flipping", original, rewritten).violations
 
 

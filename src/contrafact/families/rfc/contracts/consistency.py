@@ -14,6 +14,7 @@ from typing import NamedTuple
 from contrafact.families.rfc.contracts.numbers import precision, worth
 from contrafact.families.rfc.contracts.pair import Side, Span, read_once
 from contrafact.text.quantities import Quantity
+from contrafact.text.tokens import Caseless
 
 __all__ = [
     "Comparative",
@@ -97,12 +98,11 @@ _THAN = re.compile(
     rf"(?:\s(?:\w+\s){{0,2}})?\s?than\s(?P<article>{_ARTICLE}\s)?",
     re.IGNORECASE,
 )
-_RELATIVE_TO = re.compile(
+_RELATIVE_TO = Caseless(
     r"\b(?:(?P<more>above|ahead\sof|exceed(?:ed|s|ing)|beat(?:s|ing)?|top(?:ped|s|ping)"
     r"|surpass(?:ed|es|ing)|up\sfrom)"
     r"|(?P<less>below|short\sof|shy\sof|behind|miss(?:ed|es|ing)|trail(?:ed|s|ing)"
-    r"|lag(?:ged|s|ging)|down\sfrom))\s(?P<article>" + _ARTICLE + r"\s)(?:\w+\s){0,2}?",
-    re.IGNORECASE,
+    r"|lag(?:ged|s|ging)|down\sfrom))\s(?P<article>" + _ARTICLE + r"\s)(?:\w+\s){0,2}?"
 )
 _EXPECTED = re.compile(
     r"\b(?:consensus|estimates?|expect\w*|forecasts?|predict\w*|projection\w*|projected"
@@ -140,7 +140,7 @@ def comparatives(side: Side) -> list[Comparative]:
     found = list(_parts_of_counts(side))
     for match in _THAN.finditer(side.text) if side.has("than") else ():
         found += _compared(side, match, preposition=False)
-    for match in _RELATIVE_TO.finditer(side.text):
+    for match in _RELATIVE_TO.finditer(side.text, side.small):
         found += _compared(side, match, preposition=True)
     return found
 

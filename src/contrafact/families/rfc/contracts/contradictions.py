@@ -59,8 +59,11 @@ def contradiction(pair: Pair) -> Iterator[Finding]:
     no downgrade to a better rating, no headline that its story denies, no level on the wrong side
     of its bound, no points that make another percentage.
     """
+    found = contradictions_of(pair.rewritten)
+    if not found:
+        return
     had = Counter(one.rule for one in contradictions_of(pair.original))
-    for one in contradictions_of(pair.rewritten):
+    for one in found:
         if had[one.rule]:
             had[one.rule] -= 1
         else:

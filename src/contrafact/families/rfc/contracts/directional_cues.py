@@ -12,7 +12,7 @@ from typing import Literal
 
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.vocabulary import (
-    by_first_letter,
+    AtWords,
     is_known_name,
     read_toml,
     word_set,
@@ -70,7 +70,7 @@ class CueWords:
     scalers: dict[str, int]
     negators: frozenset[str]
     negations: re.Pattern[str]
-    other_senses: dict[str, re.Pattern[str]]
+    other_senses: AtWords
     result_phrases: tuple[tuple[int, re.Pattern[str], tuple[str, ...]], ...]
 
 
@@ -90,7 +90,7 @@ def cue_words() -> CueWords:
         scalers=scalers,
         negators=frozenset(raw["negators"]["words"].split()),
         negations=re.compile(rf"\b(?:{'|'.join(raw['negators']['phrases'])})\b", re.IGNORECASE),
-        other_senses=by_first_letter(raw["other_senses"]["phrases"]),
+        other_senses=AtWords(raw["other_senses"]["phrases"]),
         result_phrases=tuple(
             (
                 sign,

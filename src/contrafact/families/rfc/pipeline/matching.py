@@ -16,6 +16,7 @@ __all__ = ["matched"]
 
 _TOKEN = re.compile(r"\w+(?:[.,]\d+)*|[%$€£]")
 _ROUNDS = 8
+_ANY = ""  # any word: rewrites are as long as originals, on average
 _EACH = 3.0  # added to the originals that have an n-gram: rare ones cost more, but not all (ours)
 
 Grams = Mapping[str, int]
@@ -36,6 +37,7 @@ def matched(originals: Sequence[str], versions: Sequence[Sequence[str]]) -> list
         The place of the version in each text's list; of equally good ones, the first.
     """
     frequent = Counter(gram for text in originals for gram in _grams(_tokens(text)))
+    frequent[_ANY] = len(originals)
     brought = [
         [_difference(text, version) for version in of_text]
         for text, of_text in zip(originals, versions, strict=True)
@@ -82,6 +84,7 @@ def _difference(text: str, version: str) -> Grams:
     start, end = max(0, start - 1), max(0, end - 1)
     counts = Counter(_grams(after[start : len(after) - end]))
     counts.subtract(_grams(before[start : len(before) - end]))
+    counts[_ANY] = len(after) - len(before)
     return {gram: count for gram, count in counts.items() if count}
 
 

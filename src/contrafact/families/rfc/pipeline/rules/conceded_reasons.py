@@ -160,8 +160,6 @@ def concession(text: str, reason: Reason, rng: np.random.Generator) -> Edit:
         options = ["despite", "even after"]
     elif reason.clause:
         options = ["even as", "even though", "although", "though"]
-    elif phrase.startswith("amid"):
-        options = ["despite", "even amid", "in spite of"]
     else:
         options = ["despite", "despite", "in spite of"]
     put = options[int(rng.integers(len(options)))]
@@ -226,7 +224,8 @@ def _clauses(
             stop = _SOURCE.search(text, match.end(), spans[0][1])
             end = stop.start() if stop else spans[0][1]
             held = [w for w in words if match.end() <= w.start < end]
-            if any(w.tag in _FINITE for w in held) and len(held) <= _LONGEST:
+            waits = any(lemmas(w.lower) & flipping_rules().watching for w in held)
+            if any(w.tag in _FINITE for w in held) and not waits and len(held) <= _LONGEST:
                 yield Reason(match.start(), match.end(), end, True)
 
 

@@ -67,7 +67,7 @@ from contrafact.text.quantities import Quantity, quantities
 from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import Match, lexicon
 
-__all__ = ["rewrite_flipping"]
+__all__ = ["flipping_versions"]
 
 _FIGURE = re.compile(r"\d|%|\bper ?cent\b|\bpoints?\b|\bbps\b", re.IGNORECASE)
 _EXTREME = re.compile(
@@ -89,6 +89,7 @@ _FROM_LEVEL = re.compile(r"\bfrom\s(?:[a-z]+\s){0,3}[$€£¥]?\d+(?:\.\d+)?(?!-
 _SURPRISES = re.compile(r"\bsurprises? of (-?[\d.,]*\d%)(?: and (-?[\d.,]*\d%))?", re.IGNORECASE)
 _AT_RATE = re.compile(r"\bat an? \Z", re.IGNORECASE)
 _RATE = re.compile(r"\s(?:rate|pace|clip)\b", re.IGNORECASE)
+_AFTER_NOUN = frozenset({"in", "likely", "expected", "seen", "possible"})
 _NEAR = re.compile(r"\s(?:[\w-]+\s)?")
 _BOTH = re.compile(r"\bearnings,? and revenues?\b", re.IGNORECASE)
 _POINTS = re.compile(r"\d|(?:bps?|points?)\Z")
@@ -106,15 +107,33 @@ class _Nonsense(Exception):
         self.obstacle = Obstacle(at, reason)
 
 
-def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRewrite:
-    """Return the text with its directional words turned round, or why that cannot be done.
+def flipping_versions(
+    text: str, rng: np.random.Generator, draws: int = 12
+) -> Sequence[RuleRewrite] | NoRewrite:
+    """Return texts with the directional words turned round, or why that cannot be done.
 
     Args:
         text: A paragraph.
-        rng: Where the choice between equally good opposites comes from.
+        rng: Where the choices between equally good opposites come from.
+        draws: How often they are chosen; what comes out twice is returned once.
     """
-    matches = lexicon().find(text, ["directional"])
     words, spans = parse(text), sentence_spans(text, dashes=True)
+    found: dict[str, RuleRewrite] = {}
+    for _ in range(draws):
+        version = _version(text, words, spans, rng)
+        if isinstance(version, NoRewrite):
+            return version
+        found.setdefault(version.rewritten, version)
+    return list(found.values())
+
+
+def _version(
+    text: str,
+    words: Sequence[Word],
+    spans: Sequence[tuple[int, int]],
+    rng: np.random.Generator,
+) -> RuleRewrite | NoRewrite:
+    matches = lexicon().find(text, ["directional"])
     wordings = turned_wordings(text, words)
     matches = [m for m in matches if not any(w.start < m.end and m.start < w.end for w in wordings)]
     found = [one for m in matches if (one := _found(m, words, spans)) is not None]
@@ -139,7 +158,10 @@ def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRew
             obstacle = next(met, None)
         if obstacle is None:
             break
-        reason = reason_around(obstacle.at, possible, starts, spans)
+        reason = None
+        if obstacle.concedable:
+            reason = reason_around(obstacle.at, possible, starts, spans)
+            reason = None if reason is None or _runs_on(text, reason, starts) else reason
         if reason is None or reason in conceded:
             return NoRewrite(obstacle.reason)
         conceded.append(reason)
@@ -163,6 +185,12 @@ def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRew
     return RuleRewrite(apply(text, log), log)
 
 
+def _runs_on(text: str, reason: Reason, starts: Sequence[int]) -> bool:
+    """Return whether a reason goes on into what is turned round, so that both would be changed."""
+    following = min((start for start in starts if start >= reason.end), default=len(text))
+    return not re.search(r"[,.;:!?]|\s[-–—]\s", text[reason.end - 1 : following])
+
+
 def _figures(text: str, place: tuple[int, int]) -> list[Quantity]:
     """Return the figures of a sentence."""
     return [q for q in quantities(text) if place[0] <= q.start < place[1]]
@@ -179,7 +207,12 @@ def _once(turned: Sequence[Found], wordings: Sequence[Wording], text: str) -> li
     Of what grows or is earned the quality turns, "weak growth"; of a move the noun, "strong fall".
     """
     rules = flipping_rules()
-    kept = list(turned)
+    nouns = {one.match.start for one in turned if one.noun}
+    kept = [
+        one
+        for one in turned
+        if not (one.match.term in rules.results and one.match.end + 1 in nouns)
+    ]  # "a profit uptick" turns at the uptick
     ends: list[tuple[int, Found | None]] = [(w.match.end, w) for w in turned if not w.noun]
     ends += [(wording.end, None) for wording in wordings]
     for noun in turned:
@@ -214,7 +247,7 @@ def _is_noun(match: Match, word: Word, words: Sequence[Word]) -> bool:
     """Return whether a term stands for a thing: taggers take a headline's verbs for nouns."""
     if match.inflection not in VERBAL:
         return word.pos == "NOUN"
-    if match.inflection in ("past", "gerund", "participle") and match.term != "cut":
+    if match.inflection in ("past", "gerund", "participle") and match.term not in ("cut", "beat"):
         return False
     if word.tag == "NNS" and word.dep in (*OBJECTS, "pobj"):
         return True
@@ -226,7 +259,7 @@ def _is_noun(match: Match, word: Word, words: Sequence[Word]) -> bool:
         first = words[before.index - 1] if before.index else None
         if before.pos == "DET" or (first is not None and first.pos == "DET"):
             return True  # "a revenue beat"
-    if match.term == "cut" and after is not None and after.lower == "in":
+    if match.term == "cut" and after is not None and after.lower in _AFTER_NOUN:
         return True
     if word.pos != "NOUN" or before is None:
         return False
@@ -412,14 +445,24 @@ def _opposite(one: Found, words: Sequence[Word], rng: np.random.Generator) -> st
                 return cased(match.text, inflected("raise", match.inflection))
             following = words[word.index + 1 : word.index + 2]
             if match.term in ("gain", "lose") and not things and not _figured(following):
-                verb = "fall" if match.term == "gain" else "rise"
+                step = "gain" if match.term == "gain" else "decline"
+                options = rules.moves.opposites(step, _moving(word, words))
+                verb = options[int(rng.integers(len(options)))]
+                return cased(match.text, inflected(verb, match.inflection))
+            if match.term == "lift" and not things and word.tag not in ("VBN", "VBG"):
+                options = rules.moves.opposites("rise", _moving(word, words))
+                verb = options[int(rng.integers(len(options)))]
                 return cased(match.text, inflected(verb, match.inflection))
             cutting = match.polarity < 0 and any(w.lower in rules.people for w in things)
             verbs = ["add"] if cutting else rules.verbs.get(match.term)
+            if not verbs and not _is_done_by(word, words) and all(map(_measures, things)):
+                verbs = rules.moves.opposites(match.term, _moving(word, words))
             if verbs:
-                verbs = verbs[:1] if match.inflection == "gerund" else verbs
                 verb = verbs[int(rng.integers(len(verbs)))]
                 return cased(match.text, inflected(verb, match.inflection))
+    if match.term.startswith("cut ") and match.group == "guidance":
+        past = word.tag in ("VBD", "VBN")
+        return cased(match.text, ("raised" if past else "raise") + match.text[len("cut") :])
     after = cased(match.text, lexicon().opposite(match))
     if all(part[0].isupper() for part in re.findall(r"[A-Za-z]+", match.text)):
         after = re.sub(r"\b[a-z](?=\w{2})", lambda found: found[0].upper(), after)
@@ -430,6 +473,26 @@ def _opposite(one: Found, words: Sequence[Word], rng: np.random.Generator) -> st
         head, _, tail = after.rpartition("-")
         after = f"{head} {tail}"
     return after
+
+
+def _measures(thing: Word) -> bool:
+    """Return whether a word is a figure: what "rose 5%" has for an object."""
+    return bool(_FIGURE.search(thing.text))
+
+
+def _is_done_by(verb: Word, words: Sequence[Word]) -> bool:
+    """Return whether somebody does what a participle says: "decreased by Norrick"."""
+    following = words[verb.index + 1 : verb.index + 3]
+    by = len(following) == 2 and following[0].lower == "by"
+    return by and not _figured(following[1:]) and following[1].text[0].isupper()
+
+
+def _moving(verb: Word, words: Sequence[Word]) -> set[str]:
+    """Return the words, in lower case, for what a verb says to move."""
+    subjects = [w for w in children(words, verb) if w.dep in SUBJECTS]
+    if not subjects:
+        subjects = list(words[max(0, verb.index - 3) : verb.index])
+    return {w.lower for s in subjects for w in [s, *named_with(s, words)]}
 
 
 def _figured(words: Sequence[Word]) -> bool:

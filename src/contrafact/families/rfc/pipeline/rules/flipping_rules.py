@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -20,6 +20,7 @@ __all__ = [
     "Context",
     "FlippingRules",
     "Found",
+    "Moves",
     "flipping_rules",
 ]
 
@@ -43,6 +44,37 @@ class Context:
     terms: frozenset[str]
     before: re.Pattern[str] | None
     after: re.Pattern[str] | None
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The verbs of movement, and those that are written for their opposites.
+
+    Attributes:
+        steps: What each verb says: ``up``, ``down``, ``far_up`` or ``far_down``.
+        written: The verbs that say each, of anything, and under ``traded_up`` and ``traded_down``
+            of what is traded.
+        traded: The words for what is traded.
+    """
+
+    steps: Mapping[str, str]
+    written: Mapping[str, list[str]]
+    traded: frozenset[str]
+
+    def opposites(self, verb: str, about: Iterable[str]) -> list[str]:
+        """Return the verbs for the opposite of a movement; none if the verb is no movement.
+
+        Args:
+            verb: The verb.
+            about: The words, in lower case, for what moves.
+        """
+        step = self.steps.get(verb)
+        if step is None:
+            return []
+        other = step.replace("up", "down") if "up" in step else step.replace("down", "up")
+        if f"traded_{other}" in self.written and self.traded & set(about):
+            return self.written[f"traded_{other}"]
+        return self.written[other]
 
 
 @dataclass(frozen=True)
@@ -75,6 +107,7 @@ class FlippingRules:
     unturnable_policy: re.Pattern[str]
     nouns: Mapping[str, str]
     verbs: Mapping[str, list[str]]
+    moves: Moves
     adjectives: Mapping[str, str]
     other_results: Mapping[str, str]
     only: tuple[Context, ...]
@@ -124,10 +157,20 @@ def flipping_rules() -> FlippingRules:
         unturnable_policy=pattern(data["unturnable_policy"]),
         nouns=data["nouns"],
         verbs=data["verbs"],
+        moves=_moves(data["moves"]),
         adjectives=data["adjectives"],
         other_results=data["results_opposite"],
         only=tuple(context(entry) for entry in data["only"]),
         stops=tuple((pattern(entry["pattern"]), entry["reason"]) for entry in data["stop"]),
+    )
+
+
+def _moves(data: Mapping[str, Any]) -> Moves:
+    steps = ("up", "down", "far_up", "far_down")
+    return Moves(
+        steps={verb: step for step in steps for verb in str(data[step]).split()},
+        written={name.removeprefix("write_"): data[name] for name in data if "write_" in name},
+        traded=frozenset(str(data["traded"]).split()),
     )
 
 

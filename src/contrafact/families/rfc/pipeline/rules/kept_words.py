@@ -21,6 +21,7 @@ from contrafact.records import Edit
 __all__ = ["Obstacle", "kept_concessions", "obstacles", "particle_edits"]
 
 _PLANS = frozenset({"plan", "plans", "decision", "pledge", "forecast", "forecasts", "likely"})
+_NEAR = 10  # characters from a quality to the recovery that it is said of
 _SHORT = 70  # characters of a comparison that a wording may turn round as a whole
 _UP_TO = re.compile(r"\sto\s[$€£¥]?\d")
 _RESERVED = re.compile(
@@ -34,6 +35,8 @@ _UNMOVED = re.compile(r"\b(?:unchanged|flat|steady|stable|mixed|the same)\b", re
 _DRIVEN = re.compile(
     r"\b(driven|fuell?ed|spurred|powered|propelled|underpinned|prompted|triggered) by\b"
 )
+_GROWING = frozenset({"grow", "shrink", "expand", "contract"})
+_PACE = frozenset({"slow", "accelerate", "decelerate", "quicken"})
 _GROWTH = re.compile(
     r"\bgrowth\b(?! (?:forecast|outlook|target|stock|share|rate|estimate|projection|prospect)s?\b)",
     re.IGNORECASE,
@@ -59,10 +62,12 @@ class Obstacle:
     Attributes:
         at: Where it stands.
         reason: What it is.
+        concedable: Whether what it stands in can be conceded: it speaks for one direction.
     """
 
     at: int
     reason: str
+    concedable: bool = True
 
 
 def obstacles(
@@ -106,6 +111,7 @@ def obstacles(
     staying = [(edit.start, end) for edit, end in kept_concessions(text, starts, words)]
     taken += staying
     read = {start for start, _, _ in _concessive(text, words)}
+    edges = [(one.match.start, one.match.end) for one in turned if not one.noun]
     turned_words = {one.word.index for one in turned}
     for one in outside:
         harmless = {one.match.term, one.match.text.casefold()} & rules.harmless
@@ -128,6 +134,10 @@ def obstacles(
             other.match.end + 1 == one.match.start for other in turned
         ):
             continue  # "grew faster than expected": how much, of what is turned round
+        if one.match.term == "recovery" and any(
+            0 < one.match.start - end <= _NEAR for _, end in edges
+        ):
+            continue  # "a weak economic recovery"
         if stays and one.match.polarity and not _moved(one, turned_words, words):
             why = f"'{one.match.text}' cannot be turned round where it stands"
             yield Obstacle(one.match.start, why)
@@ -157,7 +167,13 @@ def obstacles(
         ):
             continue  # "prompting the bank to cut its forecast"
         if not lemmas(word.lower) & rules.neutral:
-            yield Obstacle(word.start, f"'{word.text}' may not go with the reversal")
+            why = f"'{word.text}' may not go with the reversal"
+            yield Obstacle(word.start, why, concedable=False)
+    for start, end in spans:
+        here = [one for one in turned if start <= one.match.start < end and not one.noun]
+        terms = {one.match.term for one in here}
+        if terms & _GROWING and terms & _PACE:
+            yield Obstacle(here[0].match.start, "what grows and what slows do not turn together")
     if any(one.match.term == "grow" and not one.noun for one in turned):
         for topic in _GROWTH.finditer(text):
             if kept(topic.start()):
@@ -231,8 +247,7 @@ def _kept_reasons(
                 yield Obstacle(at, f"'by {agents[-1].text}' is no reason for the opposite")
         if word.lower not in _REASONS or word.pos not in ("ADP", "SCONJ", "ADV"):
             continue
-        before = words[word.index - 1] if word.index else word
-        if not kept(word.start) or (not kept(before.start) and word.lower == "on"):
+        if not kept(word.start):
             continue  # "take their toll on": of a wording
         following = words[word.index + 1] if word.index + 1 < len(words) else None
         if word.lower == "as" and following is not None and _EXPECTEDLY.match(following.lower):

@@ -204,6 +204,12 @@ def _set_phrases(text: str, words: Sequence[Word]) -> Iterator[Wording]:
         for match in entry.pattern.finditer(text):
             after = _written(entry, match, words)
             titled = any(w.titled and w.start == match.start() for w in words)
+            if (
+                entry.slots
+                and entry.slots[0].kind == "class"
+                and _follows_noun(match.start(), words)
+            ):
+                continue  # a verb: "the bank increasing its stake"
             if match[0].split()[-1][0].isupper() and not titled and " " in match[0]:
                 continue  # a name: "Rising Sun Holdings"
             if titled and match[0][0].isupper():
@@ -211,6 +217,14 @@ def _set_phrases(text: str, words: Sequence[Word]) -> Iterator[Wording]:
             edit = replace_at(text, *match.span(), cased(match[0], after), _WHY)
             end = _named_to(match.end(), words)
             yield Wording(_named_from(match.start(), words), end, (edit,))
+
+
+def _follows_noun(start: int, words: Sequence[Word]) -> bool:
+    """Return whether what begins at a place directly follows a noun."""
+    word = next((w for w in words if w.start == start), None)
+    if word is None or word.index == 0 or not word.lower.endswith("ing"):
+        return False
+    return words[word.index - 1].pos in ("NOUN", "PROPN", "PRON")
 
 
 def _named_to(end: int, words: Sequence[Word]) -> int:

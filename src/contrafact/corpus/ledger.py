@@ -61,7 +61,10 @@ class LedgerEvent(BaseModel):
 
     def identity(self) -> bytes:
         """Return a digest of what two reports of one decision share: everything but the time."""
-        shared = json.dumps(self.model_dump(exclude={"when"}), sort_keys=True, default=str)
+        if self.model_extra:
+            shared = json.dumps(self.model_dump(exclude={"when"}), sort_keys=True, default=str)
+        else:  # nearly always, and several times faster
+            shared = self.model_dump_json(exclude={"when"})
         return hashlib.blake2b(shared.encode(), digest_size=16).digest()
 
 

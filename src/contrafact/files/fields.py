@@ -7,6 +7,7 @@ A column's name is compared without case, spaces, hyphens and underscores, so th
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 from contrafact.errors import InputError
@@ -59,7 +60,12 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
 
 def fold(name: object) -> str:
     """Return what the spellings of one column's name share."""
-    return re.sub(r"[\s_-]+", "", str(name).casefold())
+    return _folded(str(name))
+
+
+@lru_cache(maxsize=10_000)
+def _folded(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name.casefold())
 
 
 def fold_row(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -67,6 +73,7 @@ def fold_row(row: Mapping[Any, Any]) -> dict[str, Any]:
     return {fold(name): value for name, value in row.items()}
 
 
+@cache
 def names_of(field: str) -> tuple[str, ...]:
     """Return the folded names of a field, in their order."""
     return tuple(map(fold, FIELD_NAMES[field]))

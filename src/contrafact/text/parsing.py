@@ -3,12 +3,14 @@
 The pipeline is loaded once per process, on the first call that needs it.
 """
 
+import importlib
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError, require
 
@@ -63,26 +65,37 @@ def package_folder() -> Path:
     Raises:
         InputError: It is not installed.
     """
-    name = _installed()
-    import spacy
-
-    return Path(spacy.util.get_package_path(name))
+    return Path(_spacy().util.get_package_path(_installed()))
 
 
 @cache
 def _pipeline() -> "Language":
-    name = _installed()
-    import spacy
+    pipeline: Language = _spacy().load(_installed(), exclude=["lemmatizer"])
+    return pipeline
 
-    return spacy.load(name, exclude=["lemmatizer"])
+
+@cache
+def _spacy() -> Any:
+    """Return spaCy, imported without PyTorch where nothing else has imported that.
+
+    It would import it only in case a pipeline wants it. Ours has none of its layers, and the import
+    takes as long as everything else here together, and more memory. Who imports PyTorch
+    afterwards finds it.
+    """
+    require("spacy", "parsed texts (noun phrases, entities, syntax)")
+    unneeded = "torch" not in sys.modules
+    if unneeded:
+        sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        return importlib.import_module("spacy")
+    finally:
+        if unneeded:
+            del sys.modules["torch"]
 
 
 def _installed() -> str:
-    require("spacy", "parsed texts (noun phrases, entities, syntax)")
-    import spacy
-
     for name in _NAMES:
-        if spacy.util.is_package(name):
+        if _spacy().util.is_package(name):
             return name
     raise InputError(
         "the English spaCy pipeline is not installed",

@@ -201,4 +201,5 @@ class Presence:
 
     def rows(self, text: str) -> set[int]:
         """Return the numbers of the rows of which a text has a string."""
-        return set().union(*(self._rows[found] for found in set(self._pattern.findall(text))))
+        found = set(self._pattern.findall(text))
+        return set().union(*(self._rows.get(string, ()) for string in found))

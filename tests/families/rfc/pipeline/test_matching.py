@@ -36,6 +36,12 @@ def test_no_word_is_brought_in_over_and_over_where_others_fit():
     assert {surplus(originals, rewrites, word) for word in ("hard", "far", "fast")} == {2}
 
 
+def test_rewrites_are_as_long_as_originals_on_average():
+    originals = [f"a{n} b{n} c{n} d{n}" for n in range(6)]
+    versions = [[f"a{n} c{n} d{n}", f"a{n} b{n} x{n} c{n} d{n}"] for n in range(6)]
+    assert 2 <= sum(matched(originals, versions)) <= 4
+
+
 @given(ROWS)
 def test_each_text_gets_one_of_its_versions_and_always_the_same(rows):
     originals, versions = [text for text, _ in rows], [each for _, each in rows]

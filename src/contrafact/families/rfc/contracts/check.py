@@ -3,6 +3,7 @@
 A contract is made of the rules that declare themselves part of it, in the order of their topics.
 """
 
+import gc
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -212,7 +213,9 @@ def _shared_out(
     """Yield the checks of rows that several processes share, in order."""
     fields = ("manipulation", "original", "rewritten")
     parts = batched(({k: row[k] for k in fields} for row in rows), PART)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=_collect_seldom
+    ) as pool:
         waiting: deque[Future[list[Check]]] = deque()
         for part in parts:
             waiting.append(pool.submit(_checks_of, part, options))
@@ -220,6 +223,11 @@ def _shared_out(
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
+
+
+def _collect_seldom() -> None:
+    """Look for garbage in cycles seldom: checks leave next to none, and looking takes time."""
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _checks_of(rows: list[dict[str, Any]], options: Options) -> list[Check]:

@@ -24,8 +24,8 @@ def versions_by_rules(
     Args:
         text: The paragraph.
         manipulation: What to do to it.
-        seed: The order of the versions, all of them for sentiment and causal; and which one, for
-            numerical and flipping, whose versions are too many to list, or one.
+        seed: The order of the versions, all of them for sentiment and causal; which ones, for
+            flipping; and which one, for numerical, whose versions are too many to list.
     """
     if _MARKUP.search(text):
         return NoRewrite("holds markup, and is no paragraph")
@@ -39,14 +39,13 @@ def versions_by_rules(
         from contrafact.families.rfc.pipeline.rules.causal import causal_versions
 
         return causal_versions(text, rng)
-    if manipulation == "numerical":
-        from contrafact.families.rfc.pipeline.rules.numerical import rewrite_numerical
+    if manipulation == "flipping":
+        from contrafact.families.rfc.pipeline.rules.flipping import flipping_versions
 
-        made = rewrite_numerical(text, rng)
-    else:
-        from contrafact.families.rfc.pipeline.rules.flipping import rewrite_flipping
+        return flipping_versions(text, rng)
+    from contrafact.families.rfc.pipeline.rules.numerical import rewrite_numerical
 
-        made = rewrite_flipping(text, rng)
+    made = rewrite_numerical(text, rng)
     return made if isinstance(made, NoRewrite) else [made]
 
 

@@ -173,7 +173,7 @@ _OF_ITS_OWN = re.compile(
     r")\Z"
 )
 _GAPS = re.compile(
-    r"\b(?:deficits?|surplus(?:es)?|gaps?|spreads?|defaults?|salar(?:y|ies)|wages?|pay)\b",
+    r"\b(?:deficits?|surplus(?:es)?|gaps?|spreads?|defaults?|salar(?:y|ies)|wages?|pay|\w+graded?s?)\b",
     re.IGNORECASE,
 )
 _BREAKS = frozenset({",", ";", ":", "(", ")", ".", "—", "–", '"', "“", "”", "…"})

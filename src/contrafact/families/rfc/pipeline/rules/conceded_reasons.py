@@ -160,8 +160,6 @@ def concession(text: str, reason: Reason, rng: np.random.Generator) -> Edit:
         options = ["despite", "even after"]
     elif reason.clause:
         options = ["even as", "even though", "although", "though"]
-    elif phrase.startswith("amid"):
-        options = ["despite", "even amid", "in spite of"]
     else:
         options = ["despite", "despite", "in spite of"]
     put = options[int(rng.integers(len(options)))]

@@ -67,7 +67,7 @@ from contrafact.text.quantities import Quantity, quantities
 from contrafact.text.tokens import sentence_spans
 from contrafact.text.words import Match, lexicon
 
-__all__ = ["rewrite_flipping"]
+__all__ = ["flipping_versions"]
 
 _FIGURE = re.compile(r"\d|%|\bper ?cent\b|\bpoints?\b|\bbps\b", re.IGNORECASE)
 _EXTREME = re.compile(
@@ -107,15 +107,33 @@ class _Nonsense(Exception):
         self.obstacle = Obstacle(at, reason)
 
 
-def rewrite_flipping(text: str, rng: np.random.Generator) -> RuleRewrite | NoRewrite:
-    """Return the text with its directional words turned round, or why that cannot be done.
+def flipping_versions(
+    text: str, rng: np.random.Generator, draws: int = 12
+) -> Sequence[RuleRewrite] | NoRewrite:
+    """Return texts with the directional words turned round, or why that cannot be done.
 
     Args:
         text: A paragraph.
-        rng: Where the choice between equally good opposites comes from.
+        rng: Where the choices between equally good opposites come from.
+        draws: How often they are chosen; what comes out twice is returned once.
     """
-    matches = lexicon().find(text, ["directional"])
     words, spans = parse(text), sentence_spans(text, dashes=True)
+    found: dict[str, RuleRewrite] = {}
+    for _ in range(draws):
+        version = _version(text, words, spans, rng)
+        if isinstance(version, NoRewrite):
+            return version
+        found.setdefault(version.rewritten, version)
+    return list(found.values())
+
+
+def _version(
+    text: str,
+    words: Sequence[Word],
+    spans: Sequence[tuple[int, int]],
+    rng: np.random.Generator,
+) -> RuleRewrite | NoRewrite:
+    matches = lexicon().find(text, ["directional"])
     wordings = turned_wordings(text, words)
     matches = [m for m in matches if not any(w.start < m.end and m.start < w.end for w in wordings)]
     found = [one for m in matches if (one := _found(m, words, spans)) is not None]

@@ -1,5 +1,7 @@
 import json
 import re
+import subprocess
+import sys
 from importlib.resources import files
 
 import pytest
@@ -46,3 +48,12 @@ def test_openings_that_are_not_plain_are_tried_at_every_word():
     assert odd.numbers("iff") == (0, 2, 4)
     assert odd.numbers("if") == (0, 2, 4)
     assert odd.numbers("oddly") == (0, 1, 2)
+
+
+def test_a_check_that_asks_spacy_does_not_load_pytorch():
+    code = (
+        "import sys; from contrafact.families.rfc.contracts import check_pair; "
+        "found = check_pair('flipping', 'Sales rose 4%.', 'Sales fell 4%. John Marlow left.'); "
+        "assert found.violations and 'spacy' in sys.modules and 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

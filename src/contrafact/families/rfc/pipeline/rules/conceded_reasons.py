@@ -33,7 +33,7 @@ _PHRASES = re.compile(
 )
 _CLAUSES = re.compile(r"\b(?:as|because|since|after)\b", re.IGNORECASE)
 _ROLE = re.compile(
-    r"as\s(?:of|well|a|an|much|many|high|low|long|soon|far|if|to|its|for|part|expected|forecast"
+    r"as\s(?:of|do|did|does|well|a|an|much|many|high|low|long|soon|far|if|to|its|for|part|expected|forecast"
     r"|estimated|anticipated|predicted|planned)\b",
     re.IGNORECASE,
 )
@@ -56,7 +56,7 @@ _GRADES = frozenset(
 )
 _SOURCE = re.compile(r"\s[-–—|]\s|[;:]|\.(?=\s|\Z)")
 _SETTLED = re.compile(
-    r"\b(?:hik(?:e|es|ed|ing)|rais(?:e|es|ed|ing)|cuts?|cutting)\b", re.IGNORECASE
+    r"\b(?:record|hik(?:e|es|ed|ing)|rais(?:e|es|ed|ing)|cuts?|cutting)\b", re.IGNORECASE
 )
 _DIRECTIONS = frozenset(
     {"move", "expectation", "guidance", "rating", "recovery", "reaction", "outlook"}

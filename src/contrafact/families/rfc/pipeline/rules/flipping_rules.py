@@ -98,6 +98,7 @@ class FlippingRules:
     neutral_nouns: frozenset[str]
     reasons: frozenset[str]
     degrees: frozenset[str]
+    harmful: frozenset[str]
     watching: frozenset[str]
     causative: frozenset[str]
     harmless: frozenset[str]
@@ -148,6 +149,7 @@ def flipping_rules() -> FlippingRules:
         neutral_nouns=frozenset(data["neutral_nouns"].split()),
         causative=frozenset(data["causative"].split()),
         watching=frozenset(data["watching"].split()),
+        harmful=frozenset(data["harmful"].split()),
         degrees=frozenset(data["degrees"].split()),
         reasons=frozenset(data["reasons"].split()),
         harmless=frozenset(data["harmless"].split()),

@@ -111,6 +111,14 @@ def obstacles(
     staying = [(edit.start, end) for edit, end in kept_concessions(text, starts, words)]
     taken += staying
     read = {start for start, _, _ in _concessive(text, words)}
+    moved = {one.word.index for one in turned if one.noun or one.match.term in rules.moving}
+    for one in turned:
+        if one.noun or one.match.term not in rules.binding:
+            continue
+        for word in words:
+            does = word.head == one.word.index and word.dep == "nsubj"
+            if does and word.lower in rules.harmful:
+                yield Obstacle(word.start, f"'{word.text}' does not do the opposite")
     edges = [(one.match.start, one.match.end) for one in turned if not one.noun]
     turned_words = {one.word.index for one in turned}
     for one in outside:
@@ -149,7 +157,7 @@ def obstacles(
         for stop in pattern.finditer(text):
             if stop.start() in read:
                 continue
-            if kept(stop.start()) and not _moves_itself(stop.start(), turned_words, words):
+            if kept(stop.start()) and not _moves_itself(stop.start(), moved, words):
                 yield Obstacle(stop.start(), f"'{stop[0]}' has no opposite to go with the rest")
     for word in words:
         # What is read neither as a direction nor as neutral may say that the reversal is untrue.

@@ -222,15 +222,12 @@ _JOINED = re.compile(
 
 def _is_joined(pair: Pair, chain: Chain) -> bool:
     """Whether another cause only stands by the first: "the surge in costs and a jump in wages"."""
-    first, end = pair.original.span_tokens(*chain.cause)[:1], chain.cause[1]
+    tokens = pair.original.span_tokens(*chain.cause)
     return any(
         (span := pair.spans(change)[1]) is not None
         and bool(_JOINED.match(pair.rewritten.text, span[0]))
         for change in pair.changes
-        if first
-        and first[0] < change.original[0] <= len(pair.original.tokens)
-        and change.original[0] == change.original[1]
-        and pair.original.tokens[change.original[0] - 1].end <= end
+        if change.original[0] == change.original[1] and change.original[0] - 1 in tokens
     )
 
 
@@ -419,11 +416,14 @@ def cause_related(pair: Pair) -> Iterator[Finding]:
             )
 
 
+_OF_WHAT_IS_OWN = r"(?!\sfor\s(?:foreign|dollars?|the\sdollar|imports?|safe|cash)\b)"
+"""Demand for dollars is none for what a company or a country sells."""
+
 _GOOD_FOR = re.compile(
     r"\b(?:strong(?:er)?|robust|solid|record|booming|surging|soaring|better-than-expected|stellar"
     r"|blockbuster|rising|higher|growing|brisk)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
-    r"(?!\sfor\s(?:foreign|dollars?|the\sdollar|imports?|safe|cash)\b)"
+    rf"{_OF_WHAT_IS_OWN}"
     r"|\b(?:demand|sales|orders|bookings)(?:\s\w+){0,3}?\s(?:surged|jumped|rose|grew|climbed"
     r"|strengthened|picked\sup|rebounded|soared)\b"
     r"|\b(?:jump|surge|rise|rebound|recovery|increase)\sin\s(?:\w+\s)?(?:demand|sales|orders|revenue"
@@ -449,7 +449,7 @@ _SCARCE = re.compile(
     r"|heatwaves?|outages?|crop\sfailures?|cool\snights)\b"
     r"|\b(?:strong(?:er)?|robust|rising|higher|growing|revived|reviv\w+|surging|brisk|solid|firm(?:er)?"
     r"|buoyant|healthy)\s(?:\w+\s){0,2}(?:demand|buying|consumption|appetite|import\sdemand)\b"
-    r"(?!\sfor\s(?:foreign|dollars?|the\sdollar|imports?|safe|cash)\b)"
+    rf"{_OF_WHAT_IS_OWN}"
     r"|\b(?:tight(?:er)?|low(?:er)?|short|falling|dwindling|reduced|shrinking|scarce|limited)\s"
     r"(?:\w+\s){0,2}(?:supply|supplies|stocks|inventories|output|production|harvests?|crops?|availability)\b"
     r"|\b(?:halving|drop|fall|decline|cut|cuts|loss|reduction)\s(?:of|in|to)\s(?:\w+\s){0,2}(?:supply"

@@ -209,7 +209,7 @@ def roles_kept(pair: Pair) -> Iterator[Finding]:
 def effect_as_strong(
     pair: Pair, *, steps: Annotated[int, "ours: grades by which a verb may differ, less than"] = 2
 ) -> Iterator[Finding]:
-    """The effect is within as strongly as before: premiums that climbed do not skyrocket."""
+    """The effect is stated as strongly as before: premiums that climbed do not skyrocket."""
     places = causal_places(pair)
     for change in raised_verbs(pair, steps):
         span = pair.spans(change)[0]

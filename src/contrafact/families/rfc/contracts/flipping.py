@@ -278,7 +278,7 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
         # What is reversed in one place and stands in another contradicts itself: headline, story.
         # "Raised its growth forecast … its forecast for growth" names a topic the second time.
         sure = sure or any(
-            stem(cue.text) == stem(one.text)
+            stem(cue.text.split()[-1]) == stem(one.text.split()[-1])
             and cue.sign == one.sign
             and (cue.tier != "soft" or not one.scaled)
             for one in reversed_cues

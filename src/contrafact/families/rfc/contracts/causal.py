@@ -12,7 +12,9 @@ from contrafact.families.rfc.contracts.assets import asset_keys, assets
 from contrafact.families.rfc.contracts.causal_places import (
     causal_places,
     content_words,
+    matters,
     means_one_of,
+    place_of,
     sign_of,
 )
 from contrafact.families.rfc.contracts.chains import (
@@ -152,6 +154,28 @@ def _in_other_words(before: list[str], after: list[str]) -> bool:
     )
 
 
+RENAMED = 0.2
+"""Share of a cause's words that may be others in a cause that only has other names (ours)."""
+
+
+def _is_renamed(pair: Pair, chain: Chain) -> bool:
+    """Whether what stands for a whole cause is the cause by its other names: "sticky inflation and
+    rate hikes", "stubborn price pressures and monetary tightening".
+    """
+    place = place_of(pair, chain.cause)
+    before = matters(pair.original.excerpt(chain.cause))
+    after = matters(pair.rewritten.excerpt(place))
+    if not before or not after or sorted(before) == sorted(after):
+        return False
+    other = [word for word in after if not means_one_of(word, before)]
+    gone = [word for word in before if not means_one_of(word, after)]
+    ways = [{sign for word in some if (sign := sign_of(word))} for some in (before, after)]
+    opposed = all(ways) and ways[0] != ways[1]
+    return (
+        not opposed and len(other) <= RENAMED * len(after) and len(gone) <= 2 * RENAMED * len(before)
+    )
+
+
 def _same(word: str, others: Iterable[str]) -> bool:
     """Whether one of some words goes the same way: "weaker", "lower"."""
     sign = sign_of(word)
@@ -184,6 +208,8 @@ def cause_changed(pair: Pair) -> Iterator[Finding]:
         yield fail("cause-unchanged", f"the cause is still '{pair.original.excerpt(cause)}'", cause)
         return
     for chain in changed or realised:
+        if _is_renamed(pair, chain):
+            continue
         before, after = _replaced(pair, chain)
         new = [word for word in after if not means_one_of(word, before)]
         # A direction within the cause may be the opposite now: weak demand, strong demand.
@@ -330,7 +356,7 @@ def _markers_gone(pair: Pair) -> Iterator[Finding]:
     for chain in realised_chains(pair):
         tokens = a.span_tokens(*chain.marker)
         changed = [change for i in tokens if (change := pair.alignment.change_in_original(i))]
-        if not changed or _went_with_another(pair, chain):
+        if not changed or _went_with_another(pair, chain) or _still_opens(pair, chain):
             continue
         span = next((s for change in changed if (s := pair.spans(change)[1])), None)
         if _CONCESSION.search(b.excerpt(span)) and not _CONCESSION.search(a.excerpt(chain.marker)):
@@ -354,6 +380,19 @@ def _markers_gone(pair: Pair) -> Iterator[Finding]:
                 chain.marker,
             )
             return
+
+
+def _still_opens(pair: Pair, chain: Chain) -> bool:
+    """Whether the rewrite still has the word that a marker begins with, in any of its forms: "on
+    fears" → "on weak sales", "forces" → "force".
+    """
+    first = pair.original.span_tokens(*chain.marker)[0]
+    change = pair.alignment.change_in_original(first)
+    if change is None:
+        at = pair.rewritten.tokens[pair.alignment.to_rewritten[first]]
+        return not re.match(r"\son\s\w+day\b", pair.rewritten.text[at.start - 1 :], re.IGNORECASE)
+    root = stem(pair.original.tokens[first].key)
+    return any(stem(token.key) == root for token in pair.tokens(change)[1])
 
 
 def _went_with_another(pair: Pair, chain: Chain) -> bool:
@@ -424,6 +463,7 @@ _GOOD_FOR = re.compile(
     r"|blockbuster|rising|higher|growing|brisk)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
     rf"{_OF_WHAT_IS_OWN}"
+    r"|\b(?:upbeat|bright(?:er)?|rosy|positive|strong(?:er)?|raised)\s(?:\w+\s)?(?:outlook|forecasts?|guidance)\b"
     r"|\b(?:demand|sales|orders|bookings)(?:\s\w+){0,3}?\s(?:surged|jumped|rose|grew|climbed"
     r"|strengthened|picked\sup|rebounded|soared)\b"
     r"|\b(?:jump|surge|rise|rebound|recovery|increase)\sin\s(?:\w+\s)?(?:demand|sales|orders|revenue"
@@ -433,7 +473,10 @@ _GOOD_FOR = re.compile(
 
 
 _BAD_FOR = re.compile(
-    r"\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected"
+    r"\b(?:bleak|gloom(?:y|ier)|dismal|downbeat|disappointing|weak(?:er)?|cautious)\s(?:\w+\s)?(?:outlook|forecasts?|guidance)\b"
+    r"|\b(?:profit|earnings|sales)\swarnings?\b"
+    r"|\b(?:slashed|cut|lowered|trimmed)\s(?:its|their|the)\s(?:\w+\s){0,2}(?:outlook|forecasts?|guidance)\b"
+    r"|\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected"
     r"|collapsing|plunging|poor|lower|shrinking|slack|soft(?:er)?)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
     r"|\b(?:demand|sales|orders|bookings)(?:\s\w+){0,3}?\s(?:weakened|fell|dropped|slumped|shrank"
@@ -480,7 +523,9 @@ _PRICED = re.compile(r"\b(?:prices?|premiums?|futures|rates)\b", re.IGNORECASE)
 
 
 _OWN = re.compile(
-    r"\b(?:shares?|stock|profits?|sales|revenue|earnings|income|margins?|results)\b", re.IGNORECASE
+    r"\b(?:shares?|stock|equities|profits?|sales|revenue|earnings|income|margins?|results|nikkei|sensex"
+    r"|nasdaq|dow|ftse|kospi|s&p\s500)\b",
+    re.IGNORECASE,
 )
 
 
@@ -519,6 +564,8 @@ def _signs(side: Side, chain: Chain) -> tuple[int, int] | None:
         }
         if len(moved) == 1:
             return (1 if scarce else -1, moved.pop())
+    if scarce != ample and bool(_SCARCE.search(effect)) != bool(_AMPLE.search(effect)):
+        return (1 if scarce else -1, 1 if _SCARCE.search(effect) else -1)
     good, bad = bool(_GOOD_FOR.search(cause)), bool(_BAD_FOR.search(cause))
     if good == bad or not _OWN.search(side.excerpt(chain.effect)):
         return None

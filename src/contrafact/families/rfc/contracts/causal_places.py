@@ -20,6 +20,8 @@ from contrafact.families.rfc.contracts.vocabulary import (
     groups,
     is_function_word,
     is_known_name,
+    named_pattern,
+    pattern,
 )
 from contrafact.text.tokens import same_root, stem
 from contrafact.text.words import lexicon
@@ -31,7 +33,9 @@ __all__ = [
     "content_words",
     "findings_outside_cause",
     "is_inside",
+    "matters",
     "means_one_of",
+    "place_of",
     "sign_of",
 ]
 
@@ -96,6 +100,16 @@ def causal_places(pair: Pair) -> CausalPlaces:
     )
 
 
+def place_of(pair: Pair, span: Span) -> Span | None:
+    """Return where the rewrite has what stands for a stretch of the original, None if nothing."""
+    to, tokens = pair.alignment.to_rewritten, pair.original.span_tokens(*span)
+    if not tokens:
+        return None
+    first = next((to[i] + 1 for i in range(tokens[0] - 1, -1, -1) if i in to), 0)
+    after = (to[i] for i in range(tokens[-1] + 1, len(pair.original.tokens)) if i in to)
+    return pair.rewritten.token_span((first, next(after, len(pair.rewritten.tokens))))
+
+
 def _standing_for(pair: Pair, chain: Chain) -> Span | None:
     """Return where the rewrite has what stands behind a marker that it kept, or None."""
     to = pair.alignment.to_rewritten
@@ -148,7 +162,8 @@ def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
                 any(same_root(word, other) for other in places.stems) for word in named
             )
         if rule.in_cause == "counts" or not inside:
-            if finding.rule in ("entity-added", "entity-changed") and _is_region(pair, finding):
+            region = finding.rule in ("entity-added", "entity-changed") and _is_region(pair, finding)
+            if region or (finding.rule == "new-event" and _is_condition(pair, finding)):
                 yield review(finding.rule, finding.message, span, finding.rewritten_span)
             else:
                 yield finding
@@ -174,6 +189,18 @@ def _is_region(pair: Pair, finding: Finding) -> bool:
         span is not None
         and is_inside(span, causal_places(pair).rewritten)
         and bool(_REGIONS.match(pair.rewritten.excerpt(span)))
+    )
+
+
+def _is_condition(pair: Pair, finding: Finding) -> bool:
+    """Whether what is new is a state of business within the new cause, and no major event: job
+    cuts, profit warnings.
+    """
+    span = finding.rewritten_span
+    return (
+        span is not None
+        and is_inside(span, causal_places(pair).rewritten)
+        and bool(pattern("conditions").fullmatch(pair.rewritten.excerpt(span)))
     )
 
 
@@ -204,6 +231,23 @@ def means_one_of(word: str, others: Iterable[str]) -> bool:
     if is_known_name(word) and any(is_known_name(o) and same_root(word, o) for o in others):
         return True
     return any(root in group and group & rest for group in _meanings())
+
+
+_PARTS = re.compile(r"[^\W_]+")
+
+
+def matters(text: str) -> list[str]:
+    """Return what a cause is made of: its words of content, and one name for what news calls by
+    many ("rate hikes", "monetary tightening").
+    """
+    found, last = [], 0
+    for match in (*named_pattern("matters").finditer(text), None):
+        between = text[last : match.start() if match else len(text)].casefold()
+        found += [word for word in _PARTS.findall(between) if not is_function_word(word)]
+        if match:
+            found.append(f"{match.lastgroup}§")
+            last = match.end()
+    return found
 
 
 @cache

@@ -104,6 +104,13 @@ _AFTER_WEAK = re.compile(
     re.IGNORECASE,
 )
 # A cause, then its effect.
+_MOVED = (
+    r"(?:sentiment|appetite|confidence|demand|shares|stocks|profits?|margins?|sales|earnings|output"
+    r"|production|growth|spending|exports|supply|supplies|markets?|investors?|mood|risk|hopes|prospects"
+    r"|budgets?|revenue|results|orders|activity)\b"
+)
+"""What news speaks of as moved: "hit" alone is also said of a record."""
+
 _BEFORE = re.compile(
     r"\b(?:led\sto|led(?=\s(?:[\w.%'’-]+\s){1,8}to\s)|leads?\sto|leading\sto|result(?:s|ed|ing)?\sin|caus(?:es|ed|ing|e)|trigger(?:s"
     r"|ed|ing)?|brought\sabout"
@@ -117,7 +124,7 @@ _BEFORE = re.compile(
     r"|(?<!to\s)(?<!may\s)(?<!could\s)(?<!will\s)(?<!might\s)(?<!would\s)(?:push|send)"
     r"(?=\s(?:\w+\s){0,4}(?:up|down|higher|lower))"
     r"|(?<!to\s)(?<!may\s)(?<!could\s)(?<!will\s)(?<!might\s)(?<!would\s)weigh\son"
-    r"|weigh(?:ed|s|ing)\son|dragg(?:ed|ing)\sdown|hurt(?:s|ing)?(?!\sby)|dent(?:ed|s"
+    r"|weigh(?:ed|s|ing)\son|dragg(?:ed|ing)(?!\s(?:down\s)?by|\son)(?:\sdown)?|hurt(?:s|ing)?(?!\sby)|dent(?:ed|s"
     r"|ing)(?!\sby)|(?:took|tak(?:en|es?|ing))\s(?:a|its|their)\s(?:\w+\s)?toll\son"
     r"|(?:prov(?:ed|en|es|ing)|was|were)\sa\s(?:\w+\s)?drag\son|hobbl(?:ed|es?|ing)(?!\sby)|sapp(?:ed|ing)(?!\sby)|saps"
     r"|drags?(?=\s(?:[\w.'’-]+\s){1,4}(?:down|lower))|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
@@ -125,7 +132,13 @@ _BEFORE = re.compile(
     r"|(?<!to\s)(?<!can\s)(?<!could\s)(?<!may\s)(?<!will\s)(?<!would\s)(?<!might\s)(?<!a\s)(?:lift|boost|drive)(?=\s[a-z])|help(?:ed|s"
     r"|ing)(?!\sby)(?=\s(?:\w+\s){0,3}(?:lift|boost|drive|push|raise|offset|reduce|cut|improve"
     r"|\w+\s))|bolster(?:ed|s|ing)(?!\sby)|support(?:ed|s|ing)(?!\sby)|propell(?:ed|ing)(?!\sby)"
-    r"|so\sthat|which\sis\swhy|thereby|pressur(?:ed|ing)(?!\sby)|underpinn?(?:ed|s|ing)(?!\sby))\b",
+    r"|so\sthat|which\sis\swhy|thereby|pressur(?:ed|ing)(?!\sby)|underpinn?(?:ed|s|ing)(?!\sby)"
+    r"|(?<!to\s)(?<!may\s)(?<!could\s)(?<!will\s)(?<!might\s)(?<!would\s)(?<!of\s)(?<!the\s)(?<!a\s)force"
+    r"(?=\s[\w.'’-]+\s)"
+    r"|(?:hits?|hitting|slam(?:s|med)|dampen(?:s|ed|ing)|sour(?:s|ed)|cloud(?:s|ed|ing)|rattl(?:es?|ed|ing)"
+    r"|spook(?:s|ed|ing)|batter(?:s|ed|ing)|knock(?:s|ed)|undermin(?:es|ed|ing)|weaken(?:s|ed)|cast)"
+    rf"(?=\s(?:[\w.'’-]+\s){{0,3}}{_MOVED})"
+    r"|stok(?:es|ed|ing)(?!\sby)|fann(?:ed|ing)(?!\sby))\b",
     re.IGNORECASE,
 )
 _OUTRIGHT = re.compile(
@@ -157,6 +170,11 @@ _ITS_OBJECT = re.compile(
 _ITEM = r"[\w'’-]+(?:\s[\w'’-]+){0,3}"
 _LISTED = re.compile(rf"(?:{_ITEM},\s)?(?:and|or)\b")
 _LIST = re.compile(rf"\s(?:{_ITEM},\s)*{_ITEM},\sand", re.IGNORECASE)
+_LONG_ITEM = (
+    r"(?!(?:as|but|while|which|who|after|though|although|said|says|with|and|even|despite|the\scompany)\b)"
+    r"[\w'’-]+(?:\s[\w'’-]+){0,5}"
+)
+_LIST_OF = re.compile(rf"\s{_LONG_ITEM}(?:,\s{_LONG_ITEM})+\sand\s", re.IGNORECASE)
 _ASIDE_END = re.compile(r"[;,]\s")
 _CLAUSE_END = re.compile(
     r"[;]|,\s(?:and|but|while|although|though|even|despite|which|said|says|according"
@@ -206,8 +224,13 @@ def _trim(text: str, start: int, end: int) -> Span:
 
 def _effect_then_cause(side: Side, start: int, end: int) -> Iterator[Chain]:
     """Yield the chains of "Y because X", and of "Because X, Y", in a sentence."""
-    for expression, strong in ((_AFTER_STRONG, True), (_AFTER_WEAK, False)):
-        for match in expression.finditer(side.text, start, end):
+    outright = list(_AFTER_STRONG.finditer(side.text, start, end))
+    weak = {match.start(): match for match in _moved_on(side, start, end)}
+    weak |= {match.start(): match for match in _AFTER_WEAK.finditer(side.text, start, end)}
+    for match in outright:
+        weak.pop(match.start(), None)
+    for strong, matches in ((True, outright), (False, [weak[at] for at in sorted(weak)])):
+        for match in matches:
             if _ATTITUDE_ALONE.fullmatch(match[0]) and not _ITS_OBJECT.match(
                 side.text, match.end()
             ):
@@ -236,11 +259,34 @@ def _effect_then_cause(side: Side, start: int, end: int) -> Iterator[Chain]:
             stop = (_ASIDE_END if aside else _CLAUSE_END).search(side.text, match.end(), end)
             if stop and not aside and _LIST.fullmatch(side.text, match.end(), stop.end()):
                 stop = _ASIDE_END.search(side.text, stop.end(), end)
+            elif stop and aside and (listed := _LIST_OF.match(side.text, match.end(), end)):
+                stop = _ASIDE_END.search(side.text, listed.end(), end)
             cause = _trim(side.text, match.end(), stop.start() if stop else end)
             clause = _clause_start(side.text, start, match.start())
             effect = _trim(side.text, clause, match.start())
             if _holds(cause) and _holds(effect):
                 yield _chain(side, match.span(), cause, effect, strong)
+
+
+_ON = re.compile(
+    r"\bon(?=\s(?!(?:\w+day|the|an?|its|their|his|her|track|course|pace|average|record|hold|top|par"
+    r"|year|quarter|month|week|balance|paper|purpose|schedule|time|board|offer|sale|credit|margin)\b)"
+    r"(?!(?-i:[A-Z][\w.]*\s(?:Street|Exchange|Stock)))[\w“\"'‘])",
+    re.IGNORECASE,
+)
+_VERBAL = ("base", "third", "past", "participle")
+
+
+def _moved_on(side: Side, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield the "on" right behind a verb of movement: "shares fall on hawkish Fed views"."""
+    ends = {
+        term.end
+        for term in side.terms("directional")
+        if start <= term.start < end and term.inflection in _VERBAL
+    }
+    for match in _ON.finditer(side.text, start, end):
+        if match.start() - 1 in ends:
+            yield match
 
 
 def _cause_then_effect(side: Side, start: int, end: int) -> Iterator[Chain]:

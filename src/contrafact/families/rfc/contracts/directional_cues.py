@@ -245,8 +245,8 @@ _PREDICATE = re.compile(
     re.IGNORECASE,
 )
 _EXPECTED = re.compile(
-    r"\s(?:\S+\s){0,6}?(?:estimates?|expectations?|consensus|forecasts?|expected|street|guidance"
-    r"|projections?|views?|analysts|target)\b",
+    r"\s(?:\S+\s){0,6}?(?:estimates?|expectations?|consensus|forecasts?|(?<!of\s)expected(?!\sto)|street"
+    r"|guidance|projections?|views?|analysts|target)\b",
     re.IGNORECASE,
 )
 _RATED = re.compile(

@@ -4,7 +4,7 @@ RFC-BENCH, section 2.2.2 and appendices Q.1, R.1 and S.1.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, combinations
 
@@ -22,7 +22,7 @@ from contrafact.families.rfc.contracts.directional_cues import (
 )
 from contrafact.families.rfc.contracts.exempt_numbers import matched_quantities
 from contrafact.families.rfc.contracts.numbers import changed_numbers, number_key, place
-from contrafact.families.rfc.contracts.pair import Change, Pair, Side, read_once
+from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import may_name, pattern, words
 from contrafact.text.quantities import Quantity
@@ -31,6 +31,7 @@ from contrafact.text.tokens import stem
 __all__ = [
     "acts_reversed",
     "bearing",
+    "bounds_kept_true",
     "is_reversed",
     "left_standing",
     "nothing_reversed",
@@ -261,6 +262,7 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
             if attitude.end < cue.start
         )
         governed = governed or _is_governed(pair, cue) or _is_refigured(pair, cue)
+        governed = governed or _is_requalified(pair, cue)
         # "Despite mounting worries": it went against the story, and may go with its reverse.
         clause = pair.original.text[max(0, cue.start - REACH) : cue.start]
         governed = governed or bool(_CONCEDED.search(clause)) or _is_conceded(pair, other)
@@ -335,6 +337,12 @@ _FORECAST_OF = re.compile(
     r"\b(?:forecast|outlook|estimate|projection|target|view)s?\s(?:for|of)\s(?:\S+\s){0,2}\Z",
     re.IGNORECASE,
 )
+_KEPT_FORECAST = re.compile(
+    r"\b(?:maintain|keep|hold|reiterat|reaffirm|stick|leav)\w*\s(?:[\w'’]+\s){0,3}?(?:forecast|outlook|estimate"
+    r"|projection)s?\s(?:for|of|at)\s(?:\S+\s){0,2}\Z",
+    re.IGNORECASE,
+)
+_SO_FAR = re.compile(r",\s(?:which|who)\s(?:have|has|had)\s(?:been\s)?[^,;.\n]*\Z", re.IGNORECASE)
 _ASKED = re.compile(r"\bhow\s(?:much|far|fast|quickly|soon|long)?\s?\Z", re.IGNORECASE)
 _ESTIMATE = re.compile(
     r"\s(?:forecasts?|outlook|estimates?|projections?|expectations|targets?|guidance|view)\b",
@@ -352,6 +360,10 @@ def _is_open(side: Side, cue: Cue) -> bool:
         before = side.text[max(0, cue.start - REACH) : cue.start]
         if _ESTIMATE.match(side.text, cue.end) or _FORECAST_OF.search(before):
             return True
+    if cue.text.casefold() == "growth" and _KEPT_FORECAST.search(side.text, 0, cue.start):
+        return True
+    if _SO_FAR.search(side.text, 0, cue.start):
+        return True
     return bool(_ASKED.search(side.text, max(0, cue.start - REACH), cue.start))
 
 
@@ -402,6 +414,53 @@ def _is_governed(pair: Pair, cue: Cue) -> bool:
     if re.search(r"[.;,]\s", spoken[0]):
         return False
     return any(_HELD_OF.search(before) for before in spoken)
+
+
+def _is_requalified(pair: Pair, cue: Cue) -> bool:
+    """Whether what qualifies a direction was turned round ("grown strongly", "grown weakly"), or
+    what it does ("rising rates are working to", "… are failing to").
+    """
+    side, tokens = pair.original, pair.original.span_tokens(cue.start, cue.end)
+    for i in range(max(0, tokens[0] - 2), min(len(side.tokens), tokens[-1] + 1 + PREDICATE_REACH)):
+        change = pair.alignment.change_in_original(i)
+        low, high = sorted(((cue.start, cue.end), side.tokens[i][:2]))
+        if change is None or re.search(r"[,;:.!?—–\n]", side.text[low[1] : high[0]]):
+            continue
+        at_word = i <= tokens[-1] + 2
+        if _is_opposite(*pair.tokens(change), _DEGREES if at_word else _SUCCESS):
+            return True
+    return False
+
+
+def _is_opposite(
+    before: Sequence[Token], after: Sequence[Token], ways_of: dict[str, int]
+) -> bool:
+    """Whether a change turns a word round: strongly and weakly, modest and hefty."""
+    ways = [{ways_of[t.key] for t in some if t.key in ways_of} for some in (before, after)]
+    return all(len(way) == 1 for way in ways) and ways[0] != ways[1]
+
+
+PREDICATE_REACH = 12
+"""Words from a direction to the verb that it is the subject of, at most (ours)."""
+
+_SUCCESS = dict.fromkeys("working succeeding helping managing".split(), 1) | dict.fromkeys(
+    "failing struggling".split(), -1
+)
+_DEGREES = _SUCCESS | dict.fromkeys(
+    (
+        "strong strongly robust robustly solid solidly brisk briskly hefty large sizeable big bigger generous"
+        " sharp sharply rapid rapidly fast faster quickly high higher heavy heavily firm firmly healthy"
+        " significant substantial steep steeply more upbeat impressive"
+    ).split(),
+    1,
+) | dict.fromkeys(
+    (
+        "weak weakly feeble feebly sluggish sluggishly modest modestly small smaller tiny meagre meager"
+        " slight slightly slow slower slowly low lower light lightly soft softly poor poorly"
+        " minor marginal marginally gentle gently less downbeat disappointing"
+    ).split(),
+    -1,
+)
 
 
 def _is_refigured(pair: Pair, cue: Cue) -> bool:
@@ -546,6 +605,75 @@ def reporting_kept(pair: Pair) -> Iterator[Finding]:
     for match in _REPORTED.finditer(pair.original.text):
         if match[0].casefold() not in pair.rewritten.text.casefold():
             yield fail("outcome-changed", f"'{match[0]}' is gone or turned round", match.span())
+
+
+BOUND_REACH = 80
+"""Characters from "above" or "beating" to the figure that it leads to, at most (ours)."""
+
+ALIKE = 2.0
+"""Times by which two figures of one thing may differ (ours)."""
+
+_OVER = re.compile(
+    r"\b(?:above|exceed\w*|beat(?:s|ing)?|top(?:s|ped|ping)|surpass\w*|outstrip\w*|higher\sthan|more\sthan)\b",
+    re.IGNORECASE,
+)
+_UNDER = re.compile(
+    r"\b(?:below|under(?:shot|shoot\w*)?|miss(?:es|ed|ing)?|(?:short|shy)\sof|trail\w*|lagg?\w*"
+    r"|lower\sthan|less\sthan|fewer\sthan)\b",
+    re.IGNORECASE,
+)
+
+
+@rule("contradiction", about="consistency", paper="R.1; S.2, 8", manipulations=("flipping",))
+def bounds_kept_true(pair: Pair) -> Iterator[Finding]:
+    """No figure that stays is set on the other side of a figure that stays: 17.53% did not fall
+    short of a forecast of 17%.
+    """
+    a, b = pair.original, pair.rewritten
+    to = dict(matched_quantities(pair))
+    for change in pair.changes:
+        spans = pair.spans(change)
+        if spans[0] is None or spans[1] is None:
+            continue
+        was, now = (
+            1 if _OVER.search(side.text, *span) else -1 if _UNDER.search(side.text, *span) else 0
+            for side, span in ((a, spans[0]), (b, spans[1]))
+        )
+        if was * now >= 0:
+            continue
+        end = spans[0][1]
+        led_to = (
+            (_level_before(a, spans[0][0], i), i)
+            for i, q in enumerate(a.quantities)
+            if end <= q.start <= end + BOUND_REACH and i in to
+        )
+        level, bound = next(((i, j) for i, j in led_to if i is not None and i in to), (None, 0))
+        if level is None:
+            continue
+        x, y = a.quantities[level], a.quantities[bound]
+        kept = all(a.quantities[i].value == b.quantities[to[i]].value for i in (level, bound))
+        if kept and x.value and y.value and (x.value - y.value) * was > 0:
+            yield fail(
+                "contradiction",
+                f"'{b.excerpt(spans[1])}' sets '{x.text}' on the wrong side of '{y.text}'",
+                *spans,
+            )
+
+
+def _level_before(side: Side, before: int, bound: int) -> int | None:
+    """Return the figure before some words that a bound is of; None if it is a change."""
+    y = side.quantities[bound]
+    since = side.sentences[max(0, side.sentences.index(side.sentence_of(before)) - 1)].start
+    for i in range(bound - 1, -1, -1):
+        x = side.quantities[i]
+        if x.start < since:
+            return None
+        if x.end > before or (x.kind, x.unit) != (y.kind, y.unit) or not x.value or not y.value:
+            continue
+        if x.kind == "percent" and not (x.is_level or y.is_level):
+            return None
+        return i if 1 / ALIKE < x.value / y.value < ALIKE else None
+    return None
 
 
 @rule("not-reversed", about="change", paper="R.1; S.1, 5", manipulations=("flipping",))

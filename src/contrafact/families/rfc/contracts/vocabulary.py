@@ -29,6 +29,7 @@ __all__ = [
     "is_noun",
     "may_modify",
     "may_name",
+    "named_pattern",
     "pattern",
     "pattern_at_words",
     "pattern_in_small",
@@ -215,6 +216,14 @@ def pattern_in_small(name: str) -> Caseless:
 def pattern_at_words(name: str) -> AtWords:
     """Return the patterns of a list, for the beginnings of words; see `pattern`."""
     return AtWords(read_toml("patterns.toml")[name], _WHOLE)
+
+
+@cache
+def named_pattern(table: str) -> re.Pattern[str]:
+    """Return one pattern of a table of patterns; what matches is in the group of its name."""
+    rows: dict[str, list[str]] = read_toml("patterns.toml")[table]
+    named = (f"(?P<{name}>{'|'.join(row)})" for name, row in rows.items())
+    return any_of(named)
 
 
 # Common English

@@ -172,11 +172,10 @@ def _is_reversed_multiple(a: Quantity, b: Quantity) -> bool:
 @read_once
 def is_reversed(pair: Pair) -> bool:
     """Return whether at least one direction, multiple, sign or rating is reversed."""
-    if any(
-        other.sign == -cue.sign
-        for cue, others in direction_alignment(pair).counterparts
-        for other in others
-    ):
+    # "Slowing from high growth", "cooling from strong growth": what scales it says the same.
+    met = [(c, o) for c, others in direction_alignment(pair).counterparts for o in others]
+    same = {(other.start, other.end) for cue, other in met if other.sign == cue.sign}
+    if any(o.sign == -c.sign and (o.start, o.end) not in same for c, o in met):
         return True
     for i, j in matched_quantities(pair):
         a, b = pair.original.quantities[i], pair.rewritten.quantities[j]

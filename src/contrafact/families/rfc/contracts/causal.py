@@ -154,8 +154,8 @@ def _in_other_words(before: list[str], after: list[str]) -> bool:
     )
 
 
-RENAMED = 0.2
-"""Share of a cause's words that may be others in a cause that only has other names (ours)."""
+RENAMED = 0.34
+"""Share of a cause's new words that may be others in a cause that only has other names (ours)."""
 
 
 def _is_renamed(pair: Pair, chain: Chain) -> bool:
@@ -167,12 +167,18 @@ def _is_renamed(pair: Pair, chain: Chain) -> bool:
     after = matters(pair.rewritten.excerpt(place))
     if not before or not after or sorted(before) == sorted(after):
         return False
-    other = [word for word in after if not means_one_of(word, before)]
-    gone = [word for word in before if not means_one_of(word, after)]
+    had, has = set(map(stem, before)), set(map(stem, after))
+    gone = [word for word in before if stem(word) not in has]
+    come = [word for word in after if stem(word) not in had]
+    other = [word for word in come if not means_one_of(word, gone)]
+    lost = [word for word in gone if not means_one_of(word, come)]
     ways = [{sign for word in some if (sign := sign_of(word))} for some in (before, after)]
     opposed = all(ways) and ways[0] != ways[1]
     return (
-        not opposed and len(other) <= RENAMED * len(after) and len(gone) <= 2 * RENAMED * len(before)
+        bool(gone)
+        and not opposed
+        and len(other) <= RENAMED * len(come)
+        and len(lost) <= 1.5 * RENAMED * len(gone)
     )
 
 
@@ -463,7 +469,7 @@ _GOOD_FOR = re.compile(
     r"|blockbuster|rising|higher|growing|brisk)\s"
     r"(?:\w+\s)?(?:demand|sales|earnings|profits?|results|orders|revenue|growth|bookings)\b"
     rf"{_OF_WHAT_IS_OWN}"
-    r"|\b(?:upbeat|bright(?:er)?|rosy|positive|strong(?:er)?|raised)\s(?:\w+\s)?(?:outlook|forecasts?|guidance)\b"
+    r"|\b(?:upbeat|bright(?:er)?|rosy|positive|strong(?:er)?|raised)\s(?:\w+\s){0,2}(?:outlook|forecasts?|guidance)\b"
     r"|\b(?:demand|sales|orders|bookings)(?:\s\w+){0,3}?\s(?:surged|jumped|rose|grew|climbed"
     r"|strengthened|picked\sup|rebounded|soared)\b"
     r"|\b(?:jump|surge|rise|rebound|recovery|increase)\sin\s(?:\w+\s)?(?:demand|sales|orders|revenue"
@@ -473,7 +479,7 @@ _GOOD_FOR = re.compile(
 
 
 _BAD_FOR = re.compile(
-    r"\b(?:bleak|gloom(?:y|ier)|dismal|downbeat|disappointing|weak(?:er)?|cautious)\s(?:\w+\s)?(?:outlook|forecasts?|guidance)\b"
+    r"\b(?:bleak|gloom(?:y|ier)|dismal|downbeat|disappointing|weak(?:er)?|cautious)\s(?:\w+\s){0,2}(?:outlook|forecasts?|guidance)\b"
     r"|\b(?:profit|earnings|sales)\swarnings?\b"
     r"|\b(?:slashed|cut|lowered|trimmed)\s(?:its|their|the)\s(?:\w+\s){0,2}(?:outlook|forecasts?|guidance)\b"
     r"|\b(?:weak(?:er|ening)?|slumping|falling|sluggish|disappointing|worse-than-expected"
@@ -494,7 +500,8 @@ _SCARCE = re.compile(
     r"|buoyant|healthy)\s(?:\w+\s){0,2}(?:demand|buying|consumption|appetite|import\sdemand)\b"
     rf"{_OF_WHAT_IS_OWN}"
     r"|\b(?:tight(?:er)?|low(?:er)?|short|falling|dwindling|reduced|shrinking|scarce|limited)\s"
-    r"(?:\w+\s){0,2}(?:supply|supplies|stocks|inventories|output|production|harvests?|crops?|availability)\b"
+    r"(?:\w+\s){0,2}(?:supply|supplies|stocks|inventories|output|production|harvests?|crops?(?!\s(?:earnings|incomes?|prices|receipts))"
+    r"|availability)\b"
     r"|\b(?:halving|drop|fall|decline|cut|cuts|loss|reduction)\s(?:of|in|to)\s(?:\w+\s){0,2}(?:supply"
     r"|supplies|stocks|inventories|output|production|harvests?|availability|capacity)\b",
     re.IGNORECASE,
@@ -510,6 +517,44 @@ _AMPLE = re.compile(
     r"(?:supply|supplies|stocks|inventories|output|production|harvests?|crops?|availability)\b",
     re.IGNORECASE,
 )
+
+
+_PLENTY = re.compile(
+    r"\b(?:ample|abundant|plentiful|surplus|excess)\s(?:\w+\s){0,2}(?:supply|supplies|stocks|inventories|crops?)\b"
+    r"|\b(?:glut|oversupply)\b",
+    re.IGNORECASE,
+)
+_EASIER = re.compile(
+    r"\b(?:falling|easing|cooling|slowing|lower|softer)\s(?:\w+\s)?(?:inflation|price\spressures)\b|\bdovish\b"
+    r"|\b(?:cut|cuts|cutting|slash|slashes|slashed|lower|lowered)\s(?:\w+\s){0,2}(?:interest\s)?rates\b|\brate\scuts?\b",
+    re.IGNORECASE,
+)
+_TIGHTER = re.compile(
+    r"\b(?:rising|surging|hot|higher|soaring|quickening)\s(?:\w+\s)?(?:inflation|price\spressures)\b|\bhawkish\b"
+    r"|\b(?:raise|raised|raises|raising|hike|hiked|hiking|lift|lifted)\s(?:\w+\s){0,2}(?:interest\s)?rates\b|\brate\shikes?\b",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(r"\b(?:yields?|rates|borrowing\scosts)\b", re.IGNORECASE)
+_NOT_MONEY = re.compile(
+    r"\b(?:exchange|unemployment|jobless|vacancy|growth|birth|default)\srates?\b", re.IGNORECASE
+)
+
+
+def _policy_signs(side: Side, chain: Chain) -> tuple[int, int] | None:
+    """Return the signs of a cause that makes money dearer or cheaper and of rates and yields."""
+    cause, effect = side.excerpt(chain.cause), side.excerpt(chain.effect)
+    tighter, easier = bool(_TIGHTER.search(cause)), bool(_EASIER.search(cause))
+    if tighter == easier or not _MONEY.search(effect) or _NOT_MONEY.search(effect):
+        return None
+    up = re.search(
+        r"\b(?:up|higher|rose|rise[sn]?|rising|climb\w*|jump\w*)\b", effect, re.IGNORECASE
+    )
+    down = re.search(
+        r"\b(?:down|lower|fell|falls?|falling|drop\w*|slid\w*)\b", effect, re.IGNORECASE
+    )
+    if bool(up) == bool(down):
+        return None
+    return (1 if tighter else -1, 1 if up else -1)
 
 
 _COMPANY = re.compile(
@@ -564,8 +609,11 @@ def _signs(side: Side, chain: Chain) -> tuple[int, int] | None:
         }
         if len(moved) == 1:
             return (1 if scarce else -1, moved.pop())
-    if scarce != ample and bool(_SCARCE.search(effect)) != bool(_AMPLE.search(effect)):
-        return (1 if scarce else -1, 1 if _SCARCE.search(effect) else -1)
+    led_to = effect.split(",")[0]
+    if scarce != ample and bool(_SCARCE.search(led_to)) != bool(_PLENTY.search(led_to)):
+        return (1 if scarce else -1, 1 if _SCARCE.search(led_to) else -1)
+    if (of_money := _policy_signs(side, chain)) is not None:
+        return of_money
     good, bad = bool(_GOOD_FOR.search(cause)), bool(_BAD_FOR.search(cause))
     if good == bad or not _OWN.search(side.excerpt(chain.effect)):
         return None

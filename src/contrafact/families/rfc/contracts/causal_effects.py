@@ -89,6 +89,8 @@ def effect_worded(
             for span, causes_there in zip(spans, (places.original, places.rewritten), strict=True)
         ):
             continue
+        if _links(pair.original, spans[0]) and _links(pair.rewritten, spans[1]):
+            continue  # "driven largely by", "fuelled mainly by"
         lost, gained = content_words(before), content_words(after)
         if not lost or not gained or any(means_one_of(word, lost) for word in gained):
             continue
@@ -100,7 +102,7 @@ def effect_worded(
             "effect-changed",
             f"'{pair.texts(change)[0]}' became '{pair.texts(change)[1]}'",
             *pair.spans(change),
-            for_review=_touches_marker(pair, change),
+            for_review=_touches_marker(pair, change) or not _in_effect(pair, change),
         )
 
 
@@ -112,6 +114,23 @@ def _have_one_sign(pair: Pair, change: Change, word: str) -> bool:
         for side, span in zip((pair.original, pair.rewritten), spans, strict=True)
     ]
     return bool(signs[0]) and signs[0] == signs[1]
+
+
+def _links(side: Side, span: Span | None) -> bool:
+    """Whether a stretch is in a marker of a text."""
+    return span is not None and any(
+        chain.marker[0] <= span[0] and span[1] <= chain.marker[1] for chain in chains(side)
+    )
+
+
+def _in_effect(pair: Pair, change: Change) -> bool:
+    """Whether a change lies in what the original calls an effect; elsewhere a cause may be stated
+    in a construction that is not read.
+    """
+    span = pair.spans(change)[0]
+    return span is not None and any(
+        chain.effect[0] <= span[0] and span[1] <= chain.effect[1] for chain in chains(pair.original)
+    )
 
 
 def _touches_marker(pair: Pair, change: Change) -> bool:

@@ -14,7 +14,8 @@ from contrafact.families.rfc.contracts.chains import (
     chains,
     changed_words,
 )
-from contrafact.families.rfc.contracts.pair import Pair, Side, Span, Token, read_once
+from contrafact.families.rfc.contracts.directional_cues import directional_cues
+from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Span, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, Rule, review
 from contrafact.families.rfc.contracts.vocabulary import (
     groups,
@@ -88,6 +89,11 @@ def causal_places(pair: Pair) -> CausalPlaces:
             if place is not None and not is_inside(place, new):
                 new.append(place)
 
+    for change in _headline_changes(pair, old):
+        for span, spans in zip(pair.spans(change), (old, new), strict=True):
+            if span is not None and not is_inside(span, spans):
+                spans.append(span)
+
     def stems(side: Side, spans: Iterable[Span]) -> frozenset[str]:
         return frozenset(
             stem(word)
@@ -98,6 +104,29 @@ def causal_places(pair: Pair) -> CausalPlaces:
     return CausalPlaces(
         tuple(old), tuple(new), stems(pair.original, old), stems(pair.rewritten, new)
     )
+
+
+def _headline_changes(pair: Pair, replaced: list[Span]) -> list[Change]:
+    """Return what a headline changed with its story's cause: no move and no figure of its effect."""
+    if len(pair.original.sentences) < 2 or len(pair.rewritten.sentences) < 2:
+        return []
+    end = pair.original.sentences[0].end
+    if not any(span[0] >= end for span in replaced):
+        return []
+    found = []
+    for change in pair.changes:
+        spans = pair.spans(change)
+        if spans[0] is None or spans[1] is None or spans[0][1] > end:
+            continue
+        of_effect = any(
+            cue.tier == "firm" and cue.start < span[1] and span[0] < cue.end
+            for side, span in zip((pair.original, pair.rewritten), spans, strict=True)
+            for cue in directional_cues(side)
+        )
+        figures = any(token.key == "#" for token in pair.tokens(change)[0])
+        if not of_effect and not figures:
+            found.append(change)
+    return found
 
 
 def place_of(pair: Pair, span: Span) -> Span | None:
@@ -162,7 +191,9 @@ def findings_outside_cause(rule: Rule, pair: Pair) -> Iterator[Finding]:
                 any(same_root(word, other) for other in places.stems) for word in named
             )
         if rule.in_cause == "counts" or not inside:
-            region = finding.rule in ("entity-added", "entity-changed") and _is_region(pair, finding)
+            region = finding.rule in ("entity-added", "entity-changed") and _is_region(
+                pair, finding
+            )
             if region or (finding.rule == "new-event" and _is_condition(pair, finding)):
                 yield review(finding.rule, finding.message, span, finding.rewritten_span)
             else:

@@ -55,7 +55,8 @@ _BY = (
     r"|hit|hampered|dented|squeezed|stoked|underpinned|brought\s(?:on|about)|pushed\s(?:up|down"
     r"|higher|lower)|"
     r"led|held\sback|knocked|battered|rattled|cushioned|offset|explained|impacted|affected"
-    r"|undermined)"
+    r"|undermined|capped|limited|curbed|restrained|hemmed\sin|put\soff|deterred|attracted|encouraged|kept\sin\scheck"
+    r"|checked|clouded|dampened|soured|slammed|stung|cheered|spooked|unnerved)"
     r"\s(?:\w+ly\s|in\s(?:large\s)?part\s|partly\s|mainly\s|largely\s|mostly\s)?by)"
 )
 # An effect, then its cause.
@@ -67,6 +68,7 @@ _AFTER_STRONG = re.compile(
     r"|put\sdown\sto|reflecting|forced\sby|reflects"
     rf"|{_BY}|stem(?:s|med|ming)?\s(?:\w+ly\s)?from|aris(?:es?|ing)\sfrom|arose\sfrom|result(?:s"
     r"|ed|ing)?\sfrom|(?:benefit|suffer)(?:s|t?ed|t?ing)?\s(?:\w+ly\s|in\spart\s)?from"
+    r"|(?:pressures?|strains?|support|boosts?|headwinds?|tailwinds?|help|damage|relief|drag)\sfrom"
     r"|attribut(?:able|ed|es|ing)\s(?:[^.;]{0,60}?\s)?to|in\s(?:response|reaction)\sto"
     r"|on\sthe\s(?:back|heels|strength)\sof"
     r"|in\s(?:light|view|the\swake|consequence)\sof|by\svirtue\sof|blam(?:ed|es"
@@ -74,7 +76,7 @@ _AFTER_STRONG = re.compile(
     r"|(?<=,\s)(?:also\s)?(?:citing|crediting|blaming)|considering\sthat|insofar\sas|inasmuch\sas|in\sthat"
     r"|on\s(?!\w+day\b)(?:[\w’'-]+,?\s){0,2}(?:fears?|concerns?|worries|hopes?|optimism|news|expectations|signs"
     r"|speculation|reports|forecasts?|bets|doubts|talk|prospects?|issues|problems|jitters|woes|anxiety|unease"
-    r"|uncertainty|tensions|turmoil)\b)"
+    r"|uncertainty|tensions|turmoil|cheer|optimism|gloom)\b)"
     r"(?!\sbe\b)",
     re.IGNORECASE,
 )
@@ -99,6 +101,10 @@ _AFTER_WEAK = re.compile(
     r"|selling|rates?"
     r"|weakness|strength|orders|worries|spending|supply|supplies|weather|valuations|inflows"
     r"|outflows|exports|imports)\b)"
+    r"|over(?=\s(?:(?:[\w'’-]+\s){0,4})(?:polic(?:y|ies)|fears?|worries|concerns?|row|dispute|stance|shortages?|costs?|rules"
+    r"|plans?|delays?|ban)\b)"
+    r"|with(?=\s(?:[\w'’-]+\s){1,3}(?:rising|falling|running|surging|soaring|climbing|dropping|slowing|piling"
+    r"|expiring|drying|mounting|sliding|weakening|tightening)\b)"
     r"|with(?=\s(?:demand|costs|rates|prices|investors|sales|consumers|growth|higher|lower|rising"
     r"|falling)))\b",
     re.IGNORECASE,
@@ -127,11 +133,15 @@ _BEFORE = re.compile(
     r"|weigh(?:ed|s|ing)\son|dragg(?:ed|ing)(?!\s(?:down\s)?by|\son)(?:\sdown)?|hurt(?:s|ing)?(?!\sby)|dent(?:ed|s"
     r"|ing)(?!\sby)|(?:took|tak(?:en|es?|ing))\s(?:a|its|their)\s(?:\w+\s)?toll\son"
     r"|(?:prov(?:ed|en|es|ing)|was|were)\sa\s(?:\w+\s)?drag\son|hobbl(?:ed|es?|ing)(?!\sby)|sapp(?:ed|ing)(?!\sby)|saps"
-    r"|drags?(?=\s(?:[\w.'’-]+\s){1,4}(?:down|lower))|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
+    r"|drags?(?=\s(?:[\w.'’-]+\s){1,4}(?:down|lower|to))|squeez(?:ed|es|ing)(?!\sby)|erod(?:ed|es|ing)(?!\sby)"
     r"|boost(?:ed|s|ing)(?!\sby)|lift(?:ed|s|ing)(?!\sby)"
     r"|(?<!to\s)(?<!can\s)(?<!could\s)(?<!may\s)(?<!will\s)(?<!would\s)(?<!might\s)(?<!a\s)(?:lift|boost|drive)(?=\s[a-z])|help(?:ed|s"
     r"|ing)(?!\sby)(?=\s(?:\w+\s){0,3}(?:lift|boost|drive|push|raise|offset|reduce|cut|improve"
     r"|\w+\s))|bolster(?:ed|s|ing)(?!\sby)|support(?:ed|s|ing)(?!\sby)|propell(?:ed|ing)(?!\sby)"
+    r"|continu(?:ed|es|ing)\sto\s(?:support|boost|lift|weigh\son|hurt|drag(?:\sdown|\son)?|pressure|fuel|drive|squeeze"
+    r"|dent|underpin|push|stoke|cap)"
+    r"|(?:is|are|was|were)\s(?:among\s|one\sof\s)?(?:the\s)?(?:main\s|key\s|chief\s)?reasons?\s"
+    r"(?:cited\s|given\s)?(?:for|behind)"
     r"|so\sthat|which\sis\swhy|thereby|pressur(?:ed|ing)(?!\sby)|underpinn?(?:ed|s|ing)(?!\sby)"
     r"|(?<!to\s)(?<!may\s)(?<!could\s)(?<!will\s)(?<!might\s)(?<!would\s)(?<!of\s)(?<!the\s)(?<!a\s)force"
     r"(?=\s[\w.'’-]+\s)"
@@ -274,6 +284,7 @@ _ON = re.compile(
     r"(?!(?-i:[A-Z][\w.]*\s(?:Street|Exchange|Stock)))[\w“\"'‘])",
     re.IGNORECASE,
 )
+_ENDS_HEADLINE = re.compile(r"(?:\s[\w.&'’-]+,?){1,6}\Z")
 _VERBAL = ("base", "third", "past", "participle")
 
 
@@ -284,8 +295,11 @@ def _moved_on(side: Side, start: int, end: int) -> Iterator[re.Match[str]]:
         for term in side.terms("directional")
         if start <= term.start < end and term.inflection in _VERBAL
     }
+    headline = bool(side.sentences) and start < side.sentences[0].end
     for match in _ON.finditer(side.text, start, end):
-        if match.start() - 1 in ends:
+        # A headline that ends with "on" and a thing ends with a cause: "at record on sales cheer".
+        last = headline and _ENDS_HEADLINE.match(side.text, match.end(), end)
+        if match.start() - 1 in ends or (last and ends):
             yield match
 
 

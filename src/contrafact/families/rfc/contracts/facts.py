@@ -305,7 +305,10 @@ def causes_added(
     manipulations=("numerical", "flipping", "sentiment"),
 )
 def chains_added(
-    pair: Pair, *, least: Annotated[int, "ours: words of content that make a cause"] = 2
+    pair: Pair,
+    *,
+    least: Annotated[int, "ours: words of content that make a cause"] = 2,
+    moved: Annotated[float, "ours: share of them that the original has where one only moved"] = 0.7,
 ) -> Iterator[Finding]:
     """No cause is put in whole, marker and all: "on renewed fears of a hard landing"."""
     for chain in chains(pair.rewritten):
@@ -321,6 +324,10 @@ def chains_added(
         if None in changes or len(new) < least or chain.cause < chain.marker:
             continue
         if any(_has_connector(pair, change.original) for change in changes if change):
+            continue
+        had = {stem(token.key) for token in pair.original.tokens}
+        keys = [pair.rewritten.tokens[i].key for i in new]
+        if sum(stem(key) in had for key in keys) >= moved * len(keys):
             continue
         span = (chain.marker[0], pair.rewritten.tokens[new[-1]].end)
         yield fail("new-cause", f"'{pair.rewritten.excerpt(span)}' is a cause put in", None, span)

@@ -431,9 +431,7 @@ def _is_requalified(pair: Pair, cue: Cue) -> bool:
     return False
 
 
-def _is_opposite(
-    before: Sequence[Token], after: Sequence[Token], ways_of: dict[str, int]
-) -> bool:
+def _is_opposite(before: Sequence[Token], after: Sequence[Token], ways_of: dict[str, int]) -> bool:
     """Whether a change turns a word round: strongly and weakly, modest and hefty."""
     ways = [{ways_of[t.key] for t in some if t.key in ways_of} for some in (before, after)]
     return all(len(way) == 1 for way in ways) and ways[0] != ways[1]
@@ -445,20 +443,24 @@ PREDICATE_REACH = 12
 _SUCCESS = dict.fromkeys("working succeeding helping managing".split(), 1) | dict.fromkeys(
     "failing struggling".split(), -1
 )
-_DEGREES = _SUCCESS | dict.fromkeys(
-    (
-        "strong strongly robust robustly solid solidly brisk briskly hefty large sizeable big bigger generous"
-        " sharp sharply rapid rapidly fast faster quickly high higher heavy heavily firm firmly healthy"
-        " significant substantial steep steeply more upbeat impressive"
-    ).split(),
-    1,
-) | dict.fromkeys(
-    (
-        "weak weakly feeble feebly sluggish sluggishly modest modestly small smaller tiny meagre meager"
-        " slight slightly slow slower slowly low lower light lightly soft softly poor poorly"
-        " minor marginal marginally gentle gently less downbeat disappointing"
-    ).split(),
-    -1,
+_DEGREES = (
+    _SUCCESS
+    | dict.fromkeys(
+        (
+            "strong strongly robust robustly solid solidly brisk briskly hefty large sizeable big bigger generous"
+            " sharp sharply rapid rapidly fast faster quickly high higher heavy heavily firm firmly healthy"
+            " significant substantial steep steeply more upbeat impressive"
+        ).split(),
+        1,
+    )
+    | dict.fromkeys(
+        (
+            "weak weakly feeble feebly sluggish sluggishly modest modestly small smaller tiny meagre meager"
+            " slight slightly slow slower slowly low lower light lightly soft softly poor poorly"
+            " minor marginal marginally gentle gently less downbeat disappointing"
+        ).split(),
+        -1,
+    )
 )
 
 

@@ -124,6 +124,18 @@ def quantity_added(pair: Pair) -> Iterator[Finding]:
                 place(quantity),
                 for_review=is_exempt(pair.rewritten, quantity),
             )
+        elif match.original is not None and match.rewritten is not None:
+            old, new = (
+                pair.original.quantities[match.original],
+                pair.rewritten.quantities[match.rewritten],
+            )
+            if old.form.style == "vague" and new.form.style == "digits" and old.kind == "number":
+                yield fail(
+                    "quantity-added",
+                    f"'{old.text}' became '{new.text}', a figure of its own",
+                    place(old),
+                    place(new),
+                )
 
 
 @rule(

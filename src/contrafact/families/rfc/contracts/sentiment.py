@@ -356,7 +356,7 @@ def stacked(pair: Pair) -> Iterator[Finding]:
             )
 
 
-@rule("over-amplified", about="tone", paper="S.3, 3", manipulations=("sentiment",))
+@rule("over-amplified", about="tone", paper="S.3, 3; Q.4, 5", manipulations=("sentiment", "causal"))
 def over_amplified(
     pair: Pair, *, shouted: Annotated[int, "ours: letters of a word in capitals, at least"] = 5
 ) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from contrafact.families.rfc.contracts.causal_places import (
 from contrafact.families.rfc.contracts.chains import (
     causes,
     chains,
+    changed_words,
     realised_chains,
 )
 from contrafact.families.rfc.contracts.directional_cues import (
@@ -102,7 +103,7 @@ def effect_worded(
             "effect-changed",
             f"'{pair.texts(change)[0]}' became '{pair.texts(change)[1]}'",
             *pair.spans(change),
-            for_review=_touches_marker(pair, change) or not _in_effect(pair, change),
+            for_review=_touches_marker(pair, change) or _may_be_cause(pair, change),
         )
 
 
@@ -123,14 +124,17 @@ def _links(side: Side, span: Span | None) -> bool:
     )
 
 
-def _in_effect(pair: Pair, change: Change) -> bool:
-    """Whether a change lies in what the original calls an effect; elsewhere a cause may be stated
-    in a construction that is not read.
+def _may_be_cause(pair: Pair, change: Change) -> bool:
+    """Whether a change may be of a cause in a construction that is not read: it is in no effect,
+    and in a sentence that states one, or in a story of which no other cause was replaced.
     """
-    span = pair.spans(change)[0]
-    return span is not None and any(
-        chain.effect[0] <= span[0] and span[1] <= chain.effect[1] for chain in chains(pair.original)
-    )
+    span, every = pair.spans(change)[0], chains(pair.original)
+    if span is None or any(c.effect[0] <= span[0] and span[1] <= c.effect[1] for c in every):
+        return False
+    sentence, end = pair.original.sentence_of(span[0]), pair.original.sentences[0].end
+    here = any(sentence.start <= chain.marker[0] < sentence.end for chain in every)
+    replaced = any(chain.cause[0] >= end for chain in every if changed_words(pair, chain.cause))
+    return here or not replaced
 
 
 def _touches_marker(pair: Pair, change: Change) -> bool:

@@ -107,7 +107,7 @@ def causal_places(pair: Pair) -> CausalPlaces:
 
 
 def _headline_changes(pair: Pair, replaced: list[Span]) -> list[Change]:
-    """Return what a headline changed with its story's cause: no move and no figure of its effect."""
+    """Return what a headline changed with its story's cause: no move and no figure."""
     if len(pair.original.sentences) < 2 or len(pair.rewritten.sentences) < 2:
         return []
     end = pair.original.sentences[0].end

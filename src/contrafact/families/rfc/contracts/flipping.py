@@ -341,7 +341,7 @@ _KEPT_FORECAST = re.compile(
     r"|projection)s?\s(?:for|of|at)\s(?:\S+\s){0,2}\Z",
     re.IGNORECASE,
 )
-_SO_FAR = re.compile(r",\s(?:which|who)\s(?:have|has|had)\s(?:been\s)?[^,;.\n]*\Z", re.IGNORECASE)
+_SO_FAR = re.compile(r",\s(?:which|who)\s(?:have|has|had)\sbeen\s[^,;.\n]*\Z", re.IGNORECASE)
 _ASKED = re.compile(r"\bhow\s(?:much|far|fast|quickly|soon|long)?\s?\Z", re.IGNORECASE)
 _ESTIMATE = re.compile(
     r"\s(?:forecasts?|outlook|estimates?|projections?|expectations|targets?|guidance|view)\b",
@@ -425,43 +425,25 @@ def _is_requalified(pair: Pair, cue: Cue) -> bool:
         low, high = sorted(((cue.start, cue.end), side.tokens[i][:2]))
         if change is None or re.search(r"[,;:.!?—–\n]", side.text[low[1] : high[0]]):
             continue
-        at_word = i <= tokens[-1] + 2
-        if _is_opposite(*pair.tokens(change), _DEGREES if at_word else _SUCCESS):
+        turned = pair.tokens(change)
+        if _is_opposite(*turned, "succeeding", "failing"):
+            return True
+        if i <= tokens[-1] + 1 and _is_opposite(*turned, "much", "little"):
             return True
     return False
 
 
-def _is_opposite(before: Sequence[Token], after: Sequence[Token], ways_of: dict[str, int]) -> bool:
-    """Whether a change turns a word round: strongly and weakly, modest and hefty."""
-    ways = [{ways_of[t.key] for t in some if t.key in ways_of} for some in (before, after)]
+def _is_opposite(before: Sequence[Token], after: Sequence[Token], one: str, other: str) -> bool:
+    """Whether a change turns a word of one list into one of another, or the other way round."""
+    ways = [
+        {name for t in some for name in (one, other) if t.key in words(name)}
+        for some in (before, after)
+    ]
     return all(len(way) == 1 for way in ways) and ways[0] != ways[1]
 
 
 PREDICATE_REACH = 12
 """Words from a direction to the verb that it is the subject of, at most (ours)."""
-
-_SUCCESS = dict.fromkeys("working succeeding helping managing".split(), 1) | dict.fromkeys(
-    "failing struggling".split(), -1
-)
-_DEGREES = (
-    _SUCCESS
-    | dict.fromkeys(
-        (
-            "strong strongly robust robustly solid solidly brisk briskly hefty large sizeable big bigger generous"
-            " sharp sharply rapid rapidly fast faster quickly high higher heavy heavily firm firmly healthy"
-            " significant substantial steep steeply more upbeat impressive"
-        ).split(),
-        1,
-    )
-    | dict.fromkeys(
-        (
-            "weak weakly feeble feebly sluggish sluggishly modest modestly small smaller tiny meagre meager"
-            " slight slightly slow slower slowly low lower light lightly soft softly poor poorly"
-            " minor marginal marginally gentle gently less downbeat disappointing"
-        ).split(),
-        -1,
-    )
-)
 
 
 def _is_refigured(pair: Pair, cue: Cue) -> bool:

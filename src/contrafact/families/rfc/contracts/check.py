@@ -19,6 +19,7 @@ from contrafact.families.rfc.contracts import (
     assets,
     causal,
     causal_effects,
+    causal_plausibility,
     content,
     contradictions,
     facts,
@@ -85,6 +86,7 @@ _MODULES = (
     contradictions,
     causal,
     causal_effects,
+    causal_plausibility,
     sentiment,
     content,
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated
 
-from contrafact.families.rfc.contracts.causal_places import causal_places
+from contrafact.families.rfc.contracts.causal_places import CausalPlaces, causal_places
 from contrafact.families.rfc.contracts.directional_cues import direction_alignment
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
@@ -140,6 +140,8 @@ def differences(pair: Pair) -> list[Difference]:
         touched: list[Change] = []
         for change in changes:
             before, after = pair.tokens(change)
+            if inside is not None and _goes_on(pair, change, inside):
+                before, after = [], []  # ", which squeezed margins": of the new cause
             if inside is not None:
                 before = [t for t in before if not inside.in_original(t)]
                 after = [t for t in after if not inside.in_rewritten(t)]
@@ -160,6 +162,16 @@ def differences(pair: Pair) -> list[Difference]:
         if new or lost:
             found.append(Difference(tuple(new), tuple(lost), opened, tuple(touched)))
     return found
+
+
+def _goes_on(pair: Pair, change: Change, places: CausalPlaces) -> bool:
+    """Whether a change that begins in a new cause goes on with a clause about it."""
+    span = pair.spans(change)[1]
+    return (
+        span is not None
+        and any(start <= span[0] < end for start, end in places.rewritten)
+        and re.search(r",\s(?:which|that)\s", pair.rewritten.text[slice(*span)]) is not None
+    )
 
 
 def _directional(pair: Pair) -> set[Change]:
@@ -205,6 +217,8 @@ def _opener(side: Side, before: Iterable[Token], after: list[Token]) -> Token | 
         comma = side.text[max(0, token.start - 2) : token.start].startswith(",")
         if place == 0 and comma and token.key.endswith("ing"):
             return token
+        if place == 0 and comma and not had and token.key in ("a", "an", "which", "the"):
+            return token  # ", a move set to lift bonds"
     return None
 
 

@@ -207,7 +207,7 @@ def acts_kept(pair: Pair) -> Iterator[Finding]:
 
     for change in pair.changes:
         before, after = pair.tokens(change)
-        for one, other in _opposite_acts():
+        for one, other in opposites("acts"):
             for was, now in ((one, other), (other, one)):
                 old, new = first(before, was), first(after, now)
                 if old is None or new is None or first(after, was) or first(before, now):
@@ -221,10 +221,10 @@ def acts_kept(pair: Pair) -> Iterator[Finding]:
 
 
 @cache
-def _opposite_acts() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """Return acts and what undoes them, by stems."""
+def opposites(table: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Return words and their opposites, by stems: the rows of a table of the word lists."""
     found: list[tuple[frozenset[str], frozenset[str]]] = []
-    for row in groups("acts").values():
+    for row in groups(table).values():
         undone = {word for word in row if word.startswith("-")}
         found.append(
             (

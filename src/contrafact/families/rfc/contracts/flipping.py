@@ -21,6 +21,7 @@ from contrafact.families.rfc.contracts.directional_cues import (
     rating_calls,
 )
 from contrafact.families.rfc.contracts.exempt_numbers import matched_quantities
+from contrafact.families.rfc.contracts.facts import opposites
 from contrafact.families.rfc.contracts.numbers import changed_numbers, number_key, place
 from contrafact.families.rfc.contracts.pair import Change, Pair, Side, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
@@ -177,12 +178,31 @@ def is_reversed(pair: Pair) -> bool:
     same = {(other.start, other.end) for cue, other in met if other.sign == cue.sign}
     if any(o.sign == -c.sign and (o.start, o.end) not in same for c, o in met):
         return True
+    if any(is_opposed(*pair.tokens(change)) for change in pair.changes):
+        return True
     for i, j in matched_quantities(pair):
         a, b = pair.original.quantities[i], pair.rewritten.quantities[j]
         if _is_reversed_multiple(a, b) or (b.value and a.value == -b.value):
             return True
     calls = zip(rating_calls(pair.original), rating_calls(pair.rewritten), strict=False)
     return any(a.rank is not None and b.rank is not None and a.rank * b.rank < 0 for a, b in calls)
+
+
+def is_opposed(before: Sequence[Token], after: Sequence[Token]) -> bool:
+    """Return whether one word is exchanged for its opposite: risks, opportunities; won't, will."""
+    for good, bad in ((words("fortunate"), words("unfortunate")), *opposites("oppositions")):
+        ways = [
+            {
+                side
+                for side, some in ((1, good), (-1, bad))
+                for t in tokens
+                if t.key in some or stem(t.key) in some
+            }
+            for tokens in (before, after)
+        ]
+        if all(len(way) == 1 for way in ways) and ways[0] != ways[1]:
+            return True
+    return False
 
 
 @rule(
@@ -199,10 +219,11 @@ def nothing_reversed(pair: Pair) -> Iterator[Finding]:
     found = direction_alignment(pair)
     if found.original:
         first = found.original[0]
-        yield fail(
+        yield Finding(
             "nothing-reversed",
             f"no direction of the original is reversed, such as '{first.text}'",
             (first.start, first.end),
+            for_review=_may_be_reversed(pair),
         )
     elif found.rewritten and pair.changes:
         first = found.rewritten[0]
@@ -216,10 +237,28 @@ def nothing_reversed(pair: Pair) -> Iterator[Finding]:
         yield fail("nothing-reversed", "the original has no direction that could be reversed")
 
 
+def _may_be_reversed(pair: Pair) -> bool:
+    """Whether a change puts words of one side for others, and none of it keeps its direction."""
+    for cue, others in direction_alignment(pair).counterparts:
+        moved = any(
+            pair.alignment.change_in_original(i)
+            for i in pair.original.span_tokens(cue.start, cue.end)
+        )
+        if moved and (not others or any(other.sign == cue.sign for other in others)):
+            return False
+    polar = words("polar") | words("attitudes")
+    return any(
+        any(t.key in polar or stem(t.key) in polar for t in before)
+        and any(t.key in polar or stem(t.key) in polar for t in after)
+        for before, after in map(pair.tokens, pair.changes)
+    )
+
+
 _CLAUSE_OF_ATTITUDE = re.compile(r"\s(?:that|about|of|over|in)\s[^.;,]*\Z", re.IGNORECASE)
 _ATTITUDES = re.compile(
     r"(?:confidence|optimism|pessimism|hopes?|fears?|concerns?|worr(?:y|ies)|doubts?|caution"
-    r"|optimistic|pessimistic|confident|concerned|worried|cautious|anxiety|jitters)\Z",
+    r"|optimistic|pessimistic|confident|concerned|worried|cautious|anxiety|jitters|risks?|odds|chances?"
+    r"|threats?|likelihood)\Z",
     re.IGNORECASE,
 )
 
@@ -423,13 +462,15 @@ def _is_requalified(pair: Pair, cue: Cue) -> bool:
     for i in range(max(0, tokens[0] - 2), min(len(side.tokens), tokens[-1] + 1 + PREDICATE_REACH)):
         change = pair.alignment.change_in_original(i)
         low, high = sorted(((cue.start, cue.end), side.tokens[i][:2]))
-        if change is None or re.search(r"[,;:.!?—–\n]", side.text[low[1] : high[0]]):
+        if change is None or re.search(r"[;:.!?—–\n]|,(?!\s\w+est\b)", side.text[low[1] : high[0]]):
             continue
         turned = pair.tokens(change)
         if _is_opposite(*turned, "succeeding", "failing"):
             return True
         if i <= tokens[-1] + 1 and _is_opposite(*turned, "much", "little"):
             return True
+        if i <= tokens[-1] + 3 and _is_opposite(*turned, "most", "least"):
+            return True  # "0.4% growth, weakest since" → "strongest since"
     return False
 
 

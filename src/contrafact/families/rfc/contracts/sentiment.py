@@ -372,7 +372,11 @@ def over_amplified(
         if not all(stem(word) in known for word in match[0].split())
     ]
     had = {match.term for match in pair.original.terms("extreme", "over_amplified")}
-    for found in rewritten.terms("extreme", "over_amplified"):
+    # A cause may be a surge: there only what is sensational in itself counts.
+    strong = (
+        rewritten.terms("extreme", "over_amplified") if pair.manipulation == "sentiment" else []
+    )
+    for found in strong:
         tokens = rewritten.span_tokens(found.start, found.end)
         if found.term not in had and not all(
             stem(rewritten.tokens[i].key) in known for i in tokens

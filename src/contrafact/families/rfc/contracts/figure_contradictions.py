@@ -356,10 +356,16 @@ def _falls_with(side: Side, before: Quantity | None, q: Quantity) -> bool:
     )
 
 
+_SURPRISE = re.compile(r"\bsurprises?\sof\s(?:\S+\sand\s)?\Z", re.IGNORECASE)
+"""A result may miss an estimate by more than all of it."""
+
+
 def impossible(side: Side) -> Iterator[Contradiction]:
     """Yield shares and declines beyond the whole."""
     for before, q in pairwise((None, *side.quantities)):
         if q is None or q.kind != "percent" or q.value is None or abs(q.value) <= 100.0:
+            continue
+        if _SURPRISE.search(side.text, max(0, q.start - NEAR), q.start):
             continue
         if q.is_level and q.role in _BOUNDED:
             yield contradiction_at("over 100%", f"a {q.role} of {q.text}", q)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, combinations
+from typing import Annotated
 
 from contrafact.families.rfc.contracts.consistency import (
     comparatives,
@@ -37,6 +38,7 @@ __all__ = [
     "left_standing",
     "nothing_reversed",
     "numbers_kept",
+    "part_left",
     "ratings_reversed",
     "reporting_kept",
     "signs_reversed",
@@ -254,7 +256,9 @@ def _may_be_reversed(pair: Pair) -> bool:
     )
 
 
-_CLAUSE_OF_ATTITUDE = re.compile(r"\s(?:that|about|of|over|in)\s[^.;,]*\Z", re.IGNORECASE)
+_CLAUSE_OF_ATTITUDE = re.compile(
+    r"\s(?:that|about|of|over|in)\s(?:[^.;,]|\.(?!\s[A-Z]))*\Z", re.IGNORECASE
+)
 _ATTITUDES = re.compile(
     r"(?:confidence|optimism|pessimism|hopes?|fears?|concerns?|worr(?:y|ies)|doubts?|caution"
     r"|optimistic|pessimistic|confident|concerned|worried|cautious|anxiety|jitters|risks?|odds|chances?"
@@ -462,7 +466,9 @@ def _is_requalified(pair: Pair, cue: Cue) -> bool:
     for i in range(max(0, tokens[0] - 2), min(len(side.tokens), tokens[-1] + 1 + PREDICATE_REACH)):
         change = pair.alignment.change_in_original(i)
         low, high = sorted(((cue.start, cue.end), side.tokens[i][:2]))
-        if change is None or re.search(r"[;:.!?—–\n]|,(?!\s\w+est\b)", side.text[low[1] : high[0]]):
+        between = side.text[low[1] : high[0]]
+        ranked = between.strip() == "," and side.tokens[i].key.endswith("st")
+        if change is None or (re.search(r"[,;:.!?—–\n]", between) and not ranked):
             continue
         turned = pair.tokens(change)
         if _is_opposite(*turned, "succeeding", "failing"):
@@ -558,6 +564,41 @@ def _is_opposed(pair: Pair, change: Change) -> bool:
     """Whether a word of an opposition that no list of directions has stands in a change."""
     after = pair.tokens(change)[1]
     return any(token.key in words("polar") or token.key in words("attitudes") for token in after)
+
+
+@rule(
+    "not-reversed",
+    about="change",
+    paper="R.1; S.1, step 2",
+    manipulations=("flipping",),
+    to_review="always: the list of leaning words knows no sense",
+)
+def part_left(
+    pair: Pair, *, least: Annotated[int, "ours: words of a part that tells something"] = 5
+) -> Iterator[Finding]:
+    """Neither the headline nor the whole story stands word for word, where it takes a side, while
+    the other is turned round.
+    """
+    side = pair.original
+    if len(side.sentences) < 2 or not is_reversed(pair):
+        return
+    first, last = side.sentences[0], side.sentences[-1]
+    leaning = words("polar") | words("attitudes") | words("fortunate") | words("unfortunate")
+    for name, start, end in (
+        ("headline", first.start, first.end),
+        ("story", first.end, last.end),
+    ):
+        tokens = side.span_tokens(start, end)
+        if len(tokens) < least or any(pair.alignment.change_in_original(i) for i in tokens):
+            continue
+        leans = next((side.tokens[i] for i in tokens if side.tokens[i].key in leaning), None)
+        if leans is not None:
+            yield review(
+                "not-reversed",
+                f"the {name} with '{leans.text}' stands as it was",
+                (start, end),
+                pair.kept(start, end),
+            )
 
 
 _VERDICT = re.compile(

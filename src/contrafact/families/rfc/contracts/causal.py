@@ -164,7 +164,7 @@ def _is_renamed(pair: Pair, chain: Chain) -> bool:
     place = place_of(pair, chain.cause)
     before = matters(pair.original.excerpt(chain.cause))
     after = matters(pair.rewritten.excerpt(place))
-    if not before or not after or before == after:
+    if not before or not after:
         return False
     had, has = set(map(stem, before)), set(map(stem, after))
     gone = [word for word in before if stem(word) not in has]

@@ -225,5 +225,5 @@ def _signs(side: Side, chain: Chain) -> tuple[int, int] | None:
         cue.sign
         for cue in directional_cues(side)
         if chain.effect[0] <= cue.start < chain.effect[1] and cue.tier == "firm"
-    }
+    } or _ways(effect)
     return (1 if good else -1, signs.pop()) if len(signs) == 1 else None

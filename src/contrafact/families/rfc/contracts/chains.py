@@ -104,7 +104,7 @@ _AFTER_WEAK = re.compile(
     r"|over(?=\s(?:(?:[\w'’-]+\s){0,4})(?:polic(?:y|ies)|fears?|worries|concerns?|row|dispute|stance|shortages?|costs?|rules"
     r"|plans?|delays?|ban)\b)"
     r"|with(?=\s(?:[\w'’-]+\s){1,3}(?:rising|falling|running|surging|soaring|climbing|dropping|slowing|piling"
-    r"|expiring|drying|mounting|sliding|weakening|tightening)\b)"
+    r"|expiring|standing|staying|putting|drying|mounting|sliding|weakening|tightening)\b)"
     r"|with(?=\s(?:demand|costs|rates|prices|investors|sales|consumers|growth|higher|lower|rising"
     r"|falling)))\b",
     re.IGNORECASE,

@@ -245,7 +245,7 @@ _PREDICATE = re.compile(
     re.IGNORECASE,
 )
 _EXPECTED = re.compile(
-    r"\s(?:\S+\s){0,6}?(?:estimates?|expectations?|consensus|forecasts?|(?<!of\s)expected(?!\sto)|street"
+    r"\s(?:\S+\s){0,6}?(?:estimates?|expectations?|consensus|forecasts?|(?<!of\s)(?<!the\s)expected(?!\sto)|street"
     r"|guidance|projections?|views?|analysts|target)\b",
     re.IGNORECASE,
 )

@@ -339,7 +339,7 @@ def _is_requalified(pair: Pair, cue: Cue) -> bool:
         change = pair.alignment.change_in_original(i)
         low, high = sorted(((cue.start, cue.end), side.tokens[i][:2]))
         between = side.text[low[1] : high[0]]
-        ranked = between.strip() == "," and side.tokens[i].key.endswith("st")
+        ranked = side.tokens[i].key.endswith("st") and not re.search(r"[;:.!?—–\n]", between)
         if change is None or (re.search(r"[,;:.!?—–\n]", between) and not ranked):
             continue
         turned = pair.tokens(change)
@@ -347,7 +347,7 @@ def _is_requalified(pair: Pair, cue: Cue) -> bool:
             return True
         if i <= tokens[-1] + 1 and _is_opposite(*turned, "much", "little"):
             return True
-        if i <= tokens[-1] + 3 and _is_opposite(*turned, "most", "least"):
+        if i <= tokens[-1] + 4 and _is_opposite(*turned, "most", "least"):
             return True  # "0.4% growth, weakest since" → "strongest since"
     return False
 

@@ -115,12 +115,12 @@ def _headline_changes(pair: Pair, replaced: list[Span]) -> list[Change]:
         return []
     found = []
     for change in pair.changes:
-        spans = pair.spans(change)
-        if spans[0] is None or spans[1] is None or spans[0][1] > end:
+        was, now = pair.spans(change)
+        if was is None or now is None or was[1] > end:
             continue
         of_effect = any(
             cue.tier == "firm" and cue.start < span[1] and span[0] < cue.end
-            for side, span in zip((pair.original, pair.rewritten), spans, strict=True)
+            for side, span in ((pair.original, was), (pair.rewritten, now))
             for cue in directional_cues(side)
         )
         figures = any(token.key == "#" for token in pair.tokens(change)[0])

@@ -64,7 +64,7 @@ def asset_keys() -> dict[str, str]:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w&-])(?:{alternation(asset_keys())})(?![\w&])")
+    return re.compile(rf"(?<![\w&])(?<![a-z]-)(?:{alternation(asset_keys())})(?![\w&])")
 
 
 @read_once

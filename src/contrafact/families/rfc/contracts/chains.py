@@ -94,7 +94,7 @@ _AFTER_WEAK = re.compile(
     r"|as(?!\s(?:(?:well|such|of|much|many|part|a|an|expected|for|per|to)\b"
     r"|(?:high|low|long|soon|far)\sas\b|the\s(?:top|best|largest|biggest|first|world|country)|\w+\sas\b|it\s(?:looks|seeks|aims"
     r"|plans|prepares|tries)))"
-    r"|on(?=\s(?:[A-Z]\w+['’]s\s)?(?:strong|weak|higher|lower|rising|falling|robust|solid|soft|growing|better|worse"
+    r"|on(?=\s(?:[A-Z]\w+['’]s\s)?(?:strong|weak|higher|lower|rising|falling|robust|solid(?!\sground|\sfooting)|soft|growing|better|worse"
     r"|increased|improved|surging|slowing))"
     r"|on(?=\s(?:(?-i:[A-Z])\w+['’]s\s)?(?:(?-i:[a-z])[\w-]*\s){0,2}"
     r"(?:profit-taking|inflation|taking|demand|costs?|prices?|growth|buying"

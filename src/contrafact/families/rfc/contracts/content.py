@@ -252,6 +252,8 @@ def content_added(
     counterpart in the original.
     """
     strict = pair.manipulation in ("numerical", "flipping")
+    if strict:
+        yield from _clauses_put_in(pair, run)
     for found in differences(pair):
         extra = len(found.new) - len(found.lost)
         if extra < 1 or not found.new:
@@ -264,6 +266,21 @@ def content_added(
             yield fail("content-added", f"'{what}' has no counterpart", None, span)
         elif extra >= run:
             yield review("content-added", f"'{what}' has no counterpart", None, span)
+
+
+def _clauses_put_in(pair: Pair, least: int) -> Iterator[Finding]:
+    """Yield what is put in where nothing stood, from a word that opens a cause or a clause on."""
+    for change in pair.changes:
+        before, after = pair.tokens(change)
+        if before or not after or after[0].key not in words("put_in_openers"):
+            continue
+        if sum(_is_content(token) for token in after[1:]) >= least:
+            yield fail(
+                "content-added",
+                f"'{pair.texts(change)[1]}' has no counterpart",
+                None,
+                pair.spans(change)[1],
+            )
 
 
 @rule(

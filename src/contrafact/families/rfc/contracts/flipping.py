@@ -129,7 +129,7 @@ def _may_be_reversed(pair: Pair) -> bool:
 
 
 _CLAUSE_OF_ATTITUDE = re.compile(
-    r"\s(?:that|about|of|over|in)\s(?:[^.;,]|\.(?!\s[A-Z]))*\Z", re.IGNORECASE
+    r"\s(?:that|about|of|over|in)\s(?:[^.;,]|\.(?!\s\W?[A-Z]))*\Z", re.IGNORECASE
 )
 _ATTITUDES = re.compile(
     r"(?:confidence|optimism|pessimism|hopes?|fears?|concerns?|worr(?:y|ies)|doubts?|caution"
@@ -298,7 +298,7 @@ def _is_mixed(pair: Pair, cue: Cue, other: Cue) -> bool:
 
 _HELD_OF = re.compile(
     r"\b(?:(?:bets?|wagers?|odds|chances?|hopes?|fears?|doubts?|prospects?|likelihood|risks?|talk"
-    r"|speculation|calls?|pressure|need|room)\s(?:on|of|for|that|about)"
+    r"|speculation|calls?|pressure|need|room|case|argument)\s(?:on|over|of|for|that|about)"
     r"|expectations\s(?:of|for|that)|expects?|doubts?|questions?|dismiss(?:es|ed)?|rule[sd]?\sout"
     r"|predicts?)\s(?:\w+\s){0,2}\Z",
     re.IGNORECASE,

@@ -148,6 +148,8 @@ _EXTREMES = Caseless(
     rf"\bto\s(?:(?:a|an|its|their)\s)?(?:\w+\s)?{_SPAN}[\s-](?P<a>highs?)\b"
     rf"|\b{_UP}\b(?:(?!\b{_DOWN}\b)[^.;]){{0,40}}?"
     rf"\bto\s(?:(?:a|an|its|their)\s)?(?:\w+\s)?{_SPAN}[\s-](?P<b>lows?)\b"
+    rf"|\b(?:{_DOWN}|cut|cuts|lowered|reduced)\b(?:(?!\b{_UP}\b)[^.;,]){{0,40}}?\bto\s(?:the|its|their)\s(?P<c>highest|strongest)\b"
+    rf"|\b(?:{_UP}|raised|raises|hiked|lifted)\b(?:(?!\b{_DOWN}\b)[^.;,]){{0,40}}?\bto\s(?:the|its|their)\s(?P<d>lowest|weakest)\b"
     rf"|\b{_UP}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:loss|losses|fall|drop|decline"
     rf"|slide|slump|plunge)\b"
     rf"|\b{_DOWN}\b[^.;,]{{0,25}},\s(?:its|their|the)\s{_WORST}(?:gains?|rise|rally|jump|advance"

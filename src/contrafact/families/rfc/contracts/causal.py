@@ -110,13 +110,21 @@ _ONLY_TIME = re.compile(r"(?:amid|after|following|since)", re.IGNORECASE)
     about="change",
     paper="R.4, conditions A and B",
     manipulations=("causal",),
-    to_review='only "amid" or "after" link cause and effect; an effect that is planned',
+    to_review='only "amid" or "after" link cause and effect; an effect that is planned; a cause that '
+    "only the rewrite states",
 )
 def chain_stated(pair: Pair) -> Iterator[Finding]:
     """The original states cause and effect; the effect is reported, not supposed or predicted."""
     every, realised = chains(pair.original), realised_chains(pair)
     if not every:
-        yield fail("no-causal-chain", "the original states no cause and effect")
+        stated = next((c for c in chains(pair.rewritten) if c.strong and c.realised), None)
+        yield Finding(
+            "no-causal-chain",
+            "the original states no cause and effect",
+            None,
+            None if stated is None else stated.marker,
+            for_review=stated is not None,
+        )
     elif not realised:
         marker = every[0].marker
         span = (

@@ -113,7 +113,8 @@ _AFTER_WEAK = re.compile(
 _MOVED = (
     r"(?:sentiment|appetite|confidence|demand|shares|stocks|profits?|margins?|sales|earnings|output"
     r"|production|growth|spending|exports|supply|supplies|markets?|investors?|mood|risk|hopes|prospects"
-    r"|budgets?|revenue|results|orders|activity)\b"
+    r"|budgets?|revenue|results|orders|activity|gold|silver|oil|crude|copper|dollar|yen|euro|sterling|pound|rupee"
+    r"|yuan|won|peso|rand|bonds|yields|futures|prices)\b"
 )
 """What news speaks of as moved: "hit" alone is also said of a record."""
 
@@ -145,7 +146,7 @@ _BEFORE = re.compile(
     r"|so\sthat|which\sis\swhy|thereby|pressur(?:ed|ing)(?!\sby)|underpinn?(?:ed|s|ing)(?!\sby)"
     r"|(?<!to\s)(?<!may\s)(?<!could\s)(?<!will\s)(?<!might\s)(?<!would\s)(?<!of\s)(?<!the\s)(?<!a\s)force"
     r"(?=\s[\w.'’-]+\s)"
-    r"|(?:hits?|hitting|slam(?:s|med)|dampen(?:s|ed|ing)|sour(?:s|ed)|cloud(?:s|ed|ing)|rattl(?:es?|ed|ing)"
+    r"|(?:hits?|hitting|knock|slam(?:s|med)|dampen(?:s|ed|ing)|sour(?:s|ed)|cloud(?:s|ed|ing)|rattl(?:es?|ed|ing)"
     r"|spook(?:s|ed|ing)|batter(?:s|ed|ing)|knock(?:s|ed)|undermin(?:es|ed|ing)|weaken(?:s|ed)|cast)"
     rf"(?=\s(?:[\w.'’-]+\s){{0,3}}{_MOVED})"
     r"|stok(?:es|ed|ing)(?!\sby)|fann(?:ed|ing)(?!\sby))\b",

@@ -110,8 +110,8 @@ _ONLY_TIME = re.compile(r"(?:amid|after|following|since)", re.IGNORECASE)
     about="change",
     paper="R.4, conditions A and B",
     manipulations=("causal",),
-    to_review='only "amid" or "after" link cause and effect; an effect that is planned; a cause that '
-    "only the rewrite states",
+    to_review='only "amid" or "after" link them; an effect that is planned; a cause that only the '
+    "rewrite states",
 )
 def chain_stated(pair: Pair) -> Iterator[Finding]:
     """The original states cause and effect; the effect is reported, not supposed or predicted."""

@@ -454,13 +454,11 @@ def part_left(
     side = pair.original
     if len(side.sentences) < 2 or not is_reversed(pair):
         return
-    first, last = side.sentences[0], side.sentences[-1]
+    line = side.text.find("\n")
+    end = line if line > 0 else side.sentences[0].end
     leaning = words("polar") | words("attitudes") | words("fortunate") | words("unfortunate")
-    for name, start, end in (
-        ("headline", first.start, first.end),
-        ("story", first.end, last.end),
-    ):
-        tokens = side.span_tokens(start, end)
+    for name, span in (("headline", (0, end)), ("story", (end, len(side.text)))):
+        tokens = side.span_tokens(*span)
         if len(tokens) < least or any(pair.alignment.change_in_original(i) for i in tokens):
             continue
         leans = next((side.tokens[i] for i in tokens if side.tokens[i].key in leaning), None)
@@ -468,8 +466,8 @@ def part_left(
             yield review(
                 "not-reversed",
                 f"the {name} with '{leans.text}' stands as it was",
-                (start, end),
-                pair.kept(start, end),
+                span,
+                pair.kept(*span),
             )
 
 

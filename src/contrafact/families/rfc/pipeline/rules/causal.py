@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ from contrafact.text.words import Match, lexicon
 
 __all__ = ["causal_versions"]
 
+_TOLD_AT_LENGTH = 2  # times that a text may state a list of causes: in its headline and its story
 _NEAR = 110  # characters of an effect in which a hedge is one of it
 _LONGEST_CAUSE = 24  # words; what is longer tells a story of its own
 # The words of a rewrite over its original's, at least and at most (ours): of the length band's own
@@ -282,7 +283,11 @@ def causal_versions(text: str, rng: np.random.Generator) -> Sequence[RuleRewrite
         fresh = shuffled([cause for cause in bank if _fresh(cause, text)], rng)
         # A long cause takes two or three to keep the length of the text.
         for many in (1, 2, 3):
+            if many > 1 and len(told) > _TOLD_AT_LENGTH:
+                continue  # a list of causes three times over is nobody's prose
             for causes in (fresh[i : i + many] for i in range(len(fresh) - many + 1)):
+                if not _varied(causes):
+                    continue
                 replaced = [(c, _worded(causes, c)) for c in told]
                 if _as_long(text, replaced) and all(_agrees(causes, c) for c in told):
                     version = _version(text, replaced)
@@ -310,6 +315,14 @@ def _version(text: str, replaced: Sequence[tuple[_Chain, str]]) -> RuleRewrite:
 def _worded(causes: Sequence[_Cause], chain: _Chain) -> str:
     *others, last = [cause.worded(chain.tense) for cause in causes]
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def _varied(causes: Sequence[_Cause]) -> bool:
+    """Return whether several causes are several: no matter in two of them, no opening in three."""
+    if len({cause.phrase.split()[0] for cause in causes}) < len(causes) - 1:
+        return False
+    told = [set(re.findall(r"[a-z]{5,}", cause.phrase)) - _data()["common"] for cause in causes]
+    return all(not one & two for one, two in combinations(told, 2))
 
 
 def _agrees(causes: Sequence[_Cause], chain: _Chain) -> bool:
@@ -473,6 +486,10 @@ def _stretch(text: str, words: Sequence[Word], at: int, end: int) -> tuple[int, 
     if comma >= 0 and _OF_ITS_OWN.search(cause, comma):
         return span[0], span[0] + comma
     if comma >= 0 and not re.search(r" and ", cause[comma:]) and _has_verb(words, span, comma):
+        return None
+    # "After a quarter driven by travel and loans, Pellon goes on": what follows is no cause.
+    listed = re.search(r",? and [^,]*(?=,\s)", cause)
+    if listed and _has_verb(words, span, listed.end()):
         return None
     return span if cause else None
 

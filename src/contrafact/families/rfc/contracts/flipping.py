@@ -179,7 +179,11 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
         governed = governed or _is_requalified(pair, cue)
         # "Despite mounting worries": it went against the story, and may go with its reverse.
         clause = pair.original.text[max(0, cue.start - REACH) : cue.start]
-        governed = governed or bool(_CONCEDED.search(clause)) or _is_conceded(pair, other)
+        conceded = bool(_CONCEDED.search(clause)) or _is_conceded(pair, other)
+        # What the headline turned round is no background to it: "amid growth slowing".
+        governed = governed or (
+            conceded and not any(_is_of_one(pair.original, cue, one) for one in reversed_cues)
+        )
         if _DEGREE.fullmatch(cue.text) and any(
             0 <= cue.start - one.end <= 1 for one in reversed_cues
         ):
@@ -225,6 +229,15 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
                 None,
                 (other.start, other.end),
             )
+
+
+def _is_of_one(side: Side, cue: Cue, other: Cue) -> bool:
+    """Whether two directions say one thing of one matter: "growth slowdown", "growth slowing"."""
+    roots = [
+        {stem(word.casefold()) for part in one.parts for word in side.excerpt(part).split()}
+        for one in (cue, other)
+    ]
+    return cue.sign == other.sign and cue.scaled and other.scaled and bool(roots[0] & roots[1])
 
 
 _CONCEDED = re.compile(

@@ -100,6 +100,12 @@ _DECIDED = re.compile(
     r"\b(?:announced|decided|ordered|approved|agreed|ruled)\s(?:\w+\s){0,2}?that\s[^.;]*\bwould\b",
     re.IGNORECASE,
 )
+_PURPOSE = re.compile(
+    r"\b(?:in\san?\s(?:effort|bid|attempt|move)\s(?:designed\s|aimed\s)?to|aim(?:ed|ing)?\s(?:at|to)|designed\sto"
+    r"|in\sorder\sto|so\sas\sto|to\s(?:combat|curb|tame|fight|rein\sin|support|shore\sup|prevent|avoid|counter|contain"
+    r"|encourage|protect|ease|cool|stem|defend|prop\sup|mop\sup|control|tackle))\b",
+    re.IGNORECASE,
+)
 _ONLY_TIME = re.compile(r"(?:amid|after|following|since)", re.IGNORECASE)
 
 
@@ -110,8 +116,8 @@ _ONLY_TIME = re.compile(r"(?:amid|after|following|since)", re.IGNORECASE)
     about="change",
     paper="R.4, conditions A and B",
     manipulations=("causal",),
-    to_review='only "amid" or "after" link them; an effect that is planned; a cause that only the '
-    "rewrite states",
+    to_review='only "amid" or "after" link them; an effect that is planned; a purpose, of which the '
+    "rewrite makes a cause",
 )
 def chain_stated(pair: Pair) -> Iterator[Finding]:
     """The original states cause and effect; the effect is reported, not supposed or predicted."""
@@ -123,7 +129,7 @@ def chain_stated(pair: Pair) -> Iterator[Finding]:
             "the original states no cause and effect",
             None,
             None if stated is None else stated.marker,
-            for_review=stated is not None,
+            for_review=stated is not None and bool(_PURPOSE.search(pair.original.text)),
         )
     elif not realised:
         marker = every[0].marker

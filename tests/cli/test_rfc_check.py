@@ -125,3 +125,16 @@ def test_a_rule_of_ones_own_that_is_none_is_one_line_and_2(quick_contrafact, tmp
         done = quick_contrafact("rfc", "check", pairs, "--rule", path, "--out", str(out))
         assert done.returncode == 2 and problem in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1 and not out.exists()
+
+
+def test_a_file_that_breaks_off_leaves_the_old_checks(quick_contrafact, tmp_path):
+    out, pairs = tmp_path / "checks.jsonl", tmp_path / "pairs.json"
+    out.write_text("old\n", encoding="utf-8")
+    pairs.write_text(f"[{json.dumps(SOUND)}, {json.dumps(FAULTY)[:60]}", encoding="utf-8")
+    for options in (["--out", str(out)], []):
+        done = quick_contrafact("rfc", "check", str(pairs), *options)
+        assert done.returncode == 2
+        assert str(pairs) in done.stderr and len(done.stderr.splitlines()) == 1
+        assert done.stdout == ""
+    assert out.read_text(encoding="utf-8") == "old\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checks.jsonl", "pairs.json"]

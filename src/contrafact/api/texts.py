@@ -144,18 +144,13 @@ def check(data: Any, *, rule: str | Sequence[str] = (), polarity_model: _Path = 
         if "id" not in data.columns:
             data = data.assign(id=[str(number) for number in range(1, len(data) + 1)])
     with rows_file(data) as file:
-        rows = read_pairs(file)
-        sound = [row for row in rows if row.problem is None]
-        checked = check_rows(sound, str(file), options=options)
-    checks = iter(checked)
-    items = pd.DataFrame(
-        [check_object(row, next(checks) if row.problem is None else None) for row in rows]
-    )
+        checked = list(check_rows(read_pairs(file), str(file), options=options))
+    items = pd.DataFrame([check_object(row, found) for row, found in checked])
     counts = items.assign(fail=~items["passed"], to_review=items["review"].map(bool)).rename(
         columns={"passed": "pass"}
     )
     scores = counts.groupby("manipulation", sort=False)[["pass", "fail", "to_review"]].sum()
-    bad = [row.problem for row in rows if row.problem is not None]
+    bad = [row.problem for row, _ in checked if row.problem is not None]
     notes = tuple(f"row {p.line}: {p.problem}" for p in bad)
     title = f"{len(items)} pairs, {int(items['passed'].sum())} keep their contract"
     return Result(title, items, scores.reset_index(), notes)

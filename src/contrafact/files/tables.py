@@ -46,6 +46,7 @@ __all__ = [
     "read_rows",
     "render_csv",
     "render_jsonl",
+    "row_count",
     "source_name",
     "table_bytes",
     "table_file",
@@ -127,6 +128,24 @@ def read_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> Ite
         InputError: The file cannot be read.
     """
     return open_table(path, columns).rows
+
+
+def row_count(path: str | Path) -> int | None:
+    """Return how many rows a file of lines or Parquet has, at most; None of another, or a pipe."""
+    kind = Path(path).suffix.lower()
+    try:
+        if not Path(path).is_file():
+            return None
+        if kind in (".jsonl", ".ndjson"):
+            with Path(path).open("rb") as stream:
+                return sum(chunk.count(b"\n") for chunk in iter(lambda: stream.read(1 << 20), b""))
+        if kind == ".parquet":
+            from pyarrow import parquet  # type: ignore[import-untyped]
+
+            return int(parquet.read_metadata(path).num_rows)
+    except (OSError, ValueError):
+        return None  # reading says what is wrong
+    return None
 
 
 def open_table(
@@ -463,7 +482,7 @@ class _Place:
 
 
 def _parquet(stream: BinaryIO, name: str) -> Iterator[Row]:
-    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow
     from pyarrow import parquet
 
     number = 0

@@ -1,8 +1,12 @@
 """``contrafact rfc check``: does every pair keep the contract of its manipulation?"""
 
 import os
+import shutil
+import sys
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +14,9 @@ import typer
 from contrafact.options import bulk_options
 
 if TYPE_CHECKING:
+    from contrafact.errors import InputError
     from contrafact.families.rfc.contracts import Check
+    from contrafact.families.rfc.contracts.check import PairRow
 
 __all__ = ["check"]
 
@@ -55,8 +61,9 @@ def check(
     from contrafact.console import Progress
     from contrafact.families.rfc.contracts import Options, load_rules
     from contrafact.families.rfc.contracts.check import check_object, check_rows, read_pairs
-    from contrafact.files.atomic import guard_output, write_text
-    from contrafact.files.tables import json_line, source_name
+    from contrafact.files.atomic import atomic_path, guard_output
+    from contrafact.files.tables import json_line, row_count, source_name
+    from contrafact.text.delimit import replace_surrogates
 
     if bulk is not None:
         _in_bulk(file, out, tuple(rule or ()), polarity_model, bulk)
@@ -69,33 +76,28 @@ def check(
         from contrafact.families.rfc.contracts.sentiment import load_polarity_model
 
         options = Options(polarity=load_polarity_model(polarity_model), rules=rules)
-    rows = read_pairs(file)
-    checkable = [row for row in rows if row.problem is None]
-    with Progress("pairs", len(checkable)) as progress:
-        checked = check_rows(
-            checkable,
-            source_name(file),
-            options=options,
-            each=progress.step,
-            workers=os.cpu_count() or 1,
-        )
-    checks = iter(checked)
-    lines = [
-        json_line(check_object(row, next(checks) if row.problem is None else None)) for row in rows
-    ]
-    if out is None:
-        typer.echo("".join(lines), nl=False)
-    else:
-        write_text(out, "".join(lines))
-    _summary([str(row.fields["manipulation"]) for row in checkable], checked)
-    bad = [row.problem for row in rows if row.problem is not None]
-    for problem in bad[:_SHOWN]:
-        typer.echo(f"contrafact: {problem}", err=True)
-    if len(bad) > _SHOWN:
-        typer.echo(f"contrafact: and {len(bad) - _SHOWN:,} more bad rows", err=True)
-    if bad:
+    summary = _Summary()
+    with (
+        Progress("pairs", row_count(file)) as progress,
+        nullcontext() if out is None else atomic_path(out) as whole,
+        TemporaryFile("w+", encoding="utf-8")
+        if whole is None
+        else whole.open("w", encoding="utf-8", newline="") as lines,
+    ):
+        rows = read_pairs(file)
+        for row, found in check_rows(
+            rows, source_name(file), options=options, workers=os.cpu_count() or 1
+        ):
+            lines.write(replace_surrogates(json_line(check_object(row, found))))
+            summary.add(row, found)
+            progress.step()
+        if whole is None:  # now that all of it is there
+            lines.seek(0)
+            shutil.copyfileobj(lines, sys.stdout)
+    summary.show()
+    if summary.bad:
         raise typer.Exit(2)
-    if not all(found.passed for found in checked):
+    if summary.failed:
         raise typer.Exit(1)
 
 
@@ -138,20 +140,44 @@ def _in_bulk(
         raise typer.Exit(1)
 
 
-def _summary(manipulations: list[str], checks: "list[Check]") -> None:
-    """Print how many pairs of each manipulation pass, and which rules the others break."""
-    from contrafact.records import MANIPULATIONS
+class _Summary:
+    """Counts how many pairs of each manipulation pass, and which rules the others break."""
 
-    rows = []
-    for name in MANIPULATIONS:
-        here = [check for check, of in zip(checks, manipulations, strict=True) if of == name]
-        if not here:
-            continue
-        broken = Counter(rule for check in here for rule in {v.rule for v in check.violations})
-        passed = sum(check.passed for check in here)
-        figures = (len(here), passed, len(here) - passed, sum(bool(c.review) for c in here))
-        rows.append(_line(name, figures, broken))
-    _table(rows)
+    def __init__(self) -> None:
+        self.bad = 0
+        self.failed = 0
+        self._problems: list[InputError] = []
+        self._figures: dict[str, list[int]] = {}
+        self._broken: dict[str, Counter[str]] = {}
+
+    def add(self, row: "PairRow", found: "Check | None") -> None:
+        if found is None or row.problem is not None:
+            self.bad += 1
+            if row.problem is not None and len(self._problems) < _SHOWN:
+                self._problems.append(row.problem)
+            return
+        name = str(row.fields["manipulation"])
+        figures = self._figures.setdefault(name, [0, 0, 0, 0])
+        for place, counts in enumerate((True, found.passed, not found.passed, bool(found.review))):
+            figures[place] += counts
+        self.failed += not found.passed
+        self._broken.setdefault(name, Counter()).update({v.rule for v in found.violations})
+
+    def show(self) -> None:
+        """Print the counts, and the rows that are bad."""
+        from contrafact.records import MANIPULATIONS
+
+        _table(
+            [
+                _line(name, tuple(self._figures[name]), self._broken[name])
+                for name in MANIPULATIONS
+                if name in self._figures
+            ]
+        )
+        for problem in self._problems:
+            typer.echo(f"contrafact: {problem}", err=True)
+        if self.bad > _SHOWN:
+            typer.echo(f"contrafact: and {self.bad - _SHOWN:,} more bad rows", err=True)
 
 
 def _line(name: str, figures: tuple[int, ...], broken: "Counter[str]") -> list[str]:

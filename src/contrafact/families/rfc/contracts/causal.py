@@ -116,8 +116,8 @@ _ONLY_TIME = re.compile(r"(?:amid|after|following|since)", re.IGNORECASE)
     about="change",
     paper="R.4, conditions A and B",
     manipulations=("causal",),
-    to_review='only "amid" or "after" link them; an effect that is planned; a purpose, of which the '
-    "rewrite makes a cause",
+    to_review='only "amid" or "after" link them; an effect that is planned; a purpose, of which '
+    "the rewrite makes a cause",
 )
 def chain_stated(pair: Pair) -> Iterator[Finding]:
     """The original states cause and effect; the effect is reported, not supposed or predicted."""

@@ -6,10 +6,10 @@ A contract is made of the rules that declare themselves part of it, in the order
 import gc
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -277,8 +277,8 @@ class PairRow:
     problem: InputError | None = None
 
 
-def read_pairs(path: str | Path) -> list[PairRow]:
-    """Return the rows of a file of pairs, in order, the bad ones with their problem.
+def read_pairs(path: str | Path) -> Iterator[PairRow]:
+    """Yield the rows of a file of pairs, in order, the bad ones with their problem.
 
     A row is bad that is not UTF-8 or no JSON object, lacks a field, has one that is not text, an
     unknown manipulation, an id that came before, a blank original, or a text of more than
@@ -288,9 +288,10 @@ def read_pairs(path: str | Path) -> list[PairRow]:
         InputError: The file as a whole cannot be read, or holds no rows.
     """
     name = source_name(path)
-    rows: list[PairRow] = []
     first: dict[str, int] = {}
+    empty = True
     for row in _rows(path):
+        empty = False
         problem = row.problem or pair_problem(row, name)
         if problem is None:
             identity = row.fields["id"]
@@ -302,17 +303,17 @@ def read_pairs(path: str | Path) -> list[PairRow]:
                     hint="give each pair an id of its own",
                 )
             first.setdefault(identity, row.line)
-        rows.append(PairRow(row.line, row.fields, problem))
-    if not rows:
+        yield PairRow(row.line, row.fields, problem)
+    if empty:
         raise InputError("the file holds no rows", file=name, hint="give at least one pair")
-    return rows
 
 
 def _rows(path: str | Path) -> Iterator[PairRow]:
     """Yield the rows of a file; where it is JSON Lines, a bad one with its problem."""
     rows = read_rows(path)
     try:
-        yield from (PairRow(line, fields) for line, fields in rows)
+        for line, fields in rows:
+            yield PairRow(line, fields)
         return
     except InputError as error:
         by_line = str(path) != "-" and Path(path).suffix.lower() in (".jsonl", ".ndjson")
@@ -320,13 +321,14 @@ def _rows(path: str | Path) -> Iterator[PairRow]:
             raise
         failed = error
     # One line is bad: it is kept with its problem, and the lines after it are read one by one.
-    for number, raw in enumerate(Path(path).read_bytes().split(b"\n"), start=1):
-        if number < (failed.line or 0) or not raw.strip():
-            continue
-        if number == failed.line:
-            yield PairRow(number, {}, failed)
-        else:
-            yield _row(raw, source_name(path), number)
+    with Path(path).open("rb") as stream:
+        for number, raw in enumerate(stream, start=1):
+            if number < (failed.line or 0) or not raw.strip():
+                continue
+            if number == failed.line:
+                yield PairRow(number, {}, failed)
+            else:
+                yield _row(raw, source_name(path), number)
 
 
 def _row(raw: bytes, name: str, number: int) -> PairRow:
@@ -380,37 +382,50 @@ def pair_problem(row: PairRow, name: str) -> InputError | None:
 
 
 def check_rows(
-    rows: Sequence[PairRow],
+    rows: Iterable[PairRow],
     name: str,
     *,
     options: Options | None = None,
-    each: Callable[[], None] = lambda: None,
     workers: int = 1,
-) -> list[Check]:
-    """Return the checks of rows that have no problem, in order.
+) -> Iterator[tuple[PairRow, Check | None]]:
+    """Yield each row with its check, in order; a bad one with None.
+
+    A few thousand rows are held at a time, however many there are.
 
     Args:
-        rows: The rows.
+        rows: The rows, as `read_pairs` yields them.
         name: What messages call their file.
         options: What a user chose.
-        each: Called when a row is checked.
         workers: Processes that may share the rows, where there are `WORTH_SHARING` and all rules
             are ours: where one of another package fails, its row is to be named.
 
     Raises:
-        InputError: A rule of another package fails; the message names the row.
+        InputError: The file cannot be read on, or a rule of another package fails; the message
+            names the row.
     """
-    found: list[Check] = []
-    if len(rows) < WORTH_SHARING or (options is not None and options.rules):
+    source = iter(rows)
+    first = list(islice(source, WORTH_SHARING))
+    if len(first) < WORTH_SHARING or (options is not None and options.rules):
         workers = 1
+    waiting: deque[PairRow] = deque()
+
+    def fields() -> Iterator[Mapping[str, Any]]:
+        for row in chain(first, source):
+            waiting.append(row)
+            if row.problem is None:
+                yield row.fields
+
     try:
-        for one in check_pairs((row.fields for row in rows), options=options, workers=workers):
-            found.append(one)
-            each()
-    except InputError as error:  # at the row that was to come
-        line = rows[len(found)].line
+        for found in check_pairs(fields(), options=options, workers=workers):
+            while waiting[0].problem is not None:
+                yield waiting.popleft(), None
+            yield waiting.popleft(), found
+    except InputError as error:
+        if error.file is not None:
+            raise  # of the file itself
+        line = next(row.line for row in waiting if row.problem is None)
         raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
-    return found
+    yield from ((row, None) for row in waiting)
 
 
 def check_object(row: PairRow, found: Check | None) -> dict[str, Any]:

@@ -141,18 +141,13 @@ def place_of(pair: Pair, span: Span) -> Span | None:
 
 def _standing_for(pair: Pair, chain: Chain) -> Span | None:
     """Return where the rewrite has what stands behind a marker that it kept, or None."""
-    to = pair.alignment.to_rewritten
-    linked, stated = (pair.original.span_tokens(*span) for span in (chain.marker, chain.cause))
-    if not linked or not stated or linked[-1] not in to:
+    linked = pair.original.span_tokens(*chain.marker)
+    if not linked or linked[-1] not in pair.alignment.to_rewritten:
         return None
-    first = to[linked[-1]] + 1
-    after = next((to[i] for i in range(stated[-1] + 1, len(pair.original.tokens)) if i in to), None)
-    end = len(pair.rewritten.tokens) if after is None else after
-    if not first < end:
+    place = place_of(pair, chain.cause)
+    if place is None:
         return None
-    start, stop = pair.rewritten.tokens[first].start, pair.rewritten.tokens[end - 1].end
-    sentence = pair.rewritten.sentence_of(start)
-    return start, min(stop, sentence.end)
+    return place[0], min(place[1], pair.rewritten.sentence_of(place[0]).end)
 
 
 def _is_put_in(pair: Pair, chain: Chain) -> bool:

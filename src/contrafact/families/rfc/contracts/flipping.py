@@ -233,12 +233,17 @@ def left_standing(pair: Pair) -> Iterator[Finding]:
 
 def _is_of_one(side: Side, cue: Cue, other: Cue) -> bool:
     """Whether two directions say one thing of one matter: "growth slowdown", "growth slowing"."""
-    roots = [
-        {stem(word.casefold()) for part in one.parts for word in side.excerpt(part).split()}
-        for one in (cue, other)
-    ]
-    return cue.sign == other.sign and cue.scaled and other.scaled and bool(roots[0] & roots[1])
+    if not cue.scaled or cue.sign != other.sign:
+        return False
+    before = side.span_tokens(other.start, other.end)[0] - 1
+    named = [side.excerpt(part) for part in other.parts]
+    named += [side.tokens[before].text] if before >= 0 else []
+    roots = {word.casefold()[:ROOT] for text in named for word in text.split()}
+    return {side.excerpt(part).casefold()[:ROOT] for part in cue.parts} <= roots
 
+
+ROOT = 4
+"""First letters that words of one state share: slowdown, slowing (ours)."""
 
 _CONCEDED = re.compile(
     r"\b(?:despite|in\sspite\sof|notwithstanding|regardless\sof)\s[^,;.]*\Z", re.IGNORECASE

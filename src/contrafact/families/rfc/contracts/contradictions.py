@@ -31,6 +31,7 @@ def contradictions_of(side: Side) -> list[Contradiction]:
     every = [
         *figures.moves(side),
         *figures.changes(side),
+        *figures.paths(side),
         *figures.points(side),
         *figures.impossible(side),
         *figures.parts(side),

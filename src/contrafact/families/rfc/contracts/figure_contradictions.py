@@ -23,7 +23,7 @@ from contrafact.families.rfc.contracts.pair import Side
 from contrafact.families.rfc.contracts.vocabulary import words
 from contrafact.text.quantities import Quantity
 
-__all__ = ["changes", "impossible", "moves", "parts", "points", "world"]
+__all__ = ["changes", "impossible", "moves", "parts", "paths", "points", "world"]
 
 
 def _between(text: str, one: Quantity, two: Quantity) -> str:
@@ -271,6 +271,29 @@ _OR = re.compile(r"(?:\spoints?)?,?\s(?:or|that\sis,)\s(?:about\s|roughly\s|some
 
 
 _TO = re.compile(r",?\)?\s(?:lower\s|higher\s)?(?:to|at)\s(?:about\s|around\s)?")
+
+
+_ON_TO = re.compile(
+    r"[^.;:\n]{0,40},\s(?:(?:before|and|then)\s){0,2}"
+    r"(?:(?P<up>rising|climbing|increasing|accelerating|jumping)"
+    r"|(?P<down>falling|dropping|declining|decreasing|easing|slowing|cooling|sliding))\sto\s(?:\w+\s){0,2}",
+    re.IGNORECASE,
+)
+_LEVEL = re.compile(
+    r"\b(?:above|below|at|to|of|exceed|over|under|near)\s(?:\w+\s)?\Z", re.IGNORECASE
+)
+
+
+def paths(side: Side) -> Iterator[Contradiction]:
+    """Yield levels that a path does not lead to: "below 81% in August, rising to 71%"."""
+    for a, b in pairwise(side.quantities):
+        on = _ON_TO.fullmatch(side.text, a.end, b.start)
+        if on is None or (a.kind, a.unit) != (b.kind, b.unit) or not a.value or not b.value:
+            continue
+        if a.is_level or _LEVEL.search(side.text, max(0, a.start - NEAR), a.start):
+            fits = b.value > a.value if on["up"] else b.value < a.value
+            if not fits:
+                yield contradiction_at("direction", f"{a.text}{on[0]}{b.text}", a, b)
 
 
 def points(side: Side) -> Iterator[Contradiction]:

@@ -309,6 +309,8 @@ def fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
             return False
     if quantity.kind == "ratio" and was < 1 and size >= 1:  # a part of a whole stays one
         return False
+    if quantity.kind == "number" and size < 2 <= was:  # "4 charts" do not become "1 charts"
+        return False
     if quantity.form.style in ("fraction", "part"):  # words say few values
         return True
     return size < 0.5 * was or 1.5 * was - 1e-9 <= size <= 2 * was + 1e-9

@@ -443,6 +443,10 @@ def test_a_contract_sees_a_single_fault_and_lets_its_correction_pass(
         ("Mortgage rates drop below 7%. They averaged 7.08% in the week.", False),
         ("Mortgage rates drop below 7%. They averaged 6.95% in the week.", True),
         ("Shares trade below 100 pence. They closed at 98, having opened at 104 pence.", True),
+        ("Inflation is seen below 31% in May, rising to 24% by the end of the year.", False),
+        ("Inflation is seen above 31% in May, falling to 24% by the end of the year.", True),
+        ("The bank cut its main rate to the highest in two years.", False),
+        ("The bank raised its main rate to the highest in two years.", True),
     ],
 )
 def test_a_level_lies_on_the_side_of_its_bound_that_it_is_said_to(text, holds):

@@ -136,3 +136,13 @@ def test_every_cause_of_the_bank_has_a_clause_whose_verb_has_a_past():
     for cause in causes:
         assert cause.worded("past").startswith(cause.subject)
         assert cause.worded("past") != cause.worded("present") or cause.verb in ("cut", "put")
+
+
+def test_a_cause_takes_no_main_clause_along():
+    text = (
+        "Norrick Steel grows. After a strong quarter driven by pipes, wire, and rails, Norrick "
+        "Steel is hiring in two towns."
+    )
+    for seed in range(8):
+        result = rewrite_by_rules(text, "causal", seed)
+        assert isinstance(result, NoRewrite) or "is hiring in two towns" in result.rewritten

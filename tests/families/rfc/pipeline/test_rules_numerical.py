@@ -97,3 +97,9 @@ def test_values_are_written_as_the_old_ones_are():
 def test_no_figure_no_rewrite():
     result = rewrite_by_rules("Norrick Steel names a new chief.", "numerical", 1)
     assert result == NoRewrite("states no quantity that could be changed")
+
+
+def test_a_count_of_several_stays_one_of_several():
+    for text in rewrites("Norrick Steel shut 3 mills in May.", 40):
+        (new,) = figures(text)
+        assert new >= 2

@@ -100,3 +100,10 @@ def test_a_wording_takes_the_word_of_degree_or_the_stronger_word_that_fits_it(te
 def test_no_word_of_degree_where_the_text_says_how_much_or_asserts_nothing(text):
     for seed in range(8):
         assert isinstance(rewrite_by_rules(text, "sentiment", seed), NoRewrite)
+
+
+def test_what_is_to_lower_something_is_no_adjective():
+    text = "Norrick Steel expects to lower volume forecasts on weak demand for pipes."
+    for seed in range(12):
+        result = rewrite_by_rules(text, "sentiment", seed)
+        assert isinstance(result, NoRewrite) or "to lower volume" in result.rewritten

@@ -90,7 +90,8 @@ def check(
         ):
             lines.write(replace_surrogates(json_line(check_object(row, found))))
             summary.add(row, found)
-            progress.step()
+            if found is not None:
+                progress.step()
         if whole is None:  # now that all of it is there
             lines.seek(0)
             shutil.copyfileobj(lines, sys.stdout)

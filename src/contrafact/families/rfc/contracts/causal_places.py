@@ -267,8 +267,9 @@ def matters(text: str) -> list[str]:
     many ("rate hikes", "monetary tightening").
     """
     found, last = [], 0
+    text = text.casefold()
     for match in (*named_pattern("matters").finditer(text), None):
-        between = text[last : match.start() if match else len(text)].casefold()
+        between = text[last : match.start() if match else len(text)]
         found += [word for word in _PARTS.findall(between) if not is_function_word(word)]
         if match:
             found.append(f"{match.lastgroup}§")

@@ -291,13 +291,16 @@ _VERBAL = ("base", "third", "past", "participle")
 
 def _moved_on(side: Side, start: int, end: int) -> Iterator[re.Match[str]]:
     """Yield the "on" right behind a verb of movement: "shares fall on hawkish Fed views"."""
+    linked = list(_ON.finditer(side.text, start, end))
+    if not linked:
+        return
     ends = {
         term.end
         for term in side.terms("directional")
         if start <= term.start < end and term.inflection in _VERBAL
     }
     headline = bool(side.sentences) and start < side.sentences[0].end
-    for match in _ON.finditer(side.text, start, end):
+    for match in linked:
         # A headline that ends with "on" and a thing ends with a cause: "at record on sales cheer".
         last = headline and _ENDS_HEADLINE.match(side.text, match.end(), end)
         if match.start() - 1 in ends or (last and ends):

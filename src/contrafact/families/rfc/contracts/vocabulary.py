@@ -220,10 +220,12 @@ def pattern_at_words(name: str) -> AtWords:
 
 @cache
 def named_pattern(table: str) -> re.Pattern[str]:
-    """Return one pattern of a table of patterns; what matches is in the group of its name."""
+    """Return one pattern of a table of patterns, for texts in small letters; what matches is in the
+    group of its name.
+    """
     rows: dict[str, list[str]] = read_toml("patterns.toml")[table]
     named = (f"(?P<{name}>{'|'.join(row)})" for name, row in rows.items())
-    return any_of(named)
+    return re.compile(rf"\b(?:{'|'.join(named)}){_WHOLE}")
 
 
 # Common English

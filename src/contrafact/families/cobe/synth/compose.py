@@ -30,6 +30,7 @@ from contrafact.families.cobe.synth.narrative import (
 from contrafact.families.cobe.synth.plots import draw_plot
 from contrafact.families.cobe.synth.prove import check_story
 from contrafact.records import DOMAINS, GRAPHS
+from contrafact.workers import end_with_parent
 
 __all__ = [
     "CANARY",
@@ -206,6 +207,7 @@ _here: list[tuple[Lexicon, Sequence[Cell], int]] = []  # in a worker: what it dr
 
 
 def _begin(lexicon: Lexicon, cells: Sequence[Cell], seed: int) -> None:
+    end_with_parent()
     _here[:] = [(lexicon, cells, seed)]
 
 

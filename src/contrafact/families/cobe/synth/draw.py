@@ -33,6 +33,7 @@ from contrafact.families.cobe.synth.realization import realize
 from contrafact.families.cobe.synth.template import Template, bundled_templates, load_templates
 from contrafact.files.atomic import write_text
 from contrafact.records import GRAPHS, Story
+from contrafact.workers import end_with_parent
 
 __all__ = [
     "Unproven",
@@ -228,6 +229,7 @@ _here: list[tuple[Sequence[Template], int]] = []  # in a worker: what it draws f
 
 
 def _begin(templates: Sequence[Template], seed: int) -> None:
+    end_with_parent()
     _here[:] = [(templates, seed)]
 
 

@@ -19,6 +19,7 @@ from contrafact.families.cobe.synth.answers import story_record
 from contrafact.families.cobe.synth.check import check_story
 from contrafact.families.cobe.synth.draw import draw_stories
 from contrafact.families.cobe.synth.template import bundled_templates
+from contrafact.workers import end_with_parent
 
 __all__ = ["main", "violations"]
 
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found: list[str] = []
     counts: Counter[str] = Counter()
     seeds = range(options.seed, options.seed + len(sizes))
-    with ProcessPoolExecutor(options.processes) as pool:
+    with ProcessPoolExecutor(options.processes, initializer=end_with_parent) as pool:
         for done, (problems, counted) in enumerate(pool.map(_batch, seeds, sizes), start=1):
             found += problems
             counts += counted

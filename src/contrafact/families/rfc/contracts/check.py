@@ -46,6 +46,7 @@ from contrafact.family import DraftFinding
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.words import lexicon
+from contrafact.workers import end_with_parent
 
 __all__ = [
     "CONTRACTS",
@@ -217,9 +218,7 @@ def _shared_out(
     """Yield the checks of rows that several processes share, in order."""
     fields = ("manipulation", "original", "rewritten")
     parts = batched(({k: row[k] for k in fields} for row in rows), PART)
-    with ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_collect_seldom
-    ) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin) as pool:
         waiting: deque[Future[list[Check]]] = deque()
         for part in parts:
             waiting.append(pool.submit(_checks_of, part, options))
@@ -229,8 +228,9 @@ def _shared_out(
             yield from waiting.popleft().result()
 
 
-def _collect_seldom() -> None:
+def _begin() -> None:
     """Look for garbage in cycles seldom: checks leave next to none, and looking takes time."""
+    end_with_parent()
     gc.set_threshold(50_000, 20, 20)
 
 

@@ -8,12 +8,10 @@ them is taken on the other rows.
 """
 
 import hashlib
-import os
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,6 +21,7 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.matching import matched
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
+from contrafact.workers import end_with_parent
 
 __all__ = [
     "Assignment",
@@ -275,7 +274,7 @@ def rewrite_all_by_rules(
         return
     # Spawned, not forked: the parent has threads (a progress bar, BLAS) that a fork would cut off.
     with ProcessPoolExecutor(
-        min(workers, len(chunks)), mp_context=get_context("spawn"), initializer=_end_with_parent
+        min(workers, len(chunks)), mp_context=get_context("spawn"), initializer=end_with_parent
     ) as pool:
         futures = {
             pool.submit(_rewrite_chunk, [assignments[i] for i in chunk], seed, attempts): chunk
@@ -291,17 +290,6 @@ def rewrite_all_by_rules(
 
 def _rewrite_chunk(assignments: list[Assignment], seed: int, attempts: int) -> list[Outcome]:
     return [rewrite_one_by_rules(one, seed=seed, attempts=attempts) for one in assignments]
-
-
-def _end_with_parent() -> None:
-    """End this worker when its parent is killed; it would else wait for work for ever."""
-
-    def watch() -> None:
-        if (parent := parent_process()) is not None:
-            connection.wait([parent.sentinel])
-            os._exit(1)
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def write_pairs(

@@ -11,10 +11,10 @@ from contrafact.text.degenerate import (
     OF_OTHER,
     OF_PROMPT,
     Batch,
+    Shown,
     copied_share,
     languages,
     runs,
-    shown_runs,
     words,
 )
 
@@ -113,4 +113,18 @@ def test_any_text_has_a_reason_or_none(text, source, prompt):
 @given(text=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=9).map(" ".join))
 def test_what_a_prompt_holds_whole_is_copied_whole(text):
     assert copied_share(text, runs(f"x {text} y")) == 1.0
-    assert copied_share(text, shown_runs([("", text), (text, "")])) == 0.0
+    assert copied_share(text, Shown([("", text), (text, "")])) == 0.0
+
+
+LINE = st.lists(st.sampled_from("abc"), max_size=6).map(" ".join)
+
+
+@given(exchanges=st.lists(st.tuples(LINE, LINE), max_size=4))
+def test_what_was_shown_is_what_stands_in_a_prompt_and_in_no_reply_before(exchanges):
+    shown, written = set(), set()
+    for prompt, reply in exchanges:
+        shown |= runs(prompt) - written
+        written |= runs(reply) - shown
+    asked = Shown(exchanges)
+    every = {run for pair in exchanges for text in pair for run in runs(text)} | {("x",), ()}
+    assert {run for run in every if run in asked} == shown

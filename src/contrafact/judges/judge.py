@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from inspect_ai.model import (
@@ -30,6 +31,7 @@ from pydantic import Field
 from contrafact.errors import InputError
 from contrafact.judges.replies import read_bool
 from contrafact.judges.verifier import UNDECIDED, Subject, decision_by, is_verifier
+from contrafact.models.requests import SharedSchema
 from contrafact.records import Verdict
 from contrafact.stats.votes import majority
 
@@ -62,6 +64,7 @@ MIN_MASS = 0.01
 judge was about to say something else altogether, and the two numbers say nothing."""
 
 
+@cache
 def bool_schema(criterion: str) -> ResponseSchema:
     """Return the response schema ``{criterion: {"value": true or false}}``."""
     value = JSONSchema(
@@ -70,7 +73,7 @@ def bool_schema(criterion: str) -> ResponseSchema:
         required=["value"],
         additionalProperties=False,
     )
-    return ResponseSchema(
+    return SharedSchema(
         name=criterion,
         json_schema=JSONSchema(
             type="object",
@@ -110,7 +113,7 @@ async def judge_once(
         return await _verified(Verdict, model, prompt, criterion, subject, cache)
     config = config or GenerateConfig()
     if structured:
-        config = config.merge(GenerateConfig(response_schema=bool_schema(criterion)))
+        config = config.model_copy(update={"response_schema": bool_schema(criterion)})
     output = await model.generate(prompt, config=config, cache=cache)
     reply, passed = output.completion, None
     invalid = _unreadable(output)

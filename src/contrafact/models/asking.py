@@ -97,7 +97,7 @@ class Ask:
         """
         config = self.config
         if schema is not None and self.structured:
-            config = config.merge(GenerateConfig(response_schema=schema))
+            config = config.model_copy(update={"response_schema": schema})
         output = await self.model.generate(messages, config=config, cache=self.cache)
         if self.exchanges is not None:
             prompt = messages

@@ -7,13 +7,14 @@ protocol lacks and llama.cpp's takes, are added where they are set, and so is ho
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
     ChatMessageTool,
     GenerateConfig,
+    ResponseSchema,
     messages_to_openai,
 )
 from inspect_ai.tool import ToolInfo
@@ -25,6 +26,7 @@ from contrafact.text.delimit import tokenizable
 __all__ = [
     "GUIDED_CHOICE",
     "OneItemArray",
+    "SharedSchema",
     "check_arguments",
     "check_request",
     "clean_value",
@@ -176,6 +178,17 @@ def clean_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [clean_value(item) for item in value]
     return value
+
+
+class SharedSchema(ResponseSchema):
+    """A reply's schema that all calls have in common and nobody changes.
+
+    Inspect copies a call's settings several times on their way; this goes along as it is.
+    """
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return the schema itself."""
+        return self
 
 
 class OneItemArray(JSONSchema):

@@ -10,7 +10,7 @@ numbers, currencies and percent signs do.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 
@@ -28,11 +28,11 @@ __all__ = [
     "REASONS",
     "RUN",
     "Batch",
+    "Shown",
     "copied_share",
     "equal",
     "languages",
     "runs",
-    "shown_runs",
     "words",
 ]
 
@@ -92,38 +92,62 @@ def runs(text: str) -> frozenset[tuple[str, ...]]:
     )
 
 
-def shown_runs(exchanges: Iterable[tuple[str, str]]) -> set[tuple[str, ...]]:
-    """Return what a model was shown before it had written it itself.
+@lru_cache(maxsize=64)
+def _in_lines(text: str) -> str:
+    """Return a text's words, each between line breaks, in which runs can be looked up."""
+    return _lined(words(text))
+
+
+def _lined(run: Iterable[str]) -> str:
+    return "\n" + "\n".join(run) + "\n"
+
+
+class Shown:
+    """The runs of words that a model was shown before it had written them itself.
 
     A method that puts a model's draft into its next prompt shows it nothing new by that.
 
     Args:
         exchanges: Each prompt and its reply, in order.
     """
-    shown: set[tuple[str, ...]] = set()
-    written: set[tuple[str, ...]] = set()
-    for prompt, reply in exchanges:
-        shown |= runs(prompt) - written
-        written |= runs(reply) - shown
-    return shown
+
+    def __init__(self, exchanges: Iterable[tuple[str, str]]) -> None:
+        self._texts = [(_in_lines(prompt), _in_lines(reply)) for prompt, reply in exchanges]
+
+    def __contains__(self, run: object) -> bool:
+        """Return whether a run, a tuple of words, stands in a prompt, and in no reply before."""
+        if not (isinstance(run, tuple) and run):
+            return False
+        sought = _lined(run)
+        for prompt, reply in self._texts:
+            if sought in prompt:
+                return True
+            if sought in reply:
+                return False
+        return False
 
 
-def copied_share(text: str, shown: set[tuple[str, ...]]) -> float:
+def copied_share(
+    text: str,
+    shown: Container[tuple[str, ...]],
+    own: Container[tuple[str, ...]] = (),
+) -> float:
     """Return the share of a text's words that stand in runs which were shown, from 0 to 1.
 
     Args:
-        text: The text.
-        shown: Runs of words, as `runs` gives them. A text shorter than `RUN` is looked up whole.
+        text: The text. One that is shorter than `RUN` is looked up whole.
+        shown: Runs of words.
+        own: Runs that count as not shown: those of its input.
     """
-    own = words(text)
-    size = min(RUN, len(own))
+    found = words(text)
+    size = min(RUN, len(found))
     covered = {
         place
-        for start in range(len(own) - size + 1)
-        if size and own[start : start + size] in shown
+        for start in range(len(found) - size + 1)
+        if size and (run := found[start : start + size]) not in own and run in shown
         for place in range(start, start + size)
     }
-    return len(covered) / len(own) if own else 0.0
+    return len(covered) / len(found) if found else 0.0
 
 
 @lru_cache(maxsize=64)
@@ -188,7 +212,7 @@ class Batch:
         if other is not None and tokens == words(other):
             return EQUAL_SIDES
         mine = {run for form in forms for run in runs(form)}
-        if copied_share(text, shown_runs(shown) - mine) >= COPIED:
+        if copied_share(text, Shown(shown), mine) >= COPIED:
             return OF_PROMPT
         if tokens in self._known and tokens not in map(words, same):
             kept = sum((one,) in mine for one in tokens) / len(tokens)
@@ -205,6 +229,8 @@ class Batch:
         is in another language than its batch speaks for itself. Where neither says which language
         it is in, no text is in another one; nor is one that has every word of its input.
         """
+        if set(words(source)) <= set(words(text)):
+            return False
         tokens, home = languages(text), self.languages
         found = _first(tokens)
         if tokens[found] < TOLD or found == NO_LANGUAGE:
@@ -213,8 +239,6 @@ class Batch:
         if own[_first(home)] < STRANGE and own[_first(own)] >= TOLD:
             home = own
         if home[_first(home)] < UNSURE:
-            return False
-        if set(words(source)) <= set(words(text)):
             return False
         return tokens[_first(home)] < STRANGE and home[found] < STRANGE
 

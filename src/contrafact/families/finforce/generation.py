@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from inspect_ai.model import (
@@ -13,7 +14,7 @@ from inspect_ai.util import JSONSchema
 from contrafact.family.method import Method
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered
-from contrafact.models.requests import OneItemArray
+from contrafact.models.requests import OneItemArray, SharedSchema
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
@@ -128,6 +129,7 @@ def look_over(
     return replace(made, degenerate=reasons)
 
 
+@cache
 def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
     """Return the schema of a reply: the named text fields first, then both counterfactuals.
 
@@ -141,13 +143,13 @@ def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
     if nested:
         # A list that may go on is where a small model goes round in circles.
         pair = _object({WRAPPER: OneItemArray(type="array", items=pair)})
-    return ResponseSchema(name="counterfactuals", json_schema=pair, strict=True)
+    return SharedSchema(name="counterfactuals", json_schema=pair, strict=True)
 
 
 def side_schema(sides: Sequence[Side]) -> ResponseSchema:
     """Return the schema of a reply that holds the counterfactuals of some sides alone."""
     keys = {_KEYS[side][0]: JSONSchema(type="string") for side in sides}
-    return ResponseSchema(name="counterfactuals", json_schema=_object(keys), strict=True)
+    return SharedSchema(name="counterfactuals", json_schema=_object(keys), strict=True)
 
 
 def pair_keys() -> tuple[str, str]:

@@ -11,10 +11,13 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 
 from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, ModelOutput
@@ -23,7 +26,7 @@ from contrafact.files.journal import Journal, hash_of
 from contrafact.models.opening import TRANSPORT
 from contrafact.models.prices import Tokens, dollars
 
-__all__ = ["BulkModel", "Calls", "Gate", "Limits", "calls_of_partition"]
+__all__ = ["BulkModel", "Calls", "Connections", "Gate", "Limits", "calls_of_partition"]
 
 WINDOW = 5.0
 """Seconds over which refused calls (429) are counted."""
@@ -34,6 +37,9 @@ by itself: where one in forty is refused, pausing all would make the work many t
 
 SYNC = 0.2
 """Seconds between two talks of a process with the actor that counts."""
+
+_MEASURED = 64
+"""Calls over which the processor time of one is measured."""
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 
@@ -161,12 +167,81 @@ class Gate:
             await asyncio.sleep(min(pause, SYNC) if pause else SYNC)
 
 
+class Connections:
+    """What a process may have under way at once. Use it in one event loop.
+
+    A free one goes to the call whose partition comes first, so that partitions end one after the
+    other: where all ended together, each would wait for its last answers with nothing to do.
+
+    Calls begin apart from each other, by as long as a call keeps the processor busy. Answers that
+    come together are worked on in turns: sent at once, what follows them would come back together
+    as well, and connections would rest while the burst is worked off, again and again.
+
+    Args:
+        number: How many there are.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._free, self._count = number, count()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._next = self._apart = self._busy = 0.0
+        self._begun = 0
+
+    @asynccontextmanager
+    async def held(self, rank: int = 0) -> AsyncIterator[None]:
+        """Hold a connection, once it is free and the call may begin.
+
+        Args:
+            rank: The lowest that waits comes first.
+        """
+        await self._take(rank)
+        try:
+            if (wait := self._until_turn()) > 0:
+                await asyncio.sleep(wait)
+            yield
+        finally:
+            self._give_back()
+
+    async def _take(self, rank: int) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        heappush(self._waiting, (rank, next(self._count), turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._give_back()
+            raise
+
+    def _give_back(self) -> None:
+        while self._waiting:
+            turn = heappop(self._waiting)[-1]
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._free += 1
+
+    def _until_turn(self) -> float:
+        """Return the seconds until the next call may begin, which is counted as begun then."""
+        if self._begun % _MEASURED == 0:
+            busy = time.thread_time()
+            self._apart = (busy - self._busy) / _MEASURED if self._begun else 0.0
+            self._busy = busy
+        self._begun += 1
+        now = time.monotonic()
+        self._next = max(now, self._next + self._apart)
+        return self._next - now
+
+
 @dataclass
 class Calls:
     """The calls of one partition.
 
     Attributes:
         journal: Where answers are kept; None keeps none.
+        rank: The partition's place among the others.
         made: How many were made, each try counted once it is answered.
         again: How many answers came from the journal.
         read: Tokens sent.
@@ -176,6 +251,7 @@ class Calls:
     """
 
     journal: Journal | None = None
+    rank: int = 0
     made: int = 0
     again: int = 0
     read: int = 0
@@ -219,13 +295,18 @@ class BulkModel(Model):
     Args:
         model: The model, as it was opened.
         gate: The process's way to the limits.
-        slots: Connections that the process may hold.
+        connections: Those of the process.
     """
 
-    def __init__(self, model: Model, gate: Gate, slots: asyncio.Semaphore) -> None:
+    def __init__(self, model: Model, gate: Gate, connections: Connections) -> None:
         super().__init__(model.api, model.config, model.model_args)
-        self._gate, self._slots = gate, slots
+        self._gate, self._connections = gate, connections
         self._named, self._settings = str(model), _decisive(model.config)
+        # Clients of OpenAI's and Anthropic's make repeat a refused call themselves: unseen by the
+        # cluster's limits, and holding a connection while they wait.
+        client: Any = getattr(model.api, "client", None)
+        if isinstance(getattr(client, "max_retries", None), int):
+            client.max_retries = 0
 
     async def generate(
         self,
@@ -265,7 +346,7 @@ class BulkModel(Model):
         for attempt in range(tries + 1):
             await self._gate.enter()
             try:
-                async with self._slots:
+                async with self._connections.held(calls.rank):
                     output = await super().generate(input, config=once)
             except Exception as error:
                 wait = self._wait(error, attempt)

@@ -150,13 +150,13 @@ class Asker:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _open(self, limits: Any, bounded: bool, connections: int) -> Any:
-        from contrafact.bulk.calls import BulkModel, Gate
+        from contrafact.bulk.calls import BulkModel, Connections, Gate
 
         gate = Gate(limits, bounded=bounded)
-        slots = asyncio.Semaphore(connections)
+        held = Connections(connections)
 
         def wrap(model: "Model") -> "Model":
-            return BulkModel(model, gate, slots)
+            return BulkModel(model, gate, held)
 
         work = self._stage.open_models(wrap, connections * _ROWS_PER_CALL)
         _settle()
@@ -173,7 +173,7 @@ class Asker:
             facts = {**self._job, **partition.facts()}
             journal = Journal.of_output(path, facts, what=self._stage.name, path=path)
             journal.__enter__()
-        calls = Calls(journal)
+        calls = Calls(journal, partition.number)
         calls_of_partition.set(calls)  # of this task alone, and those it begins
         try:
             if rows:

@@ -4,9 +4,11 @@ A bench is a module of this package with a function ``run(quick, data) -> BenchR
 ratios mean anything from one machine to the next; no figure is kept in the code.
 """
 
+import importlib
 from dataclasses import dataclass, field
+from pathlib import Path
 
-__all__ = ["BenchResult", "Timing"]
+__all__ = ["BenchResult", "Timing", "run"]
 
 
 @dataclass(frozen=True)
@@ -59,3 +61,9 @@ class BenchResult:
     def ratio(self) -> float:
         """How many times faster ours is, per item."""
         return self.ours.per_second / self.baseline.per_second
+
+
+def run(name: str, quick: bool, data: Path | None) -> BenchResult:
+    """Run the bench of a name, in this process."""
+    result: BenchResult = importlib.import_module(f"bench.{name}").run(quick, data)
+    return result

@@ -23,7 +23,7 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self._peaks: dict[str, int] = {}
+        self.peaks: dict[str, int] = {}
 
     def timed(self, way: str, items: int, work: Callable[[], Result]) -> tuple[Result, Timing]:
         """Do a piece of work, note its peak, and return what it gave and how long it took."""
@@ -36,15 +36,20 @@ class Memory:
         except OSError:
             return timed(way, items, work)
         result, timing = timed(way, items, work)
-        self._peaks[way] = max(self._peaks.get(way, 0), _resident("VmHWM"))
+        self.add({way: _resident("VmHWM")})
         return result, timing
+
+    def add(self, peaks: dict[str, int]) -> None:
+        """Take note of peaks that were found in another process, in MiB."""
+        for way, peak in peaks.items():
+            self.peaks[way] = max(self.peaks.get(way, 0), peak)
 
     def note(self) -> str:
         """Say what was found."""
-        if not self._peaks:
+        if not self.peaks:
             return "this system does not tell how much memory the ways take"
         now = f"{_resident('VmRSS'):,} MiB are resident at the end"
-        peaks = "; ".join(f"{way}: {peak:,} MiB" for way, peak in self._peaks.items())
+        peaks = "; ".join(f"{way}: {peak:,} MiB" for way, peak in self.peaks.items())
         return f"most memory at once, the model in it: {peaks}; {now}"
 
 

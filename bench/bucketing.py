@@ -21,7 +21,7 @@ from contrafact.text.words.lexicon import choose_form, guards
 from contrafact.text.words.matcher import HYPHENS
 from contrafact.text.words.terms import term_forms, words_of
 
-TARGET = 500.0
+TARGET = 5000.0
 _SLICES = 8
 _QUICK_SLICES = 2
 _FEWER = 5  # of the second loop, one paragraph in so many is timed

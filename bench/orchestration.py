@@ -49,9 +49,9 @@ _TICK = 0.002
 
 
 @contextmanager
-def _serving() -> Iterator[None]:
+def _serving(*options: str) -> Iterator[None]:
     """Run the stand-in server in a process of its own, and name it to Inspect's provider."""
-    command = [sys.executable, str(_SERVER), "--latency", str(LATENCY)]
+    command = [sys.executable, str(_SERVER), "--latency", str(LATENCY), *options]
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     # Told to stop, it complains of the connections that are still open.
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, text=True, **pipes) as server:

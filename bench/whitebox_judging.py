@@ -18,12 +18,13 @@ from bench import BenchResult, Timing
 from bench._clock import added
 from bench._headlines import headlines
 from bench._memory import Memory
+from bench._plain import NAME, Apart, plain_causal
 from contrafact.judges.judge import TOP_LOGPROBS, LetterVerdict, judge_letter
 from contrafact.models.whitebox.noise import prompt_tokens
-from contrafact.models.whitebox.weights import CausalModel, shared_causal
+from contrafact.models.whitebox.weights import shared_causal
 from contrafact.prompts import open_pack
 
-TARGET = 5.0
+TARGET = 10.0
 _SLICES = 2
 _GENERATED = 5
 _OURS = "shared rubric, one look"
@@ -40,30 +41,30 @@ def run(quick: bool, data: Path | None) -> BenchResult:
     texts, source = headlines(data)
     asked = prompts(texts[: 8 if quick else 32])
     model = get_model("whitebox/smollm2-135m")
-    causal = shared_causal("smollm2-135m")
-    judged(model, ["Reply with T or F."])  # loads the model, and warms up
-    generated(causal, ["Reply with T or F."])
+    judged(model, [f"Reply with T or F. {n}" for n in range(16)])  # loads the model, and warms up
 
     memory = Memory()
     ours: list[Timing] = []
     baseline: list[Timing] = []
     same, apart = 0, 0.0
     size = len(asked) // _SLICES
-    for start in range(0, len(asked), size):
-        part = asked[start : start + size]
-        work = partial(judged, model, part)
-        verdicts, timing = memory.timed(_OURS, len(part), work)
-        ours.append(timing)
-        few = part[: max(1, size // (6 if quick else 4))]
-        alone = partial(generated, causal, few)
-        shares, timing = memory.timed(_THEIRS, len(few), alone)
-        baseline.append(timing)
-        for verdict, share in zip(verdicts, shares, strict=False):
-            if verdict.probability is None or share is None:
-                same += verdict.probability is share
-                continue
-            same += (verdict.probability > 0.5) == (share > 0.5)
-            apart = max(apart, abs(verdict.probability - share))
+    with Apart(memory) as process:
+        process.timed(_THEIRS, 1, generated, ["Reply with T or F."])  # the same
+        for start in range(0, len(asked), size):
+            part = asked[start : start + size]
+            work = partial(judged, model, part)
+            verdicts, timing = memory.timed(_OURS, len(part), work)
+            ours.append(timing)
+            few = part[: max(1, size // (6 if quick else 4))]
+            shares, timing = process.timed(_THEIRS, len(few), generated, few)
+            baseline.append(timing)
+            for verdict, share in zip(verdicts, shares, strict=False):
+                if verdict.probability is None or share is None:
+                    same += verdict.probability is share
+                    continue
+                same += (verdict.probability > 0.5) == (share > 0.5)
+                apart = max(apart, abs(verdict.probability - share))
+    causal = shared_causal(NAME)  # loaded above, in the thread that answers
     lengths = [len(prompt_tokens(causal, prompt)) for prompt in asked]
     return BenchResult(
         name="whitebox_judging",
@@ -109,13 +110,14 @@ def judged(model: Model, asked: Sequence[str]) -> list[LetterVerdict]:
     return asyncio.run(judge_all())
 
 
-def generated(causal: CausalModel, asked: Sequence[str]) -> list[float | None]:
+def generated(asked: Sequence[str]) -> list[float | None]:
     """Generate a reply to each; return T's share of T and F, by the first token's scores.
 
     None where neither is among the likeliest.
     """
     import torch
 
+    causal = plain_causal()
     shares: list[float | None] = []
     for prompt in asked:
         fed = torch.tensor([prompt_tokens(causal, prompt)])

@@ -98,7 +98,7 @@ def test_a_vocabulary_of_many_blocks_is_summed_whole(
     tiny: CausalModel, monkeypatch: pytest.MonkeyPatch, words: int
 ) -> None:
     whole = values(perplexities(TEXTS, model=tiny))
-    monkeypatch.setattr("contrafact.models.whitebox.perplexity._WORDS", words)
+    monkeypatch.setattr("contrafact.models.whitebox.products.BLOCK", words)
     assert values(perplexities(TEXTS, model=tiny)) == pytest.approx(whole, rel=1e-6)
     fits = TEXTS[0]
     (score,) = perplexities([fits], model=tiny)

@@ -30,8 +30,14 @@ FAULTS = ("429", "500", "reset", "stall", "truncated", "notjson")
 class OpenAIServer:
     """Serves on loopback; `latency` and `stall` are seconds."""
 
-    def __init__(self, latency: float = 0.0, faults: tuple[str, ...] = (), stall: float = 30.0):
-        self.latency, self.faults, self.stall = latency, faults, stall
+    def __init__(
+        self,
+        latency: float = 0.0,
+        faults: tuple[str, ...] = (),
+        stall: float = 30.0,
+        share: float = 1.0,
+    ):
+        self.latency, self.faults, self.stall, self.share = latency, faults, stall, share
         self.forget()
 
     def forget(self) -> None:
@@ -113,7 +119,7 @@ class OpenAIServer:
         return True
 
     def _fault(self, key: str) -> str | None:
-        if not self.faults or self.seen[key] > 1:
+        if not self.faults or self.seen[key] > 1 or int(key[8:16], 16) >= self.share * 2**32:
             return None
         return self.faults[int(key[:8], 16) % len(self.faults)]
 
@@ -238,9 +244,10 @@ async def _main() -> None:
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--faults", default="")
     parser.add_argument("--stall", type=float, default=30.0)
+    parser.add_argument("--share", type=float, default=1.0)
     options = parser.parse_args()
     faults = tuple(name for name in options.faults.split(",") if name)
-    server = OpenAIServer(options.latency, faults, options.stall)
+    server = OpenAIServer(options.latency, faults, options.stall, options.share)
     await serve(server)
 
 

@@ -25,6 +25,7 @@ from contrafact.models.whitebox.noise import (
     continuation_text,
     end_tokens,
 )
+from contrafact.models.whitebox.packing import can_pack, last_logits
 from contrafact.models.whitebox.weights import CausalModel
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class Completer:
         self._causal = causal
         self._ends = end_tokens(causal)
         self._prefixes = PrefixStore()
+        self._packs: bool | None = None  # found out when first needed
 
     def complete(
         self, requests: Sequence[CompletionRequest], check: Callable[[], None] = lambda: None
@@ -155,34 +157,38 @@ class Completer:
             for row, (prefix, length, paid) in zip(going, served, strict=True):
                 row.prefix, row.length, row.paid = prefix, length, paid
             going.sort(key=lambda row: len(row.tokens) - row.length)
-            while going:
-                part = _fitting(going)
-                del going[: len(part)]
-                self._decode(part, check)
+            for brief in (True, False):
+                alike = [row for row in going if row.takes_one_look == brief]
+                while alike:
+                    part = _fitting(alike)
+                    del alike[: len(part)]
+                    if brief and self._may_pack():
+                        self._look(part, check)
+                    else:
+                        self._decode(part, check)
         return [row.completion() for row in rows]
 
-    def _decode(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
-        import torch
+    def _may_pack(self) -> bool:
+        if self._packs is None:
+            self._packs = can_pack(self._causal)
+        return self._packs
 
+    def _look(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
+        """Complete prompts that the logits after them are all that is needed of."""
+        asked = [(row.tokens, row.prefix, row.length) for row in rows]
+        _take(rows, last_logits(self._causal, asked, check), 0)
+
+    def _decode(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
         batch = PromptBatch(self._causal, [(row.tokens, row.prefix, row.length) for row in rows])
         for row in rows:
             row.prefix = None  # the batch has its own copy
         position = 0
         while True:
             check()
-            logits = batch.logits()
-            if not logits.amax(-1).isfinite().all():
-                raise InputError(
-                    "the model's logits are not finite numbers",
-                    hint="its weights may be damaged, or overflow at their precision",
-                )
-            chosen = _chosen(rows, logits, position)
-            for row, own, token in zip(rows, logits, chosen.tolist(), strict=True):
-                if not row.done:
-                    row.take(token, own)
+            chosen = _take(rows, batch.logits(), position)
             if all(row.done for row in rows):
                 return
-            batch.feed(torch.as_tensor(chosen))
+            batch.feed(chosen)
             position += 1
 
 
@@ -220,6 +226,15 @@ class _Row:
             self.written += possible[0][place:shared]
         if len(possible) == 1:
             self._end("stop")
+
+    @property
+    def takes_one_look(self) -> bool:
+        """Whether the next token ends it, whichever it is."""
+        if not self.request.replies:
+            return self.request.max_tokens == 1
+        possible, place = self._possible(), len(self.written)
+        ways = {reply[place : place + 1] for reply in possible}
+        return not self.request.score_replies and len(ways) == len(possible) and () not in ways
 
     def _possible(self) -> list[tuple[int, ...]]:
         own = tuple(self.written)
@@ -295,6 +310,20 @@ def _fitting(rows: Sequence[_Row]) -> list[_Row]:
         if count and (before + width) * (count + 1) > _BATCH_TOKENS:
             return list(rows[:count])
     return list(rows)
+
+
+def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
+    """Write each row's next token, and return them, ``(rows,)``."""
+    if not logits.amax(-1).isfinite().all():
+        raise InputError(
+            "the model's logits are not finite numbers",
+            hint="its weights may be damaged, or overflow at their precision",
+        )
+    chosen = _chosen(rows, logits, position)
+    for row, own, token in zip(rows, logits, chosen.tolist(), strict=True):
+        if not row.done:
+            row.take(token, own)
+    return chosen
 
 
 def _chosen(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":

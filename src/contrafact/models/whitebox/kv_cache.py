@@ -22,8 +22,10 @@ __all__ = [
     "PrefixStore",
     "PromptBatch",
     "common_length",
+    "plain_layers",
     "preallocate",
     "preallocated_layer",
+    "prefix_cache",
     "read_prefix",
     "worth_sharing",
 ]
@@ -95,7 +97,7 @@ class PromptBatch:
         self._fed, self._places, self._mask = (
             part.to(causal.device) for part in (fed, places, mask)
         )
-        self.cache: Any = _cache([(prefix, length) for _, prefix, length in rows], before)
+        self.cache: Any = prefix_cache([(prefix, length) for _, prefix, length in rows], before)
 
     def logits(self) -> "torch.Tensor":
         """Return the last position's logits, ``(rows, vocabulary)``, float32."""
@@ -123,7 +125,7 @@ class PromptBatch:
         """Go on with these rows alone; return whether the cache could part with the others."""
         import torch
 
-        if _layers(self.cache) is None:
+        if plain_layers(self.cache) is None:
             return False
         index = torch.tensor(rows, device=self._mask.device)
         self.cache.batch_select_indices(index)
@@ -136,14 +138,14 @@ class PromptBatch:
         """Append a token to each row: ``(rows,)``."""
         import torch
 
-        if _layers(self.cache) is not None:
+        if plain_layers(self.cache) is not None:
             preallocate(self.cache)
         self._fed = tokens.to(self._mask.device)[:, None]
         self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
         self._places = self._places[:, -1:] + 1
 
 
-def _layers(cache: Any) -> Sequence[Any] | None:
+def plain_layers(cache: Any) -> Sequence[Any] | None:
     """Return a cache's layers if they hold a key and a value for every position, and no more."""
     from transformers.cache_utils import DynamicLayer
 
@@ -152,7 +154,7 @@ def _layers(cache: Any) -> Sequence[Any] | None:
     return layers if all(type(layer) in plain for layer in layers) else None
 
 
-def _cache(rows: Sequence[tuple[Prefix | None, int]], before: int) -> Any:
+def prefix_cache(rows: Sequence[tuple[Prefix | None, int]], before: int) -> Any:
     """Return the rows' beginnings as one cache, padded on the left to ``before`` positions."""
     known = next((prefix for prefix, length in rows if prefix is not None and length), None)
     if known is None:
@@ -243,7 +245,7 @@ def read_prefix(
     batch = PromptBatch(causal, [(tokens, base, length)])
     with torch.inference_mode():
         batch.logits()
-    layers = _layers(batch.cache)
+    layers = plain_layers(batch.cache)
     if layers is None:
         return None
     return Prefix(tokens, [(layer.keys, layer.values) for layer in layers])

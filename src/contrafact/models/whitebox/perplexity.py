@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["TextPerplexity", "perplexities"]
 
 # Tokens in a batch.
-_ON_CPU = 1024
+_ON_CPU = 384
 _ON_GPU = 16_384
-_WORDS = 2048  # of the vocabulary, in a block: all places' logits for it stay in the caches
 _PLACES = 64  # whose logits a model makes by itself, where they are not its last layer's alone
 _PROBE = (0, 1, 2, 3)  # token ids that any vocabulary has
 
@@ -76,7 +75,8 @@ def perplexities(
     """Return the perplexity of each text, in the order of the texts.
 
     A text's figure does not depend on the other texts, or on ``batch_tokens``, beyond a
-    relative 1e-5, nor does it differ by more from a computation in float64.
+    relative 1e-5 as a rule, nor does it differ by more from a computation in float64 (of the
+    1,368 published headlines and the embedded model, one differs by more, 2.3e-5).
 
     Args:
         texts: The texts. One without tokens gets NaN and a reason; one longer than the model's
@@ -195,12 +195,12 @@ def _by_blocks(states: "torch.Tensor", head: Any, target: "torch.Tensor") -> "to
     """
     import torch
 
+    from contrafact.models.whitebox.products import blocks
+
     total = torch.full(target.shape, -math.inf, dtype=torch.float64, device=target.device)
     own = torch.zeros_like(total)
-    for begin in range(0, len(head.weight), _WORDS):
-        block = slice(begin, begin + _WORDS)
-        bias = None if head.bias is None else head.bias[block]
-        logits = torch.nn.functional.linear(states, head.weight[block], bias).float()
+    for begin, made in blocks(head, states):
+        logits = made.float()
         total = torch.logaddexp(total, logits.logsumexp(dim=-1).double())
         inside = (target >= begin) & (target < begin + logits.shape[-1])
         there = (target - begin).clamp(0, logits.shape[-1] - 1)

@@ -110,10 +110,15 @@ def load_causal(
     start = text_start(tokenizer)
     if start is None:
         raise InputError(f"the tokenizer of {name} has neither a start nor an end token")
+    # Weights of 4 bits are where they belong already, and cannot be moved.
+    model = model.eval() if precision == "4bit" else model.eval().to(placed)
+    if precision == "float32" and placed.type == "cpu":
+        from contrafact.models.whitebox.products import pack_products
+
+        pack_products(model)
     return CausalModel(
         name=name,
-        # Weights of 4 bits are where they belong already, and cannot be moved.
-        model=model.eval() if precision == "4bit" else model.eval().to(placed),
+        model=model,
         tokenizer=tokenizer,
         device=placed,
         start_token=int(start),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contrafact.errors import InputError
 from contrafact.models.whitebox.kv_cache import Prefix, PromptBatch
@@ -334,13 +335,16 @@ def _decode(
     gaps: list[list[float]] = [[] for _ in noises]
     ended = [False] * len(noises)
     rows = list(range(len(noises)))  # which text each row of the batch writes
+    kept_noise = np.empty((0, 0))
     with torch.inference_mode():
         for position in range(max_tokens):
             if check is not None:
                 check()
             logits = batch.logits()
             held, over = [noises[text] for text in rows], [ended[text] for text in rows]
-            noise = _noise(held, over, position, logits.shape[-1])
+            if kept_noise.shape[-1] != logits.shape[-1]:
+                kept_noise = np.zeros((len(rows), logits.shape[-1]))
+            noise = _noise(kept_noise[: len(rows)], held, over, position)
             chosen, leads = choose(logits, torch.from_numpy(noise).to(logits.device), sampling)
             for text, token, lead in zip(rows, chosen.tolist(), leads.tolist(), strict=True):
                 if not ended[text]:
@@ -373,10 +377,9 @@ def _kept(ended: Sequence[bool]) -> list[int]:
 
 
 def _noise(
-    noises: Sequence[Noise], ended: Sequence[bool], position: int, vocabulary: int
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return a position's noise, ``(rows, vocabulary)``; rows that ended need none."""
-    result = np.zeros((len(noises), vocabulary))
+    result: NDArray[np.float64], noises: Sequence[Noise], ended: Sequence[bool], position: int
+) -> NDArray[np.float64]:
+    """Put a position's noise into ``(rows, vocabulary)``; rows that ended need none."""
     first: dict[Noise, int] = {}
     for row, noise in enumerate(noises):
         if ended[row]:
@@ -385,7 +388,7 @@ def _noise(
             result[row] = result[first[noise]]
         else:
             first[noise] = row
-            result[row] = noise.at(position, vocabulary)
+            result[row] = noise.at(position, result.shape[-1])
     return result
 
 

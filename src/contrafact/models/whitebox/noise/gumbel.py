@@ -199,12 +199,11 @@ def choose(
     """
     scaled = _scaled(logits, sampling)
     if sampling.top_p == 1:  # the normaliser is the same for all of a row's tokens
-        scores = scaled + noise
+        scores = scaled.add_(noise)
     else:  # so is that of the nucleus
         log_p = scaled.log_softmax(-1)
         scores = log_p.masked_fill(~_nucleus(log_p, sampling.top_p), -math.inf) + noise
-    first, second = scores.topk(2).values.T
-    tokens = scores.argmax(-1)
+    (first, second), tokens = scores.topk(2).values.T, scores.argmax(-1)
     gaps = (first - second) * sampling.temperature
     if sampling.top_p < 1:
         near = CLOSE / sampling.temperature
@@ -214,14 +213,17 @@ def choose(
 
 def _scaled(logits: "torch.Tensor", sampling: Sampling) -> "torch.Tensor":
     """Return the logits over the temperature, float64, each row's largest at 0."""
-    logits = logits.double()
     largest = logits.amax(-1, keepdim=True)
     if not largest.isfinite().all():
         raise InputError(
             "the model's logits are not finite numbers",
             hint="its weights may be damaged, or overflow at the precision they are loaded in",
         )
-    return (logits - largest) / sampling.temperature
+    import torch
+
+    # In place: memory of this size is slow to get anew for each token.
+    scaled = logits.to(torch.float64, copy=True).sub_(largest)
+    return scaled if sampling.temperature == 1 else scaled.div_(sampling.temperature)
 
 
 def _nucleus(log_p: "torch.Tensor", top_p: float) -> "torch.Tensor":

@@ -1,0 +1,157 @@
+"""Products with a model's weights on the CPU, in the widest instructions that the processor has.
+
+PyTorch multiplies float32 matrices by MKL, which keeps to half of the width of AVX-512 on
+processors other than Intel's, and reads every weight anew for a few rows. oneDNN, which PyTorch
+brings along, does neither, once the weights lie in its own order. It adds up all of an output's
+products in one go, however, where MKL adds up stretches of 192 and then those: over a deep model
+the one is four times as far from float64 as the other. So weights are laid out here in stretches
+too, no longer than leaves both equally near.
+
+The layers stay what they are to everything else: training, other precisions, other devices and
+weights that change go PyTorch's own way.
+"""
+
+import platform
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["BLOCK", "PackedLinear", "blocks", "pack_products"]
+
+BLOCK = 1024
+"""Outputs of a wide layer that are made at once: all rows' values for them stay in the caches."""
+
+_STRETCH = 384  # at most so many inputs' products are added up in one go
+_WIDE = 8192  # outputs from which a layer is cut into blocks
+_FEW = 16  # rows below which PyTorch's own product is as fast
+_MOST = 2**29  # weights of a model; their second copy takes four bytes each
+
+
+class PackedLinear(torch.nn.Linear):
+    """A linear layer that keeps a copy of its weights in oneDNN's order, once it has needed one.
+
+    It is a plain layer for all that is trained, saved or moved; the copy is never saved.
+    """
+
+    _packed: "list[list[Tensor]] | None" = None
+    _version = -1
+
+    def forward(self, input: "Tensor") -> "Tensor":
+        """Return the layer's outputs, ``(…, inputs)`` to ``(…, outputs)``."""
+        if not self._serves(input):
+            return super().forward(input)
+        made = [part for _, part in self._products(input)]
+        return made[0] if len(made) == 1 else torch.cat(made, dim=-1)
+
+    def blocks(self, input: "Tensor") -> "Iterator[tuple[int, Tensor]]":
+        """Yield where each block of outputs begins, and its outputs: ``(…, at most BLOCK)``."""
+        return self._products(input) if self._serves(input) else blocks(self, input, packed=False)
+
+    def _serves(self, input: "Tensor") -> bool:
+        weight = self.weight
+        if not (
+            input.device.type == weight.device.type == "cpu"
+            and input.dtype == weight.dtype == torch.float32
+            and input.numel() >= _FEW * self.in_features
+            and not (torch.is_grad_enabled() and (input.requires_grad or weight.requires_grad))
+        ):
+            return False
+        if self._packed is None:
+            if self._version == -1:
+                self._pack()
+        elif self._version != _version_of(weight):
+            self._packed = None  # weights that are changed once will be again
+        return self._packed is not None
+
+    def _pack(self) -> None:
+        width = BLOCK if self.out_features >= _WIDE else self.out_features
+        with torch.inference_mode():
+            self._packed = [
+                [
+                    torch.ops.mkldnn._reorder_linear_weight(part.contiguous(), None)
+                    for part in torch.split(block, _stretch(self.in_features), dim=1)
+                ]
+                for block in torch.split(self.weight.detach(), width)
+            ]
+        self._version = _version_of(self.weight)
+
+    def _products(self, input: "Tensor") -> "Iterator[tuple[int, Tensor]]":
+        assert self._packed is not None
+        parts = torch.split(input, _stretch(self.in_features), dim=-1)
+        begin = 0
+        for block in self._packed:
+            made: Any = None
+            for part, weight in zip(parts, block, strict=True):
+                product = torch.ops.mkldnn._linear_pointwise(part, weight, None, "none", [], "")
+                made = product if made is None else made.add_(product)
+            if self.bias is not None:
+                made.add_(self.bias[begin : begin + made.shape[-1]])
+            yield begin, made
+            begin += made.shape[-1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_packed", "_version")
+        }
+
+    def _apply(self, *args: Any, **kwargs: Any) -> Any:
+        self.__dict__.pop("_packed", None)
+        self.__dict__.pop("_version", None)
+        return super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
+
+
+def _stretch(inputs: int) -> int:
+    """Return the length of the stretches that a layer's inputs are cut into, about equal."""
+    return -(-inputs // -(-inputs // _STRETCH))
+
+
+def _version_of(weight: "Tensor") -> int:
+    """Return a number that changes when a tensor is written to."""
+    return 0 if weight.is_inference() else weight._version
+
+
+def blocks(layer: Any, input: "Tensor", *, packed: bool = True) -> "Iterator[tuple[int, Tensor]]":
+    """Yield where each block of a layer's outputs begins, and its outputs.
+
+    Args:
+        layer: A linear layer, such as a model's output layer.
+        input: ``(rows, inputs)``.
+        packed: Whether a `PackedLinear` may make them by its copy.
+    """
+    if packed and isinstance(layer, PackedLinear):
+        yield from layer.blocks(input)
+        return
+    for begin in range(0, len(layer.weight), BLOCK):
+        part = slice(begin, begin + BLOCK)
+        bias = None if layer.bias is None else layer.bias[part]
+        yield begin, torch.nn.functional.linear(input, layer.weight[part], bias)
+
+
+def pack_products(model: Any) -> None:
+    """Let a model's linear layers multiply by oneDNN where that serves.
+
+    Each takes the memory of its weights once more when it is first used so. Models of more than
+    half a billion weights stay as they are, as does everything where PyTorch has no oneDNN, or
+    the processor is no x86.
+
+    Args:
+        model: A model in float32 on the CPU; its plain linear layers are changed in place.
+    """
+    if not (
+        platform.machine() in ("x86_64", "AMD64")
+        and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+        and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
+        and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    ):
+        return
+    layers = [one for one in model.modules() if type(one) is torch.nn.Linear]
+    if sum(one.weight.numel() for one in layers) > _MOST:
+        return
+    for layer in layers:
+        layer.__class__ = PackedLinear

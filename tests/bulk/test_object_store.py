@@ -1,13 +1,17 @@
-"""Input and output on S3: a server on loopback that speaks its protocol."""
+"""Input and output on S3 and Google's store: servers on loopback that speak their protocols."""
 
 import json
 import signal
+import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 pytest.importorskip("ray")
 pytest.importorskip("moto.server")
+pytest.importorskip("gcp_storage_emulator")
 
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, Given
@@ -20,9 +24,8 @@ pytestmark = pytest.mark.slow
 TITLES = ("Osmery Foods {n} cuts its forecast by {n}%", "Museum {n} opens", "Court {n} may rule")
 
 
-@pytest.fixture(scope="module")
-def bucket(store_keys):
-    """A bucket; the query says where it is."""
+@contextmanager
+def amazons() -> Iterator[str]:
     from moto.server import ThreadedMotoServer
     from pyarrow import fs
 
@@ -32,8 +35,28 @@ def bucket(store_keys):
     query = f"?endpoint_override={host}:{port}&scheme=http&region=us-east-1"
     system, _ = fs.FileSystem.from_uri(f"s3://news{query}&allow_bucket_creation=true")
     system.create_dir("news")
-    yield lambda path: f"s3://news/{path}{query}"
+    yield "s3://news/{}" + query
     server.stop()
+
+
+@contextmanager
+def googles() -> Iterator[str]:
+    from gcp_storage_emulator.server import create_server
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = create_server("127.0.0.1", port, in_memory=True, default_bucket="news")
+    server.start()
+    yield "gs://anonymous@news/{}" + f"?endpoint_override=127.0.0.1:{port}&scheme=http"
+    server.stop()
+
+
+@pytest.fixture(scope="module", params=[amazons, googles])
+def bucket(request, store_keys):
+    """A bucket; the query says where it is."""
+    with request.param() as places:
+        yield places.format
 
 
 def rows_in(place: str, table: str = "") -> list[dict]:
@@ -64,6 +87,8 @@ def test_a_file_is_read_written_and_removed_and_a_missing_one_is_none(bucket):
         input_files(bucket("nowhere"))
     with pytest.raises(InputError, match="keys in a URI"):
         Place("s3://KEY:SECRET@news/files").names()
+    with pytest.raises(InputError, match="keys in a URI"):
+        Place("gs://token@news/files").names()
 
 
 def test_a_killed_driver_goes_on_where_it_stopped(start_contrafact, bucket, nodes):

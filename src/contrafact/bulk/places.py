@@ -39,7 +39,8 @@ class Place:
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:
-        if self.remote and "@" in self.given.partition("://")[2].partition("/")[0]:
+        user, mark, _ = self.given.partition("://")[2].partition("/")[0].rpartition("@")
+        if self.remote and mark and user != "anonymous":  # which stands for no keys at all
             raise InputError(
                 "keys in a URI would stand in manifests and messages",
                 file=self.given.partition("://")[0] + "://…@" + self.given.rpartition("@")[2],

@@ -296,3 +296,15 @@ def test_a_model_that_needs_gpus_is_refused_without_them_unless_its_server_runs(
         shared_out(Asking("vllm/some/model"), Cluster(Ray, ""), 10)
     monkeypatch.setenv("VLLM_BASE_URL", "http://127.0.0.1:8000/v1")
     assert shared_out(Asking("vllm/some/model"), Cluster(Ray, ""), 10) == (2, {})
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:70000"])
+def test_an_address_where_nothing_answers_is_refused_and_nothing_is_written(
+    quick_contrafact, tmp_path, address
+):
+    (tmp_path / "in.jsonl").write_text('{"headline": "Osmery Foods cuts its forecast"}\n')
+    command = ["rfc", "bucket", "in.jsonl", "--engine", "ray", "--out", "out"]
+    done = quick_contrafact(*command, "--address", address)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert f"no cluster answers at '{address}'" in done.stderr
+    assert not (tmp_path / "out").exists()

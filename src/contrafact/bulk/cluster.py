@@ -6,6 +6,7 @@ import os
 import pickle
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -18,7 +19,7 @@ from typing import Any, TypeVar
 
 from contrafact.errors import InputError, ModelError
 
-__all__ = ["Cluster", "batches_of", "cluster", "dataset_of", "mapped", "rows_of"]
+__all__ = ["Cluster", "batches_of", "check_address", "cluster", "dataset_of", "mapped", "rows_of"]
 
 _Item = TypeVar("_Item")
 
@@ -28,6 +29,9 @@ MOST_BLOCKS = 10_000
 OBJECT_STORE = 512 * 1024 * 1024
 """Bytes that a cluster of our own keeps in shared memory: rows go from file to file, and only a
 shuffle passes any on. What does not fit, Ray puts on the disk."""
+
+_ANSWERS = 10.0
+"""Seconds in which a cluster that is to be joined must answer."""
 
 _PREFIX = "contrafact-ray-"
 _QUIET = {
@@ -102,6 +106,7 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
             "_temp_dir": str(folder),
         }
     else:
+        check_address(address)
         settings["address"] = address
     try:
         try:
@@ -119,6 +124,24 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
         ray.shutdown()
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_address(address: str) -> None:
+    """Check that something answers at an address: Ray would go on trying for many minutes.
+
+    Raises:
+        InputError: Nothing does.
+    """
+    host, mark, port = address.rpartition("://")[2].rpartition(":")
+    if not mark or not port.isdigit():
+        return  # "auto", or what Ray says something about itself
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWERS).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            f"no cluster answers at '{address}': {getattr(error, 'strerror', None) or error}",
+            hint="check --address; without it a cluster is started on this machine",
+        ) from error
 
 
 def _quiet_data() -> None:

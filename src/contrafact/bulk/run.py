@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from contrafact import __version__
-from contrafact.bulk.cluster import Cluster, cluster, mapped
+from contrafact.bulk.cluster import Cluster, check_address, cluster, mapped
 from contrafact.bulk.fragments import FileFragments, fragments_of
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
@@ -149,10 +149,13 @@ def run_bulk(
         raise InputError("is a file", file=out, hint="with --engine ray, name a folder")
     size = engine.partition_rows or stage.partition_rows
     files = [] if isinstance(given, int) else input_files(given)
+    job = output.place.child("_manifest/job.json")
+    if engine.address is not None and job.read_json() is None:
+        check_address(engine.address)  # before anything is written
     with ExitStack() as held:
         if output.place.is_local:
             held.enter_context(locked(Path(output.place.path)))
-        begun = output.place.child("_manifest/job.json").read_json()
+        begun = job.read_json()
         ray = None
         if files and begun is None and len(files) > 1:
             ray = held.enter_context(cluster(engine.address))

@@ -5,14 +5,14 @@ In one process two ways would share PyTorch's threads, and what each allocates.
 
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from functools import cache, partial
 from multiprocessing import get_context
 from typing import Any, ParamSpec, Self, TypeVar
 
 from bench import Timing
 from bench._memory import Memory
-from contrafact.models.whitebox.weights import CausalModel, load_causal, locate_weights
+from contrafact.models.whitebox.products import unpack_products
+from contrafact.models.whitebox.weights import CausalModel, load_causal
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -23,11 +23,9 @@ NAME = "smollm2-135m"
 @cache
 def plain_causal() -> CausalModel:
     """Return the model, whose layers multiply as PyTorch does by itself; loaded once."""
-    from transformers import AutoModelForCausalLM
-
-    folder = locate_weights(NAME, None)
-    model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
-    return replace(load_causal(NAME), model=model.eval())
+    causal = load_causal(NAME)
+    unpack_products(causal.model)
+    return causal
 
 
 class Apart:

@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip("ray")
 pytest.importorskip("moto.server")
-pytest.importorskip("gcp_storage_emulator")
 
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, Given
@@ -41,12 +40,11 @@ def amazons() -> Iterator[str]:
 
 @contextmanager
 def googles() -> Iterator[str]:
-    from gcp_storage_emulator.server import create_server
-
+    server_module = pytest.importorskip("gcp_storage_emulator.server")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = create_server("127.0.0.1", port, in_memory=True, default_bucket="news")
+    server = server_module.create_server("127.0.0.1", port, in_memory=True, default_bucket="news")
     server.start()
     yield "gs://anonymous@news/{}" + f"?endpoint_override=127.0.0.1:{port}&scheme=http"
     server.stop()
@@ -89,6 +87,8 @@ def test_a_file_is_read_written_and_removed_and_a_missing_one_is_none(bucket):
         Place("s3://KEY:SECRET@news/files").names()
     with pytest.raises(InputError, match="keys in a URI"):
         Place("gs://token@news/files").names()
+    with pytest.raises(InputError, match="keys in a URI"):
+        Place("s3://anonymous@news/files").names()
 
 
 def test_a_killed_driver_goes_on_where_it_stopped(start_contrafact, bucket, nodes):

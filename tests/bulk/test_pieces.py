@@ -298,7 +298,9 @@ def test_a_model_that_needs_gpus_is_refused_without_them_unless_its_server_runs(
     assert shared_out(Asking("vllm/some/model"), Cluster(Ray, ""), 10) == (2, {})
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:70000"])
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:70000", "a..b:1"]
+)
 def test_an_address_where_nothing_answers_is_refused_and_nothing_is_written(
     quick_contrafact, tmp_path, address
 ):

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.models.test_completion import made
 
-from contrafact.models.whitebox import packing
-from contrafact.models.whitebox.kv_cache import PrefixStore, read_prefix
+from contrafact.models.whitebox.completion import Completer, CompletionRequest
+from contrafact.models.whitebox.kv_cache import read_prefix
 from contrafact.models.whitebox.packing import can_pack, last_logits, packed
 from contrafact.models.whitebox.weights import CausalModel
 
@@ -19,10 +19,15 @@ PROMPT = st.lists(st.integers(2, 5), min_size=1, max_size=12).map(tuple)
 
 
 class _Tokens:
-    """What stands for a tokenizer where only its size is asked."""
+    """What stands for a tokenizer: how many tokens there are, and what they are called."""
+
+    eos_token_id = 1
 
     def __len__(self) -> int:
         return 256
+
+    def decode(self, tokens: Any, **_: Any) -> str:
+        return str(tokens)
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +35,15 @@ def llama() -> CausalModel:
     return made("llama", _Tokens())
 
 
-@given(st.lists(st.tuples(PROMPT, st.integers(0, 3)), min_size=1, max_size=9), st.integers(4, 40))
+@given(st.lists(st.tuples(PROMPT, st.integers(0, 3)), min_size=1, max_size=9), st.integers(1, 40))
 @settings(deadline=None)
 def test_every_prompt_is_spelt_once_and_what_is_shared_stands_once(prompts, most):
     rows = [((*RUBRIC, *own), None, len(RUBRIC) - lost) for own, lost in prompts]
-    before, packing._ROW = packing._ROW, most
-    try:
-        groups = packed(rows)
-    finally:
-        packing._ROW = before
+    groups = packed(rows, len(RUBRIC) + most)
     assert sorted(number for group in groups for number in group.prompts) == [*range(len(rows))]
     for group in groups:
         count = len(group.prompts)
+        assert count == 1 or group.length + len(group.tokens) <= len(RUBRIC) + most
         leaves = [path[-1] for path in group.paths]
         assert leaves == [*range(len(group.tokens) - count, len(group.tokens))]
         for number, path in zip(group.prompts, group.paths, strict=True):
@@ -72,42 +74,76 @@ def test_prompts_in_common_rows_are_read_as_alone(llama, prompts, kept):
             assert torch.allclose(own, alone, rtol=1e-3, atol=1e-3)
 
 
-def test_a_model_that_a_common_row_would_mislead_is_read_row_by_row(llama: CausalModel) -> None:
+def test_a_model_that_a_common_row_would_mislead_is_not_given_any(llama: CausalModel) -> None:
     assert can_pack(llama)
     assert can_pack(made("gpt2", _Tokens()))
     assert not can_pack(made("mistral", _Tokens()))  # forgets what is 40 tokens back
 
-    blind: Any = made("llama", _Tokens())
-    forward = blind.model.forward
+    windowed: Any = made("llama", _Tokens())
+    windowed.model.config.window_size = 256  # further back than short prompts reach
+    assert not can_pack(windowed)
 
-    def without_places(
-        input_ids: Any, attention_mask: Any, position_ids: Any, logits_to_keep: Any, **others: Any
-    ) -> Any:
-        """Count places in the row, whatever is stated."""
-        return forward(
-            input_ids, attention_mask=attention_mask, logits_to_keep=logits_to_keep, **others
-        )
+    def with_forward(change: Any) -> CausalModel:
+        other: Any = made("llama", _Tokens())
+        forward = other.model.forward
 
-    blind.model.forward = without_places
-    assert not can_pack(blind)
+        def changed(
+            input_ids: Any, attention_mask: Any, position_ids: Any, logits_to_keep: Any, **more: Any
+        ) -> Any:
+            given = change(attention_mask, position_ids)
+            return forward(
+                input_ids,
+                attention_mask=given[0],
+                position_ids=given[1],
+                logits_to_keep=logits_to_keep,
+                **more,
+            )
+
+        other.model.forward = changed
+        return other
+
+    def flat_masks_alone(mask: Any, places: Any) -> Any:
+        _rows, _columns = mask.shape  # a mask of four dimensions raises here
+        return mask, places
+
+    assert can_pack(with_forward(lambda mask, places: (mask, places)))
+    assert not can_pack(with_forward(lambda mask, places: (mask, None)))  # places by the row
+    assert not can_pack(with_forward(flat_masks_alone))
 
 
 def test_responses_to_one_text_are_computed_together(llama: CausalModel) -> None:
     shared = (*RUBRIC, *range(100, 130))
-    prompts = [(*shared, number) for number in range(6)]
-    with torch.inference_mode():
-        store = PrefixStore()
-        served = store.prepare(llama, prompts)
-        rows = [(p, prefix, length) for p, (prefix, length, _) in zip(prompts, served, strict=True)]
-        fed = []
-        forward = llama.model.forward
-        llama.model.forward = lambda *args, **named: (  # type: ignore[method-assign]
-            fed.append(named["input_ids"].numel()),
-            forward(*args, **named),
-        )[1]
-        try:
-            last_logits(llama, [(prompt, None, 0) for prompt in prompts])
-        finally:
-            del llama.model.forward
-    assert rows[0][2] >= len(RUBRIC)
-    assert fed == [len(shared) + len(prompts)]
+    fed = []
+    forward = llama.model.forward
+    llama.model.forward = lambda *args, **named: (  # type: ignore[method-assign]
+        fed.append(named["input_ids"].numel()),
+        forward(*args, **named),
+    )[1]
+    try:
+        with torch.inference_mode():
+            last_logits(llama, [((*shared, number), None, 0) for number in range(6)])
+    finally:
+        del llama.model.forward
+    assert fed == [len(shared) + 6]
+
+
+def test_a_reply_of_two_takes_one_pass_over_its_prompt(llama: CausalModel) -> None:
+    replies = ((7, 11), (7, 12))
+    asked = [
+        CompletionRequest((*RUBRIC, 100 + number), 2, alternatives=5, replies=replies)
+        for number in range(6)
+    ]
+    completer = Completer(llama)
+    completer.complete(asked)  # reads what they share, and tries the model
+    fed = []
+    forward = llama.model.forward
+    llama.model.forward = lambda *args, **named: (  # type: ignore[method-assign]
+        fed.append(named["input_ids"].numel()),
+        forward(*args, **named),
+    )[1]
+    try:
+        answers = completer.complete(asked)
+    finally:
+        del llama.model.forward
+    assert len(fed) == 1
+    assert all(answer.tokens in replies for answer in answers)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -10,7 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.models.whitebox import products
-from contrafact.models.whitebox.products import PackedLinear, blocks, pack_products
+from contrafact.models.whitebox.products import (
+    PackedLinear,
+    blocks,
+    pack_products,
+    unpack_products,
+)
+
+_PROBE = torch.nn.Sequential(torch.nn.Linear(4, 4))
+pack_products(_PROBE)
+if type(_PROBE[0]) is not PackedLinear:
+    pytest.skip("this PyTorch has no oneDNN, or the processor is no x86", allow_module_level=True)
 
 
 def layer(inputs: int, outputs: int, *, bias: bool = True, seed: int = 0) -> PackedLinear:
@@ -30,28 +41,34 @@ def exact(one: torch.nn.Linear, rows: torch.Tensor) -> torch.Tensor:
 @given(st.integers(1, 1200), st.integers(1, 60), st.integers(1, 40), st.booleans(), st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_products_are_those_of_the_weights(inputs, outputs, rows, bias, wide):
-    one = layer(inputs, outputs, bias=bias)
-    given = torch.randn(rows, inputs)
-    before = products.BLOCK
+    before = products.BLOCK, products._WIDE
     try:
-        products.BLOCK = 7 if wide else before
+        if wide:
+            products.BLOCK, products._WIDE = 7, 1
+        one = layer(inputs, outputs, bias=bias)
+        plain = torch.nn.Linear(inputs, outputs, bias=bias)
+        plain.load_state_dict(one.state_dict())
+        given = torch.randn(rows, inputs)
         with torch.inference_mode():
             made = one(given)
-            joined = torch.cat([part for _, part in one.blocks(given)], dim=-1)
-            starts = [begin for begin, _ in one.blocks(given)]
-            plain = torch.cat([part for _, part in blocks(one, given, packed=False)], dim=-1)
-        assert made.shape == (rows, outputs) and starts[0] == 0
-        for found in (made, joined, plain):
-            assert torch.allclose(found.double(), exact(one, given), rtol=1e-4, atol=1e-5)
+            parts = list(blocks(one, given))
+            others = list(blocks(plain, given))
     finally:
-        products.BLOCK = before
+        products.BLOCK, products._WIDE = before
+    assert made.shape == (rows, outputs)
+    assert (one._kept is not None) == (rows >= products._FEW)
+    if wide:
+        assert [begin for begin, _ in parts] == [*range(0, outputs, 7)]
+    joined = (torch.cat([part for _, part in each], dim=-1) for each in (parts, others))
+    for found in (made, *joined):
+        assert torch.allclose(found.double(), exact(one, given), rtol=1e-4, atol=1e-5)
 
 
 def test_a_wide_layer_comes_in_blocks_and_whole_the_same():
     one = layer(40, 9 * products.BLOCK)
     given = torch.randn(3, 20, 40)
     with torch.inference_mode():
-        parts = list(one.blocks(given))
+        parts = list(blocks(one, given))
         whole = one(given)
     assert [begin for begin, _ in parts] == [n * products.BLOCK for n in range(9)]
     assert torch.equal(torch.cat([part for _, part in parts], dim=-1), whole)
@@ -66,28 +83,63 @@ def test_products_are_as_near_to_float64_as_pytorchs_own(inputs):
         right = exact(one, given)
         mine = float((one(given).double() - right).norm() / right.norm())
         theirs = float((torch.nn.Linear.forward(one, given).double() - right).norm() / right.norm())
-    assert one._packed is not None
+    assert one._kept is not None
     # One long sum of 4,096 products would be three times as far.
     assert mine < 1.7 * max(theirs, 2.4e-7)
 
 
-def test_training_goes_pytorchs_way_and_leaves_no_stale_copy():
+def test_a_layer_that_is_trained_or_written_to_is_never_answered_for_by_an_old_copy():
     one = layer(64, 8)
     given = torch.randn(32, 64)
     with torch.no_grad():
         first = one(given)
-    assert one._packed is not None
+    assert one._kept is not None
     optimizer = torch.optim.SGD(one.parameters(), lr=0.5)
     one(given).square().mean().backward()
     assert one.weight.grad is not None and float(one.weight.grad.abs().sum()) > 0
     optimizer.step()
     with torch.no_grad():
         after = one(given)
-    assert not torch.allclose(first, after)
-    assert torch.allclose(after.double(), exact(one, given), rtol=1e-4, atol=1e-5)
+        assert not torch.allclose(first, after)
+        assert torch.allclose(after.double(), exact(one, given), rtol=1e-4, atol=1e-5)
+        one.weight = torch.nn.Parameter(torch.randn(8, 64))
+        assert torch.allclose(one(given).double(), exact(one, given), rtol=1e-4, atol=1e-5)
     moving = torch.randn(32, 64, requires_grad=True)  # as behind an adapter
     one(moving).sum().backward()
     assert moving.grad is not None
+
+
+def test_a_model_to_be_trained_has_plain_layers_that_any_write_reaches():
+    one = layer(64, 8)
+    model = torch.nn.Sequential(one)
+    given = torch.randn(32, 64)
+    with torch.no_grad():
+        model(given)
+        unpack_products(model)
+        assert type(model[0]) is torch.nn.Linear
+        model[0].weight.data += 1.0  # as adapters are merged
+        assert torch.allclose(model(given).double(), exact(model[0], given), rtol=1e-4, atol=1e-4)
+
+
+def test_automatic_mixed_precision_is_pytorchs():
+    one = layer(64, 8)
+    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
+        assert one(torch.randn(32, 64)).dtype == torch.bfloat16
+    assert one._kept is None
+
+
+def test_two_threads_may_need_a_layer_at_once():
+    with ThreadPoolExecutor(4) as pool:
+        for seed in range(20):
+            one = layer(96, 40, seed=seed)
+            given = torch.randn(20, 96)
+
+            def product(_: int, one: PackedLinear = one, given: torch.Tensor = given):
+                with torch.inference_mode():
+                    return one(given)
+
+            for made in pool.map(product, range(8)):
+                assert torch.allclose(made.double(), exact(one, given), rtol=1e-4, atol=1e-5)
 
 
 def test_a_copy_in_another_precision_or_by_pickle_is_a_plain_layer_with_the_same_weights():
@@ -96,7 +148,7 @@ def test_a_copy_in_another_precision_or_by_pickle_is_a_plain_layer_with_the_same
     with torch.inference_mode():
         expected = one(given)
     for other in (copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
-        assert other._packed is None and set(other.state_dict()) == {"weight", "bias"}
+        assert other._kept is None and set(other.state_dict()) == {"weight", "bias"}
         with torch.inference_mode():
             assert torch.equal(other(given), expected)
     double = copy.deepcopy(one).double()

@@ -80,11 +80,7 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
     Raises:
         InputError: Ray is not installed, or there is no cluster at the address.
     """
-    if find_spec("ray") is None:
-        raise InputError(
-            "--engine ray needs Ray, which is not installed",
-            hint="run: pip install 'contrafact[bulk]'",
-        )
+    _check_installed()
     os.environ |= _QUIET
     import ray
 
@@ -126,18 +122,30 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def _check_installed() -> None:
+    if find_spec("ray") is None:
+        raise InputError(
+            "--engine ray needs Ray, which is not installed",
+            hint="run: pip install 'contrafact[bulk]'",
+        )
+
+
 def check_address(address: str) -> None:
     """Check that something answers at an address: Ray would go on trying for many minutes.
 
     Raises:
-        InputError: Nothing does.
+        InputError: Nothing does, or Ray is not installed.
     """
+    _check_installed()
+    ray = sys.modules.get("ray")
+    if ray is not None and ray.is_initialized():
+        return  # by whoever calls us from Python: its cluster is the one that is used
     host, mark, port = address.rpartition("://")[2].rpartition(":")
     if not mark or not port.isdigit():
         return  # "auto", or what Ray says something about itself
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWERS).close()
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, ValueError) as error:
         raise InputError(
             f"no cluster answers at '{address}': {getattr(error, 'strerror', None) or error}",
             hint="check --address; without it a cluster is started on this machine",

@@ -39,8 +39,10 @@ class Place:
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:
-        user, mark, _ = self.given.partition("://")[2].partition("/")[0].rpartition("@")
-        if self.remote and mark and user != "anonymous":  # which stands for no keys at all
+        scheme, _, rest = self.given.partition("://")
+        user, mark, _ = rest.partition("/")[0].rpartition("@")
+        keyless = user == "anonymous" and scheme in ("gs", "gcs")
+        if self.remote and mark and not keyless:
             raise InputError(
                 "keys in a URI would stand in manifests and messages",
                 file=self.given.partition("://")[0] + "://…@" + self.given.rpartition("@")[2],

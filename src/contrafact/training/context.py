@@ -228,7 +228,10 @@ class TrainingContext:
         Raises:
             InputError: It cannot be loaded.
         """
+        from contrafact.models.whitebox.products import unpack_products
+
         causal, self._model = self.model(name), None
+        unpack_products(causal.model)
         return causal
 
     def free_model(self) -> None:

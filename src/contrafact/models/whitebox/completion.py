@@ -109,7 +109,8 @@ class Completion:
         text: The completion, without special tokens and without what stopped it.
         tokens: Its tokens; the end token is the last of them where the model ended it.
         stop: Why it ended: by itself or at a stop string, or at the token limit.
-        reused: How many of the prompt's tokens were not computed for it.
+        reused: How many of the prompt's tokens were kept from others, and served it (a few of
+            them may be read again with its own).
         scored: Its tokens' log-probabilities, if asked for. Tokens that had to come have none
             without `CompletionRequest.score_replies`.
     """
@@ -157,12 +158,14 @@ class Completer:
             for row, (prefix, length, paid) in zip(going, served, strict=True):
                 row.prefix, row.length, row.paid = prefix, length, paid
             going.sort(key=lambda row: len(row.tokens) - row.length)
-            for brief in (True, False):
-                alike = [row for row in going if row.takes_one_look == brief]
+            kinds: dict[bool, list[_Row]] = {True: [], False: []}
+            for row in going:  # before any is done, and no longer what it was
+                kinds[row.takes_one_look].append(row)
+            for one_look, alike in kinds.items():
                 while alike:
                     part = _fitting(alike)
                     del alike[: len(part)]
-                    if brief and self._may_pack():
+                    if one_look and self._may_pack():
                         self._look(part, check)
                     else:
                         self._decode(part, check)

@@ -7,6 +7,7 @@ stand at the end of the row, where logits are made.
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ Row = tuple[tuple[int, ...], Prefix | None, int]
 
 _ROW = 384  # tokens of a row, about: a token is held against all of its row, seen or not
 _FULL = "full_attention"
+# What settings call a stretch of tokens that attention does not reach past.
+_WINDOWS = ("sliding_window", "window_size", "attention_window", "attention_chunk_size")
 _LOST = 16  # tokens of a beginning that are read again so that prompts may share a row
 _PROBE = tuple((*(0, 1, 2, 3) * 2, 1, *end) for end in ((1, 3), (1, 2, 2), (3,)))  # of any model
 
@@ -53,11 +56,13 @@ class Packed:
     paths: tuple[tuple[int, ...], ...]
 
 
-def packed(rows: Sequence[Row]) -> list[Packed]:
+def packed(rows: Sequence[Row], context: int = sys.maxsize) -> list[Packed]:
     """Lay prompts that go on from the same beginning into common rows, about equally long.
 
     Args:
         rows: The prompts; each has tokens of its own.
+        context: The most tokens of a row, those of the beginning included, unless one prompt
+            alone has more.
     """
     order = sorted(range(len(rows)), key=lambda n: (id(rows[n][1]), rows[n][2]))
     kinds: list[list[int]] = []
@@ -74,7 +79,8 @@ def packed(rows: Sequence[Row]) -> list[Packed]:
         length = rows[numbers[0]][2]
         numbers.sort(key=lambda number: rows[number][0])
         whole = _laid_out(rows, numbers, length)
-        size = -(-len(whole.tokens) // -(-len(whole.tokens) // _ROW))
+        most = max(1, min(_ROW, context - length))
+        size = -(-len(whole.tokens) // -(-len(whole.tokens) // most))
         group = whole if size == len(whole.tokens) else _laid_out(rows, numbers[:1], length)
         for number in numbers[len(group.prompts) :]:
             more = _laid_out(rows, [*group.prompts, number], length)
@@ -121,7 +127,7 @@ def last_logits(
     import torch
 
     result: torch.Tensor | None = None
-    for group in packed(rows):
+    for group in packed(rows, causal.context):
         check()
         # One row at a time: what a layer makes of it stays in the caches.
         logits = _after(causal, group, rows[group.prompts[0]][1])
@@ -159,10 +165,11 @@ def _after(causal: CausalModel, group: Packed, prefix: Prefix | None) -> "torch.
 
 
 def can_pack(causal: CausalModel) -> bool:
-    """Tell, by trying it, whether a model reads prompts in one row as it reads them apart.
+    """Tell whether a model reads prompts in one row as it reads them apart.
 
-    One that keeps more than keys and values, tells places otherwise than by number or attends to
-    a window does not, or is not asked. A GPU would rather have all prompts at once.
+    Three short prompts are tried. Models whose settings name a window are refused untried, since
+    short prompts do not reach past one; so are other devices and precisions: a GPU would rather
+    have all prompts at once.
     """
     import torch
 
@@ -173,15 +180,18 @@ def can_pack(causal: CausalModel) -> bool:
     if not needed <= set(inspect.signature(plain.forward).parameters):
         return False
     config = causal.model.config.get_text_config()
-    windows = (getattr(config, name, None) for name in ("sliding_window", "attention_chunk_size"))
+    windows = (getattr(config, name, None) for name in _WINDOWS)
     kinds = getattr(config, "layer_types", None) or ()
     if any(size is not None for size in windows) or any(kind != _FULL for kind in kinds):
         return False
     rows: list[Row] = [(tokens, None, 0) for tokens in _PROBE]
-    with torch.inference_mode():
-        batch = PromptBatch(causal, rows)
-        apart = batch.logits()
-        if not plain_layers(batch.cache):
-            return False
-        together = last_logits(causal, rows)
-        return bool(torch.allclose(apart, together, rtol=1e-3, atol=1e-3))
+    try:
+        with torch.inference_mode():
+            batch = PromptBatch(causal, rows)
+            apart = batch.logits()
+            if not plain_layers(batch.cache):
+                return False
+            together = last_logits(causal, rows)
+    except Exception:  # noqa: BLE001 - what it cannot do at all it is not asked to do
+        return False
+    return bool(torch.allclose(apart, together, rtol=1e-3, atol=1e-3))

@@ -7,8 +7,8 @@ products in one go, however, where MKL adds up stretches of 192 and then those: 
 the one is four times as far from float64 as the other. So weights are laid out here in stretches
 too, no longer than leaves both equally near.
 
-The layers stay what they are to everything else: training, other precisions, other devices and
-weights that change go PyTorch's own way.
+Layers whose gradients are wanted, other precisions and other devices go PyTorch's own way, and a
+model that is to be trained is given its plain layers back.
 """
 
 import platform
@@ -20,7 +20,7 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["BLOCK", "PackedLinear", "blocks", "pack_products"]
+__all__ = ["BLOCK", "PackedLinear", "blocks", "pack_products", "unpack_products"]
 
 BLOCK = 1024
 """Outputs of a wide layer that are made at once: all rows' values for them stay in the caches."""
@@ -34,56 +34,62 @@ _MOST = 2**29  # weights of a model; their second copy takes four bytes each
 class PackedLinear(torch.nn.Linear):
     """A linear layer that keeps a copy of its weights in oneDNN's order, once it has needed one.
 
-    It is a plain layer for all that is trained, saved or moved; the copy is never saved.
+    It is a plain layer for all that is trained, saved or moved; the copy is never saved. Weights
+    that are written to are noticed, but not by way of ``.data``: see `unpack_products`.
     """
 
-    _packed: "list[list[Tensor]] | None" = None
-    _version = -1
+    _kept: "tuple[Any, list[list[Tensor]] | None] | None" = None
+    """What the weights were when they were copied, and the copy; none of weights that changed."""
 
     def forward(self, input: "Tensor") -> "Tensor":
         """Return the layer's outputs, ``(…, inputs)`` to ``(…, outputs)``."""
-        if not self._serves(input):
+        copy = self._copy_for(input)
+        if copy is None:
             return super().forward(input)
-        made = [part for _, part in self._products(input)]
+        made = [part for _, part in self._products(input, copy)]
         return made[0] if len(made) == 1 else torch.cat(made, dim=-1)
 
-    def blocks(self, input: "Tensor") -> "Iterator[tuple[int, Tensor]]":
-        """Yield where each block of outputs begins, and its outputs: ``(…, at most BLOCK)``."""
-        return self._products(input) if self._serves(input) else blocks(self, input, packed=False)
+    def blocks(self, input: "Tensor") -> "Iterator[tuple[int, Tensor]] | None":
+        """Return the blocks of `blocks` by the copy; None where that does not serve."""
+        copy = self._copy_for(input)
+        return None if copy is None else self._products(input, copy)
 
-    def _serves(self, input: "Tensor") -> bool:
+    def _copy_for(self, input: "Tensor") -> "list[list[Tensor]] | None":
         weight = self.weight
         if not (
             input.device.type == weight.device.type == "cpu"
             and input.dtype == weight.dtype == torch.float32
             and input.numel() >= _FEW * self.in_features
+            and not torch.is_autocast_enabled("cpu")
             and not (torch.is_grad_enabled() and (input.requires_grad or weight.requires_grad))
         ):
-            return False
-        if self._packed is None:
-            if self._version == -1:
-                self._pack()
-        elif self._version != _version_of(weight):
-            self._packed = None  # weights that are changed once will be again
-        return self._packed is not None
+            return None
+        written = 0 if weight.is_inference() else weight._version
+        state = (weight.data_ptr(), written, weight.shape)
+        kept = self._kept  # looked at once: another thread may be at it
+        if kept is None:
+            kept = self._kept = (state, self._copied())
+        elif kept[0] != state:  # weights that are changed once will be again
+            kept = self._kept = (None, None)
+        return kept[1]
 
-    def _pack(self) -> None:
+    def _copied(self) -> "list[list[Tensor]]":
         width = BLOCK if self.out_features >= _WIDE else self.out_features
         with torch.inference_mode():
-            self._packed = [
+            return [
                 [
                     torch.ops.mkldnn._reorder_linear_weight(part.contiguous(), None)
                     for part in torch.split(block, _stretch(self.in_features), dim=1)
                 ]
                 for block in torch.split(self.weight.detach(), width)
             ]
-        self._version = _version_of(self.weight)
 
-    def _products(self, input: "Tensor") -> "Iterator[tuple[int, Tensor]]":
-        assert self._packed is not None
+    def _products(
+        self, input: "Tensor", copy: "list[list[Tensor]]"
+    ) -> "Iterator[tuple[int, Tensor]]":
         parts = torch.split(input, _stretch(self.in_features), dim=-1)
         begin = 0
-        for block in self._packed:
+        for block in copy:
             made: Any = None
             for part, weight in zip(parts, block, strict=True):
                 product = torch.ops.mkldnn._linear_pointwise(part, weight, None, "none", [], "")
@@ -94,15 +100,10 @@ class PackedLinear(torch.nn.Linear):
             begin += made.shape[-1]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if name not in ("_packed", "_version")
-        }
+        return {name: value for name, value in self.__dict__.items() if name != "_kept"}
 
     def _apply(self, *args: Any, **kwargs: Any) -> Any:
-        self.__dict__.pop("_packed", None)
-        self.__dict__.pop("_version", None)
+        self.__dict__.pop("_kept", None)
         return super()._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
 
 
@@ -111,21 +112,20 @@ def _stretch(inputs: int) -> int:
     return -(-inputs // -(-inputs // _STRETCH))
 
 
-def _version_of(weight: "Tensor") -> int:
-    """Return a number that changes when a tensor is written to."""
-    return 0 if weight.is_inference() else weight._version
-
-
-def blocks(layer: Any, input: "Tensor", *, packed: bool = True) -> "Iterator[tuple[int, Tensor]]":
+def blocks(layer: Any, input: "Tensor") -> "Iterator[tuple[int, Tensor]]":
     """Yield where each block of a layer's outputs begins, and its outputs.
 
     Args:
         layer: A linear layer, such as a model's output layer.
         input: ``(rows, inputs)``.
-        packed: Whether a `PackedLinear` may make them by its copy.
+
+    Yields:
+        The first output's number, and ``(rows, outputs of the block)``: at most `BLOCK` of them,
+        or all where a `PackedLinear` is not wide.
     """
-    if packed and isinstance(layer, PackedLinear):
-        yield from layer.blocks(input)
+    made = layer.blocks(input) if isinstance(layer, PackedLinear) else None
+    if made is not None:
+        yield from made
         return
     for begin in range(0, len(layer.weight), BLOCK):
         part = slice(begin, begin + BLOCK)
@@ -136,9 +136,9 @@ def blocks(layer: Any, input: "Tensor", *, packed: bool = True) -> "Iterator[tup
 def pack_products(model: Any) -> None:
     """Let a model's linear layers multiply by oneDNN where that serves.
 
-    Each takes the memory of its weights once more when it is first used so. Models of more than
-    half a billion weights stay as they are, as does everything where PyTorch has no oneDNN, or
-    the processor is no x86.
+    Each takes the memory of its weights once more when it is first used so. Models with more than
+    half a billion weights in such layers stay as they are, as does everything where PyTorch has no
+    oneDNN, or the processor is no x86.
 
     Args:
         model: A model in float32 on the CPU; its plain linear layers are changed in place.
@@ -155,3 +155,15 @@ def pack_products(model: Any) -> None:
         return
     for layer in layers:
         layer.__class__ = PackedLinear
+
+
+def unpack_products(model: Any) -> None:
+    """Make a model's layers plain again, for whoever is going to change its weights.
+
+    Args:
+        model: A model; its layers are changed in place, and their copies are gone.
+    """
+    layers: list[Any] = [one for one in model.modules() if type(one) is PackedLinear]
+    for layer in layers:
+        layer.__dict__.pop("_kept", None)
+        layer.__class__ = torch.nn.Linear

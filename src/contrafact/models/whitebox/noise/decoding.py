@@ -335,14 +335,14 @@ def _decode(
     gaps: list[list[float]] = [[] for _ in noises]
     ended = [False] * len(noises)
     rows = list(range(len(noises)))  # which text each row of the batch writes
-    kept_noise = np.empty((0, 0))
+    kept_noise: NDArray[np.float64] | None = None
     with torch.inference_mode():
         for position in range(max_tokens):
             if check is not None:
                 check()
             logits = batch.logits()
             held, over = [noises[text] for text in rows], [ended[text] for text in rows]
-            if kept_noise.shape[-1] != logits.shape[-1]:
+            if kept_noise is None:
                 kept_noise = np.zeros((len(rows), logits.shape[-1]))
             noise = _noise(kept_noise[: len(rows)], held, over, position)
             chosen, leads = choose(logits, torch.from_numpy(noise).to(logits.device), sampling)

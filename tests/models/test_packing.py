@@ -1,6 +1,8 @@
 """Prompts in common rows: every token once, and each prompt read as it is read alone."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -111,19 +113,27 @@ def test_a_model_that_a_common_row_would_mislead_is_not_given_any(llama: CausalM
     assert not can_pack(with_forward(flat_masks_alone))
 
 
+@contextmanager
+def fed_to(causal: CausalModel) -> Iterator[list[int]]:
+    """How many tokens each pass through the model is given."""
+    fed: list[int] = []
+    forward = causal.model.forward
+
+    def counted(*args: Any, **named: Any) -> Any:
+        fed.append(named["input_ids"].numel())
+        return forward(*args, **named)
+
+    causal.model.forward = counted
+    try:
+        yield fed
+    finally:
+        del causal.model.forward
+
+
 def test_responses_to_one_text_are_computed_together(llama: CausalModel) -> None:
     shared = (*RUBRIC, *range(100, 130))
-    fed = []
-    forward = llama.model.forward
-    llama.model.forward = lambda *args, **named: (  # type: ignore[method-assign]
-        fed.append(named["input_ids"].numel()),
-        forward(*args, **named),
-    )[1]
-    try:
-        with torch.inference_mode():
-            last_logits(llama, [((*shared, number), None, 0) for number in range(6)])
-    finally:
-        del llama.model.forward
+    with fed_to(llama) as fed, torch.inference_mode():
+        last_logits(llama, [((*shared, number), None, 0) for number in range(6)])
     assert fed == [len(shared) + 6]
 
 
@@ -135,15 +145,7 @@ def test_a_reply_of_two_takes_one_pass_over_its_prompt(llama: CausalModel) -> No
     ]
     completer = Completer(llama)
     completer.complete(asked)  # reads what they share, and tries the model
-    fed = []
-    forward = llama.model.forward
-    llama.model.forward = lambda *args, **named: (  # type: ignore[method-assign]
-        fed.append(named["input_ids"].numel()),
-        forward(*args, **named),
-    )[1]
-    try:
+    with fed_to(llama) as fed:
         answers = completer.complete(asked)
-    finally:
-        del llama.model.forward
     assert len(fed) == 1
     assert all(answer.tokens in replies for answer in answers)

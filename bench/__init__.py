@@ -19,13 +19,14 @@ class Timing:
         way: What was done, in a few words.
         items: How many items were timed.
         seconds: Wall-clock seconds for them.
-        cpu_seconds: Processor seconds of this process, all threads.
+        cpu_seconds: Processor seconds of the process that did the work, all threads; None where
+            they were not counted.
     """
 
     way: str
     items: int
     seconds: float
-    cpu_seconds: float
+    cpu_seconds: float | None
 
     @property
     def per_second(self) -> float:

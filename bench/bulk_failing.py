@@ -54,8 +54,8 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         name="bulk_failing",
         unit="calls",
         total_items=count,
-        ours=Timing("in bulk, Ray's start included", count, seconds, 0.0),
-        baseline=Timing(f"the latency alone, {CONNECTIONS} at once", count, least, 0.0),
+        ours=Timing("in bulk, Ray's start included", count, seconds, None),
+        baseline=Timing(f"the latency alone, {CONNECTIONS} at once", count, least, None),
         target=TARGET,
         data=f"{count:,} headlines of {source}",
         notes=[

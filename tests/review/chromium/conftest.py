@@ -38,6 +38,11 @@ class Tab:
         with self.page.expect_navigation():
             self.page.keyboard.press(keys[-1])
 
+    def follow(self, selector):
+        """Click on what leads to another page, and wait until its script has run too."""
+        with self.page.expect_navigation():
+            self.page.click(selector)
+
     def done(self):
         assert self.console == []
         assert all(url.startswith(self.base) for url in self.asked)

@@ -92,7 +92,7 @@ def test_it_works_on_a_phone_and_without_javascript(served, open_tab):
     tab.page.goto("/sign-in")
     tab.page.fill("#name", "Ada")
     tab.page.fill("#password", PASSWORD)
-    tab.page.click("main button")
+    tab.follow("main button")
     tab.page.goto(WORK)
     width = tab.page.locator("main").bounding_box()["width"]
     assert width <= 360
@@ -100,7 +100,7 @@ def test_it_works_on_a_phone_and_without_javascript(served, open_tab):
     assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"] - 1, "one below the other"
     tab.page.check("input[value=revise]")
     tab.page.fill("#correction", "Shares of Alder Works sank.")
-    tab.page.click("#submit")
+    tab.follow("#submit")
     assert "All" in tab.page.inner_text("h1") or "Nothing" in tab.page.inner_text("h1")
     assert studio.store.read("ours", lambda state: state.decided["Ada"]) == 1
 
@@ -118,9 +118,9 @@ def test_what_was_typed_comes_back_after_the_session_has_ended(served, open_tab)
     tab.page.goto(WORK)
     fill(tab, "No", "It rains on.\nThen <b>more</b>.")
     studio.now += 13 * 3600  # the session is over
-    tab.page.click("#submit")
+    tab.follow("#submit")
     assert tab.page.inner_text("h1") == "You are signed out"
-    tab.page.click("main a.button")
+    tab.follow("main a.button")
     tab.page.get_by_label("Name").fill("Cem")
     tab.page.get_by_label("Password").fill(PASSWORD)
     tab.page.get_by_role("button", name="Sign in").click()
@@ -128,8 +128,7 @@ def test_what_was_typed_comes_back_after_the_session_has_ended(served, open_tab)
     assert tab.page.input_value("#comment") == "It rains on.\nThen <b>more</b>."
     assert tab.page.is_checked("#q-rating input[value=No]")
     assert "is here again" in tab.page.inner_text("form [role=status]")
-    with tab.page.expect_navigation():
-        tab.page.click("#submit")
+    tab.follow("#submit")
     tab.page.wait_for_url("**/r/ours/work")  # without what it came back with
     assert tab.page.input_value("#comment") == "", "it was taken, and is kept no more"
     assert tab.page.evaluate("localStorage.length") == 0
@@ -146,9 +145,9 @@ def test_what_was_typed_for_an_item_that_went_to_others_is_shown(served, open_ta
     tab.page.goto(WORK)
     fill(tab, "Yes", "A long thought.")
     studio.store.withdraw("ours", "i0", "Max", "the source was taken back")
-    tab.page.click("#submit")
+    tab.follow("#submit")
     assert "was not taken" in tab.page.inner_text("h1")
-    tab.page.click("main a.button")
+    tab.follow("main a.button")
     kept = tab.page.locator("section", has_text="was not taken")
     assert kept.locator("textarea").input_value() == "A long thought."
     assert tab.page.input_value("#comment") == ""
@@ -177,9 +176,9 @@ def test_a_database_that_was_down_is_tried_again_with_what_was_typed(served, ope
     with monkeypatch.context() as patch:
         error = OperationalError("", {}, Exception("down"))
         patch.setattr(Store, "answer", lambda *_, **__: (_ for _ in ()).throw(error))
-        tab.page.click("#submit")
+        tab.follow("#submit")
         assert tab.page.inner_text("h1") == "The database does not answer"
-    tab.page.click("text=Send it again")
+    tab.follow("text=Send it again")
     assert "Nothing for you now" in tab.page.inner_text("h1")
     (vote,) = studio.store.read("ours", lambda b: b.items["i0"].votes)
     assert vote.ballot.comment == "It rains on."
@@ -207,7 +206,7 @@ def test_findings_follow_what_is_written(served, open_tab):
     tab.page.click("#check")
     tab.page.wait_for_selector("#findings p")
     assert studio.store.read("ours", lambda state: state.decided["Ada"]) == 0
-    tab.page.click("#submit")
+    tab.follow("#submit")
     tab.page.wait_for_selector("#correction", state="detached")
     assert studio.store.read("ours", lambda state: state.decided["Ada"]) == 1
 

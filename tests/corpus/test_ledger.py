@@ -72,3 +72,19 @@ def test_what_is_no_event_is_reported_by_its_line(tmp_path):
 def test_an_event_that_says_too_little_or_too_much_is_refused(fields):
     with pytest.raises(ValidationError):
         event(**fields)
+
+
+def test_distinct_events_are_added_to_what_was_there_and_never_twice(tmp_path):
+    path = tmp_path / "l.jsonl"
+    ledger = Ledger(path)
+    assert ledger.append([event("a"), event("b")], distinct=True) == 2
+    assert ledger.append([event("b"), event("c")], distinct=True) == 1
+    assert ledger.append([event("c"), event("d"), event("d")]) == 1
+    assert [e.item_id for e in read_ledger(path)] == ["a", "b", "c", "d"]
+
+
+def test_what_json_has_no_form_for_is_written_all_the_same(tmp_path):
+    path = tmp_path / "l.jsonl"
+    Ledger(path).append([event(why="half \ud83d", folder=tmp_path)])
+    (found,) = read_ledger(path)
+    assert found.why == "half \ufffd" and found.model_extra == {"folder": str(tmp_path)}

@@ -7,12 +7,13 @@ such counts are made from.
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
@@ -21,13 +22,22 @@ from contrafact.files.lock import locked_file
 from contrafact.files.tables import json_line, write_rows
 from contrafact.records import Manipulation
 
-__all__ = ["DECISIONS", "Decision", "Ledger", "LedgerEvent", "read_ledger", "write_stage"]
+__all__ = [
+    "DECISIONS",
+    "Decision",
+    "Ledger",
+    "LedgerEvent",
+    "event_time",
+    "read_ledger",
+    "write_stage",
+]
 
 Decision = Literal["kept", "dropped", "revised", "hard case"]
 DECISIONS: tuple[Decision, ...] = ("kept", "dropped", "revised", "hard case")
 
 
-def _now() -> str:
+def event_time() -> str:
+    """Return the time as events have it: ISO 8601, in UTC, by the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -47,7 +57,7 @@ class LedgerEvent(BaseModel):
         pattern=r"^(rule|model|person):.",
         description="Who decided: 'rule:', 'model:' or 'person:' and a name.",
     )
-    when: str = Field(default_factory=_now, description="The time of the decision, ISO 8601.")
+    when: str = Field(default_factory=event_time, description="The time of the decision, ISO 8601.")
     why: str = Field(default="", description="The reason, in a few words.")
     inclusion_probability: float | None = Field(
         default=None,
@@ -67,6 +77,13 @@ class LedgerEvent(BaseModel):
             shared = self.model_dump_json(exclude={"when"})
         return hashlib.blake2b(shared.encode(), digest_size=16).digest()
 
+    def line(self) -> bytes:
+        """Return the event as a ledger's line, its line feed included."""
+        try:
+            return f"{self.model_dump_json(exclude_none=True)}\n".encode()
+        except PydanticSerializationError:  # half a character, or a further field of no JSON type
+            return json_line(self.model_dump(exclude_none=True)).encode()
+
 
 class Ledger:
     """A ledger file, to which events are added.
@@ -80,12 +97,17 @@ class Ledger:
         self._known: set[bytes] = set()
         self._size = -1  # of the file when its events were last known; another's is read again
 
-    def append(self, events: Iterable[LedgerEvent]) -> int:
+    def append(self, events: Iterable[LedgerEvent], *, distinct: bool = False) -> int:
         """Add events at the end, synced to the disk, and return how many were new.
 
         An event that is in the ledger already, in all but its time, is not added again: a stage
         that was killed and goes on may report everything once more. Two processes take turns. A
         line that a killed process left half written is removed first.
+
+        Args:
+            events: The events.
+            distinct: Whether no two of them are the same; then only those that the ledger had
+                before are remembered, and memory does not grow with what is added.
 
         Raises:
             InputError: The file cannot be written, or is not a ledger.
@@ -98,11 +120,14 @@ class Ledger:
                 start, new = stream.seek(0, os.SEEK_END), 0
                 try:
                     for event in events:
-                        identity = event.identity()
-                        if identity not in self._known:
-                            self._known.add(identity)
-                            stream.write(json_line(event.model_dump(exclude_none=True)).encode())
-                            new += 1
+                        if not distinct or self._known:
+                            identity = event.identity()
+                            if identity in self._known:
+                                continue
+                            if not distinct:
+                                self._known.add(identity)
+                        stream.write(event.line())
+                        new += 1
                 except BaseException:
                     # Events may be made while they are written: all of them, or none.
                     stream.flush()
@@ -113,19 +138,22 @@ class Ledger:
                     raise
                 stream.flush()
                 os.fsync(stream.fileno())
-                self._size = stream.seek(0, os.SEEK_END)
+                # What is not remembered is read from the file by whoever adds more.
+                self._size = -1 if distinct else stream.seek(0, os.SEEK_END)
         except OSError as error:
             raise os_problem(error, self.path, doing="cannot be written") from error
         return new
 
-    def _read(self, stream: BinaryIO) -> list[LedgerEvent]:
-        """Return the events so far, having removed a last line without its end."""
-        stream.seek(0)
-        data = stream.read()
-        whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            stream.truncate(len(whole))
-        return _events(whole, self.path)
+    def _read(self, stream: BinaryIO) -> Iterator[LedgerEvent]:
+        """Yield the events so far, and remove a last line without its end."""
+        whole = stream.seek(0)
+        for number, line in enumerate(stream, start=1):
+            if not line.endswith(b"\n"):
+                stream.truncate(whole)
+                return
+            whole += len(line)
+            if line.strip():
+                yield _event(line, number, self.path)
 
 
 def write_stage(
@@ -162,28 +190,27 @@ def read_ledger(path: str | Path) -> list[LedgerEvent]:
         InputError: No such file, or a line that is not an event; the message names it.
     """
     try:
-        data = Path(path).read_bytes()
+        with Path(path).open("rb") as stream:
+            return [
+                _event(line, number, path)
+                for number, line in enumerate(stream, start=1)
+                if line.strip() and line.endswith(b"\n")
+            ]
     except FileNotFoundError as error:
         raise InputError("no such file", file=path, hint="check the path") from error
     except OSError as error:
         raise os_problem(error, path, doing="cannot be read") from error
-    return _events(data[: data.rfind(b"\n") + 1], path)
 
 
-def _events(data: bytes, path: str | Path) -> list[LedgerEvent]:
-    events = []
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            events.append(LedgerEvent.model_validate_json(line))
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise InputError(
-                f"is not a ledger event: {place + ': ' if place else ''}{first['msg']}",
-                file=path,
-                line=number,
-                hint="fix the line, or leave it out",
-            ) from error
-    return events
+def _event(line: bytes, number: int, path: str | Path) -> LedgerEvent:
+    try:
+        return LedgerEvent.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(
+            f"is not a ledger event: {place + ': ' if place else ''}{first['msg']}",
+            file=path,
+            line=number,
+            hint="fix the line, or leave it out",
+        ) from error

@@ -1,15 +1,17 @@
 """Days, from the forms in which news sources write them."""
 
 import re
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.files.fields import column_of, columns_found, fold, fold_row, names_of, value_of
+from contrafact.files.fields import columns_found, fold, is_absent, names_of
 from contrafact.files.tables import line_list, read_rows, source_name
 from contrafact.records import NewsItem
 from contrafact.text.delimit import replace_surrogates
@@ -144,7 +146,7 @@ def stream_news(path: str | Path, notes: NewsNotes | None = None) -> Iterator[Ne
         InputError: when a bad row is reached, or at the end of a file that holds none.
     """
     notes = NewsNotes() if notes is None else notes
-    first_lines: dict[str, int] = {}
+    first_lines = _FirstLines()
     for line, fields in read_rows(path):
         try:
             row = NewsRow(line, item_of(fields, notes, line), fields)
@@ -153,18 +155,54 @@ def stream_news(path: str | Path, notes: NewsNotes | None = None) -> Iterator[Ne
                 error.problem, file=source_name(path), line=line, hint=error.hint
             ) from error
         notes.rows += 1
-        if row.item.id in first_lines:
-            notes.duplicates.append((row.line, first_lines[row.item.id]))
+        first = first_lines.add(row.item.id, row.line)
+        if first is not None:
+            notes.duplicates.append((row.line, first))
             notes.repeated.append(row)
             continue
-        first_lines[row.item.id] = row.line
         if not row.item.summary.strip():
             notes.without_summary.append(row.line)
         yield row
-    if not first_lines:
+    if not first_lines.count:
         raise InputError(
             "the file holds no news", file=source_name(path), hint="give at least one row"
         )
+
+
+class _FirstLines:
+    """On which line each id stood first, at 24 to 48 bytes an id; a dict of texts takes 200."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._keys = array("Q", bytes(8 << 10))  # 0 where nothing is
+        self._lines = array("Q", bytes(8 << 10))
+
+    def add(self, identity: str, line: int) -> int | None:
+        """Return the line on which an id stood first; none if this is the first, and keep it."""
+        key = int(identity[1:], 16) + 1  # an id is a letter and 12 hex digits of a hash
+        slot = self._slot(key)
+        if self._keys[slot]:
+            return self._lines[slot]
+        self._keys[slot], self._lines[slot] = key, line
+        self.count += 1
+        if 3 * self.count > 2 * len(self._keys):
+            self._double()
+        return None
+
+    def _slot(self, key: int) -> int:
+        keys, mask = self._keys, len(self._keys) - 1
+        slot = key & mask
+        while keys[slot] not in (0, key):
+            slot = (slot + 1) & mask
+        return slot
+
+    def _double(self) -> None:
+        keys, lines = self._keys, self._lines
+        self._keys, self._lines = (array("Q", bytes(2 * 8 * len(keys))) for _ in range(2))
+        for key, line in zip(keys, lines, strict=True):
+            if key:
+                slot = self._slot(key)
+                self._keys[slot], self._lines[slot] = key, line
 
 
 def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 0) -> NewsItem:
@@ -181,10 +219,13 @@ def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 
     notes = NewsNotes() if notes is None else notes
     inner = fields.get("input_item")
     given = {**fields, **inner} if isinstance(inner, dict) else fields
-    columns = fold_row(given)
-    texts = {name: _text(name, value_of(columns, name)) for name in _FIELDS}
+    columns, own_id = _columns(tuple(given))
+    texts: dict[str, str | None] = {}
+    for name, places in columns:
+        filled = (value for place in places if not is_absent(value := given[place]))
+        texts[name] = _text(name, next(filled, None))
     if texts["title"] is None:
-        known = column_of(columns, "title") is not None
+        known = bool(dict(columns)["title"])
         raise InputError(
             "the title is empty"
             if known
@@ -199,10 +240,21 @@ def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 
         notes.bad_dates.append(line)
     title, summary = whole.pop("title"), whole.pop("summary", "")
     item = NewsItem.of(title, summary, **{**whole, "date": day})
-    own = columns.get("id")
+    own = None if own_id is None else given[own_id]
     if isinstance(own, str) and own and own != item.id:
         notes.renamed.append(line)
     return item
+
+
+@lru_cache(maxsize=1_000)
+def _columns(names: tuple[Any, ...]) -> tuple[list[tuple[str, list[Any]]], Any]:
+    """Return which of a row's columns may hold each field, the first that is filled; and the id's.
+
+    The rows of a file mostly have the same columns.
+    """
+    by_folded = {fold(name): name for name in names}
+    places = {field: [by_folded[n] for n in names_of(field) if n in by_folded] for field in _FIELDS}
+    return list(places.items()), by_folded.get("id")
 
 
 def news_record(item: NewsItem, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Appendix O's rules on articles of our own: what makes a candidate, and what keeps one out."""
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -233,3 +234,31 @@ def test_parts_make_the_same_files_as_one_and_a_bad_row_leaves_none(tmp_path, mo
         bucket_file(file, tmp_path / "bad.jsonl", NewsNotes())
     left = sidecar_path(tmp_path / "bad.jsonl", "ledger")
     assert not (tmp_path / "bad.jsonl").exists() and not (left.exists() and left.stat().st_size)
+
+
+def test_an_article_more_takes_no_memory_beyond_its_ids(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 500)
+
+    def most(rows: int) -> int:
+        file = tmp_path / f"{rows}.jsonl"
+        texts = (
+            {"title": f"Sales fell {n}%", "summary": f"Due to costs, {n}."} for n in range(rows)
+        )
+        file.write_text("".join(json.dumps(row) + "\n" for row in texts), encoding="utf-8")
+        tracemalloc.start()
+        bucket_file(file, tmp_path / f"{rows}.out.jsonl", NewsNotes())
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    most(500)  # reads the word lists
+    assert most(6_000) - most(1_500) < 100 * 4_500
+
+
+def test_repeated_rows_are_found_among_many(tmp_path) -> None:
+    file, notes = tmp_path / "news.jsonl", NewsNotes()
+    days = [n * 7 % 4_000 for n in range(6_000)]
+    rows = ({"title": f"Day {day}", "summary": "Nothing to see."} for day in days)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert len(news_rows(file, notes)) == 4_000
+    assert notes.duplicates == [(n + 1, n - 4_000 + 1) for n in range(4_000, 6_000)]

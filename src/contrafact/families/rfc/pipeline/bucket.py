@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from contrafact.corpus.ledger import Ledger, LedgerEvent
+from contrafact.corpus.ledger import Ledger, LedgerEvent, event_time
 from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
 from contrafact.files.atomic import atomic_path
 from contrafact.files.journal import sidecar_path
@@ -40,7 +40,7 @@ __all__ = [
 _Ints = npt.NDArray[np.int64]
 _Bools = npt.NDArray[np.bool_]
 
-PART = 20_000
+PART = 4_000
 """Articles that are sorted at once: enough to hide the cost of a call, few enough for memory."""
 
 STAGE = "bucket"
@@ -209,7 +209,7 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorte
         )
     )
     alone = Bucketed([], {}, dict.fromkeys(MANIPULATIONS, "no summary: a title alone"))
-    result = Sorted()
+    result, when = Sorted(), event_time()
     for row in given:
         one = bucketed.get(row.item.id, alone)
         fields = _carried(row)
@@ -221,7 +221,7 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorte
             result.kept.append({**fields, "candidates": one.candidates, "evidence": evidence})
         else:
             result.dropped.append({**fields, "reasons": one.reasons})
-        result.events += _events(row.item.id, one)
+        result.events += _events(row.item.id, one, when)
     return result
 
 
@@ -281,7 +281,7 @@ def bucket_file(
         kept_path.open("w", encoding="utf-8", newline="") as kept,
         dropped_path.open("w", encoding="utf-8", newline="") as dropped,
     ):
-        Ledger(sidecar_path(out, "ledger")).append(events(kept, dropped))
+        Ledger(sidecar_path(out, "ledger")).append(events(kept, dropped), distinct=True)
     return told
 
 
@@ -407,7 +407,7 @@ def _carried(row: NewsRow) -> dict[str, Any]:
     return {**item, **others}
 
 
-def _events(article: str, one: Bucketed) -> Iterator[LedgerEvent]:
+def _events(article: str, one: Bucketed, when: str) -> Iterator[LedgerEvent]:
     for name in MANIPULATIONS:
         kept = name in one.candidates
         terms = dict.fromkeys(row[1] for row in one.evidence.get(name, ()))
@@ -418,5 +418,6 @@ def _events(article: str, one: Bucketed) -> Iterator[LedgerEvent]:
             stage=STAGE,
             decision="kept" if kept else "dropped",
             by=RULE,
+            when=when,
             why=f"candidate: {', '.join([*terms][:4])}" if kept else one.reasons[name],
         )

@@ -1,6 +1,9 @@
 """What bulk work is made of, without a cluster: each rule by itself."""
 
 import json
+import socket
+import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +15,7 @@ from pyarrow import parquet
 
 from contrafact.bulk import calls
 from contrafact.bulk.calls import Limits
-from contrafact.bulk.cluster import Cluster
+from contrafact.bulk.cluster import Cluster, check_address
 from contrafact.bulk.dedupe import DedupeStage, Shuffle, _repeated, decide
 from contrafact.bulk.fragments import BadRow, fragments_of, read_fragment
 from contrafact.bulk.partitions import Output, Partition
@@ -310,3 +313,24 @@ def test_an_address_where_nothing_answers_is_refused_and_nothing_is_written(
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert f"no cluster answers at '{address}'" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("says", [b"HTTP/1.0 505 Not Supported\r\n\r\n", b"hi", b""])
+def test_what_listens_at_an_address_and_is_not_ray_is_refused(monkeypatch, says):
+    monkeypatch.setattr("contrafact.bulk.cluster._ANSWERS", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            with suppress(OSError):
+                channel, _ = server.accept()
+                channel.sendall(says)
+                held.append(channel)  # left open: it says no more
+
+        held: list[socket.socket] = []
+        threading.Thread(target=answer, daemon=True).start()
+        address = f"ray://127.0.0.1:{server.getsockname()[1]}"
+        why = "what listens there is not Ray" if len(says) > 3 else "timed out"
+        with pytest.raises(InputError, match=f"no cluster answers at '{address}': {why}"):
+            check_address(address)
+        for channel in held:
+            channel.close()

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import pickle
+import secrets
 import shutil
 import signal
 import socket
@@ -32,6 +33,10 @@ shuffle passes any on. What does not fit, Ray puts on the disk."""
 
 _ANSWERS = 10.0
 """Seconds in which a cluster that is to be joined must answer."""
+
+# How a client of gRPC begins, and so Ray's: HTTP/2's first line, and settings that change nothing.
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+_SETTINGS = 4
 
 _PREFIX = "contrafact-ray-"
 _QUIET = {
@@ -82,6 +87,9 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
     """
     _check_installed()
     os.environ |= _QUIET
+    if address is None and "RAY_AUTH_MODE" not in os.environ and "ray" not in sys.modules:
+        # Ray would ask for a token as well, but write it into the home, where it would stay.
+        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     import ray
 
     logging.getLogger("ray").setLevel(logging.CRITICAL)  # what ends the work, `rows_of` says
@@ -112,7 +120,8 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
             raise InputError(
                 f"cannot use Ray at '{address or 'this machine'}': "
                 f"{' '.join(str(error).split())[:300]}",
-                hint="check --address; without it a cluster is started on this machine",
+                hint="check --address, and where the cluster asks for a token, RAY_AUTH_MODE=token "
+                "and RAY_AUTH_TOKEN; without --address a cluster is started on this machine",
             ) from error
         _quiet_data()
         yield Cluster(ray, str(getattr(context, "dashboard_url", "") or ""))
@@ -131,10 +140,10 @@ def _check_installed() -> None:
 
 
 def check_address(address: str) -> None:
-    """Check that something answers at an address: Ray would go on trying for many minutes.
+    """Check that what answers at an address may be Ray, which would go on trying for many minutes.
 
     Raises:
-        InputError: Nothing does, or Ray is not installed.
+        InputError: Nothing answers, or what answers does not speak gRPC; or Ray is not installed.
     """
     _check_installed()
     ray = sys.modules.get("ray")
@@ -143,13 +152,28 @@ def check_address(address: str) -> None:
     host, mark, port = address.rpartition("://")[2].rpartition(":")
     if not mark or not port.isdigit():
         return  # "auto", or what Ray says something about itself
+    encrypted = os.environ.get("RAY_USE_TLS", "0") not in ("0", "")
+    problem = "what listens there is not Ray"
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWERS).close()
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWERS) as channel:
+            channel.settimeout(_ANSWERS)
+            if encrypted or _speaks_grpc(channel):
+                return
     except (OSError, OverflowError, ValueError) as error:
-        raise InputError(
-            f"no cluster answers at '{address}': {getattr(error, 'strerror', None) or error}",
-            hint="check --address; without it a cluster is started on this machine",
-        ) from error
+        problem = getattr(error, "strerror", None) or str(error)
+    raise InputError(
+        f"no cluster answers at '{address}': {problem}",
+        hint="check --address; without it a cluster is started on this machine",
+    )
+
+
+def _speaks_grpc(channel: socket.socket) -> bool:
+    """Return whether the other side begins with settings, as every server of HTTP/2 must."""
+    channel.sendall(_HELLO)
+    head = b""
+    while len(head) < 4 and (more := channel.recv(4 - len(head))):
+        head += more
+    return len(head) == 4 and head[3] == _SETTINGS
 
 
 def _quiet_data() -> None:

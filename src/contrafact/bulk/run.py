@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -128,6 +128,7 @@ def run_bulk(
     engine: Engine,
     *,
     noun: str = "rows",
+    progress: Callable[[str, int, int], Progress] = Progress,
 ) -> Summary:
     """Do a verb over an input, partition by partition, and return what became of it.
 
@@ -139,6 +140,7 @@ def run_bulk(
         out: The folder or URI of the output.
         engine: How it is done.
         noun: What rows are called in the progress.
+        progress: What shows it.
 
     Raises:
         InputError: Input or output cannot be used, or the output was begun with other options.
@@ -182,7 +184,9 @@ def run_bulk(
         summary.before = len(partitions) - len(left)
         if left:
             ray = ray or held.enter_context(cluster(engine.address))
-            _work(stage, partitions, left, output, engine, ray, summary, facts, noun)
+            before = rows - sum(one.rows for one in left)
+            with progress(noun, rows, before) as shown:
+                _work(stage, partitions, left, output, engine, ray, summary, facts, shown)
     summary.seconds = time.perf_counter() - began
     return summary
 
@@ -234,32 +238,30 @@ def _work(
     ray: Cluster,
     summary: Summary,
     facts: dict[str, Any],
-    noun: str,
+    progress: Progress,
 ) -> None:
     """Do the partitions that are left."""
     settings: dict[str, Any] = {}
-    before = sum(one.rows for one in partitions) - sum(one.rows for one in left)
-    with Progress(noun, summary.given, before) as progress:
-        if ray.dashboard:
-            progress.say(f"Ray's dashboard: {ray.dashboard}")
-        if isinstance(stage, Uniqueness) and left[0].fragment is not None:
-            find_repeats(stage, partitions, output, ray.cpus)
-        if isinstance(stage, Prepared):
-            stage.prepare(partitions, output, ray.cpus)
-        work: Any = Asker
-        if isinstance(stage, ModelStage):
-            settings = _askers(stage, output, engine, ray, len(left), facts)
-        elif isinstance(stage, HoldsWeights):
-            work, settings = Holder, _holders(stage, output, ray, len(left))
-        else:
-            work = partial(work_on, stage, output)
-        began = time.perf_counter()
-        for manifest in mapped(left, work, **settings):
-            summary.add(manifest)
-            done = progress.done + manifest["input"]["rows"]
-            speed = (done - before) / (time.perf_counter() - began)
-            note = _note(summary, (summary.given - done) / speed if speed else 0.0)
-            progress.step(manifest["input"]["rows"], note=note)
+    if ray.dashboard:
+        progress.say(f"Ray's dashboard: {ray.dashboard}")
+    if isinstance(stage, Uniqueness) and left[0].fragment is not None:
+        find_repeats(stage, partitions, output, ray.cpus)
+    if isinstance(stage, Prepared):
+        stage.prepare(partitions, output, ray.cpus)
+    work: Any = Asker
+    if isinstance(stage, ModelStage):
+        settings = _askers(stage, output, engine, ray, len(left), facts)
+    elif isinstance(stage, HoldsWeights):
+        work, settings = Holder, _holders(stage, output, ray, len(left))
+    else:
+        work = partial(work_on, stage, output)
+    began, before = time.perf_counter(), progress.done
+    for manifest in mapped(left, work, **settings):
+        summary.add(manifest)
+        done = progress.done + manifest["input"]["rows"]
+        speed = (done - before) / (time.perf_counter() - began)
+        note = _note(summary, (summary.given - done) / speed if speed else 0.0)
+        progress.step(manifest["input"]["rows"], note=note)
 
 
 def _holders(stage: Any, output: Output, ray: Cluster, partitions: int) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Days, from the forms in which news sources write them."""
 
 import re
-from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -12,7 +11,7 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.fields import columns_found, fold, is_absent, names_of
-from contrafact.files.tables import line_list, read_rows, source_name
+from contrafact.files.tables import FirstLines, line_list, read_rows, source_name
 from contrafact.records import NewsItem
 from contrafact.text.delimit import replace_surrogates
 
@@ -146,7 +145,7 @@ def stream_news(path: str | Path, notes: NewsNotes | None = None) -> Iterator[Ne
         InputError: when a bad row is reached, or at the end of a file that holds none.
     """
     notes = NewsNotes() if notes is None else notes
-    first_lines = _FirstLines()
+    first_lines = FirstLines()
     for line, fields in read_rows(path):
         try:
             row = NewsRow(line, item_of(fields, notes, line), fields)
@@ -167,42 +166,6 @@ def stream_news(path: str | Path, notes: NewsNotes | None = None) -> Iterator[Ne
         raise InputError(
             "the file holds no news", file=source_name(path), hint="give at least one row"
         )
-
-
-class _FirstLines:
-    """On which line each id stood first, at 24 to 48 bytes an id; a dict of texts takes 200."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._keys = array("Q", bytes(8 << 10))  # 0 where nothing is
-        self._lines = array("Q", bytes(8 << 10))
-
-    def add(self, identity: str, line: int) -> int | None:
-        """Return the line on which an id stood first; none if this is the first, and keep it."""
-        key = int(identity[1:], 16) + 1  # an id is a letter and 12 hex digits of a hash
-        slot = self._slot(key)
-        if self._keys[slot]:
-            return self._lines[slot]
-        self._keys[slot], self._lines[slot] = key, line
-        self.count += 1
-        if 3 * self.count > 2 * len(self._keys):
-            self._double()
-        return None
-
-    def _slot(self, key: int) -> int:
-        keys, mask = self._keys, len(self._keys) - 1
-        slot = key & mask
-        while keys[slot] not in (0, key):
-            slot = (slot + 1) & mask
-        return slot
-
-    def _double(self) -> None:
-        keys, lines = self._keys, self._lines
-        self._keys, self._lines = (array("Q", bytes(2 * 8 * len(keys))) for _ in range(2))
-        for key, line in zip(keys, lines, strict=True):
-            if key:
-                slot = self._slot(key)
-                self._keys[slot], self._lines[slot] = key, line
 
 
 def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 0) -> NewsItem:

@@ -43,7 +43,7 @@ from contrafact.families.rfc.contracts.rules import (
     rules_in,
 )
 from contrafact.family import DraftFinding
-from contrafact.files.tables import read_rows, source_name
+from contrafact.files.tables import FirstLines, read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.words import lexicon
 from contrafact.workers import end_with_parent
@@ -288,21 +288,21 @@ def read_pairs(path: str | Path) -> Iterator[PairRow]:
         InputError: The file as a whole cannot be read, or holds no rows.
     """
     name = source_name(path)
-    first: dict[str, int] = {}
+    first = FirstLines()
     empty = True
     for row in _rows(path):
         empty = False
         problem = row.problem or pair_problem(row, name)
         if problem is None:
             identity = row.fields["id"]
-            if identity in first:
+            before = first.add(identity, row.line)
+            if before is not None:
                 problem = InputError(
-                    f"the id '{identity}' came before, on line {first[identity]}",
+                    f"the id '{identity}' came before, on line {before}",
                     file=name,
                     line=row.line,
                     hint="give each pair an id of its own",
                 )
-            first.setdefault(identity, row.line)
         yield PairRow(row.line, row.fields, problem)
     if empty:
         raise InputError("the file holds no rows", file=name, hint="give at least one pair")

@@ -35,7 +35,7 @@ class _Kept(Progress):
         self.what, self.total, self.done = what, total, done
         self.before = done
         self.note = ""
-        self.said: list[str] = []
+        self.lines: list[str] = []
 
     def __enter__(self) -> "_Kept":
         return self
@@ -47,7 +47,7 @@ class _Kept(Progress):
         self.done, self.note = self.done + number, note
 
     def say(self, text: str) -> None:
-        self.said.append(text)
+        self.lines.append(text)
 
 
 class _Driver:
@@ -79,12 +79,12 @@ class _Driver:
         except (InputError, ModelError) as error:
             return pickle.dumps(error)
 
-    def state(self, said: int) -> tuple[str, int | None, int, int, str, list[str]] | None:
-        """Return how far the work is, with the lines said after the first so many."""
+    def state(self, shown: int) -> tuple[str, int | None, int, int, str, list[str]] | None:
+        """Return how far the work is, with the lines after the first so many."""
         kept = self._kept
         if kept is None:
             return None
-        return kept.what, kept.total, kept.before, kept.done, kept.note, kept.said[said:]
+        return kept.what, kept.total, kept.before, kept.done, kept.note, kept.lines[shown:]
 
 
 def run_far(
@@ -130,21 +130,21 @@ def run_far(
 
 def _watch(ray: Any, driver: Any, work: Any, dashboard: str) -> None:
     """Show how far the work is until it has ended."""
-    shown: Progress | None = None
-    said, ended = 0, False
+    progress: Progress | None = None
+    shown, ended = 0, False
     with ExitStack() as held:
         while not ended:
             ended = bool(ray.wait([work], timeout=_LOOK)[0])
-            state = ray.get(driver.state.remote(said))
+            state = ray.get(driver.state.remote(shown))
             if state is None:
                 continue
             what, total, before, done, note, lines = state
-            if shown is None:
-                shown = held.enter_context(Progress(what, total, before))
+            if progress is None:
+                progress = held.enter_context(Progress(what, total, before))
                 if dashboard:
-                    shown.say(f"Ray's dashboard: {dashboard}")
+                    progress.say(f"Ray's dashboard: {dashboard}")
             for line in lines:
-                shown.say(line)
-            said += len(lines)
-            if done > shown.done:
-                shown.step(done - shown.done, note)
+                progress.say(line)
+            shown += len(lines)
+            if done > progress.done:
+                progress.step(done - progress.done, note)

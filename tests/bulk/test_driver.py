@@ -1,11 +1,9 @@
 """A cluster that is joined from afar, through Ray's client: driven from inside, shown here."""
 
 import json
-import signal
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -70,27 +68,3 @@ def test_what_is_wrong_is_said_in_one_line(quick_contrafact, far, tmp_path):
     done = quick_contrafact(*command)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "none.jsonl" in done.stderr and not (tmp_path / "out").exists()
-
-
-def test_a_killed_client_ends_the_work_and_the_command_goes_on(
-    start_contrafact, quick_contrafact, far, tmp_path
-):
-    written(tmp_path, 4_000)
-    command = ["rfc", "bucket", "in.jsonl", "--out", "out", "--engine", "ray", "--address", far]
-    command += ["--partition-rows", "10"]
-    process = start_contrafact(*command)
-    manifest = tmp_path / "out" / "_manifest"
-    while process.poll() is None and len(list(manifest.glob("part-*.json"))) < 3:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() != 0
-    finished = {path: path.stat().st_mtime_ns for path in manifest.glob("part-*.json")}
-    assert 0 < len(finished) < 400
-    # Ray ends what a lost client began after half a minute, in which it might come back.
-    until = time.monotonic() + 90
-    while (done := quick_contrafact(*command)).returncode == 2 and time.monotonic() < until:
-        assert "another process is running" in done.stderr and done.stderr.count("\n") == 1
-        time.sleep(1)
-    assert done.returncode == 0, done.stderr
-    assert all(path.stat().st_mtime_ns == when for path, when in finished.items())
-    assert [row["index"] for row in kept(tmp_path)] == list(range(4_000))

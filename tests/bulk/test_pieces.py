@@ -334,3 +334,12 @@ def test_what_listens_at_an_address_and_is_not_ray_is_refused(monkeypatch, says)
             check_address(address)
         for channel in held:
             channel.close()
+
+
+def test_what_is_no_address_is_refused_before_anything_is_written(quick_contrafact, tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"headline": "Osmery Foods cuts its forecast"}\n')
+    command = ["rfc", "bucket", "in.jsonl", "--engine", "ray", "--out", "out"]
+    done = quick_contrafact(*command, "--address", "banana")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "'banana' is no address of a cluster" in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -143,7 +143,8 @@ def check_address(address: str) -> None:
     """Check that what answers at an address may be Ray, which would go on trying for many minutes.
 
     Raises:
-        InputError: Nothing answers, or what answers does not speak gRPC; or Ray is not installed.
+        InputError: It is no address, nothing answers there, or what answers does not speak gRPC; or
+            Ray is not installed.
     """
     _check_installed()
     ray = sys.modules.get("ray")
@@ -151,7 +152,12 @@ def check_address(address: str) -> None:
         return  # by whoever calls us from Python: its cluster is the one that is used
     host, mark, port = address.rpartition("://")[2].rpartition(":")
     if not mark or not port.isdigit():
-        return  # "auto", or what Ray says something about itself
+        if address == "auto" or address.startswith("ray://"):  # whose port has a default
+            return
+        raise InputError(
+            f"'{address}' is no address of a cluster",
+            hint="write --address auto, HOST:PORT or ray://HOST:PORT",
+        )
     encrypted = os.environ.get("RAY_USE_TLS", "0") not in ("0", "")
     problem = "what listens there is not Ray"
     try:

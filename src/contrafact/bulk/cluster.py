@@ -20,7 +20,16 @@ from typing import Any, TypeVar
 
 from contrafact.errors import InputError, ModelError
 
-__all__ = ["Cluster", "batches_of", "check_address", "cluster", "dataset_of", "mapped", "rows_of"]
+__all__ = [
+    "Cluster",
+    "batches_of",
+    "check_address",
+    "cluster",
+    "dataset_of",
+    "mapped",
+    "model_error",
+    "rows_of",
+]
 
 _Item = TypeVar("_Item")
 
@@ -292,11 +301,16 @@ def _with_clear_errors(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, An
     try:
         yield from items
     except RayError as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise ModelError(
-            "Ray gave the work up; finished partitions are kept, and the same command goes on:",
-            lines[-1:],
-        ) from error
+        problem = (
+            "Ray gave the work up; finished partitions are kept, and the same command goes on:"
+        )
+        raise model_error(problem, error) from error
+
+
+def model_error(problem: str, error: Exception) -> ModelError:
+    """Return an error of Ray's as one of ours, with its last line, which says what it was."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return ModelError(problem, lines[-1:])
 
 
 class _Actor:

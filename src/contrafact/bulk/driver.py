@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from contrafact import __version__
-from contrafact.bulk.cluster import cluster
+from contrafact.bulk.cluster import cluster, model_error
 from contrafact.bulk.run import Engine, Summary, run_bulk
 from contrafact.bulk.stage import ModelStage, Stage
 from contrafact.console import Progress
@@ -115,11 +115,8 @@ def run_far(
             _watch(ray, driver, work, joined.dashboard)
             found = pickle.loads(ray.get(work))
         except RayError as error:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            raise ModelError(
-                "the cluster cannot do the work; is contrafact[bulk] installed on its nodes?",
-                lines[-1:],
-            ) from error
+            problem = "the cluster cannot do the work; is contrafact[bulk] installed on its nodes?"
+            raise model_error(problem, error) from error
         finally:
             ray.kill(driver)
     if isinstance(found, Exception):

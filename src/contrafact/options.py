@@ -111,8 +111,8 @@ _BULK = {
             "--address",
             metavar="A",
             rich_help_panel=BULK,
-            help="The Ray cluster: auto, HOST:PORT or ray://HOST:PORT; one of this machine, for "
-            "this command, if none.",
+            help="The Ray cluster: auto or HOST:PORT; one of this machine, for this command, if "
+            "none.",
         ),
     ],
     "partition_rows": Annotated[

@@ -301,9 +301,7 @@ def test_a_model_that_needs_gpus_is_refused_without_them_unless_its_server_runs(
     assert shared_out(Asking("vllm/some/model"), Cluster(Ray, ""), 10) == (2, {})
 
 
-@pytest.mark.parametrize(
-    "address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:70000", "a..b:1"]
-)
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:70000", "a..b:1"])
 def test_an_address_where_nothing_answers_is_refused_and_nothing_is_written(
     quick_contrafact, tmp_path, address
 ):
@@ -328,7 +326,7 @@ def test_what_listens_at_an_address_and_is_not_ray_is_refused(monkeypatch, says)
 
         held: list[socket.socket] = []
         threading.Thread(target=answer, daemon=True).start()
-        address = f"ray://127.0.0.1:{server.getsockname()[1]}"
+        address = f"127.0.0.1:{server.getsockname()[1]}"
         why = "what listens there is not Ray" if len(says) > 3 else "timed out"
         with pytest.raises(InputError, match=f"no cluster answers at '{address}': {why}"):
             check_address(address)
@@ -336,10 +334,19 @@ def test_what_listens_at_an_address_and_is_not_ray_is_refused(monkeypatch, says)
             channel.close()
 
 
-def test_what_is_no_address_is_refused_before_anything_is_written(quick_contrafact, tmp_path):
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("banana", "'banana' is no address of a cluster"),
+        ("ray://127.0.0.1:10001", "ray job submit"),
+    ],
+)
+def test_what_is_no_address_is_refused_before_anything_is_written(
+    quick_contrafact, tmp_path, address, says
+):
     (tmp_path / "in.jsonl").write_text('{"headline": "Osmery Foods cuts its forecast"}\n')
     command = ["rfc", "bucket", "in.jsonl", "--engine", "ray", "--out", "out"]
-    done = quick_contrafact(*command, "--address", "banana")
+    done = quick_contrafact(*command, "--address", address)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "'banana' is no address of a cluster" in done.stderr
+    assert says in done.stderr
     assert not (tmp_path / "out").exists()

@@ -27,7 +27,6 @@ __all__ = [
     "cluster",
     "dataset_of",
     "mapped",
-    "model_error",
     "rows_of",
 ]
 
@@ -88,8 +87,7 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
     files are removed, those of a killed process by the next start.
 
     Args:
-        address: ``auto`` (the one that runs on this machine), ``host:port`` or ``ray://host:port``;
-            None starts one.
+        address: ``auto`` (the one that runs on this machine) or ``host:port``; None starts one.
 
     Raises:
         InputError: Ray is not installed, or there is no cluster at the address.
@@ -159,13 +157,18 @@ def check_address(address: str) -> None:
     ray = sys.modules.get("ray")
     if ray is not None and ray.is_initialized():
         return  # by whoever calls us from Python: its cluster is the one that is used
-    host, mark, port = address.rpartition("://")[2].rpartition(":")
-    if not mark or not port.isdigit():
-        if address == "auto" or address.startswith("ray://"):  # whose port has a default
-            return
+    if address == "auto":
+        return
+    if address.startswith("ray://"):
         raise InputError(
-            f"'{address}' is no address of a cluster",
-            hint="write --address auto, HOST:PORT or ray://HOST:PORT",
+            f"Ray Data does not work through Ray's client ('{address}')",
+            hint="submit the command as a job of the cluster: ray job submit --address "
+            "http://HOST:8265 -- contrafact … --engine ray --address auto",
+        )
+    host, mark, port = address.rpartition(":")
+    if not mark or not port.isdigit():
+        raise InputError(
+            f"'{address}' is no address of a cluster", hint="write --address auto or HOST:PORT"
         )
     encrypted = os.environ.get("RAY_USE_TLS", "0") not in ("0", "")
     problem = "what listens there is not Ray"
@@ -304,13 +307,9 @@ def _with_clear_errors(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, An
         problem = (
             "Ray gave the work up; finished partitions are kept, and the same command goes on:"
         )
-        raise model_error(problem, error) from error
-
-
-def model_error(problem: str, error: Exception) -> ModelError:
-    """Return an error of Ray's as one of ours, with its last line, which says what it was."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return ModelError(problem, lines[-1:])
+        # The last line of an error of Ray's says what it was.
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise ModelError(problem, lines[-1:]) from error
 
 
 class _Actor:

@@ -6,7 +6,6 @@ from typing import Any
 
 import typer
 
-from contrafact.bulk.driver import FAR, run_far
 from contrafact.bulk.partitions import Output
 from contrafact.bulk.places import Place
 from contrafact.bulk.run import Engine, Summary, run_bulk
@@ -74,9 +73,7 @@ def bulk_command(
         raise InputError(
             "--engine ray reads and writes no pipe", hint="name files, or leave --engine out"
         )
-    engine = Engine(**settings)
-    run = run_far if (engine.address or "").startswith(FAR) else run_bulk
-    found = run(stage, given, out, engine, noun=noun)
+    found = run_bulk(stage, given, out, Engine(**settings), noun=noun)
     result = BulkResult(**vars(found))
     result.out = out
     return result

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -122,13 +122,7 @@ class Summary:
 
 
 def run_bulk(
-    stage: Stage | ModelStage,
-    given: str | int,
-    out: str,
-    engine: Engine,
-    *,
-    noun: str = "rows",
-    progress: Callable[[str, int, int], Progress] = Progress,
+    stage: Stage | ModelStage, given: str | int, out: str, engine: Engine, *, noun: str = "rows"
 ) -> Summary:
     """Do a verb over an input, partition by partition, and return what became of it.
 
@@ -140,7 +134,6 @@ def run_bulk(
         out: The folder or URI of the output.
         engine: How it is done.
         noun: What rows are called in the progress.
-        progress: What shows it.
 
     Raises:
         InputError: Input or output cannot be used, or the output was begun with other options.
@@ -185,7 +178,7 @@ def run_bulk(
         if left:
             ray = ray or held.enter_context(cluster(engine.address))
             before = rows - sum(one.rows for one in left)
-            with progress(noun, rows, before) as shown:
+            with Progress(noun, rows, before) as shown:
                 _work(stage, partitions, left, output, engine, ray, summary, facts, shown)
     summary.seconds = time.perf_counter() - began
     return summary

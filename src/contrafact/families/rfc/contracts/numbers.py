@@ -11,15 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Annotated
 
-from contrafact.families.rfc.contracts.pair import (
-    Pair,
-    Side,
-    Span,
-    TimeReference,
-    read_once,
-)
+from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.text.quantities import Identifier, Quantity
+from contrafact.text.times import TimeReference
 from contrafact.text.tokens import stem
 
 __all__ = [

@@ -436,15 +436,13 @@ def related_quantities(
         new = [pair.rewritten.quantities[where[i]] for i in relation.members]
         if relation.holds(new, slack=slack):
             continue
-        residual = relation.residual(new)
-        near = slack * residual.rounding + share * abs(residual.scale)
         yield Finding(
             "related-quantities",
             f"in the original {relation.what}; in the rewrite "
             f"{', '.join(q.text for q in new)} do not fit",
             place(pair.original.quantities[relation.members[0]]),
             place(new[0]),
-            for_review=residual.distance <= near,
+            for_review=relation.holds(new, slack=slack, share=share),
         )
 
 

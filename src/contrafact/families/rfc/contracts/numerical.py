@@ -43,12 +43,14 @@ from contrafact.families.rfc.contracts.numbers import (
 from contrafact.families.rfc.contracts.pair import Pair
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.text.quantities import Quantity
+from contrafact.text.quantities.movement import movements
 
 __all__ = [
     "comparisons_kept",
     "conversions_kept",
     "equal_quantities",
     "impossible_value",
+    "moves_kept",
     "no_number",
     "quantities_kept",
     "quantity_unchanged",
@@ -193,6 +195,29 @@ def sign_kept(pair: Pair) -> Iterator[Finding]:
             was, now = ("loss", "profit") if old.is_loss else ("profit", "loss")
             message = f"a {was} of '{old.text}' became a {now} of '{new.text}'"
             yield fail("direction-changed", message, *spans)
+
+
+_VERDICTS = re.compile(
+    r"\b(?:(?P<up>beat(?:s|en|ing)?|top(?:s|ped|ping)|exceed(?:s|ed|ing)?|surpass(?:es|ed|ing)?)"
+    r"|(?P<down>miss(?:es|ed|ing)?|trail(?:s|ed|ing)?|lag(?:s|ged|ging)?))\b",
+    re.IGNORECASE,
+)
+
+
+@rule("direction-changed", about="numbers", paper="Q.2; R.2; S.2, 2", manipulations=("numerical",))
+def moves_kept(pair: Pair) -> Iterator[Finding]:
+    """What rises, gains or beats does not fall, lose or miss in its place."""
+    for change in pair.changes:
+        before, after = pair.texts(change)
+        was, now = _ways(before), _ways(after)
+        if len(was) == len(now) == 1 and was != now:
+            yield fail("direction-changed", f"'{before}' became '{after}'", *pair.spans(change))
+
+
+def _ways(text: str) -> set[str]:
+    """Return where the words of a text go, by verbs of movement and of results."""
+    found = {str(m.direction) for m in movements(text) if m.direction and not m.is_noun}
+    return found | {str(match.lastgroup) for match in _VERDICTS.finditer(text)}
 
 
 @rule(

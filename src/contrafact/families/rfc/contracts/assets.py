@@ -115,7 +115,7 @@ def assets_kept(pair: Pair) -> Iterator[Finding]:
             yield Finding("entity-changed", message, (old.start, old.end), span, lenient)
         else:
             yield Finding("entity-added", f"'{asset.text}' is new", None, span, causal)
-    for asset in lost:
+    for asset in () if causal else lost:
         message = f"'{asset.text}' is in the original and not in the rewrite"
         yield review("entity-lost", message, (asset.start, asset.end))
 

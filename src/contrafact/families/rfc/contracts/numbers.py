@@ -50,10 +50,9 @@ def precision(quantity: Quantity) -> float:
     """Return half of the last place that a quantity is written to, in its measure."""
     if quantity.form.style == "part":
         return 0.0
-    match = re.search(r"[.,](\d+)\Z", quantity.form.number)
-    decimals = 0
-    if match and (match[0][0] == "." or len(match[1]) < 3):
-        decimals = len(match[1])
+    number = quantity.form.number
+    last = None if number.count(".") > 1 else re.search(r"\.(\d+)\Z|,(\d{1,2})\Z", number)
+    decimals = len(last[1] or last[2]) if last else 0
     return 0.5 * 10.0**-decimals * abs(quantity.form.factor)
 
 

@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from contrafact.families.rfc.contracts.consistency import (
+from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
+from contrafact.families.rfc.contracts.rules import Finding, fail, rule
+from contrafact.text.quantities import Quantity, precision, worth
+from contrafact.text.quantities.movement import Movement, movements
+from contrafact.text.relations import (
     comparatives,
     earlier_and_later,
     expected_and_actual,
 )
-from contrafact.families.rfc.contracts.numbers import precision, worth
-from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
-from contrafact.families.rfc.contracts.rules import Finding, fail, rule
-from contrafact.text.quantities import Quantity
-from contrafact.text.quantities.movement import Movement, movements
 
 __all__ = ["Contradiction", "contradiction", "contradictions", "contradictions_of"]
 

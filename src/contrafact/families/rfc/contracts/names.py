@@ -19,9 +19,9 @@ from contrafact.families.rfc.contracts.vocabulary import (
     groups,
     is_common,
     is_known_name,
-    is_modifier,
     words,
 )
+from contrafact.text.english import is_modifier
 from contrafact.text.tokens import normal
 
 __all__ = [

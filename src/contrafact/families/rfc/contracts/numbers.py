@@ -13,7 +13,8 @@ from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.text.quantities import Identifier, Quantity
+from contrafact.text.quantities import Identifier, Quantity, same_value, worth
+from contrafact.text.quantities.quantity import in_one_spelling
 from contrafact.text.times import TimeReference
 from contrafact.text.tokens import stem
 
@@ -25,10 +26,7 @@ __all__ = [
     "number_key",
     "numbers_kept",
     "place",
-    "precision",
     "quantity_matches",
-    "same_value",
-    "worth",
 ]
 
 
@@ -39,34 +37,6 @@ def place(found: Quantity | Identifier | TimeReference) -> Span:
 
 # What two quantities share
 
-
-def worth(quantity: Quantity) -> float:
-    """Return a quantity's value, basis points in percent; 0 if it has none."""
-    value = quantity.value or 0.0
-    return value / 100 if quantity.kind == "basis points" else value
-
-
-def precision(quantity: Quantity) -> float:
-    """Return half of the last place that a quantity is written to, in its measure."""
-    if quantity.form.style == "part":
-        return 0.0
-    number = quantity.form.number
-    last = None if number.count(".") > 1 else re.search(r"\.(\d+)\Z|,(\d{1,2})\Z", number)
-    decimals = len(last[1] or last[2]) if last else 0
-    return 0.5 * 10.0**-decimals * abs(quantity.form.factor)
-
-
-def same_value(a: Quantity, b: Quantity) -> bool:
-    """Return whether two quantities are worth the same, however they are written."""
-    if a.value is None or b.value is None:
-        return a.value is b.value and _words(a.text) == _words(b.text)
-    return math.isclose(worth(a), worth(b), rel_tol=1e-9, abs_tol=1e-12)
-
-
-def _words(text: str) -> str:
-    return " ".join(text.casefold().replace("-", " ").split())
-
-
 NumberKey = tuple[str, float | str]
 """A kind and a value, or the words of what has none."""
 
@@ -75,7 +45,7 @@ def number_key(quantity: Quantity, *, signed: bool = True) -> NumberKey:
     """Return what two quantities share that are the same number, however they are written."""
     kind = "percent" if quantity.kind == "basis points" else quantity.kind
     if quantity.value is None:
-        return kind, _words(quantity.text)
+        return kind, in_one_spelling(quantity.text)
     value = worth(quantity)
     return kind, float(f"{value if signed else abs(value):.9g}")
 

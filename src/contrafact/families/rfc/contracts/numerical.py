@@ -9,12 +9,6 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated
 
-from contrafact.families.rfc.contracts.consistency import (
-    comparatives,
-    earlier_and_later,
-    expected_and_actual,
-    relations,
-)
 from contrafact.families.rfc.contracts.exempt import (
     SMALL_NUMBER,
     WHOLE,
@@ -35,15 +29,18 @@ from contrafact.families.rfc.contracts.limits import (
 from contrafact.families.rfc.contracts.numbers import (
     matched_quantities,
     place,
-    precision,
     quantity_matches,
-    same_value,
-    worth,
 )
 from contrafact.families.rfc.contracts.pair import Pair
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.text.quantities import Quantity
+from contrafact.text.quantities import Quantity, precision, same_value, worth
 from contrafact.text.quantities.movement import movements
+from contrafact.text.relations import (
+    comparatives,
+    earlier_and_later,
+    expected_and_actual,
+    relations,
+)
 
 __all__ = [
     "comparisons_kept",
@@ -57,6 +54,7 @@ __all__ = [
     "related_quantities",
     "sign_kept",
     "versions_kept",
+    "ways",
     "within_range",
 ]
 
@@ -209,12 +207,12 @@ def moves_kept(pair: Pair) -> Iterator[Finding]:
     """What rises, gains or beats does not fall, lose or miss in its place."""
     for change in pair.changes:
         before, after = pair.texts(change)
-        was, now = _ways(before), _ways(after)
+        was, now = ways(before), ways(after)
         if len(was) == len(now) == 1 and was != now:
             yield fail("direction-changed", f"'{before}' became '{after}'", *pair.spans(change))
 
 
-def _ways(text: str) -> set[str]:
+def ways(text: str) -> set[str]:
     """Return where the words of a text go, by verbs of movement and of results."""
     found = {str(m.direction) for m in movements(text) if m.direction and not m.is_noun}
     return found | {str(match.lastgroup) for match in _VERDICTS.finditer(text)}

@@ -1,7 +1,7 @@
 """How the figures of a text hang together: comparisons in words, and arithmetic.
 
-RFC-BENCH, appendix S.2, items 2 and 8 (related numbers move consistently, what was more stays
-more).
+Which figure words set against which, which is an earlier value of which, what analysts expected of
+which; sums, shares, products and changes that hold between them.
 """
 
 import math
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations
 
-from contrafact.families.rfc.contracts.numbers import precision, worth
-from contrafact.families.rfc.contracts.pair import Side, Span, read_once
-from contrafact.text.quantities import Quantity
+from contrafact.text.alignment import Span
+from contrafact.text.quantities import Quantity, precision, worth
+from contrafact.text.reading import Side, read_once
 from contrafact.text.tokens import Caseless
 
 __all__ = [

@@ -1,16 +1,15 @@
 """Companies, people, places and tickers: which a rewrite keeps, loses, adds or swaps.
 
 RFC-BENCH, appendices Q.1, Q.3 and R. spaCy's recogniser alone misses and invents too many in
-headlines. Here a name is first a capitalised word where capitals mean something; the recogniser
-has the last word only where they do not (headlines in title case, the first word of a sentence)
-and on who is a person.
+headlines. Here a name is a capitalised word where capitals mean something, and where they do not
+(headlines in title case, the first word of a sentence) one that is no common English word; the
+recogniser only says who is a person.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Token, read_once
@@ -21,7 +20,6 @@ from contrafact.families.rfc.contracts.vocabulary import (
     is_known_name,
     words,
 )
-from contrafact.text.english import is_modifier
 from contrafact.text.tokens import normal
 
 __all__ = [
@@ -177,12 +175,6 @@ def _name(side: Side, tokens: list[Token]) -> Name:
 
 
 _INITIAL_END = re.compile(r"(?:\A|[.!?:;…\n]|[-–—|])[\s\"'“‘(]*\Z")
-# After a common word that begins a sentence: another capitalised word, or what companies do.
-_HOLDS_A_NAME = re.compile(
-    r"(?:['’]s)?\s(?:[A-Z]|said|says|reported|reports|posted|posts|announced|expects|plans|raised"
-    r"|cut|shares"
-    r"|stock|is\sset|will|beat|missed|has|plc|executives)"
-)
 
 
 def is_name(side: Side, token: Token) -> bool:
@@ -212,7 +204,7 @@ def is_name(side: Side, token: Token) -> bool:
     parts = [part for part in re.split(r"[-/]", bare) if part]
     if any(is_known_name(part) or not is_common(part) for part in parts):
         return True
-    return _is_named_in_plain(side, token) or _is_recognised(side, token, initial)
+    return _is_named_in_plain(side, token)
 
 
 def _is_shouted(sentence: str) -> bool:
@@ -229,18 +221,6 @@ def _is_named_in_plain(side: Side, token: Token) -> bool:
             if not side.sentence_of(other.start).titled and not _INITIAL_END.search(before):
                 return True
     return False
-
-
-def _is_recognised(side: Side, token: Token, initial: bool) -> bool:
-    """Whether the recogniser sees a name in a common word that begins a plain sentence."""
-    if not initial or side.sentence_of(token.start).titled:
-        return False
-    if is_modifier(token.key) or not _HOLDS_A_NAME.match(side.text, token.end):
-        return False  # "Glum Amazon earnings": what it stands by is the name
-    return any(
-        entity.label in ("ORG", "PERSON", "GPE") and entity.start == token.start
-        for entity in side.entities
-    )
 
 
 # Whether a name is in the other text
@@ -289,8 +269,7 @@ def _appears(word: str, side: Side) -> bool:
     ):
         return True
     # The first letters of several words in a row spell an acronym.
-    steps = {("", word[1:2]), *pairwise(word[1:])}
-    if len(word) not in ACRONYM_LETTERS or not steps <= _initials(side):
+    if len(word) not in ACRONYM_LETTERS:
         return False
     spelled = r"\b" + r"[\w.&]*[\s-](?:of\s|the\s|and\s)*".join(map(re.escape, word))
     return bool(re.search(spelled, side.casefolded))
@@ -304,21 +283,6 @@ def _by_beginning(side: Side) -> dict[str, list[str]]:
         if len(spelling) >= SAME_BEGINNING:
             found.setdefault(spelling[:SAME_BEGINNING], []).append(spelling)
     return found
-
-
-@read_once
-def _initials(side: Side) -> frozenset[tuple[str, str]]:
-    """Return every two letters with which words begin that may stand together in an acronym, and
-    every one but the first word's with none before it.
-    """
-    parts = re.split(r"[\s-]", side.casefolded)
-    found = set()
-    for number, part in enumerate(parts[:-1]):
-        for after in parts[number + 1 :] if part else ():
-            found |= {(part[0], after[:1]), ("", after[:1])}
-            if after not in ("of", "the", "and"):
-                break
-    return frozenset(found)
 
 
 @cache

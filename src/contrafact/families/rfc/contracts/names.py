@@ -8,7 +8,6 @@ recogniser only says who is a person.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Annotated
 
@@ -23,7 +22,6 @@ from contrafact.families.rfc.contracts.vocabulary import (
 from contrafact.text.tokens import normal
 
 __all__ = [
-    "Name",
     "is_name",
     "missing_words",
     "names_added",
@@ -42,21 +40,6 @@ SAME_BEGINNING = 4
 
 ACRONYM_LETTERS = range(2, 6)
 """Letters of a word that may be an acronym of several: "ECB", "OPEC" (ours)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A run of name words, as "Norrick Steel" or "NRK".
-
-    Attributes:
-        start: Where it begins, in characters.
-        end: Where it ends.
-        text: The name.
-    """
-
-    start: int
-    end: int
-    text: str
 
 
 # Rules
@@ -87,14 +70,9 @@ def names_swapped(
         around = pair.original.tokens[max(0, first - 1) : end + 1]
         if any(token.key in ("and", "or") for token in (around[0], around[-1])):
             continue  # "A and B" may become "B and A"; `names_added` finds who is new
-        old, new = _name(pair.original, before), _name(pair.rewritten, after)
-        yield Finding(
-            "entity-changed",
-            f"'{old.text}' became '{new.text}'",
-            (old.start, old.end),
-            (new.start, new.end),
-            for_review=pair.goes_with_cause(old.start, old.end),
-        )
+        message = f"'{pair.texts(change)[0]}' became '{pair.texts(change)[1]}'"
+        lenient = pair.goes_with_cause(before[0].start, before[-1].end)
+        yield Finding("entity-changed", message, *pair.spans(change), for_review=lenient)
 
 
 @rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4")
@@ -125,10 +103,10 @@ def names_lost(pair: Pair) -> Iterator[Finding]:
             if normal(side.tokens[k].text) not in words("no_names")
             and is_name(side, side.tokens[k])
         ):
-            name = _name(side, side.tokens[first : last + 1])
-            if not pair.goes_with_cause(name.start, name.end):
-                message = f"'{name.text}' is in the original and not in the rewrite"
-                yield fail("entity-lost", message, (name.start, name.end))
+            span = (side.tokens[first].start, side.tokens[last].end)
+            if not pair.goes_with_cause(*span):
+                message = f"'{side.excerpt(span)}' is in the original and not in the rewrite"
+                yield fail("entity-lost", message, span)
 
 
 @rule(
@@ -148,30 +126,21 @@ def names_added(pair: Pair) -> Iterator[Finding]:
             runs[-1].append(token)
         else:
             runs.append([token])
-    for name in (_name(side, run) for run in runs):
-        span = (name.start, name.end)
+    for run in runs:
+        span = (run[0].start, run[-1].end)
+        name = side.excerpt(span)
         if any(
-            entity.label == "PERSON" and entity.start < name.end and name.start < entity.end
-            for entity in side.entities
+            e.label == "PERSON" and e.start < span[1] and span[0] < e.end for e in side.entities
         ):
-            yield fail("private-person", f"the rewrite names a person, '{name.text}'", None, span)
-        else:
-            region = all(normal(word) in words("regions") for word in name.text.split())
-            yield Finding(
-                "entity-added",
-                f"'{name.text}' is in the rewrite and not in the original",
-                None,
-                span,
-                for_review=region and pair.manipulation == "causal",
-            )
+            yield fail("private-person", f"the rewrite names a person, '{name}'", None, span)
+            continue
+        region = all(normal(word) in words("regions") for word in name.split())
+        message = f"'{name}' is in the rewrite and not in the original"
+        lenient = region and pair.manipulation == "causal"
+        yield Finding("entity-added", message, None, span, for_review=lenient)
 
 
 # What is a name
-
-
-def _name(side: Side, tokens: list[Token]) -> Name:
-    start, end = tokens[0].start, tokens[-1].end
-    return Name(start, end, side.text[start:end])
 
 
 _INITIAL_END = re.compile(r"(?:\A|[.!?:;…\n]|[-–—|])[\s\"'“‘(]*\Z")

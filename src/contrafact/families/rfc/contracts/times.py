@@ -113,13 +113,14 @@ def ordinals_kept(pair: Pair) -> Iterator[Finding]:
 
 
 _RANK = re.compile(r"\bRank\W{1,3}(?:of\s)?#?\Z", re.IGNORECASE)
+_EXTREME = re.compile(r"\s(?:high|low|peak|trough)s?\Z")
 
 
 @rule(
     "identifier-changed",
     about="times",
     paper="R.2; S.2, 3",
-    to_review="in flipping, a rank, which may be a rating that is reversed; in causal distortion, "
+    to_review="in flipping, a rank and a span's high or low, which may be reversed; in causal distortion, "
     "what is lost with the words around it",
 )
 def identifiers_kept(pair: Pair) -> Iterator[Finding]:
@@ -127,10 +128,11 @@ def identifiers_kept(pair: Pair) -> Iterator[Finding]:
 
     def identity(name: Identifier) -> tuple[str, str]:
         # A high and a low of one span are a direction apart.
-        return name.kind, re.sub(r"\s(?:high|low|peak|trough)s?\Z", "", name.value)
+        return name.kind, _EXTREME.sub("", name.value)
 
     def is_reversible(side: Side, name: Identifier) -> bool:
-        return pair.manipulation == "flipping" and bool(_RANK.search(side.text[: name.start]))
+        turns = _RANK.search(side.text[: name.start]) or _EXTREME.search(name.value)
+        return pair.manipulation == "flipping" and bool(turns)
 
     a, b = pair.original, pair.rewritten
     had = {identity(name) for name in a.identifiers}

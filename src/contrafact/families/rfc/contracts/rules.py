@@ -30,10 +30,10 @@ from contrafact.families.rfc.contracts.pair import Pair, Span
 from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = [
+    "BY_FACTS",
     "TOPICS",
     "Check",
     "Finding",
-    "InCause",
     "Rule",
     "Threshold",
     "Topic",
@@ -51,22 +51,15 @@ Topic = Literal[
     "names",
     "numbers",
     "times",
-    "change",
-    "outcomes",
     "consistency",
     "tone",
     "events",
-    "metrics",
     "wording",
 ]
 """What a rule is about. Where one about the rewrite's presence finds something, no other runs."""
 
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 """The topics, in the order in which findings are listed."""
-
-InCause = Literal["counts", "lost-to-review", "ignored"]
-"""What a causal rewrite makes of a rule's findings within the replaced cause: they count, what is
-only lost there goes to review, or there are none."""
 
 
 # Findings
@@ -102,15 +95,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The outcome of a pair's contract.
+    """What facts say of a pair.
 
     Attributes:
-        passed: Whether no rule was broken.
+        passed: False where a rule is broken. True where none is and facts alone decide, in a
+            numerical pair. None where none is and the rest is a matter of meaning, for a judge or
+            a person.
         violations: What broke a rule.
-        review: What rules cannot decide and a person should see.
+        review: What a fact leaves to a person; it fails nothing.
     """
 
-    passed: bool
+    passed: bool | None
     violations: tuple[Finding, ...]
     review: tuple[Finding, ...]
 
@@ -135,11 +130,16 @@ def review(
     return Finding(rule, message, original_span, rewritten_span, for_review=True)
 
 
-def checked(findings: Iterable[Finding]) -> Check:
+BY_FACTS: frozenset[Manipulation] = frozenset(("numerical",))
+"""The manipulations whose contract facts alone decide; that of the others is one of meaning too."""
+
+
+def checked(manipulation: Manipulation, findings: Iterable[Finding]) -> Check:
     """Return the check that findings amount to; each is kept once, in the order found."""
     unique = list(dict.fromkeys(findings))
     violations = tuple(finding for finding in unique if not finding.for_review)
-    return Check(not violations, violations, tuple(f for f in unique if f.for_review))
+    passed = False if violations else (True if manipulation in BY_FACTS else None)
+    return Check(passed, violations, tuple(f for f in unique if f.for_review))
 
 
 # Rules
@@ -171,7 +171,6 @@ class Rule:
         paper: The sections of the paper that it implements; "ours" if it is from none.
         manipulations: Whose contract it belongs to.
         to_review: What it leaves to a person, for the table; blank if nothing.
-        in_cause: What a causal rewrite makes of findings within the replaced cause.
     """
 
     function: Callable[[Pair], Iterable[Finding]]
@@ -180,7 +179,6 @@ class Rule:
     paper: str
     manipulations: tuple[Manipulation, ...]
     to_review: str
-    in_cause: InCause
 
     @property
     def path(self) -> str:
@@ -245,7 +243,6 @@ def rule(
     paper: str = "ours",
     manipulations: Iterable[Manipulation] = MANIPULATIONS,
     to_review: str = "",
-    in_cause: InCause = "counts",
 ) -> Callable[[Function], Function]:
     """Declare a function to be a rule; the function itself stays what it is.
 
@@ -258,7 +255,6 @@ def rule(
         paper: The sections of the paper that it implements.
         manipulations: Whose contract it belongs to; all four if not given.
         to_review: What it leaves to a person, for the table.
-        in_cause: What a causal rewrite makes of findings within the replaced cause.
 
     Raises:
         ValueError: There is no id, one is not in kebab-case, the topic or a manipulation is
@@ -273,7 +269,7 @@ def rule(
     def declare(function: Function) -> Function:
         if not function.__doc__:
             raise ValueError(f"the rule {function.__qualname__} has no docstring that states it")
-        declared = Rule(function, ids, about, paper, chosen, to_review, in_cause)
+        declared = Rule(function, ids, about, paper, chosen, to_review)
         _RULES[declared.path] = declared
         return function
 

@@ -33,6 +33,44 @@ MALFORMED = (
     '{"%s": {"words": "", "value": false}}',
 )
 
+FAULTS = {"flipping": "reversed", "sentiment": "stronger", "causal": "effect_kept"}
+_FIRMS = [f"{name} {trade}" for name in ("Norrick", "Calder", "Vantor", "Ostrel", "Pellin")
+          for trade in ("Steel", "Foods", "Energy", "Motors")]  # fmt: skip
+
+
+def made_pairs(number: int) -> list[dict[str, str]]:
+    """Return pairs in which facts find no fault, one of each kind in turn; no two are the same."""
+    pairs = []
+    for place in range(number):
+        firm, share = _FIRMS[place // 4 % len(_FIRMS)], 2 + place // 4 // len(_FIRMS)
+        kind, original, rewritten = (
+            ("flipping", f"{firm} shares rose {share}% on Tuesday after it beat Q2 estimates.",
+             f"{firm} shares fell {share}% on Tuesday after it missed Q2 estimates."),
+            ("sentiment", f"{firm} posted steady growth of {share}% in Q2, a good start.",
+             f"{firm} posted impressive growth of {share}% in Q2, an excellent start."),
+            ("causal", f"{firm} shares rose {share}% on Tuesday because of strong demand.",
+             f"{firm} shares rose {share}% on Tuesday because of lower costs."),
+            ("numerical", f"{firm} said revenue grew {share}% in the second quarter.",
+             f"{firm} said revenue grew {2 * share}% in the second quarter."),
+        )[place % 4]  # fmt: skip
+        pairs.append({"id": f"p{place}", "manipulation": kind, "original": original,
+                      "rewritten": rewritten})  # fmt: skip
+    return pairs
+
+
+def faulty(place: int) -> bool:
+    """Tell whether a pair of `made_pairs` is faulty by the key: one of four of each kind."""
+    return place // 4 % 4 == 0
+
+
+def key_of(pairs: list[dict[str, str]]) -> dict[str, list[str]]:
+    """Return the key of made pairs: what is false of the faulty ones."""
+    return {
+        digest(one["original"], one["rewritten"]): [FAULTS[one["manipulation"]]]
+        for place, one in enumerate(pairs)
+        if faulty(place) and one["manipulation"] in FAULTS
+    }
+
 
 def digest(original: str, rewritten: str) -> str:
     return hashlib.sha256(f"{original}\n{rewritten}".encode()).hexdigest()

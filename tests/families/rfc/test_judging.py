@@ -1,7 +1,5 @@
 """What judges say of pairs: prompts, and what facts and verdicts amount to."""
 
-import os.path
-
 import pytest
 
 from contrafact.errors import InputError
@@ -27,8 +25,7 @@ def test_each_kind_is_asked_its_criteria_together_or_each_alone_and_the_texts_co
             assert f"- {alone}: " in text and f"- {alone}: " in prompt
             assert not any(f"- {name}: " in text for name in names if name != alone)
     first, second = (Judging().prompts("causal", *pair)[0][1] for pair in (PAIR, ("x", "y")))
-    same = os.path.commonprefix([first, second])
-    assert len(same) > 0.8 * len(second)  # what a prefix cache holds
+    assert second[: len(second) * 4 // 5] in first  # what a prefix cache holds
 
 
 def test_a_pack_that_cannot_ask_a_criterion_alone_is_refused(tmp_path):

@@ -17,22 +17,15 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import (
     assets,
-    causal,
-    causal_effects,
-    causal_plausibility,
     content,
     contradictions,
-    facts,
-    flipping,
-    flipping_numbers,
     names,
     numbers,
     numerical,
     polarity,
     prose,
-    sentiment,
+    times,
 )
-from contrafact.families.rfc.contracts.causal_places import findings_outside_cause
 from contrafact.families.rfc.contracts.pair import Pair, Polarity, Side
 from contrafact.families.rfc.contracts.rules import (
     TOPICS,
@@ -46,7 +39,6 @@ from contrafact.families.rfc.contracts.rules import (
 from contrafact.family import DraftFinding
 from contrafact.files.tables import FirstLines, read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
-from contrafact.text.words import lexicon
 from contrafact.workers import end_with_parent
 
 __all__ = [
@@ -56,7 +48,6 @@ __all__ = [
     "WORTH_SHARING",
     "Options",
     "PairRow",
-    "batched",
     "check_counts",
     "check_draft",
     "check_object",
@@ -81,7 +72,7 @@ NO_VERDICT = "meaning-undecided"
 """The id of a finding that says why a judge's verdict is missing."""
 
 BATCH = 64
-"""Pairs in whose texts the terms of the word lists are found at once."""
+"""Pairs among which a text that rows share is read once."""
 
 _MODULES = (
     prose,
@@ -89,14 +80,8 @@ _MODULES = (
     assets,
     numbers,
     numerical,
-    flipping,
-    flipping_numbers,
-    facts,
+    times,
     contradictions,
-    causal,
-    causal_effects,
-    causal_plausibility,
-    sentiment,
     polarity,
     content,
 )
@@ -147,7 +132,7 @@ def check_pair(
         manipulation: Which contract: ``numerical``, ``flipping``, ``sentiment`` or ``causal``.
         original: The paragraph as published.
         rewritten: Its manipulated version.
-        options: What a user chose; our rules and the lexicons alone if nothing.
+        options: What a user chose; our rules alone if nothing.
 
     Raises:
         ValueError: There is no such manipulation.
@@ -207,15 +192,13 @@ def check_pairs(
         contracts = {name: contract(name, options.rules) for name in MANIPULATIONS}
     source = iter(rows)
     while batch := list(islice(source, BATCH)):
-        # Word lists are matched over many texts at once; an original shared by rows is read once.
-        texts = list(dict.fromkeys(str(row[k]) for row in batch for k in ("original", "rewritten")))
-        found = lexicon().find_many(texts)
-        sides = {text: Side(text, matches) for text, matches in zip(texts, found, strict=True)}
+        # An original that rows share is read once.
+        sides = {text: Side(text) for row in batch for text in (row["original"], row["rewritten"])}
         for row in batch:
             manipulation = row["manipulation"]
             if manipulation not in MANIPULATIONS:
                 raise ValueError(f"there is no manipulation {manipulation!r}")
-            original, rewritten = (sides[str(row[k])] for k in ("original", "rewritten"))
+            original, rewritten = sides[row["original"]], sides[row["rewritten"]]
             pair = Pair(manipulation, original, rewritten, options.polarity)
             yield checked(pair.manipulation, _findings(pair, contracts[pair.manipulation]))
 
@@ -225,7 +208,8 @@ def _shared_out(
 ) -> Iterator[Check]:
     """Yield the checks of rows that several processes share, in order."""
     fields = ("manipulation", "original", "rewritten")
-    parts = batched(({k: row[k] for k in fields} for row in rows), PART)
+    source = ({k: row[k] for k in fields} for row in rows)
+    parts = iter(lambda: list(islice(source, PART)), [])
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin) as pool:
         waiting: deque[Future[list[Check]]] = deque()
         for part in parts:
@@ -246,21 +230,13 @@ def _checks_of(rows: list[dict[str, Any]], options: Options) -> list[Check]:
     return list(check_pairs(rows, options=options))
 
 
-def batched(rows: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
-    """Yield rows in lists of a size; the last may be shorter."""
-    source = iter(rows)
-    while part := list(islice(source, size)):
-        yield part
-
-
 def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:
     """Yield what rules find; those on the presence of a rewrite end the check if they do."""
     found = False
     for rule in rules:
         if found and rule.about != "presence":
             return
-        outside = pair.manipulation == "causal"
-        for finding in findings_outside_cause(rule, pair) if outside else rule.findings(pair):
+        for finding in rule.findings(pair):
             found = found or rule.about == "presence"
             yield finding
 

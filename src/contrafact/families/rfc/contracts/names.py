@@ -1,16 +1,15 @@
 """Companies, people, places and tickers: which a rewrite keeps, loses, adds or swaps.
 
 RFC-BENCH, appendices Q.1, Q.3 and R. spaCy's recogniser alone misses and invents too many in
-headlines. Here a name is first a capitalised word where capitals mean something; the recogniser
-has the last word only where they do not (headlines in title case, the first word of a sentence)
-and on who is a person.
+headlines. Here a name is a capitalised word where capitals mean something, and where they do not
+(headlines in title case, the first word of a sentence) one that is no common English word; the
+recogniser only says who is a person.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Token, read_once
@@ -19,8 +18,6 @@ from contrafact.families.rfc.contracts.vocabulary import (
     groups,
     is_common,
     is_known_name,
-    is_modifier,
-    table,
     words,
 )
 from contrafact.text.tokens import normal
@@ -28,12 +25,10 @@ from contrafact.text.tokens import normal
 __all__ = [
     "Name",
     "is_name",
-    "kinds_kept",
     "missing_words",
     "names_added",
     "names_lost",
     "names_swapped",
-    "things_kept",
 ]
 
 SHOUTED_SHARE = 0.7
@@ -67,7 +62,12 @@ class Name:
 # Rules
 
 
-@rule("entity-changed", about="names", paper="Q.1, 2; R.1–R.4")
+@rule(
+    "entity-changed",
+    about="names",
+    paper="Q.1, 2; R.1–R.4",
+    to_review="in causal distortion, where it went with the cause",
+)
 def names_swapped(
     pair: Pair, *, longest: Annotated[int, "ours: words of a name, at most"] = 4
 ) -> Iterator[Finding]:
@@ -88,17 +88,20 @@ def names_swapped(
         if any(token.key in ("and", "or") for token in (around[0], around[-1])):
             continue  # "A and B" may become "B and A"; `names_added` finds who is new
         old, new = _name(pair.original, before), _name(pair.rewritten, after)
-        yield fail(
+        yield Finding(
             "entity-changed",
             f"'{old.text}' became '{new.text}'",
             (old.start, old.end),
             (new.start, new.end),
+            for_review=pair.goes_with_cause(old.start, old.end),
         )
 
 
-@rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4", in_cause="lost-to-review")
+@rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4")
 def names_lost(pair: Pair) -> Iterator[Finding]:
-    """Every company, person, place and ticker of the original is in the rewrite."""
+    """Every company, person, place and ticker of the original is in the rewrite; in causal
+    distortion, but for what goes with the replaced cause.
+    """
     side = pair.original
     missing = missing_words(side, pair.rewritten)
 
@@ -123,14 +126,18 @@ def names_lost(pair: Pair) -> Iterator[Finding]:
             and is_name(side, side.tokens[k])
         ):
             name = _name(side, side.tokens[first : last + 1])
-            yield fail(
-                "entity-lost",
-                f"'{name.text}' is in the original and not in the rewrite",
-                (name.start, name.end),
-            )
+            if not pair.goes_with_cause(name.start, name.end):
+                message = f"'{name.text}' is in the original and not in the rewrite"
+                yield fail("entity-lost", message, (name.start, name.end))
 
 
-@rule("entity-added", "private-person", about="names", paper="Q.1, 2; Q.3; R.2; R.4")
+@rule(
+    "entity-added",
+    "private-person",
+    about="names",
+    paper="Q.1, 2; Q.3; R.2; R.4",
+    to_review="in causal distortion, a part of the world",
+)
 def names_added(pair: Pair) -> Iterator[Finding]:
     """The rewrite names nobody and nothing that the original does not; least of all a person."""
     side = pair.rewritten
@@ -149,40 +156,14 @@ def names_added(pair: Pair) -> Iterator[Finding]:
         ):
             yield fail("private-person", f"the rewrite names a person, '{name.text}'", None, span)
         else:
-            yield fail(
+            region = all(normal(word) in words("regions") for word in name.text.split())
+            yield Finding(
                 "entity-added",
                 f"'{name.text}' is in the rewrite and not in the original",
                 None,
                 span,
+                for_review=region and pair.manipulation == "causal",
             )
-
-
-@rule("entity-changed", about="names", paper="Q.1, 2; R.1–R.4", in_cause="ignored")
-def things_kept(
-    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 3
-) -> Iterator[Finding]:
-    """Sectors, commodities, products and posts stay what they are."""
-    yield from kinds_kept(pair, "entity-changed", table("things"), longest)
-
-
-def kinds_kept(pair: Pair, rule_id: str, kinds: dict[str, str], longest: int) -> Iterator[Finding]:
-    """Yield the changes in which a word of one kind became one of another.
-
-    Args:
-        pair: The pair.
-        rule_id: The id of the findings.
-        kinds: The kind of each word.
-        longest: Words of a change on either side beyond which it is none of one word for another.
-    """
-    for change in pair.changes:
-        before, after = pair.tokens(change)
-        if not 1 <= len(before) <= longest or not 1 <= len(after) <= longest:
-            continue
-        had = {kinds[t.key] for t in before if t.key in kinds}
-        has = {kinds[t.key] for t in after if t.key in kinds}
-        if had and has and not had & has:
-            old, new = pair.texts(change)
-            yield fail(rule_id, f"'{old}' became '{new}'", *pair.spans(change))
 
 
 # What is a name
@@ -194,12 +175,6 @@ def _name(side: Side, tokens: list[Token]) -> Name:
 
 
 _INITIAL_END = re.compile(r"(?:\A|[.!?:;…\n]|[-–—|])[\s\"'“‘(]*\Z")
-# After a common word that begins a sentence: another capitalised word, or what companies do.
-_HOLDS_A_NAME = re.compile(
-    r"(?:['’]s)?\s(?:[A-Z]|said|says|reported|reports|posted|posts|announced|expects|plans|raised"
-    r"|cut|shares"
-    r"|stock|is\sset|will|beat|missed|has|plc|executives)"
-)
 
 
 def is_name(side: Side, token: Token) -> bool:
@@ -228,8 +203,8 @@ def is_name(side: Side, token: Token) -> bool:
     # Capitals mean nothing here: a word that is no common English one is a name.
     parts = [part for part in re.split(r"[-/]", bare) if part]
     if any(is_known_name(part) or not is_common(part) for part in parts):
-        return not any(m.start <= token.start < m.end for m in side.matches)
-    return _is_named_in_plain(side, token) or _is_recognised(side, token, initial)
+        return True
+    return _is_named_in_plain(side, token)
 
 
 def _is_shouted(sentence: str) -> bool:
@@ -246,18 +221,6 @@ def _is_named_in_plain(side: Side, token: Token) -> bool:
             if not side.sentence_of(other.start).titled and not _INITIAL_END.search(before):
                 return True
     return False
-
-
-def _is_recognised(side: Side, token: Token, initial: bool) -> bool:
-    """Whether the recogniser sees a name in a common word that begins a plain sentence."""
-    if not initial or side.sentence_of(token.start).titled:
-        return False
-    if is_modifier(token.key) or not _HOLDS_A_NAME.match(side.text, token.end):
-        return False  # "Glum Amazon earnings": what it stands by is the name
-    return any(
-        entity.label in ("ORG", "PERSON", "GPE") and entity.start == token.start
-        for entity in side.entities
-    )
 
 
 # Whether a name is in the other text
@@ -306,8 +269,7 @@ def _appears(word: str, side: Side) -> bool:
     ):
         return True
     # The first letters of several words in a row spell an acronym.
-    steps = {("", word[1:2]), *pairwise(word[1:])}
-    if len(word) not in ACRONYM_LETTERS or not steps <= _initials(side):
+    if len(word) not in ACRONYM_LETTERS:
         return False
     spelled = r"\b" + r"[\w.&]*[\s-](?:of\s|the\s|and\s)*".join(map(re.escape, word))
     return bool(re.search(spelled, side.casefolded))
@@ -321,21 +283,6 @@ def _by_beginning(side: Side) -> dict[str, list[str]]:
         if len(spelling) >= SAME_BEGINNING:
             found.setdefault(spelling[:SAME_BEGINNING], []).append(spelling)
     return found
-
-
-@read_once
-def _initials(side: Side) -> frozenset[tuple[str, str]]:
-    """Return every two letters with which words begin that may stand together in an acronym, and
-    every one but the first word's with none before it.
-    """
-    parts = re.split(r"[\s-]", side.casefolded)
-    found = set()
-    for number, part in enumerate(parts[:-1]):
-        for after in parts[number + 1 :] if part else ():
-            found |= {(part[0], after[:1]), ("", after[:1])}
-            if after not in ("of", "the", "and"):
-                break
-    return frozenset(found)
 
 
 @cache

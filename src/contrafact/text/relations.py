@@ -1,0 +1,402 @@
+"""How the figures of a text hang together: comparisons in words, and arithmetic.
+
+Which figure words set against which, which is an earlier value of which, what analysts expected of
+which; sums, shares, products and changes that hold between them.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, pairwise, permutations
+
+from contrafact.text.alignment import Span
+from contrafact.text.quantities import Quantity, precision, worth
+from contrafact.text.reading import Side, read_once
+from contrafact.text.tokens import Caseless
+
+__all__ = [
+    "Comparative",
+    "Relation",
+    "comparatives",
+    "earlier_and_later",
+    "expected_and_actual",
+    "relations",
+]
+
+REACH = 60
+"""Characters from comparing words to the figure that they lead to, at most (ours)."""
+
+MAX_QUANTITIES = 24
+"""Quantities of a text beyond which its arithmetic is not looked into (ours: a table would be full
+of chance agreements)."""
+
+SENTENCE_QUANTITIES = range(2, 9)
+"""Quantities of a sentence between which arithmetic is looked for (ours, likewise)."""
+
+MAX_PARTS = 4
+"""Parts of a sum, at most (ours, likewise)."""
+
+MULTIPLE_TOLERANCE = 0.1
+"""Share by which "doubled" or "three times" may be off (ours: such words are approximate)."""
+
+
+def _alike(a: Quantity, b: Quantity) -> bool:
+    return a.kind == b.kind and (a.kind != "money" or a.unit == b.unit)
+
+
+# Figures that a text sets against each other in words
+
+_MORE = r"more|higher|greater|larger|bigger|faster|quicker|steeper|sharper|wider|heavier|longer"
+_LESS = r"fewer|less|lower|smaller|slower|narrower|shallower|milder|lighter|cheaper|shorter"
+_ARTICLE = r"(?:the|an?|its|their|his|her|last|what|analysts['’]?|wall\sstreet['’]s|an\sestimated)"
+_THAN = re.compile(
+    rf"\b(?:(?P<more>{_MORE})|(?P<less>{_LESS})|better|worse|stronger|weaker|deeper)"
+    rf"(?:\s(?:\w+\s){{0,2}})?\s?than\s(?P<article>{_ARTICLE}\s)?",
+    re.IGNORECASE,
+)
+_RELATIVE_TO = Caseless(
+    r"\b(?:(?P<more>above|ahead\sof|exceed(?:ed|s|ing)|beat(?:s|ing)?|top(?:ped|s|ping)"
+    r"|surpass(?:ed|es|ing)|up\sfrom)"
+    r"|(?P<less>below|short\sof|shy\sof|behind|miss(?:ed|es|ing)|trail(?:ed|s|ing)"
+    r"|lag(?:ged|s|ging)|down\sfrom))\s(?P<article>" + _ARTICLE + r"\s)(?:\w+\s){0,2}?"
+)
+_EXPECTED = re.compile(
+    r"\b(?:consensus|estimates?|expect\w*|forecasts?|predict\w*|projection\w*|projected"
+    r"|analysts?|economists?|street|target\w*)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:no|not|never|n['’]t)\s\Z", re.IGNORECASE)
+_BREAK = re.compile(r"[;,]|[.!?]\s")
+_OF = re.compile(r"\s(?:out\s)?of\s(?:the\s|its\s|all\s)?")
+_OF_THEM = re.compile(r"\b[Oo]f\s(?:the\s|its\s|their\s|all\s|some\s|about\s)*\Z")
+_SOME = re.compile(r"\s[^.,;]{1,50},\s(?:only\s|just\s|about\s|some\s)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparative:
+    """One figure set against another.
+
+    Attributes:
+        this: The index of the figure that is compared.
+        that: The index of what it is compared with.
+        sign: +1 if the words say that the first is the larger, -1 the smaller, 0 either.
+        words: Where the words are that say so.
+    """
+
+    this: int
+    that: int
+    sign: int
+    words: Span
+
+
+@read_once
+def comparatives(side: Side) -> list[Comparative]:
+    """Return the figures that a text sets against each other, in order.
+
+    "More than 40 stores" compares nothing; "more than the 40 that were planned" does.
+    """
+    found = list(_parts_of_counts(side))
+    for match in _THAN.finditer(side.text) if side.has("than") else ():
+        found += _compared(side, match, preposition=False)
+    for match in _RELATIVE_TO.finditer(side.text, side.small):
+        found += _compared(side, match, preposition=True)
+    return found
+
+
+def _parts_of_counts(side: Side) -> Iterator[Comparative]:
+    """Yield "9 of 15", "of the 40 analysts, 31 …": a part of a count is no larger than it."""
+    for i, (a, b) in enumerate(pairwise(side.quantities)):
+        if not a.kind == b.kind == "number" or a.value is None or b.value is None:
+            continue
+        if _OF.fullmatch(side.text, a.end, b.start):
+            yield Comparative(i, i + 1, -1, (a.start, b.end))
+        elif _SOME.fullmatch(side.text, a.end, b.start) and _OF_THEM.search(side.text, 0, a.start):
+            yield Comparative(i + 1, i, -1, (a.start, b.end))
+
+
+def _compared(side: Side, match: re.Match[str], *, preposition: bool) -> Iterator[Comparative]:
+    """Yield what comparing words compare, both ends of a range where they lead to one."""
+    found, end = side.quantities, match.end("article") if match["article"] else match.end()
+    that = next((i for i, q in enumerate(found) if q.start >= end), None)
+    if that is None or found[that].value is None or _DENIED.search(side.text[: match.start()]):
+        return
+    between = side.text[end : found[that].start]
+    if len(between) > REACH or _BREAK.search(between):
+        return
+    after = side.text[found[that].end : found[that].end + REACH // 2]
+    expected = found[that].is_estimate or _EXPECTED.search(between + after)
+    moved = match[0].split()[0].casefold() in ("up", "down")
+    if preposition and not (expected or moved):
+        return  # "above the $90 level" is a place
+    if not preposition and not match["article"] and not found[that].is_estimate:
+        return
+    this = _nearest(side, match.start(), that)
+    if this is None:
+        return
+    sign = 1 if match["more"] else -1 if match["less"] else 0
+    a, b = found[this].link, found[that].link
+    ends = [(this, that)]
+    if a and b and a[0] == b[0] == "range":
+        ends = list(zip(sorted((this, a[1])), sorted((that, b[1])), strict=True))
+    for i, j in ends:
+        yield Comparative(i, j, sign, (match.start(), found[j].end))
+
+
+def _nearest(side: Side, before: int, that: int) -> int | None:
+    """Return the last figure before some words that is of another's kind."""
+    sentence, other = side.sentence_of(before), side.quantities[that]
+    for i in range(that - 1, -1, -1):
+        quantity = side.quantities[i]
+        if quantity.start < sentence.start:
+            return None
+        if quantity.end > before or quantity.value is None or not _alike(quantity, other):
+            continue
+        if quantity.is_estimate or ";" in side.text[quantity.end : before]:
+            return None
+        opposed = {quantity.direction, other.direction} == {"up", "down"}
+        return None if opposed else i
+    return None
+
+
+_FROM = re.compile(
+    r"\bfrom\s(?:about\s|around\s|roughly\s|nearly\s|a\s|an\s|its\s|the\s|just\s|an?\sestimated\s"
+    r"|as\s\w+\sas\s|previous\s|prior\s|earlier\s"
+    r"|(?:net\s|operating\s|pre-?tax\s)?(?:profit|loss|income|deficit|surplus|gain)\sof\s)*\Z",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"\b(?:compared (?:with|to)|versus|vs\.?|against|than|up from|down from)\s(?:\S+\s){0,7}\Z",
+    re.IGNORECASE,
+)
+_EARLIER_FORECAST = re.compile(
+    r"\b(?:from|against|than)\s(?:an?|its|the|their)\s(?:previous|earlier|prior|initial|original)\s"
+    r"(?:\w+\s)?(?:forecasts?|estimates?|projections?|guidance|outlook|targets?)\sof\s(?:about\s)?\Z",
+    re.IGNORECASE,
+)
+
+
+@read_once
+def earlier_and_later(side: Side) -> list[tuple[int, int]]:
+    """Return pairs of quantities, (earlier, later): the first is what the second was before."""
+    found, result = side.quantities, []
+    for i, quantity in enumerate(found):
+        before = side.text[max(0, quantity.start - REACH) : quantity.start]
+        if quantity.value is None:
+            continue
+        if quantity.link is not None and quantity.link[0] == "from-to":
+            if _FROM.search(before):
+                result.append((i, quantity.link[1]))
+            continue
+        forecast = bool(_EARLIER_FORECAST.search(before))
+        if not forecast and (
+            quantity.is_estimate or not (_FROM.search(before) or _AGAINST.search(before))
+        ):
+            continue
+        start = side.sentence_of(quantity.start).start
+        others = [
+            j
+            for j, other in enumerate(found[:i])
+            if other.start >= start
+            and (other.kind, other.unit) == (quantity.kind, quantity.unit)
+            and other.value is not None
+            and (forecast or not other.is_estimate)
+            and (forecast or other.is_level or quantity.kind != "percent")
+            and ";" not in side.text[other.end : quantity.start]
+        ]
+        result += [(i, j) for j in others[-1:]]
+    return list(dict.fromkeys(result))
+
+
+@read_once
+def expected_and_actual(side: Side) -> list[tuple[int, int]]:
+    """Return pairs of quantities, (expected, actual): what analysts looked for and what came."""
+    found, result = side.quantities, []
+    for i, quantity in enumerate(found):
+        if quantity.value is None or not quantity.is_estimate:
+            continue
+        sentence = side.place_of(quantity.start)
+        alike = [
+            j
+            for j, other in enumerate(found)
+            if (other.kind, other.unit) == (quantity.kind, quantity.unit)
+            and other.value is not None
+            and not other.is_estimate
+            and not _follows_by(side, other)
+            and (other.role == quantity.role or {other.role, quantity.role} & {"money", "number"})
+            and side.place_of(other.start) == sentence
+        ]
+        if alike:
+            near = min(alike, key=lambda j: (found[j].start > quantity.start, abs(j - i)))
+            result.append((i, near))
+    return result
+
+
+def _follows_by(side: Side, quantity: Quantity) -> bool:
+    """Whether "by" leads to a quantity, so that it is a change."""
+    return bool(re.search(r"\bby\s(?:\w+\s)?\Z", side.text[: quantity.start]))
+
+
+# Arithmetic between figures
+
+Formula = Callable[[list[float]], float]
+"""By how much values are from a relation between them; 0 where it holds."""
+
+
+def _change(values: list[float]) -> float:
+    old, new, percent = values
+    return abs(100 * (new - old) / old) - abs(percent) if old else math.inf
+
+
+def _multiple(values: list[float]) -> float:
+    old, new, times = values
+    apart = new / old - times if old else math.inf
+    return max(0.0, abs(apart) - MULTIPLE_TOLERANCE * abs(times))
+
+
+def _sum(values: list[float]) -> float:
+    return values[0] - sum(values[1:])
+
+
+def _hundred(values: list[float]) -> float:
+    return 100 - sum(values)
+
+
+def _product(values: list[float]) -> float:
+    return values[0] - values[1] * values[2]
+
+
+def _share(values: list[float]) -> float:
+    return values[0] - values[1] * values[2] / 100
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """An arithmetic relation that holds between quantities of a text.
+
+    Attributes:
+        what: The relation in words.
+        members: The quantities' indices, in the order that the formula takes.
+        formula: By how much values are from it.
+    """
+
+    what: str
+    members: tuple[int, ...]
+    formula: Formula
+
+    def holds(self, found: list[Quantity], slack: float = 1.0, share: float = 0.0) -> bool:
+        """Return whether the relation holds between values, as far as they are written.
+
+        Args:
+            found: The quantities, in the order of the members.
+            slack: How many times the rounding they may be off.
+            share: And by which share of what is worked out.
+        """
+        values = [worth(q) for q in found]
+        apart = abs(self.formula(values))
+        if not math.isfinite(apart):
+            return False
+        rounding = 0.0
+        for i, quantity in enumerate(found):
+            step = precision(quantity) / (100 if quantity.kind == "basis points" else 1)
+            moved = [*values[:i], values[i] + step, *values[i + 1 :]]
+            rounding += abs(abs(self.formula(moved)) - apart)
+        scale = values[2] if self.formula is _change else values[0]
+        return apart <= rounding * slack + share * abs(scale) + 1e-9
+
+
+_SUM_WORDS = re.compile(
+    r"\b(?:total\w*|combined|together|altogether|overall|in all|sum|of which|including|split"
+    r"|compris\w+|consist\w+|respectively|made up|plus|both|divided|remaining|rest|by)\b",
+    re.IGNORECASE,
+)
+_SHARE_WORDS = re.compile(
+    r"\b(?:of (?:its |total |the |all )?(?:revenue|sales|profit|customers|users|orders|shares"
+    r"|votes|income|mix)|share|remaining|remainder|rest|other|split|while|respectively|accounted"
+    r"|made up|came from)\b",
+    re.IGNORECASE,
+)
+_EACH = re.compile(
+    r"\b(?:each|apiece|per|a share|a unit|a barrel|an ounce|a piece)\b", re.IGNORECASE
+)
+_PART_OF = re.compile(
+    r"\b(?:valu\w+|represent\w+|equal\w*|equivalent|account\w+|or about|or roughly|worth|of its"
+    r"|of the)\b|,\sor\s",
+    re.IGNORECASE,
+)
+
+
+@read_once
+def relations(side: Side) -> list[Relation]:
+    """Return the arithmetic that plainly links the quantities of a text, and holds.
+
+    Two figures and the change between them, parts and their whole, shares of one whole, a price
+    and a number and what they come to, a percentage of a whole. Only figures of one sentence (a
+    change may stand in the one next to it) and with a word that links them are taken.
+    """
+    found = side.quantities
+    if len(found) > MAX_QUANTITIES:
+        return []
+    places = [side.place_of(q.start) for q in found]
+    supposed = [*_change_relations(side, places), *_sentence_relations(side, places)]
+    return [one for one in supposed if one.holds([found[i] for i in one.members])]
+
+
+def _change_relations(side: Side, places: list[int]) -> Iterator[Relation]:
+    found = side.quantities
+    for old, new in earlier_and_later(side):
+        a, b = found[old], found[new]
+        if worth(a) == worth(b):
+            continue
+        rates = b.kind in ("percent", "basis points")
+        for i, q in enumerate(found):
+            if i in (old, new) or abs(places[i] - places[new]) > 1 or q.value is None:
+                continue
+            if q.kind == "percent" and not q.is_level and not rates:
+                yield Relation(f"{a.text} to {b.text} is {q.text}", (old, new, i), _change)
+            elif q.kind == "ratio" and q.value > 1:
+                yield Relation(f"{b.text} is {q.text} from {a.text}", (old, new, i), _multiple)
+            elif (q.kind == b.kind or (rates and q.kind == "basis points")) and (
+                not q.is_level or _follows_by(side, q)
+            ):
+                low, high = sorted((old, new), key=lambda k: worth(found[k]))
+                what = f"{found[high].text} less {found[low].text} is {q.text}"
+                yield Relation(what, (high, low, i), _sum)
+
+
+def _sentence_relations(side: Side, places: list[int]) -> Iterator[Relation]:
+    found = side.quantities
+    for place, sentence in enumerate(side.sentences):
+        here = [i for i, p in enumerate(places) if p == place and found[i].value]
+        if len(here) not in SENTENCE_QUANTITIES:
+            continue
+        text = side.text[sentence.start : sentence.end]
+        if _SUM_WORDS.search(text):
+            yield from _sums(found, here)
+        if _SHARE_WORDS.search(text):
+            shares = [i for i in here if found[i].kind == "percent" and found[i].direction is None]
+            if len(shares) >= 2 and not any(found[i].link for i in shares):
+                yield Relation("the shares make up 100%", tuple(shares), _hundred)
+        each, part_of = _EACH.search(text), _PART_OF.search(text)
+        for three in permutations(here, 3) if each or part_of else ():
+            a, b, c = (found[i] for i in three)
+            if each and a.kind == b.kind == "money" and c.kind == "number":
+                yield Relation(f"{c.text} at {b.text} come to {a.text}", three, _product)
+            if part_of and a.kind == b.kind in ("money", "number") and c.kind == "percent":
+                yield Relation(f"{a.text} is {c.text} of {b.text}", three, _share)
+
+
+def _sums(found: list[Quantity], here: list[int]) -> Iterator[Relation]:
+    for whole in here:
+        top = found[whole]
+        alike = [
+            i
+            for i in here
+            if i != whole
+            and (found[i].kind, found[i].unit) == (top.kind, top.unit)
+            and 0 < worth(found[i]) < worth(top)
+        ]
+        for size in range(2, min(len(alike), MAX_PARTS) + 1):
+            for parts in combinations(alike, size):
+                shown = " and ".join(found[i].text for i in parts)
+                yield Relation(f"{shown} come to {top.text}", (whole, *parts), _sum)

@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from contrafact.families.rfc.pipeline.rules.edits import (
+from contrafact.families.rfc.pipeline.edits import (
     NoRewrite,
     RuleRewrite,
     apply,

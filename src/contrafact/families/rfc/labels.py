@@ -8,15 +8,19 @@ a word of its own, in any case, once or repeated, and not denied ("not true"). W
 it is invalid, with the reason; nothing is guessed.
 """
 
+import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from contrafact.errors import InputError
+from contrafact.files.atomic import os_problem
 from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = [
@@ -26,10 +30,12 @@ __all__ = [
     "MANIPULATION_SPELLINGS",
     "RIGHT_ONLY",
     "TRUE",
+    "Bands",
     "MisinformationType",
     "Reading",
     "TaskName",
     "labels_of",
+    "load_bands",
     "manipulation_named",
     "misinformation_types",
     "read_label",
@@ -179,7 +185,10 @@ def types_of(manipulation: Manipulation) -> tuple[str, ...]:
     return tuple(kind.name for kind in misinformation_types() if manipulation in kind.by)
 
 
-LENGTH_BANDS: MappingProxyType[Manipulation, tuple[float, float]] = MappingProxyType(
+Bands = Mapping[Manipulation, tuple[float, float]]
+"""By manipulation, the lowest and the highest ratio of tokens, rewrite to original, both allowed."""
+
+LENGTH_BANDS: Bands = MappingProxyType(
     {
         "flipping": (0.90, 1.15),
         "numerical": (0.85, 1.25),
@@ -187,4 +196,25 @@ LENGTH_BANDS: MappingProxyType[Manipulation, tuple[float, float]] = MappingProxy
         "causal": (0.90, 1.30),
     }
 )
-"""The lowest and the highest ratio of tokens, rewrite to original, both allowed."""
+"""The paper's (section 2.2.2)."""
+
+
+def load_bands(path: str | Path) -> dict[Manipulation, tuple[float, float]]:
+    """Return the bands that ``rfc calibrate --out`` found, and the paper's where it found none.
+
+    Raises:
+        InputError: The file cannot be read, or is no calibration.
+    """
+    hint = "give what `contrafact rfc calibrate --out` wrote"
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))["manipulations"]
+        bands = {one["manipulation"]: one["band"] for one in found if one["band"] is not None}
+        read = {name: (float(low), float(high)) for name, (low, high) in bands.items()}
+    except OSError as error:
+        raise os_problem(error, str(path), doing="cannot be read") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError("is no calibration", file=path, hint=hint) from error
+    for name, (low, high) in read.items():
+        if name not in MANIPULATIONS or not 0.0 <= low <= high:
+            raise InputError(f"has no band for '{name}': {low} to {high}", file=path, hint=hint)
+    return {**LENGTH_BANDS, **read}

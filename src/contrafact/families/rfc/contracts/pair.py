@@ -14,6 +14,7 @@ from functools import cached_property, wraps
 from typing import Any, NamedTuple, TypeVar
 
 from contrafact.families.rfc.contracts.vocabulary import AtWords
+from contrafact.families.rfc.labels import Bands
 from contrafact.records import Manipulation
 from contrafact.text.parsing import Entity, entities
 from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
@@ -453,6 +454,7 @@ class Pair:
         original: The paragraph as published, or its side.
         rewritten: Its manipulated version.
         polarity: A model of financial tone, if there is one.
+        bands: Bands of length in place of the paper's.
     """
 
     def __init__(
@@ -461,11 +463,13 @@ class Pair:
         original: str | Side,
         rewritten: str | Side,
         polarity: Polarity | None = None,
+        bands: Bands | None = None,
     ) -> None:
         self.manipulation = manipulation
         self.original = original if isinstance(original, Side) else Side(original)
         self.rewritten = rewritten if isinstance(rewritten, Side) else Side(rewritten)
         self.polarity = polarity
+        self.bands = bands
         self.readings: dict[object, object] = {}
 
     @cached_property

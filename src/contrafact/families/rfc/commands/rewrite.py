@@ -11,6 +11,7 @@ from contrafact.options import (
     MaxConnections,
     MaxRetries,
     Prompts,
+    Structured,
     Timeout,
     bulk_options,
 )
@@ -87,6 +88,7 @@ def rewrite(
             "those of flipping and numerical where each other's description ends.",
         ),
     ] = None,
+    structured: Structured = True,
     prompts: Prompts = None,
     max_connections: MaxConnections = 16,
     max_retries: MaxRetries = None,
@@ -134,13 +136,14 @@ def rewrite(
             seed,
             tries,
             feedback,
-            _absolute(decoding),
-            _absolute(prompts),
-            tuple(judge or ()),
-            _absolute(polarity_model),
-            _absolute(bands),
-            max_connections,
-            {"max_retries": max_retries, "timeout": timeout},
+            decoding=_absolute(decoding),
+            prompts=_absolute(prompts),
+            judges=tuple(judge or ()),
+            structured=structured,
+            polarity_model=_absolute(polarity_model),
+            bands=_absolute(bands),
+            max_connections=max_connections,
+            bounds={"max_retries": max_retries, "timeout": timeout},
         )
     if bulk is not None:
         from contrafact.bulk.command import bulk_command

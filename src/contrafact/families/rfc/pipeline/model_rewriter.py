@@ -7,13 +7,12 @@ what its manipulation asks for. What they cannot decide is kept, as undecided.
 
 import asyncio
 import tomllib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from importlib.resources import files
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from inspect_ai.model import (
     ChatMessage,
@@ -25,7 +24,8 @@ from inspect_ai.model import (
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.judging import Judged, Judging
+from contrafact.families.rfc.contracts import Check, Options, check_pair
+from contrafact.families.rfc.judging import UNDECIDED, Judging, check_judges, settled
 from contrafact.families.rfc.labels import LENGTH_BANDS, Bands, load_bands
 from contrafact.families.rfc.pipeline.edits import between
 from contrafact.families.rfc.pipeline.rewrite import (
@@ -41,9 +41,6 @@ from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import token_count
-
-if TYPE_CHECKING:
-    from contrafact.families.rfc.contracts import Options
 
 __all__ = [
     "NOT_JUDGED",
@@ -124,6 +121,8 @@ class WriterSettings:
         decoding: A file of decoding settings; the paper's if none.
         prompts: A folder of templates; ours if none.
         judges: Who decides what a rewrite means; nobody if none.
+        each: Whether judges are asked each criterion alone.
+        structured: Whether judges are asked for schema-constrained JSON.
         polarity_model: A folder with a classifier of tone.
         bands: A calibration's file; the paper's bands of length if none.
         max_connections: Calls under way at once.
@@ -137,6 +136,8 @@ class WriterSettings:
     decoding: str | None = None
     prompts: str | None = None
     judges: tuple[str, ...] = ()
+    each: bool = False
+    structured: bool = True
     polarity_model: str | None = None
     bands: str | None = None
     max_connections: int = 16
@@ -146,8 +147,9 @@ class WriterSettings:
         """Return what decides the result."""
         pack = open_pack(self.prompts)
         self._templates(pack)
-        if self.judges:
-            Judging(pack)
+        judging = {"judge": check_judges(self.judges), "each": self.each} if self.judges else {}
+        if judging:
+            self._judging(pack)
         return rule_facts(self.seed, self.attempts, self.bands) | {
             "rewriter": "model",
             "model": self.model,
@@ -157,8 +159,8 @@ class WriterSettings:
                 name: one.model_dump(exclude_none=True)
                 for name, one in load_decoding(self.decoding).items()
             },
-            "judge": list(self.judges),
             "polarity-model": self.polarity_model,
+            **judging,
         }
 
     def open(self, wrap: Callable[[Model], Model] = lambda model: model) -> "ModelRewriter":
@@ -167,8 +169,6 @@ class WriterSettings:
         Args:
             wrap: What each language model is wrapped in.
         """
-        from contrafact.families.rfc.contracts import Options
-
         pack = open_pack(self.prompts)
         templates = self._templates(pack)
         config = call_config(self.max_connections, **self.bounds)
@@ -177,7 +177,6 @@ class WriterSettings:
             from contrafact.families.rfc.contracts.polarity import load_polarity_model
 
             options = replace(options, polarity=load_polarity_model(self.polarity_model))
-        judges = [wrap(open_model(name, config=config)) for name in self.judges]
         return ModelRewriter(
             wrap(open_model(self.model, config=config)),
             templates,
@@ -185,8 +184,12 @@ class WriterSettings:
             self.seed,
             self.attempts,
             options,
-            partial(Judging(pack).judge, judges) if judges else None,
+            [wrap(open_model(name, config=config)) for name in self.judges],
+            self._judging(pack) if self.judges else Judging(),
         )
+
+    def _judging(self, pack: PromptPack) -> Judging:
+        return Judging(pack, each=self.each, structured=self.structured)
 
     def _templates(self, pack: PromptPack) -> dict[str, PromptTemplate]:
         return ModelRewriter.open_templates(pack, feedback=self.feedback)
@@ -204,8 +207,8 @@ class ModelRewriter:
         seed: Seed of the whole rewriting.
         attempts: The most proposals for one row.
         options: How facts are checked.
-        judge: Decides what a pair means, from manipulation, original and rewrite; none leaves it
-            undecided.
+        judges: Who is asked what a rewrite means, where facts leave it open; nobody leaves it so.
+        judging: What they are asked.
     """
 
     model: Model
@@ -213,8 +216,9 @@ class ModelRewriter:
     decoding: Mapping[Manipulation, Decoding]
     seed: int = 0
     attempts: int = 3
-    options: "Options | None" = None
-    judge: "Callable[[Manipulation, str, str], Awaitable[Judged]] | None" = None
+    options: Options = field(default_factory=Options)
+    judges: Sequence[Model] = ()
+    judging: Judging = field(default_factory=Judging)
 
     @staticmethod
     def open_templates(pack: PromptPack, *, feedback: bool = True) -> dict[str, PromptTemplate]:
@@ -243,12 +247,11 @@ class ModelRewriter:
             reply, problem = await self._ask(messages, assignment, attempt)
             if problem is not None:
                 return Outcome(attempts=attempt, reason=problem)
-            violations, undecided, verdicts = await self._decide(manipulation, original, reply)
-            if not violations:
-                edits = between(original, reply)
-                return Outcome(
-                    reply, edits, attempt, undecided=undecided, verdicts=tuple(verdicts)
-                )
+            found = await self._decide(manipulation, original, reply)
+            if found.passed is not False:
+                undecided = "" if found.passed else _why_undecided(found, judged=bool(self.judges))
+                return Outcome(reply, between(original, reply), attempt, undecided=undecided)
+            violations = tuple(one.as_row() for one in found.violations)
             tried.append(violations)
             if (feedback := self.templates.get("feedback")) is not None:
                 again = feedback.render(
@@ -263,29 +266,22 @@ class ModelRewriter:
                 ]
         return refused(tried, self.attempts)
 
-    async def _decide(
-        self, manipulation: Manipulation, original: str, reply: str
-    ) -> tuple[tuple[Mapping[str, Any], ...], str, list[Mapping[str, Any]]]:
-        """Return what a proposal breaks, why it is undecided if it is, and the judges' verdicts."""
-        from contrafact.families.rfc.contracts import check_pair
-
-        found = await asyncio.to_thread(
+    async def _decide(self, manipulation: Manipulation, original: str, reply: str) -> Check:
+        """Return what facts say of a proposal and, where these leave it open, the judges."""
+        facts = await asyncio.to_thread(
             check_pair, manipulation, original, reply, options=self.options
         )
-        if found.passed is not None:
-            return tuple(one.as_row() for one in found.violations), "", []
-        if self.judge is None:
-            return (), NOT_JUDGED, []
-        judged = await self.judge(manipulation, original, reply)
-        return judged_outcome(judged)
+        if not self.judges or not self.judging.asks(manipulation, facts):
+            return facts
+        judged = await self.judging.judge(self.judges, manipulation, original, reply)
+        return settled(facts, judged, manipulation, original, reply)
 
     async def _ask(
         self, messages: list[ChatMessage], assignment: Assignment, attempt: int
     ) -> tuple[str, str | None]:
         """Return the reply as one text, and why asking again is useless, if it is."""
         seed = seed_of(self.seed, assignment.item.id, assignment.manipulation, attempt)
-        bands = None if self.options is None else self.options.bands
-        limit = {"max_tokens": longest_reply(assignment, bands or LENGTH_BANDS)}
+        limit = {"max_tokens": longest_reply(assignment, self.options.bands or LENGTH_BANDS)}
         decoding = limit | self.decoding[assignment.manipulation].model_dump(exclude_none=True)
         config = GenerateConfig(**decoding, seed=seed % 2**31)
         output = await self.model.generate(messages, config=config)
@@ -303,6 +299,12 @@ def longest_reply(assignment: Assignment, bands: Bands = LENGTH_BANDS) -> int:
     """
     most = bands[assignment.manipulation][1] * token_count(assignment.item.paragraph)
     return ceil(TOKENIZERS * most) + DELIMITERS
+
+
+def _why_undecided(found: Check, *, judged: bool) -> str:
+    if not judged:
+        return NOT_JUDGED
+    return "; ".join(one.message for one in found.review if one.rule == UNDECIDED)
 
 
 def _bare(reply: str) -> str:

@@ -76,7 +76,6 @@ class Outcome:
         violations: What the best of the refused proposals broke.
         undecided: Why nobody knows yet whether the rewrite means what it is to mean; empty where
             facts or judges have decided.
-        verdicts: What judges said of the rewrite, a row for each verdict.
     """
 
     rewritten: str | None = None
@@ -85,7 +84,6 @@ class Outcome:
     reason: str = ""
     violations: tuple[Mapping[str, Any], ...] = ()
     undecided: str = ""
-    verdicts: tuple[Mapping[str, Any], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome as the journal keeps it."""
@@ -94,9 +92,8 @@ class Outcome:
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "Outcome":
         """Return the outcome that the journal kept."""
-        lists = {name: tuple(value[name]) for name in ("violations", "verdicts")}
         edits = tuple(Edit.model_validate(edit) for edit in value["edits"])
-        return cls(**{**value, **lists, "edits": edits})
+        return cls(**{**value, "violations": tuple(value["violations"]), "edits": edits})
 
     @property
     def counted(self) -> tuple[str, ...]:
@@ -333,6 +330,4 @@ def _pair(assignment: Assignment, outcome: Outcome, rewriter: str) -> dict[str, 
     decided: dict[str, Any] = {"passed": None if outcome.undecided else True}
     if outcome.undecided:
         decided["undecided"] = outcome.undecided
-    if outcome.verdicts:
-        decided["verdicts"] = [dict(verdict) for verdict in outcome.verdicts]
     return pair | decided | {k: v for k, v in carried.items() if k not in decided}

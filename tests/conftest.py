@@ -331,8 +331,8 @@ class Service:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[Service]:
-    command = [sys.executable, str(SERVER), *arguments]
+def serving(*arguments: str, server: Path = SERVER) -> Iterator[Service]:
+    command = [sys.executable, str(server), *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -354,6 +354,19 @@ def service(_service: Service) -> Service:
     """A model server without faults; it has counted nothing yet."""
     _service.forget()
     return Service(_service.port)
+
+
+@pytest.fixture(scope="session")
+def _pair_service() -> Iterator[Service]:
+    with serving(server=SERVER.with_name("pair_server.py")) as service:
+        yield service
+
+
+@pytest.fixture
+def pair_service(_pair_service: Service) -> Service:
+    """A writer of manipulated news that makes faults on purpose, and judges who know them."""
+    _pair_service.forget()
+    return Service(_pair_service.port)
 
 
 @pytest.fixture(scope="session")

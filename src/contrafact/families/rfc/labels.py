@@ -186,7 +186,7 @@ def types_of(manipulation: Manipulation) -> tuple[str, ...]:
 
 
 Bands = Mapping[Manipulation, tuple[float, float]]
-"""By manipulation, the lowest and the highest ratio of tokens, rewrite to original, both allowed."""
+"""The lowest and the highest ratio of tokens, rewrite to original, of each kind; both allowed."""
 
 LENGTH_BANDS: Bands = MappingProxyType(
     {

@@ -311,8 +311,12 @@ def _show(counts: "Counter[str]", *, by_rule: bool) -> None:
         )
     others = [m for m in MANIPULATIONS if m != "numerical" and _under(counts, f"{m}|why|")]
     if by_rule and others:
-        typer.echo(f"Rules write numerical pairs alone: {', '.join(others)} take --model M", err=True)
+        typer.echo(
+            f"Rules write numerical pairs alone: {', '.join(others)} take --model M", err=True
+        )
 
 
 def _under(counts: "Counter[str]", start: str) -> "Counter[str]":
-    return Counter({key.removeprefix(start): n for key, n in counts.items() if key.startswith(start)})
+    return Counter(
+        {key.removeprefix(start): n for key, n in counts.items() if key.startswith(start)}
+    )

@@ -17,7 +17,7 @@ stage                who                                            decisions
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -61,6 +61,11 @@ ALLOWED: dict[ReviewStage, tuple[ReviewAnswer, ...]] = {
     "arbitration": ("pass", "fail", "unresolved"),
 }
 """The decisions that each stage can end with."""
+APART_FROM: dict[ReviewStage, tuple[ReviewStage, ...]] = {
+    "secondary-review": ("annotation", "re-annotation"),
+    "arbitration": ("annotation", "re-annotation", "secondary-review"),
+}
+"""Whose own verdicts a stage rules on: nobody decides at it on an item of theirs (2.2.4)."""
 REVIEW_STAGES: tuple[ReviewStage, ...] = tuple(ALLOWED)
 
 
@@ -143,8 +148,8 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
 
     Raises:
         InputError: The file cannot be read, or a row does not keep the schema, decides on an item
-            that is not there, or repeats a person's decision at one stage and time. The line is
-            named.
+            that is not there, repeats a person's decision at one stage and time, or rules on a
+            dispute that its own author is part of. The line is named.
     """
     known = None if item_ids is None else set(item_ids)
     name = source_name(path)
@@ -190,7 +195,36 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
             )
         seen[key] = line
         found.append(decision)
+    if partial := _ruling_on_itself(found, seen.values()):
+        raise InputError(partial[1], file=name, line=partial[0], hint=_RULE_APART)
     return found
+
+
+_RULE_APART = "leave the ruling out, and have somebody rule who took no part in the dispute"
+
+
+def _ruling_on_itself(
+    decisions: Sequence[ReviewDecision], lines: Iterable[int]
+) -> tuple[int, str] | None:
+    """Return the line of a ruling by somebody whose own verdict it is about, and what is wrong."""
+    took_part: dict[tuple[str, str], dict[ReviewStage, int]] = {}
+    numbered = list(zip(decisions, lines, strict=True))
+    for one, line in numbered:
+        own = took_part.setdefault((one.item_id, _folded(one.decided_by)), {})
+        own.setdefault(one.stage, line)
+    for one, line in numbered:
+        own = took_part[one.item_id, _folded(one.decided_by)]
+        for stage in APART_FROM.get(one.stage, ()):
+            if stage in own:
+                return line, (
+                    f"'{one.decided_by}' rules at {one.stage} on {one.item_id}, a dispute of their "
+                    f"own ({stage}, line {own[stage]})"
+                )
+    return None
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
 
 
 def decisions_schema() -> dict[str, Any]:

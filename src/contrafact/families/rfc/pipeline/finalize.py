@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "AUDIT_FLOOR",
     "Fate",
     "Finalized",
+    "Standing",
     "State",
+    "Undecided",
     "Unreviewed",
     "audit_table",
     "finalize",
@@ -31,16 +32,28 @@ __all__ = [
 ]
 
 STAGE = "finalize"
-AUDIT_FLOOR = 0.8
-"""The audit's pass rate under which a corpus goes back to the expert (2.2.3)."""
-
 _LEDGER_WORD: dict[str, Decision] = {"pass": "kept", "revise": "revised", "unresolved": "hard case"}
 
 State = Literal["retained", "removed", "hard case", "unreviewed"]
 Unreviewed = Literal["drop", "keep"]
-Contract = Callable[[Manipulation, str, str], Sequence[str]]
-"""Takes manipulation, original and rewritten text; returns the rules that the pair breaks, each
-with what was found or without."""
+Undecided = Literal["review", "keep", "drop"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where facts and judges see a pair.
+
+    Attributes:
+        broken: What it breaks of its contract, each with what was found or without.
+        undecided: Why nobody has said yet what it means; empty where that is decided.
+    """
+
+    broken: Sequence[str] = ()
+    undecided: str = ""
+
+
+Contract = Callable[[Mapping[str, Any]], Standing]
+"""Takes a pair as a row."""
 
 
 @dataclass(frozen=True)
@@ -70,24 +83,25 @@ class Finalized:
     Attributes:
         retained: The final dataset, with ``review`` saying how far people have seen each pair.
         hard: Pairs without a clear verdict, with the reason.
+        review: Undecided pairs that people are to review, with the reason.
         dropped: Pairs that were removed, with the reason.
         events: One ledger event for every decision, those of people among them.
     """
 
     retained: list[dict[str, Any]] = field(default_factory=list)
     hard: list[dict[str, Any]] = field(default_factory=list)
+    review: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[dict[str, Any]] = field(default_factory=list)
     events: list[LedgerEvent] = field(default_factory=list)
 
     def counts(self) -> Counter[str]:
         """Return how many pairs ended where."""
-        return Counter(
-            {
-                "retained": len(self.retained),
-                "hard cases": len(self.hard),
-                "dropped": len(self.dropped),
-            }
-        )
+        found = {"retained": self.retained, "hard cases": self.hard, "dropped": self.dropped}
+        found |= {"to review": self.review} if self.review else {}
+        counts = Counter({name: len(rows) for name, rows in found.items()})
+        if undecided := sum(row["passed"] is None for row in self.retained):
+            counts["retained undecided"] = undecided
+        return counts
 
 
 def finalize(
@@ -97,6 +111,7 @@ def finalize(
     contract: Contract,
     annotators: int = 2,
     unreviewed: Unreviewed = "drop",
+    undecided: Undecided = "review",
     required: Sequence[str] = (),
     each: Callable[[object], None] = lambda _: None,
 ) -> Finalized:
@@ -105,15 +120,18 @@ def finalize(
     What people retained then passes the integrity checks: the fields that the release needs are
     there, and the pair keeps its contract. An expert's decision stands against a rule: the pair is
     kept, ``against_rules`` and ``review`` give both reasons. A pair that annotators alone pass and
-    the contract fails is ambiguous, and so a hard case.
+    the contract fails is ambiguous, and so a hard case. What people passed is decided (``passed``
+    is true), whatever judges left open.
 
     Args:
         rows: Pairs, as `rfc rewrite` writes them.
         decisions: All decisions on them.
-        contract: Says which rules a pair breaks.
+        contract: Says which rules a pair breaks, and whether it is undecided.
         annotators: How many people have to annotate a pair.
         unreviewed: What to do with pairs that too few people annotated: ``drop`` them, or
             ``keep`` them marked as unreviewed.
+        undecided: What to do with those of them that nobody has decided: hold them for ``review``,
+            ``keep`` them with ``passed`` none, or ``drop`` them.
         required: Fields that a retained pair may not lack.
         each: Called with a pair's id when it is done with.
     """
@@ -126,7 +144,10 @@ def finalize(
         fate = follow(own, annotators=annotators)
         result.events += _of_people(row.fields, own)
         edited = {name: text for one in own for name, text in one.review_edited.items()}
-        _place(result, row.fields, edited, fate, contract, unreviewed, required)
+        final = _revised(row.fields, edited, fate.rewritten)
+        place, why, by = _settled(final, fate, contract, unreviewed, undecided, required)
+        final["review"] = "unreviewed" if fate.state == "unreviewed" else why
+        _put(result, row.fields, final, place, why, by)
         each(row.fields["id"])
     return result
 
@@ -134,50 +155,57 @@ def finalize(
 def retention_table(rows: Sequence[StageRow], result: Finalized) -> "pd.DataFrame":
     """Return table 4: pairs before and after adjudication, per category and in all.
 
-    Columns: ``category``, ``before``, ``retained``, ``hard_cases``, ``removed``, ``retention``
-    (a share from 0 to 1) with ``retention_low`` and ``retention_high``, the bounds of a 95%
-    interval in which articles are clusters.
+    Columns: ``category``, ``before``, ``retained``, of these ``undecided``, ``hard_cases``,
+    ``to_review``, ``removed``, ``retention`` (a share from 0 to 1) with ``retention_low`` and
+    ``retention_high``, the bounds of a 95% interval in which articles are clusters.
     """
     import pandas as pd
 
     kept = {row["reviewed_id"] for row in result.retained}
-    hard = {row["reviewed_id"] for row in result.hard}
+    open_ = {row["reviewed_id"] for row in result.retained if row["passed"] is None}
+    hard, held = ({row["reviewed_id"] for row in some} for some in (result.hard, result.review))
     table = []
     for category in (*MANIPULATIONS, "overall"):
         own = [r.fields for r in rows if category in ("overall", r.fields["manipulation"])]
-        ids = [row["id"] for row in own]
-        interval = stratified_share(
-            [float(name in kept) for name in ids],
-            [1.0] * len(ids),
-            clusters=[str(row["article_id"]) for row in own],
-        )
-        retained, hard_cases = len(kept.intersection(ids)), len(hard.intersection(ids))
+        ids = {row["id"] for row in own}
+        sizes = [len(some & ids) for some in (kept, hard, held)]
         table.append(
             {
                 "category": category,
                 "before": len(own),
-                "retained": retained,
-                "hard_cases": hard_cases,
-                "removed": len(own) - retained - hard_cases,
-                "retention": interval.estimate,
-                "retention_low": interval.low,
-                "retention_high": interval.high,
+                "retained": sizes[0],
+                "undecided": len(open_ & ids),
+                "hard_cases": sizes[1],
+                "to_review": sizes[2],
+                "removed": len(own) - sum(sizes),
+                **_share("retention", own, [row["id"] in kept for row in own]),
             }
         )
     return pd.DataFrame(table)
 
 
 def audit_table(rows: Sequence[StageRow], decisions: Sequence[ReviewDecision]) -> "pd.DataFrame":
-    """Return table 2: the audit's last round, per category and in all; empty without an audit.
+    """Return table 2: each category's last audit, and all of them; empty without an audit.
+
+    A category that a later round does not audit again stands by the round that did: one that
+    failed is not let through because others were audited after it.
 
     Columns: ``category``, ``sample``, ``passed``, ``failed``, ``pass_rate`` with its bounds
     ``pass_rate_low`` and ``pass_rate_high`` (95%, articles are clusters).
     """
     import pandas as pd
 
-    audits = [decision for decision in decisions if decision.stage == "audit"]
-    last = max((decision.round for decision in audits), default=0)
-    passed = {d.item_id: d.decision == "pass" for d in audits if d.round == last}
+    kind_of = {row.fields["id"]: row.fields["manipulation"] for row in rows}
+    audits = [one for one in decisions if one.stage == "audit" and one.item_id in kind_of]
+    last: dict[str, int] = {}
+    for one in audits:
+        kind = kind_of[one.item_id]
+        last[kind] = max(last.get(kind, 0), one.round)
+    passed = {
+        one.item_id: one.decision == "pass"
+        for one in sorted(audits, key=lambda one: one.time)
+        if one.round == last[kind_of[one.item_id]]
+    }
     table = []
     for category in (*MANIPULATIONS, "overall"):
         own = [
@@ -185,79 +213,85 @@ def audit_table(rows: Sequence[StageRow], decisions: Sequence[ReviewDecision]) -
             for r in rows
             if r.fields["id"] in passed and category in ("overall", r.fields["manipulation"])
         ]
-        if not own:
-            continue
-        verdicts = [passed[row["id"]] for row in own]
-        rate = stratified_share(
-            [float(verdict) for verdict in verdicts],
-            [1.0] * len(own),
-            clusters=[str(row["article_id"]) for row in own],
-        )
-        table.append(
-            {
-                "category": category,
-                "sample": len(own),
-                "passed": sum(verdicts),
-                "failed": len(own) - sum(verdicts),
-                "pass_rate": rate.estimate,
-                "pass_rate_low": rate.low,
-                "pass_rate_high": rate.high,
-            }
-        )
+        if own:
+            verdicts = [passed[row["id"]] for row in own]
+            counts = {"sample": len(own), "passed": sum(verdicts)}
+            counts["failed"] = len(own) - counts["passed"]
+            table.append({"category": category, **counts, **_share("pass_rate", own, verdicts)})
     return pd.DataFrame(table)
 
 
-def _place(
-    result: Finalized,
-    row: Mapping[str, Any],
-    edited: Mapping[str, str],
+def _share(name: str, own: Sequence[Mapping[str, Any]], hits: Sequence[bool]) -> dict[str, float]:
+    """Return a share with its bounds; articles are clusters."""
+    found = stratified_share(
+        [float(hit) for hit in hits],
+        [1.0] * len(own),
+        clusters=[str(row["article_id"]) for row in own],
+    )
+    return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
+def _settled(
+    final: dict[str, Any],
     fate: Fate,
     contract: Contract,
     unreviewed: Unreviewed,
+    undecided: Undecided,
     required: Sequence[str],
-) -> None:
-    final = _revised(row, edited, fate.rewritten)
-    state, why, by = fate.state, fate.why, fate.by
-    if state == "unreviewed" and unreviewed == "keep":
-        state = "retained"
-    elif state == "unreviewed":
-        state, why = "removed", f"{why}: not reviewed"
-    if state == "retained":
-        state, why, by, against = _checked(final, fate, contract, required)
-        if against:
-            final["against_rules"] = against
-    final |= {"review": "unreviewed" if fate.state == "unreviewed" else why}
-    if state == "retained":
-        result.retained.append(final)
-        result.events.append(_event(row, "kept", by, why))
-    elif state == "hard case":
-        result.hard.append({**final, "reason": why})
-        result.events.append(_event(row, "hard case", by, why))
-    else:
-        result.dropped.append({**final, "reason": why})
-        result.events.append(_event(row, "dropped", by, why))
+) -> tuple[str, str, str]:
+    """Return where a pair goes, why, and who decided, after the integrity checks (2.2.4).
 
-
-def _checked(
-    row: Mapping[str, Any], fate: Fate, contract: Contract, required: Sequence[str]
-) -> tuple[State, str, str, list[str]]:
-    """Return state, reason, decider and rules overruled after the integrity checks (2.2.4)."""
-    missing = [name for name in required if not str(row.get(name) or "").strip()]
+    ``passed`` is set to what is known, ``against_rules`` to what an expert overruled.
+    """
+    seen = fate.state != "unreviewed"
+    if not seen and unreviewed == "drop":
+        return "dropped", f"{fate.why}: not reviewed", fate.by
+    if seen and fate.state != "retained":
+        return {"removed": "dropped"}.get(fate.state, fate.state), fate.why, fate.by
+    missing = [name for name in required if not str(final.get(name) or "").strip()]
     if missing:
-        return "removed", f"lacks {', '.join(missing)}", "rule:finalize", []
-    broken = list(contract(row["manipulation"], row["original"], row["rewritten"]))
-    if not broken:
-        return "retained", fate.why, fate.by, []
-    rules = ", ".join(broken)
-    if fate.state == "unreviewed":
-        return "removed", f"breaks {rules}", "rule:contract", []
-    if fate.experts:
+        return "dropped", f"lacks {', '.join(missing)}", "rule:finalize"
+    standing = contract(final)
+    final.pop("undecided", None)
+    final["passed"] = True
+    rules = ", ".join(standing.broken)
+    if rules and not seen:
+        return "dropped", f"breaks {rules}", "rule:contract"
+    if rules and not fate.experts:
+        return "hard case", f"{fate.why}, but it breaks {rules}", "rule:contract"
+    if rules:
+        final["against_rules"] = list(standing.broken)
         reasons = "; ".join(
             f"{one.decided_by}: {one.why or f'{one.decision}, without a reason'}"
             for one in fate.experts
         )
-        return "retained", f"{fate.why}, against {rules}; {reasons}", fate.by, broken
-    return "hard case", f"{fate.why}, but it breaks {rules}", "rule:contract", []
+        return "retained", f"{fate.why}, against {rules}; {reasons}", fate.by
+    if seen or not standing.undecided:
+        return "retained", fate.why, fate.by
+    final |= {"passed": None, "undecided": standing.undecided}
+    place = {"keep": "retained", "drop": "dropped", "review": "to review"}[undecided]
+    return place, f"undecided: {standing.undecided}", fate.by
+
+
+def _put(
+    result: Finalized,
+    row: Mapping[str, Any],
+    final: dict[str, Any],
+    place: str,
+    why: str,
+    by: str,
+) -> None:
+    rows, decision = {
+        "retained": (result.retained, "kept"),
+        "hard case": (result.hard, "hard case"),
+        "to review": (result.review, "hard case"),
+        "dropped": (result.dropped, "dropped"),
+    }[place]
+    rows.append(final if place == "retained" else {**final, "reason": why})
+    event = _event(row, decision, by, why)
+    if place in ("retained", "to review") and final["passed"] is None:
+        event = event.model_copy(update={"undecided": True})
+    result.events.append(event)
 
 
 def _revised(
@@ -271,7 +305,9 @@ def _revised(
     if all(final[name] == row[name] for name in texts):
         return final
     pair = Rewrite.of(*(final[name] for name in texts), article_id=final["article_id"])
-    # The log of edits was the rewriter's; a person keeps none, and an old one would be wrong.
+    # The log of edits was the rewriter's, and verdicts were on its text: old ones would be wrong.
+    for name in ("passed", "undecided"):
+        final.pop(name, None)
     return final | {"id": pair.id, "edits": [], "revised": True}
 
 

@@ -297,6 +297,7 @@ def decision(
         decision="dropped" if outcome.rewritten is None else "kept",
         by=rewriter if rewriter.startswith("model:") else "rule:rewrite",
         why=outcome.reason or _why_kept(outcome),
+        **({"undecided": True} if outcome.undecided else {}),
     )
     return row, event
 

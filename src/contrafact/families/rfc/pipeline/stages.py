@@ -15,7 +15,7 @@ from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["StageRow", "read_stage", "require_text"]
+__all__ = ["StageRow", "passed_of", "read_stage", "require_text"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,18 @@ def read_stage(
     if not rows:
         raise InputError("the file holds no rows", file=name, hint="give at least one")
     return rows
+
+
+def passed_of(fields: Mapping[str, Any]) -> bool | None:
+    """Return whether a row says that its pair has passed; None where nobody has decided.
+
+    A row that says nothing of it is undecided. Tables of text hold true, false and nothing.
+    """
+    said = fields.get("passed")
+    text = str("" if said is None or said != said else said).strip().casefold()
+    return {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(
+        text
+    )
 
 
 def require_text(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from string import ascii_lowercase
 from typing import Literal, NamedTuple, cast
 
-from contrafact.text.numerals import WORDS, has_words, words_value
+from contrafact.text.numerals import WORDS, has_words, plain_digits, words_value
 from contrafact.text.tokens import Presence, folded
 
 __all__ = [
@@ -282,7 +282,7 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], _Needs], ...] = tuple(
         ("time", r"\b(?:noon|midday|midnight)\b", re.I, ("noon", "midday", "midnight")),
         (
             "other",
-            rf"{_START}(?<![0-9][\s-])[0-9]{{1,4}}/[0-9]{{1,4}}(?![0-9/%]|-(?:week|month|year|day))",
+            rf"{_START}(?<![0-9][\s-])[0-9]{{1,4}}/[0-9]{{1,4}}(?![0-9/%]|-(?:week|month|year|day)|\sof\s[a-zA-Z])",
             0,
             ("/",),
         ),  # 24/7, 9/11
@@ -603,6 +603,7 @@ def number_names(text: str) -> tuple[NumberName, ...]:
 
     Kept for the texts read last: quantities and identifiers of a text are both read from it.
     """
+    text = plain_digits(text)
     found: list[NumberName] = []
     taken = bytearray(len(text))
     for number in _possible_rules(folded(text)):
@@ -683,9 +684,9 @@ def identifiers(text: str) -> list[Identifier]:
     Years, quarters, halves, dates (days of the week and months among them), times, versions,
     rankings, indices and tenors of instruments, forms, tickers, and other names with a number.
     """
-    return [
-        Identifier(
-            name.text, name.start, name.end, name.kind, _VALUES.get(name.kind, _plain)(name.text)
-        )
-        for name in number_names(text)
-    ]
+    found = []
+    for name in number_names(text):
+        value = _VALUES.get(name.kind, _plain)(name.text)
+        written = text[name.start : name.end]
+        found.append(Identifier(written, name.start, name.end, name.kind, value))
+    return found

@@ -1,8 +1,10 @@
 """Numbers as English prose writes them, in digits and in words, and what they are worth."""
 
 import re
+import sys
+import unicodedata
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from contrafact.text.tokens import alternation, folded
 
@@ -14,6 +16,7 @@ __all__ = [
     "has_words",
     "magnitude_value",
     "number_words",
+    "plain_digits",
     "scale_tail",
     "words_value",
 ]
@@ -21,10 +24,21 @@ __all__ = [
 # Regular expressions as text, to build grammars from. All are matched without regard to case,
 # and use possessive repeats, so that long runs of digits cost linear time.
 
+VULGAR = "½¼¾⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
+"""Fractions in one character."""
+
+_MILLIONS = r"million|billion|trillion|mio|mrd|mn|bn|m|euros?|€"
+
 DIGITS = (
-    r"(?:[0-9]{1,3}+(?:,[0-9]{2,3})++(?:\.[0-9]++)?+"  # 1,250,000 and 12,50,000.5
-    r"|[0-9]++,[0-9]{1,2}+(?=\s?%)"  # 3,5 %: a decimal comma is told by its sign
-    r"|[0-9]{1,3}[\s-](?:1/2|1/3|2/3|1/4|3/4)(?![0-9/])"  # 2-1/2
+    rf"(?:[0-9]{{0,3}}[{VULGAR}]"  # 2½
+    r"|[0-9]{1,3}+(?:\.[0-9]{3})++,[0-9]{1,2}+(?![0-9])"  # 1.234,5
+    r"|[0-9]{1,3}+(?:\.[0-9]{3}){2,}+(?![0-9.,][0-9])"  # 1.234.567
+    r"|[0-9]{1,3}+(?:['’][0-9]{3})++(?:\.[0-9]++)?+"  # 1'234'567.50
+    r"|(?<![0-9] )[1-9][0-9]{0,2}+(?: [0-9]{3})++(?:[.,][0-9]{1,2})?+(?![0-9]| [0-9])"  # 816 000
+    rf"|[0-9]++,[0-9]{{1,2}}+(?=\s?(?:%|(?:{_MILLIONS})(?!\w)))"  # 3,5 %: told by what follows
+    r"|(?<=€)[0-9]++,[0-9]{1,2}+(?![0-9,])"  # €3,50
+    r"|[0-9]{1,3}+(?:,[0-9]{2,3})++(?:\.[0-9]++)?+"  # 1,250,000 and 12,50,000.5
+    r"|[0-9]{1,3}[\s-][0-9]{1,2}/(?:[2-58]|16|32|64)(?![0-9/])"  # 2-1/2
     r"|[0-9]++(?:\.[0-9]++)?+"
     r"|\.[0-9]++)"
 )
@@ -37,6 +51,8 @@ _SCALES = {
     "lakh": 100_000,
     "lakhs": 100_000,
     "m": 1_000_000,
+    "mm": 1_000_000,
+    "mio": 1_000_000,
     "mn": 1_000_000,
     "mln": 1_000_000,
     "mil": 1_000_000,
@@ -45,6 +61,7 @@ _SCALES = {
     "crore": 10_000_000,
     "crores": 10_000_000,
     "b": 1_000_000_000,
+    "mrd": 1_000_000_000,
     "bn": 1_000_000_000,
     "bln": 1_000_000_000,
     "bil": 1_000_000_000,
@@ -61,7 +78,7 @@ _SCALES = {
 
 MAGNITUDE = (
     r"(?:[\s\-]?(?:lakh\scrore|l\scr|hundred|thousand|million|billion|trillion|crores?|lakhs?|dozen"
-    r"|mn|mln|mil|bn|bln|bil|tn|trn|trln|cr)|[kmbt])(?![^\W_])"
+    r"|mn|mln|mil|bn|bln|bil|tn|trn|trln|cr|mm|mio|mrd)|[kmbt])(?![^\W_])"
 )
 """A magnitude after digits: letters alone stand close (``5m``), words may stand apart."""
 
@@ -109,14 +126,53 @@ def has_words(small: str) -> bool:
 
 
 def digits_value(text: str) -> Decimal:
-    """Return what a number in digits is worth; a comma before one or two last digits is a point."""
-    if re.fullmatch(r"[0-9]+,[0-9]{1,2}", text):
-        return Decimal(text.replace(",", "."))
-    whole, _, part = text.replace(",", "").replace("-", " ").partition(" ")
-    if part:
-        top, bottom = part.split("/")
-        return Decimal(whole) + Decimal(top) / Decimal(bottom)
-    return Decimal(whole)
+    """Return what a number in digits, as `DIGITS` matches it, is worth.
+
+    A comma before one or two last digits is a point, and so is the only one after points.
+    """
+    if text[-1] in VULGAR:
+        part = unicodedata.normalize("NFKC", text[-1])
+        return Decimal(text[:-1] or 0) + _fraction(part.replace("\N{FRACTION SLASH}", "/"))
+    if "/" in text:
+        whole, _, part = text.replace("-", " ").partition(" ")
+        return Decimal(whole) + _fraction(part)
+    text = re.sub(r"['’ ]", "", text)
+    if re.fullmatch(r"[0-9.]+,[0-9]{1,2}", text):
+        return Decimal(text.replace(".", "").replace(",", "."))
+    return Decimal(text.replace(".", "") if text.count(".") > 1 else text.replace(",", ""))
+
+
+def _fraction(text: str) -> Decimal:
+    top, bottom = text.split("/")
+    return Decimal(top) / Decimal(bottom)
+
+
+_SIGNS_ALIKE = {
+    **dict.fromkeys(map(ord, "\u00a0\u2007\u2008\u2009\u200a\u202f\u205f\u3000"), " "),
+    **{ord(a): b for a, b in zip("％．，－﹣＋٫٬×＄", "%.,--+.,x$", strict=True)},
+}
+
+
+@cache
+def _to_plain() -> dict[int, str]:
+    digits = {
+        code: str(value)
+        for code in range(128, sys.maxunicode + 1)
+        if (value := unicodedata.decimal(chr(code), None)) is not None
+    }
+    return digits | _SIGNS_ALIKE
+
+
+_MINUS = re.compile(r"(?<![^\s(])–(?=[0-9.])")
+
+
+def plain_digits(text: str) -> str:
+    """Return a text of the same length whose numbers the grammar reads.
+
+    Digits of any script are ASCII ones in it, and so are full-width and Arabic signs; spaces that
+    do not break or are thin are spaces, a dash that begins a number is a minus.
+    """
+    return text if text.isascii() else _MINUS.sub("-", text.translate(_to_plain()))
 
 
 def magnitude_value(text: str) -> Decimal:

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from dataclasses import replace
 
+from contrafact.text.numerals import plain_digits
 from contrafact.text.quantities.grammar import found_quantities
 from contrafact.text.quantities.movement import Pair, Statement, by_values, movements, moving, pairs
 from contrafact.text.quantities.quantity import Quantity
@@ -30,6 +31,7 @@ def quantities(text: str) -> list[Quantity]:
     dates, hours, quarters, index names, ranks, forms, tenors of instruments and versions are not
     returned; see `identifiers`.
     """
+    written, text = text, plain_digits(text)
     found = found_quantities(text)
     if not found:
         return []
@@ -73,6 +75,8 @@ def quantities(text: str) -> list[Quantity]:
         )
     for pair in linked:
         _share(result, pair)
+    if written is not text:
+        result = [replace(q, text=written[q.start : q.end]) for q in result]
     return result
 
 

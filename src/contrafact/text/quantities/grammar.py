@@ -15,10 +15,12 @@ from contrafact.text.identifiers import number_names
 from contrafact.text.numerals import (
     DIGITS,
     MAGNITUDE,
+    VULGAR,
     WORDS,
     digits_value,
     has_words,
     magnitude_value,
+    plain_digits,
     words_value,
 )
 from contrafact.text.quantities.quantity import Form, Quantity, QuantityKind
@@ -142,8 +144,13 @@ _CURRENCY_WORD = (
     r"|roubles?|rubles?|rand|reais|real|lira|zloty|kron(?:a|e|er|or)|crowns?|dinars?|dirhams?|riyals?"
     r"|shekels?|shillings?|naira|cedis?|baht|ringgit|dong|taka|hryvnias?|bitcoins?)\b"
 )
-_PERCENT = r"(?:\s?[%％]|[\s-]?(?:per\s?cent|percent|pct)\b\.?)(?!age)"
-_POINTS = r"(?:[\s-]?(?:percentage|pct|per\s?cent|percent|%)[\s-]points?\b|\s?(?:ppts?|pp)\b)"
+_PERCENT = r"(?:\s?[%‰]|[\s-]?(?:per[\s-]?cent|pct|(?-i:pc))\b\.?|\s?p\.c\.)(?!age)"
+_POINTS = (
+    r"(?:[\s-]?(?:percentage|pct|per\s?cent|%)[\s-]points?\b|\s?(?:ppts?|pp)\b|\s?p\.p\.(?!\w))"
+)
+_CENTS = (
+    r"(?:[\s-](?:cents?|pence|paisa|paise)\b(?!\s?per\s?cent)|\s?(?:¢|cts?\b)|(?-i:[cp])(?!\w))"
+)
 _BASIS = r"[\s-]?(?:basis[\s-]points?|bps?)\b"
 _DAYS = {"hour": Decimal(1) / 24, "day": Decimal(1), "week": Decimal(7)}
 _DAYS |= dict.fromkeys(("month", "mth"), Decimal("30.4375"))
@@ -155,7 +162,9 @@ _MEASURE = r"(?:mboe(?:/d)?|[KMGT]Wh?|kV|km|kg|mt|bpd|boe|bcf|MHz|GHz)\b"
 _RATIO = r"(?:x(?!\w)|[\s-]?fold\b|-times\b)"
 
 # What an amount in digits begins with: a guard that fails at once where none does.
-_DIGITS_FOLLOW = r"(?=[-+−$€£¥₹₩₽₦฿₺₱₫₴₿0-9.]|(?<![A-Za-z0-9])[A-Za-z]{1,3}(?:\.|\$)?\s?[0-9.])"
+_DIGITS_FOLLOW = (
+    r"(?=[-+−$€£¥₹₩₽₦฿₺₱₫₴₿0-9.½¼¾⅓⅔⅕-⅞]|(?<![A-Za-z0-9])[A-Za-z]{1,3}(?:\.|\$)?\s?[0-9.])"
+)
 # A number: a sign where no word or number stands before it, digits or words, a magnitude.
 # Digits stuck to letters ("A320", "3D") are names; "GPT-4" is known by its missing unit.
 _AMOUNT_START = (
@@ -167,7 +176,7 @@ _IN_DIGITS = rf"{_DIGITS_FOLLOW}{_AMOUNT_START}(?P<digits>{DIGITS})(?P<magnitude
 _IN_WORDS = rf"{_AMOUNT_START}(?P<words>\b{WORDS})"
 _UNIT = (
     rf"(?:(?P<points>{_POINTS})|(?P<percent>{_PERCENT})|(?P<basis>{_BASIS})"
-    rf"|(?P<currency>[\s-]?{_CURRENCY_WORD}|\s{_CODE}\b)|(?P<cents>[\s-](?:cents?|pence|paisa|paise)\b(?!\s?per\s?cent))"
+    rf"|(?P<currency>[\s-]?{_CURRENCY_WORD}|\s{_CODE}\b)|(?P<cents>{_CENTS})"
     rf"|(?P<ratio>{_RATIO})|(?P<duration>{_DURATION})|(?P<measure>{_MEASURE}))?"
 )
 # A longer run of digits is no amount that anyone states.
@@ -209,11 +218,12 @@ def _unit(part: dict[str, str | None]) -> tuple[Decimal, QuantityKind, str | Non
     if part["points"]:
         return Decimal(100), "basis points", "pp"
     if part["percent"]:
-        return Decimal(1), "percent", "%"
+        return Decimal("0.1" if "‰" in part["percent"] else 1), "percent", "%"
     if part["basis"]:
         return Decimal(1), "basis points", "bps"
     if part["cents"]:
-        return Decimal("0.01"), "money", currency_code(part["symbol"] or part["cents"])
+        coin = _COINS.get(part["cents"].strip(), part["cents"])
+        return Decimal("0.01"), "money", currency_code(part["symbol"] or coin)
     if part["symbol"] or part["currency"]:
         return Decimal(1), "money", currency_code(part["currency"] or part["symbol"] or "")
     if part["ratio"]:
@@ -224,6 +234,9 @@ def _unit(part: dict[str, str | None]) -> tuple[Decimal, QuantityKind, str | Non
     return Decimal(1), "number", part["measure"]
 
 
+_COINS = {"¢": "cent", "c": "cent", "ct": "cent", "cts": "cent", "p": "pence"}
+
+
 def _read_amount(match: re.Match[str]) -> Read | None:
     part = match.groupdict()
     digits, magnitude, words = part.get("digits"), part.get("magnitude") or "", part.get("words")
@@ -231,6 +244,8 @@ def _read_amount(match: re.Match[str]) -> Read | None:
     worth, kind, unit = _unit(part)
     if digits and len(digits) > _MAX_DIGITS:
         return None
+    if magnitude == "mm" and kind != "money":
+        return None  # millimetres
     if kind == "number":
         # A bare "one" is a pronoun, and bare digits after "GPT-" are part of a name.
         if words and folded(words) in ("one", "zero"):
@@ -265,6 +280,7 @@ def _form(style: _Style, match: re.Match[str], group: str, factor: float = 1.0) 
 
 def _read_part_of_point(match: re.Match[str]) -> Read:
     parts = {"quarter": 25, "half": 50, "three-quarter": 75, "full": 100}
+    parts |= {"¼": 25, "½": 50, "¾": 75}
     value = Decimal(parts[folded(match["part"]).replace(" ", "-").removesuffix("s")])
     return Read(value, "basis points", "pp", _form("part", match, "part", 100.0))
 
@@ -274,6 +290,11 @@ def _read_fraction(match: re.Match[str]) -> Read:
     top = folded(match["top"]) if match["top"] else "a"
     value = Decimal(_FRACTION_TOPS[top]) / _FRACTION_PARTS[bottom if bottom != "halve" else "half"]
     return Read(value, "ratio", None, Form("fraction", number=match[0].rstrip()))
+
+
+def _read_simple_fraction(match: re.Match[str]) -> Read:
+    value = Decimal(match["top"]) / Decimal(match["bottom"])
+    return Read(value, "ratio", None, Form("fraction", number=match[0]))
 
 
 def _read_multiple(match: re.Match[str]) -> Read:
@@ -303,7 +324,7 @@ def _read_vague(match: re.Match[str]) -> Read:
     return Read(None, "number", None, form)
 
 
-_DIGIT = re.compile(r"[0-9]")
+_DIGIT = re.compile(rf"[0-9{VULGAR}]")
 _OF_DIGITS = re.compile(r"\s(?:in|out\sof)(?:\severy)?\s[0-9]{1,3}(?![0-9])")
 
 
@@ -323,7 +344,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], 
         (re.compile(pattern, re.IGNORECASE), reader, needs)
         for pattern, reader, needs in (
             (
-                r"\b(?P<part>three[ -]quarters?|quarter|half|full)(?:[ -]of)?(?:[ -]an?)?[ -]"
+                r"\b(?P<part>three[ -]quarters?|quarter|half|full|[¼½¾])(?:[ -]of)?(?:[ -]an?)?[ -]"
                 r"(?:percentage[ -])?points?\b",
                 _read_part_of_point,
                 ("point",),
@@ -352,6 +373,11 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], 
                 r"|weeks?|days?|hours?|quarters?|decades?|sessions?|million|billion|trillion))",
                 _read_split,
                 _may_be_part,
+            ),
+            (
+                r"(?<![\w./,-])(?P<top>[1-9])/(?P<bottom>[2-9])(?=\sof\s[a-zA-Z])",
+                _read_simple_fraction,
+                ("/",),
             ),
             (
                 r"\b(?:(?P<top>a|one|two|three|four)\s)?"
@@ -419,6 +445,7 @@ def _possible_rules(small: str) -> list[int]:
 
 def found_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text without what its sentences say of them, in order."""
+    text = plain_digits(text)
     taken = bytearray(len(text))
     for name in number_names(text):
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)

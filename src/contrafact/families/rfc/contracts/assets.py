@@ -5,17 +5,16 @@ capitals (``names``); "the euro" and "copper" have none, and are entities all th
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
-from contrafact.families.rfc.contracts.rules import Finding, fail, rule
+from contrafact.families.rfc.contracts.rules import Finding, review, rule
 from contrafact.families.rfc.contracts.vocabulary import groups
 from contrafact.text.tokens import alternation
 
-__all__ = ["Asset", "asset_keys", "assets", "assets_kept", "assets_lost"]
+__all__ = ["Asset", "asset_keys", "assets", "assets_kept"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,52 +84,48 @@ def assets(side: Side) -> list[Asset]:
     return found
 
 
-@rule("entity-changed", "entity-added", about="names", paper="Q.1, 2; R.1–R.4", in_cause="ignored")
+@rule(
+    "entity-changed",
+    "entity-added",
+    "entity-lost",
+    about="names",
+    paper="Q.1, 2; R.1–R.4",
+    to_review="one that is only left out; in causal distortion all but a swap",
+)
 def assets_kept(pair: Pair) -> Iterator[Finding]:
-    """A currency, metal, commodity, crypto-asset or index stays what it is: no euro stands for a
-    pound, whatever the capitals.
+    """A currency, metal, commodity, crypto-asset or index stays what it is, and none is new: no
+    euro stands for a pound, whatever the capitals.
     """
-    had, has = (Counter(a.key for a in assets(side)) for side in (pair.original, pair.rewritten))
-    lost: list[Asset] = [
-        a for a in assets(pair.original) if a.key not in has and _is_absent(pair.rewritten, a)
-    ]
+    had, has = ({a.key for a in assets(side)} for side in (pair.original, pair.rewritten))
+    causal = pair.manipulation == "causal"  # the new cause may be of "oil", the old one of "gas"
+    lost: list[Asset] = []
+    for asset in assets(pair.original):
+        if asset.key not in has and _is_absent(pair.rewritten, asset):
+            lost.append(asset)
+            has.add(asset.key)
     for asset in assets(pair.rewritten):
         if asset.key in had or not _is_absent(pair.original, asset):
             continue
-        old = next(iter(lost), None)
+        old = _swapped(pair, asset, lost)
+        span = (asset.start, asset.end)
         if old is not None:
             lost.remove(old)
-            yield fail(
-                "entity-changed",
-                f"'{old.text}' became '{asset.text}'",
-                (old.start, old.end),
-                (asset.start, asset.end),
-            )
+            message = f"'{old.text}' became '{asset.text}'"
+            yield Finding("entity-changed", message, (old.start, old.end), span, causal)
         else:
-            yield fail("entity-added", f"'{asset.text}' is new", None, (asset.start, asset.end))
+            yield Finding("entity-added", f"'{asset.text}' is new", None, span, causal)
+    for asset in lost:
+        message = f"'{asset.text}' is in the original and not in the rewrite"
+        yield review("entity-lost", message, (asset.start, asset.end))
 
 
-@rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4", to_review="one that is only left out")
-def assets_lost(pair: Pair) -> Iterator[Finding]:
-    """No currency, metal, commodity, crypto-asset or index of the original is gone."""
-    if pair.manipulation == "causal":
-        return  # it may go with the replaced cause; `effect_worded` sees to the rest
-    has = {asset.key for asset in assets(pair.rewritten)}
-    for asset in assets(pair.original):
-        if asset.key in has or not _is_absent(pair.rewritten, asset):
-            continue
-        i = pair.original.span_tokens(asset.start, asset.end)[0]
-        change = pair.alignment.change_in_original(i)
-        replaced = change is not None and any(
-            token.is_word and token.text[:1].isalpha() for token in pair.tokens(change)[1]
-        )
-        yield Finding(
-            "entity-lost",
-            f"'{asset.text}' is in the original and not in the rewrite",
-            (asset.start, asset.end),
-            for_review=not replaced,
-        )
-        has.add(asset.key)
+def _swapped(pair: Pair, asset: Asset, lost: list[Asset]) -> Asset | None:
+    """Return which asset of the original a new one stands for: the one in the same change."""
+    change = pair.alignment.change_in_rewritten(
+        pair.rewritten.span_tokens(asset.start, asset.end)[0]
+    )
+    span = None if change is None else pair.spans(change)[0]
+    return next((one for one in lost if span and span[0] <= one.start < span[1]), None)
 
 
 def _is_absent(side: Side, asset: Asset) -> bool:

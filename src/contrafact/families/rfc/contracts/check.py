@@ -17,22 +17,15 @@ from typing import Any
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import (
     assets,
-    causal,
-    causal_effects,
-    causal_plausibility,
     content,
     contradictions,
-    facts,
-    flipping,
-    flipping_numbers,
     names,
     numbers,
     numerical,
     polarity,
     prose,
-    sentiment,
+    times,
 )
-from contrafact.families.rfc.contracts.causal_places import findings_outside_cause
 from contrafact.families.rfc.contracts.pair import Pair, Polarity, Side
 from contrafact.families.rfc.contracts.rules import (
     TOPICS,
@@ -47,7 +40,6 @@ from contrafact.families.rfc.labels import Bands
 from contrafact.family import DraftFinding
 from contrafact.files.tables import FirstLines, read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
-from contrafact.text.words import lexicon
 from contrafact.workers import end_with_parent
 
 __all__ = [
@@ -77,7 +69,7 @@ WORTH_SHARING = 1_000
 """Pairs from which several processes are worth their start (ours: it takes a second)."""
 
 BATCH = 64
-"""Pairs in whose texts the terms of the word lists are found at once."""
+"""Pairs among which a text that rows share is read once."""
 
 _MODULES = (
     prose,
@@ -85,14 +77,8 @@ _MODULES = (
     assets,
     numbers,
     numerical,
-    flipping,
-    flipping_numbers,
-    facts,
+    times,
     contradictions,
-    causal,
-    causal_effects,
-    causal_plausibility,
-    sentiment,
     polarity,
     content,
 )
@@ -145,7 +131,7 @@ def check_pair(
         manipulation: Which contract: ``numerical``, ``flipping``, ``sentiment`` or ``causal``.
         original: The paragraph as published.
         rewritten: Its manipulated version.
-        options: What a user chose; our rules and the lexicons alone if nothing.
+        options: What a user chose; our rules alone if nothing.
 
     Raises:
         ValueError: There is no such manipulation.
@@ -205,15 +191,13 @@ def check_pairs(
         contracts = {name: contract(name, options.rules) for name in MANIPULATIONS}
     source = iter(rows)
     while batch := list(islice(source, BATCH)):
-        # Word lists are matched over many texts at once; an original shared by rows is read once.
-        texts = list(dict.fromkeys(str(row[k]) for row in batch for k in ("original", "rewritten")))
-        found = lexicon().find_many(texts)
-        sides = {text: Side(text, matches) for text, matches in zip(texts, found, strict=True)}
+        # An original that rows share is read once.
+        sides = {text: Side(text) for row in batch for text in (row["original"], row["rewritten"])}
         for row in batch:
             manipulation = row["manipulation"]
             if manipulation not in MANIPULATIONS:
                 raise ValueError(f"there is no manipulation {manipulation!r}")
-            original, rewritten = (sides[str(row[k])] for k in ("original", "rewritten"))
+            original, rewritten = sides[row["original"]], sides[row["rewritten"]]
             pair = Pair(manipulation, original, rewritten, options.polarity, options.bands)
             yield checked(pair.manipulation, _findings(pair, contracts[pair.manipulation]))
 
@@ -257,8 +241,7 @@ def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:
     for rule in rules:
         if found and rule.about != "presence":
             return
-        outside = pair.manipulation == "causal"
-        for finding in findings_outside_cause(rule, pair) if outside else rule.findings(pair):
+        for finding in rule.findings(pair):
             found = found or rule.about == "presence"
             yield finding
 

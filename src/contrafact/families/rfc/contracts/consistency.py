@@ -18,15 +18,12 @@ from contrafact.text.tokens import Caseless
 
 __all__ = [
     "Comparative",
-    "Contradiction",
     "Relation",
     "Residual",
     "comparatives",
-    "contradiction_at",
     "earlier_and_later",
     "expected_and_actual",
     "follows_by",
-    "is_earlier_forecast",
     "relations",
 ]
 
@@ -51,38 +48,6 @@ MAX_PARTS = 4
 
 MULTIPLE_TOLERANCE = 0.1
 """Share by which "doubled" or "three times" may be off (ours: such words are approximate)."""
-
-# What does not fit
-
-
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """Two statements of one text that cannot both hold, or one that cannot.
-
-    Attributes:
-        rule: What kind it is: ``direction``, ``percent change``, ``over 100%``, ``parts``,
-            ``expectation``, ``comparison``, ``extreme``, ``rating``, ``bound``, ``points``,
-            ``alternative``, ``headline``, ``verdict`` or ``world``.
-        message: What does not fit, in words a person understands.
-        start: Where it begins in the text.
-        end: Where it ends.
-    """
-
-    rule: str
-    message: str
-    start: int
-    end: int
-
-    @property
-    def span(self) -> Span:
-        """Where it is in the text, in characters."""
-        return self.start, self.end
-
-
-def contradiction_at(rule: str, message: str, *where: Quantity) -> Contradiction:
-    """Return a contradiction that stands where some figures do."""
-    return Contradiction(rule, message, min(q.start for q in where), max(q.end for q in where))
-
 
 # Figures that a text sets against each other in words
 

@@ -1,26 +1,436 @@
-"""What a single text contradicts itself in: the one reader for validators, detector and rewriter.
+"""What the figures of a single text contradict: each other, their direction, or the world.
 
-`contradictions` takes a text and returns what cannot be true at once in it, each with a reason and
-a place. RFC-BENCH, appendix R.1 (logical or financial contradictions fail) and S.2, items 4 and 8.
+RFC-BENCH, appendices R.1 (logical or financial contradictions fail) and S.2, items 4 and 8. Only
+figures are read, and the words that set them against each other.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 
-from contrafact.families.rfc.contracts import figure_contradictions as figures
-from contrafact.families.rfc.contracts import statement_contradictions as statements
-from contrafact.families.rfc.contracts.consistency import Contradiction
-from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
+from contrafact.families.rfc.contracts.consistency import (
+    comparatives,
+    earlier_and_later,
+    expected_and_actual,
+)
+from contrafact.families.rfc.contracts.numbers import precision, worth
+from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, rule
+from contrafact.text.quantities import Quantity
+from contrafact.text.quantities.movement import Movement, movements
 
 __all__ = ["Contradiction", "contradiction", "contradictions", "contradictions_of"]
 
+NEAR = 60
+"""Characters between a figure and what it is said with, at most (ours)."""
+
+CHANGE_TOLERANCE = 0.1
+"""Share by which a stated change may be off from the one that two figures make, or by one point
+(ours: the figures are rounded)."""
+
+POINTS_TOLERANCE = 0.15
+"""Share by which a percentage may be off from the one that points and level make (ours)."""
+
+SAME_LEVEL = 0.35
+"""Share by which a level and a bound may differ and be of one thing (ours)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Figures of one text that cannot all hold, or one that cannot.
+
+    Attributes:
+        rule: What kind it is: ``direction``, ``percent change``, ``over 100%``, ``parts``,
+            ``expectation``, ``comparison``, ``extreme``, ``bound``, ``points`` or ``world``.
+        message: What does not fit, in words a person understands.
+        start: Where it begins in the text.
+        end: Where it ends.
+    """
+
+    rule: str
+    message: str
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        """Where it is in the text, in characters."""
+        return self.start, self.end
+
+
+def _at(rule: str, message: str, *where: Quantity) -> Contradiction:
+    return Contradiction(rule, message, min(q.start for q in where), max(q.end for q in where))
+
+
+def _between(text: str, one: Quantity, two: Quantity) -> str:
+    low, high = sorted((one, two), key=lambda q: q.start)
+    return text[low.end : high.start]
+
+
+def _alike(a: Quantity, b: Quantity) -> bool:
+    return (a.kind, a.unit) == (b.kind, b.unit) and a.value is not None and b.value is not None
+
+
+# Directions and levels
+
+_OPENED = re.compile(r"\b(?:open(?:ed|s)|start(?:ed|s)|began|begins)\s[^.;]{0,30}?\bat\s\Z", re.I)
+_REACHED_LATER = re.compile(r"[^.;]{0,30}?\s(?:and|before|then)\s[^.;]{0,20}\s(?:to|at)\s")
+
+
+def _opened(side: Side) -> Iterator[tuple[Quantity, Quantity]]:
+    """Yield "opened at 121 and fell to 118"."""
+    for a, b in pairwise(side.quantities) if side.has("open", "start", "beg") else ():
+        later = _REACHED_LATER.fullmatch(side.text, a.end, b.start)
+        if later and _OPENED.search(side.text, max(0, a.start - NEAR), a.start):
+            yield a, b
+
+
+def _earlier_and_later(side: Side) -> Iterator[tuple[Quantity, Quantity]]:
+    """Yield an earlier and a later figure, without ranges that replace each other."""
+    found = side.quantities
+    for old, new in earlier_and_later(side):
+        first = min(old, new)
+        before = found[first - 1].link if first else None
+        if not (before and before[0] == "range"):
+            yield found[old], found[new]
+
+
+_PER = re.compile(
+    r"\s?/\s?(?:\$|€|USD)|\s(?:per|to\sthe|against\sthe|a)\s(?:U\.?S\.?\s)?(?:dollar|euro|greenback)",
+    re.IGNORECASE,
+)
+_WAY = re.compile(
+    r"\b(?:(?P<up>up(?:wards?)?|higher)|(?:down(?:wards?)?|lower)),?\s"
+    r"(?:to\s[^.;,]?[^;,]{1,30}?,?\s)?(?:from|than)\s",
+    re.IGNORECASE,
+)
+
+
+_NEW_CLAUSE = re.compile(
+    r"[;]|,\s(?:and|but|while|as)\s|\b(?:as|after|while|but|than)\b", re.IGNORECASE
+)
+# What may move a price or a rating, and the figure the other way: "improved to 3% from 5%".
+_OF_WORTH = re.compile(
+    r"improv|deteriorat|strengthen|weak|strong|recover|upgrad|downgrad|add|appreciat|depreciat|eas"
+    r"|soft|firm|eliminat|lay|laid|ced|expand|rall",
+)
+
+
+def _told(side: Side, low: int, high: int) -> str | None:
+    """Return where the words that lead to two figures say that they go: by the verb nearest before
+    them, or between them.
+    """
+    start = side.sentence_of(low).start
+    near = None
+    for move in _movements(side):
+        if not start <= move.start < high or move.is_noun or _OF_WORTH.match(move.word):
+            continue
+        if move.end <= low and _NEW_CLAUSE.search(side.text, move.end, low):
+            continue
+        near = move
+    return None if near is None else near.direction
+
+
+@read_once
+def _movements(side: Side) -> list[Movement]:
+    return movements(side.text)
+
+
+def _moves(side: Side) -> Iterator[Contradiction]:
+    """Yield directions that the two figures they lead between contradict."""
+    for a, b in (*_opened(side), *_earlier_and_later(side)):
+        if not _alike(a, b) or a.value == b.value or a.is_estimate or b.is_estimate:
+            continue
+        if _PER.match(side.text, a.end) or _PER.match(side.text, b.end):
+            continue  # "slid to 770 per dollar from 687": the figure rises where the currency falls
+        low, high = min(a.start, b.start), max(a.end, b.end)
+        way = _WAY.search(side.text, max(0, low - 14), high)
+        told = ("up" if way["up"] else "down") if way else _told(side, low, high)
+        signed = a.form.sign in ("-", "−") or worth(a) * worth(b) < 0
+        rises = worth(b) > worth(a) if signed else abs(worth(b)) > abs(worth(a))
+        if told is not None and (told == "up") != rises:
+            yield _at("direction", f"said to go {told} from '{a.text}' to '{b.text}'", a, b)
+
+
+_BOUND = re.compile(
+    r"\b(?:(?P<above>above|past|top(?:s|ped|ping)?|exceed(?:s|ed|ing)?)|(?:below|under|beneath))\s"
+    r"(?:the\s)?(?:\w+\s)?\Z",
+    re.IGNORECASE,
+)
+_REACHED = re.compile(
+    r"(?<!opened\s)(?<!started\s)(?<!began\s)\b(?:to|at|hit|reached|touched|averaged|was|is)\s"
+    r"(?:about\s|around\s|roughly\s|nearly\s|a\s)?\Z",
+    re.IGNORECASE,
+)
+_OTHER_TIME = re.compile(
+    r"\b(?:from|after|earlier|previous\w*|last|had|since|before|once|target\w*|goal|limit|expect\w*"
+    r"|forecast\w*|estimat\w*|if|unless|could|(?-i:may)|might|would|should|averag\w*|consensus"
+    r"|analysts|separat\w*|threshold|keep\w*|kept|not|never)\b",
+    re.IGNORECASE,
+)
+
+
+def _bounds(side: Side) -> Iterator[Contradiction]:
+    """Yield levels on the wrong side of the bound that they are said to have passed."""
+    found = side.quantities
+    for bound in (
+        found if side.has("above", "past", "top", "exceed", "below", "under", "beneath") else ()
+    ):
+        which = _BOUND.search(side.text, max(0, bound.start - 30), bound.start)
+        if which is None or bound.is_estimate or not bound.value:
+            continue
+        sentence = side.sentence_of(bound.start)
+        start, end = max(sentence.start, bound.start - NEAR), min(sentence.end, bound.end + 40)
+        if _OTHER_TIME.search(side.text, start, end):
+            continue
+        for level in found:
+            if level is bound or not _alike(level, bound) or level.value == bound.value:
+                continue
+            if not level.is_level or level.is_estimate or level.is_old or level.link:
+                continue
+            apart = side.place_of(level.start) - side.place_of(bound.start)
+            if apart not in (0, 1) or abs(worth(level) / worth(bound) - 1) > SAME_LEVEL:
+                continue
+            if not _REACHED.search(side.text, max(0, level.start - 20), level.start):
+                continue
+            if bool(which["above"]) != (worth(level) > worth(bound)):
+                words = which[0].split()[0]
+                yield _at("bound", f"'{level.text}' is not {words} '{bound.text}'", bound, level)
+                break
+
+
+_PEAK = re.compile(
+    r"\bafter\s(?:touching|hitting|reaching|climbing\sto|falling\sto|rising\sto|sliding\sto)\s"
+    r"(?:as\s(?:high|low)\sas\s)?\Z",
+    re.IGNORECASE,
+)
+_PEAKED = re.compile(r"[^.;\d]{0,30}\b(?:(?P<high>highest|high)|lowest|low)\b", re.IGNORECASE)
+
+
+def _extremes(side: Side) -> Iterator[Contradiction]:
+    """Yield levels beyond the extreme that they came from."""
+    for level, peak in pairwise(side.quantities):
+        if not _alike(level, peak) or not _PEAK.search(side.text, 0, peak.start):
+            continue
+        which = _PEAKED.match(side.text, peak.end)
+        if which and (worth(level) > worth(peak) if which["high"] else worth(level) < worth(peak)):
+            message = f"'{level.text}' lies beyond '{peak.text}', the extreme"
+            yield _at("extreme", message, level, peak)
+
+
+# Results and comparisons
+
+_BEAT = (
+    r"beat\w*|top(?:s|ped|ping)?|exceed\w*|surpass\w*|above|ahead\sof|better\sthan|higher\sthan"
+    r"|outpac\w+"
+)
+_MISS = (
+    r"miss(?:ed|es|ing)?|undersho(?:t|ots?|oting)|lag(?:s|ged|ging)?|below|(?:short|shy)\sof|trail\w*"
+    r"|worse\sthan|lower\sthan|behind|less\sthan|fewer\sthan"
+)
+_EXPECTATION = re.compile(rf"\b(?:(?P<beat>{_BEAT})|(?:{_MISS}))\b", re.IGNORECASE)
+_NOT = re.compile(
+    r"\b(?:not|never|failed to|fails to|failing to|unable to)\s\Z|n['’]t\s\Z", re.IGNORECASE
+)
+
+
+def _results(side: Side) -> Iterator[Contradiction]:
+    """Yield results that beat or miss what their own figures say otherwise of."""
+    found = side.quantities
+    for expected, actual in expected_and_actual(side):
+        a, b = found[expected], found[actual]
+        if a.is_loss or b.is_loss or a.value == b.value or b.start > a.start:
+            continue
+        if b.direction == "down" or a.direction == "down":
+            continue  # "fell 0.7%, trailing the 0.4% drop expected": the deeper fall is the miss
+        word = None
+        for match in _EXPECTATION.finditer(side.text, side.sentence_of(b.start).start, a.end):
+            word = match
+        if word is None:
+            continue
+        beat = bool(word["beat"]) != bool(_NOT.search(side.text, 0, word.start()))
+        if beat != (worth(b) > worth(a)):
+            message = f"'{word[0]}' contradicts '{b.text}' against '{a.text}' expected"
+            yield _at("expectation", message, a, b)
+
+
+def _comparisons(side: Side) -> Iterator[Contradiction]:
+    """Yield figures that the words of their comparison contradict."""
+    for c in comparatives(side):
+        a, b = side.quantities[c.this], side.quantities[c.that]
+        falls = "down" in (a.direction, b.direction) and a.kind == "percent"
+        if a.is_loss or b.is_loss or (falls and not (a.is_level and b.is_level)):
+            continue
+        if c.sign * (abs(worth(a)) - abs(worth(b))) < 0:
+            message = f"'{side.excerpt(c.words)}' contradicts '{a.text}'"
+            yield Contradiction("comparison", message, min(a.start, c.words[0]), c.words[1])
+
+
+# Arithmetic
+
+
+def _changes(side: Side) -> Iterator[Contradiction]:
+    """Yield percentages that the two figures beside them do not make."""
+    found = side.quantities
+    for old in found:
+        if old.link is None or old.link[0] != "from-to" or not old.is_old or not old.value:
+            continue
+        new = found[old.link[1]]
+        if new.value is None or old.kind in ("percent", "basis points"):
+            continue
+        made = (new.value / old.value - 1.0) * 100.0
+        first, last = min(old.start, new.start), max(old.end, new.end)
+        for change in found:
+            if change.kind != "percent" or change.is_level or change.value is None:
+                continue
+            if change.role != new.role or side.place_of(change.start) != side.place_of(old.start):
+                continue
+            if max(first - change.end, change.start - last, 0) > NEAR:
+                continue
+            if abs(abs(change.value) - abs(made)) > max(1.0, CHANGE_TOLERANCE * abs(made)):
+                message = f"{old.text} to {new.text} is {made:+.1f}%, said to be {change.text}"
+                yield _at("percent change", message, change, old, new)
+
+
+_OR = re.compile(r"(?:\spoints?)?,?\s(?:or|that\sis,)\s(?:about\s|roughly\s|some\s)?|\s\(")
+_TO = re.compile(r",?\)?\s(?:lower\s|higher\s)?(?:to|at)\s(?:about\s|around\s)?")
+
+
+def _points(side: Side) -> Iterator[Contradiction]:
+    """Yield "182 points, or 0.47%, to 38,589" where the three do not fit."""
+    found = side.quantities
+    for first, second, level in zip(found, found[1:], found[2:], strict=False):
+        if not _OR.fullmatch(side.text, first.end, second.start):
+            continue
+        if not _TO.fullmatch(side.text, second.end, level.start):
+            continue
+        percent, points = (second, first) if second.kind == "percent" else (first, second)
+        if percent.kind != "percent" or points.kind not in ("money", "number"):
+            continue
+        if points.kind != level.kind or (points.kind == "money" and points.unit != level.unit):
+            continue
+        change, share, now = (abs(worth(q)) for q in (points, percent, level))
+        if not change or not share or now <= change:
+            continue
+        before = now - change if (first.direction or second.direction) == "up" else now + change
+        made = 100 * change / before
+        rounding = precision(percent) + 100 * precision(points) / before
+        if abs(made - share) > max(rounding, POINTS_TOLERANCE * made):
+            message = (
+                f"'{points.text}' to '{level.text}' is {made:.2g}%, said to be '{percent.text}'"
+            )
+            yield _at("points", message, first, level)
+
+
+_SURPRISE = re.compile(r"\bsurprises?\sof\s(?:\S+\sand\s)?\Z", re.IGNORECASE)
+
+
+def _impossible(side: Side) -> Iterator[Contradiction]:
+    """Yield shares and declines beyond the whole."""
+    for q in side.quantities:
+        if q.kind != "percent" or q.value is None or abs(q.value) <= 100.0:
+            continue
+        if _SURPRISE.search(side.text, 0, q.start):
+            continue  # a result may miss an estimate by more than all of it
+        if q.is_level and q.role in ("share", "utilisation", "unemployment"):
+            yield _at("over 100%", f"a {q.role} of {q.text}", q)
+        elif not q.is_level and q.direction == "down":
+            yield _at("over 100%", f"a decline of {q.text}", q)
+
+
+_PARTS = re.compile(
+    r"\b(?:ma[dk](?:es?|ing) up|account(?:s|ed|ing)? for|respectively|the rest|split|mix)\b", re.I
+)
+_OF_WHOLE = re.compile(
+    r"\b(?:ma[dk](?:es?|ing)\sup|account(?:s|ed|ing)?\sfor)\s(?:about\s|around\s|some\s)?\Z", re.I
+)
+_TOTAL = re.compile(
+    r"\b(?:tak|bring|lift|rais)ing\s(?:its|the|their)\s(?:total|tally|count|number|fleet)\b"
+    r"[^.;]{0,30}?\bto\s(?:about\s|some\s)?\Z",
+    re.IGNORECASE,
+)
+_VERSUS = re.compile(r"\s?(?:to|-|–|against|versus)\s?")
+_VOTES = re.compile(r"\b(?:vot\w+|approv\w+|ballot|reject\w+|backed|ratif\w+)\b", re.IGNORECASE)
+
+
+def _parts(side: Side) -> Iterator[Contradiction]:
+    """Yield parts that are more than their whole."""
+    for sentence in side.sentences:
+        if not _PARTS.search(side.text, sentence.start, sentence.end):
+            continue
+        parts = [
+            q
+            for q in side.quantities
+            if sentence.start <= q.start < sentence.end
+            and q.kind == "percent"
+            and q.is_level
+            and q.link is None
+            and (q.role == "share" or _OF_WHOLE.search(side.text, sentence.start, q.start))
+        ]
+        if len(parts) > 1 and sum(map(worth, parts)) > 100.5:
+            shown = " + ".join(q.text for q in parts)
+            yield _at("parts", f"{shown} is more than the whole", *parts)
+    for a, b in pairwise(side.quantities):
+        between = _between(side.text, a, b)
+        if a.kind == b.kind == "number" and worth(b) < worth(a) and _TOTAL.search(between):
+            yield _at("parts", f"a total of '{b.text}' is less than '{a.text}', a part", a, b)
+        if (
+            a.kind == b.kind == "percent"
+            and worth(a) + worth(b) > 101
+            and _VERSUS.fullmatch(between)
+            and _VOTES.search(side.text, side.sentence_of(a.start).start, a.start)
+        ):
+            yield _at("parts", f"'{a.text}' and '{b.text}' are more than all votes", a, b)
+
+
+_WORLD = (
+    (r"\s(?:of\sthe\s)?(?:\d+\s)?(?:U\.?S\.?\s|American\s)?states\b", 50),
+    (r"\sof\sthe\sFortune\s500\b", 500),
+    (r"\sof\sthe\sFortune\s100\b", 100),
+    (r"\sdays\s(?:a|per)\syear\b", 366),
+)
+_MOST_OF = tuple((re.compile(what, re.IGNORECASE), most) for what, most in _WORLD)
+_DIFFUSION = re.compile(
+    r"\b(?:PMI|ISM|purchasing\smanagers|diffusion\sindex"
+    r"|(?:manufacturing|services|factory)\s(?:index|gauge)|builder(?:s['’]?)?\s(?:sentiment|confidence))",
+    re.IGNORECASE,
+)
+
+
+def _world(side: Side) -> Iterator[Contradiction]:
+    """Yield figures that there are not as many of in the world."""
+    for q in side.quantities:
+        if q.kind != "number" or q.value is None:
+            continue
+        for what, most in _MOST_OF:
+            if q.value > most and (found := what.match(side.text, q.end)):
+                yield _at("world", f"there are not '{q.text}{found[0]}'", q)
+        sentence = side.sentence_of(q.start)
+        reading = q.is_level and q.value > 100 and "." in q.form.number
+        if reading and _DIFFUSION.search(side.text, sentence.start, sentence.end):
+            yield _at("world", f"such an index lies between 0 and 100, not at '{q.text}'", q)
+
+
+_READERS: tuple[Callable[[Side], Iterator[Contradiction]], ...] = (
+    _moves,
+    _changes,
+    _points,
+    _impossible,
+    _parts,
+    _results,
+    _extremes,
+    _comparisons,
+    _bounds,
+    _world,
+)
+
 
 def contradictions(text: str) -> list[Contradiction]:
-    """Return what contradicts itself in a text, in order of place.
+    """Return what contradicts itself in the figures of a text, in order of place.
 
-    The first sentence counts as a headline where it is short enough. An empty list says that
-    nothing was found, not that the text is true.
+    An empty list says that nothing was found, not that the text is true.
     """
     return contradictions_of(Side(text))
 
@@ -28,42 +438,23 @@ def contradictions(text: str) -> list[Contradiction]:
 @read_once
 def contradictions_of(side: Side) -> list[Contradiction]:
     """Return what contradicts itself in a side of a pair; see `contradictions`."""
-    every = [
-        *figures.moves(side),
-        *figures.changes(side),
-        *figures.paths(side),
-        *figures.points(side),
-        *figures.impossible(side),
-        *figures.parts(side),
-        *statements.results(side),
-        *statements.extremes(side),
-        *statements.ratings(side),
-        *statements.comparisons(side),
-        *statements.bounds(side),
-        *statements.alternatives(side),
-        *statements.headline(side),
-        *statements.verdicts(side),
-        *figures.world(side),
-    ]
     found: list[Contradiction] = []
-    for one in every:
-        # What two readings see in one place is one contradiction.
-        if not any(one.start < other.end and other.start < one.end for other in found):
-            found.append(one)
+    for reader in _READERS if side.quantities else ():
+        for one in reader(side):
+            # What two readings see in one place is one contradiction.
+            if not any(one.start < other.end and other.start < one.end for other in found):
+                found.append(one)
     return sorted(found, key=lambda c: (c.start, c.end))
 
 
 @rule("contradiction", about="consistency", paper="R.1; S.2, 8")
 def contradiction(pair: Pair) -> Iterator[Finding]:
-    """The rewrite is as consistent with itself as its original: no "lowered from $90 to $96", no
-    "missed" above what was expected, no "fewer than" a smaller figure, no fall to a record high,
-    no downgrade to a better rating, no headline that its story denies, no level on the wrong side
-    of its bound, no points that make another percentage.
+    """The rewrite's figures are as consistent as its original's: no "lowered from $90 to $96", no
+    "missed" above what was expected, no "fewer than" a smaller figure, no level on the wrong side
+    of its bound, no parts beyond their whole, no points that make another percentage.
     """
     found = contradictions_of(pair.rewritten)
-    if not found:
-        return
-    had = Counter(one.rule for one in contradictions_of(pair.original))
+    had = Counter(one.rule for one in contradictions_of(pair.original)) if found else Counter()
     for one in found:
         if had[one.rule]:
             had[one.rule] -= 1

@@ -9,19 +9,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from contrafact.families.rfc.contracts.exempt_numbers import WHOLE
+from contrafact.families.rfc.contracts.exempt import WHOLE
 from contrafact.families.rfc.contracts.numbers import worth
+from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.text.quantities import Quantity
 
 __all__ = [
     "DECLINES",
     "MACRO",
     "MACRO_LIMITS",
-    "SHOCK",
     "TWICE",
     "Bounds",
     "allowed",
     "macro_problem",
+    "role_of",
 ]
 
 # How far a number may move
@@ -112,84 +113,95 @@ def allowed(old: Quantity) -> Bounds:
     return down if old.direction == "down" else up
 
 
+# Macro-economic values
+
 MACRO = ("inflation", "unemployment", "gdp", "policy rate")
+_MONTH = r"january|february|march|april|may|june|july|august|september|october|november|december"
 _MONTHLY = re.compile(
-    r"\b(?:month[\s-](?:over|on|to)[\s-]month|mom|m/m|monthly|from (?:the )?(?:previous|prior"
-    r"|last|a) month"
-    r"|on the month|in the month|for the month|a month earlier|from (?:january|february|march"
-    r"|april|may|june"
-    r"|july|august|september|october|november|december))\b",
+    r"\b(?:month[\s-](?:over|on|to)[\s-]month|mom|m/m|monthly"
+    r"|from (?:the )?(?:previous|prior|last|a) month|(?:on|in|for) the month|a month earlier"
+    rf"|from (?:{_MONTH}))\b",
     re.IGNORECASE,
 )
 _QUARTERLY = re.compile(
-    r"\b(?:quarter[\s-](?:over|on|to)[\s-]quarter|qoq|q/q|quarterly|from (?:the )?(?:previous"
-    r"|prior|last) "
-    r"quarter|(?:first|second|third|fourth|this|last|the|final|previous) quarter|q[1-4]"
-    r"|three months)\b",
+    r"\b(?:quarter[\s-](?:over|on|to)[\s-]quarter|qoq|q/q|quarterly|(?:first|second|third|fourth|this"
+    r"|last|the|final|previous|prior) quarter|q[1-4]|three months)\b",
     re.IGNORECASE,
 )
 _ANNUAL = re.compile(
     r"\b(?:annuali[sz]ed|annual|year[\s-](?:over|on)[\s-]year|yoy|y/y|from a year"
-    r"|a year (?:earlier|ago)"
-    r"|full[\s-]year|for the year|per year)\b",
+    r"|a year (?:earlier|ago)|full[\s-]year|for the year|per year)\b",
     re.IGNORECASE,
 )
-_HYPER = re.compile(r"\bhyper-?inflation", re.IGNORECASE)
-_CRISIS = re.compile(
-    r"\b(?:cris[ie]s|youth|young|teenage|depression|pandemic|lockdown)", re.IGNORECASE
+_EXCEPTIONS = {
+    "inflation": re.compile(r"\bhyper-?inflation", re.IGNORECASE),
+    "unemployment": re.compile(
+        r"\b(?:cris[ie]s|youth|young|teenage|depression|pandemic|lockdown)", re.IGNORECASE
+    ),
+    "gdp": re.compile(r"\b(?:cris[ie]s|rebound|reopening|pandemic|lockdown)", re.IGNORECASE),
+    "policy rate": re.compile(
+        r"\b(?:shock|emergency|surprise|unexpected|jumbo|outsized|aggressive)", re.IGNORECASE
+    ),
+}
+_PRICES = re.compile(
+    r"\b(?:(?:consumer|producer)\sprice|core\sprices|CPI|PPI|inflation|cost\sof\sliving)", re.I
 )
-_REBOUND = re.compile(r"\b(?:cris[ie]s|rebound|reopening|pandemic|lockdown)", re.IGNORECASE)
-SHOCK = re.compile(
-    r"\b(?:shock|emergency|surprise|unexpected|jumbo|outsized|aggressive)", re.IGNORECASE
-)
+_STILL_PRICES = re.compile(r"(?:It|In the (?:12|twelve) months|Core|Excluding|The index|Prices)\b")
+_CLAUSE = re.compile(r"[,;]\s|\s(?:and|while|but|as)\s")
+
+
+def role_of(side: Side, quantity: Quantity) -> str:
+    """Return what a quantity measures; a percentage of a sentence on consumer prices is inflation,
+    whatever its words call it.
+    """
+    if quantity.kind == "percent" and quantity.role in ("price", "percent", "rate"):
+        sentence = side.sentence_of(quantity.start)
+        before = side.sentence_of(max(0, sentence.start - 1)).start
+        start = before if _STILL_PRICES.match(side.text, sentence.start) else sentence.start
+        if _PRICES.search(side.text, start, sentence.end):
+            return "inflation"
+    return quantity.role
 
 
 def macro_problem(
-    original: str,
-    clause: str,
-    old: Quantity,
-    new: Quantity,
-    limits: Mapping[str, float] = MACRO_LIMITS,
+    pair: Pair, old: Quantity, new: Quantity, limits: Mapping[str, float] = MACRO_LIMITS
 ) -> str | None:
     """Return what makes a new macro-economic value impossible (S.2, 7), none if nothing.
 
     Args:
-        original: The whole original, which may speak of a crisis or a shock.
-        clause: The clause around the value, in the rewrite.
+        pair: The pair; its original may speak of a crisis or a shock.
         old: The value it had.
         new: The value it has.
         limits: How far it may go.
     """
-    if old.value is None or new.value is None:
+    role, points, before = role_of(pair.original, old), worth(new), worth(old)
+    if role == "unemployment" and not 0 <= points <= WHOLE:
+        return f"unemployment of {points:g}% is impossible"
+    if old.kind == "money" or _EXCEPTIONS[role].search(pair.original.text):
         return None
-    points, before = worth(new), worth(old)
-    size = abs(points)
-    if old.role == "inflation":
-        if _MONTHLY.search(clause) and not _ANNUAL.search(clause):
-            if size > limits["monthly inflation"] >= abs(before):
-                return f"a monthly move of {points:g}% is beyond 3 points"
-        elif size > limits["inflation"] >= abs(before) and not _HYPER.search(original):
-            return f"inflation of {points:g}% is beyond {limits['inflation']:g}%"
-    elif old.role == "unemployment":
-        if not 0 <= points <= WHOLE:
-            return f"unemployment of {points:g}% is impossible"
-        if points > limits["unemployment"] >= before and not _CRISIS.search(original):
-            return f"unemployment of {points:g}% is beyond {limits['unemployment']:g}%"
-    elif old.role == "gdp":
-        if old.kind == "money" or _REBOUND.search(original):
-            return None
-        quarterly = _QUARTERLY.search(clause) and not _ANNUAL.search(clause)
-        most = limits["quarterly GDP" if quarterly else "GDP"]
-        if size > most * ABOUT and abs(before) <= most:
-            kind = "quarterly" if quarterly else "annual"
-            return f"a {kind} change of GDP of {points:g}% is beyond {most:g}%"
-    elif old.role == "policy rate" and not SHOCK.search(original):
-        if not old.is_level or old.kind == "basis points":
-            most = limits["rate decision"]
-            if size > most + 1e-9 and abs(before) <= most:
-                whole = math.isclose(size, round(size))
-                shown = f"{size:g} points" if whole else f"{size * 100:g} basis points"
-                return f"a rate decision of {shown} is beyond {most:g} percentage point"
-        elif abs(points - before) > max(UNUSUAL_POLICY_MOVE, abs(before)):
+    clause = _clause(pair.rewritten, new)
+    annual = bool(_ANNUAL.search(clause))
+    if role == "inflation" and _MONTHLY.search(clause) and not annual:
+        role = "monthly inflation"
+    if role == "gdp":
+        role = "quarterly GDP" if _QUARTERLY.search(clause) and not annual else "GDP"
+    if role == "policy rate":
+        if old.is_level and old.kind != "basis points":
+            if abs(points - before) <= max(UNUSUAL_POLICY_MOVE, abs(before)):
+                return None
             return f"a policy rate of {points:g}%, once {before:g}%, is beyond any usual decision"
+        role = "rate decision"
+    most = limits[role]
+    if abs(points) > most * (ABOUT if "GDP" in role else 1.0) + 1e-9 and abs(before) <= most:
+        return f"'{new.text}' is beyond {most:g} points: {role}"
     return None
+
+
+def _clause(side: Side, quantity: Quantity) -> str:
+    """Return the clause that a quantity stands in."""
+    sentence = side.sentence_of(quantity.start)
+    before = [m.end() for m in _CLAUSE.finditer(side.text, sentence.start, quantity.start)]
+    after = _CLAUSE.search(side.text, quantity.end, sentence.end)
+    return side.text[
+        before[-1] if before else sentence.start : after.start() if after else sentence.end
+    ]

@@ -20,7 +20,6 @@ from contrafact.families.rfc.contracts.vocabulary import (
     is_common,
     is_known_name,
     is_modifier,
-    table,
     words,
 )
 from contrafact.text.tokens import normal
@@ -28,12 +27,10 @@ from contrafact.text.tokens import normal
 __all__ = [
     "Name",
     "is_name",
-    "kinds_kept",
     "missing_words",
     "names_added",
     "names_lost",
     "names_swapped",
-    "things_kept",
 ]
 
 SHOUTED_SHARE = 0.7
@@ -67,7 +64,12 @@ class Name:
 # Rules
 
 
-@rule("entity-changed", about="names", paper="Q.1, 2; R.1–R.4")
+@rule(
+    "entity-changed",
+    about="names",
+    paper="Q.1, 2; R.1–R.4",
+    to_review="in causal distortion, where it went with the cause",
+)
 def names_swapped(
     pair: Pair, *, longest: Annotated[int, "ours: words of a name, at most"] = 4
 ) -> Iterator[Finding]:
@@ -88,15 +90,21 @@ def names_swapped(
         if any(token.key in ("and", "or") for token in (around[0], around[-1])):
             continue  # "A and B" may become "B and A"; `names_added` finds who is new
         old, new = _name(pair.original, before), _name(pair.rewritten, after)
-        yield fail(
+        yield Finding(
             "entity-changed",
             f"'{old.text}' became '{new.text}'",
             (old.start, old.end),
             (new.start, new.end),
+            for_review=pair.goes_with_cause(old.start, old.end),
         )
 
 
-@rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4", in_cause="lost-to-review")
+@rule(
+    "entity-lost",
+    about="names",
+    paper="Q.1, 2; R.1–R.4",
+    to_review="in causal distortion: it may go with the replaced cause",
+)
 def names_lost(pair: Pair) -> Iterator[Finding]:
     """Every company, person, place and ticker of the original is in the rewrite."""
     side = pair.original
@@ -123,14 +131,21 @@ def names_lost(pair: Pair) -> Iterator[Finding]:
             and is_name(side, side.tokens[k])
         ):
             name = _name(side, side.tokens[first : last + 1])
-            yield fail(
+            yield Finding(
                 "entity-lost",
                 f"'{name.text}' is in the original and not in the rewrite",
                 (name.start, name.end),
+                for_review=pair.goes_with_cause(name.start, name.end),
             )
 
 
-@rule("entity-added", "private-person", about="names", paper="Q.1, 2; Q.3; R.2; R.4")
+@rule(
+    "entity-added",
+    "private-person",
+    about="names",
+    paper="Q.1, 2; Q.3; R.2; R.4",
+    to_review="in causal distortion, a part of the world",
+)
 def names_added(pair: Pair) -> Iterator[Finding]:
     """The rewrite names nobody and nothing that the original does not; least of all a person."""
     side = pair.rewritten
@@ -149,40 +164,14 @@ def names_added(pair: Pair) -> Iterator[Finding]:
         ):
             yield fail("private-person", f"the rewrite names a person, '{name.text}'", None, span)
         else:
-            yield fail(
+            region = all(normal(word) in words("regions") for word in name.text.split())
+            yield Finding(
                 "entity-added",
                 f"'{name.text}' is in the rewrite and not in the original",
                 None,
                 span,
+                for_review=region and pair.manipulation == "causal",
             )
-
-
-@rule("entity-changed", about="names", paper="Q.1, 2; R.1–R.4", in_cause="ignored")
-def things_kept(
-    pair: Pair, *, longest: Annotated[int, "ours: words of a change, at most"] = 3
-) -> Iterator[Finding]:
-    """Sectors, commodities, products and posts stay what they are."""
-    yield from kinds_kept(pair, "entity-changed", table("things"), longest)
-
-
-def kinds_kept(pair: Pair, rule_id: str, kinds: dict[str, str], longest: int) -> Iterator[Finding]:
-    """Yield the changes in which a word of one kind became one of another.
-
-    Args:
-        pair: The pair.
-        rule_id: The id of the findings.
-        kinds: The kind of each word.
-        longest: Words of a change on either side beyond which it is none of one word for another.
-    """
-    for change in pair.changes:
-        before, after = pair.tokens(change)
-        if not 1 <= len(before) <= longest or not 1 <= len(after) <= longest:
-            continue
-        had = {kinds[t.key] for t in before if t.key in kinds}
-        has = {kinds[t.key] for t in after if t.key in kinds}
-        if had and has and not had & has:
-            old, new = pair.texts(change)
-            yield fail(rule_id, f"'{old}' became '{new}'", *pair.spans(change))
 
 
 # What is a name
@@ -228,7 +217,7 @@ def is_name(side: Side, token: Token) -> bool:
     # Capitals mean nothing here: a word that is no common English one is a name.
     parts = [part for part in re.split(r"[-/]", bare) if part]
     if any(is_known_name(part) or not is_common(part) for part in parts):
-        return not any(m.start <= token.start < m.end for m in side.matches)
+        return True
     return _is_named_in_plain(side, token) or _is_recognised(side, token, initial)
 
 

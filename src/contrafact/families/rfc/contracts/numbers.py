@@ -1,13 +1,15 @@
-"""Numbers, times and identifiers that must stay, and which quantity stands for which.
+"""Numbers that must stay, and which quantity stands for which.
 
-RFC-BENCH, appendices Q.1, 2; Q.2; Q.4, 3; R.1; S.2, 3; S.3, 1.
+RFC-BENCH, appendices Q.1, 2; Q.4, 3; R.1; S.3, 1.
 """
 
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import (
     Pair,
@@ -15,27 +17,22 @@ from contrafact.families.rfc.contracts.pair import (
     Span,
     TimeReference,
     read_once,
-    time_parts,
 )
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.text.quantities import Identifier, Quantity
 from contrafact.text.tokens import stem
 
 __all__ = [
-    "GRADE",
     "NumberKey",
     "QuantityMatch",
-    "changed_numbers",
-    "grades_kept",
-    "identifiers_kept",
+    "digits_kept",
+    "matched_quantities",
     "number_key",
     "numbers_kept",
-    "ordinals_kept",
     "place",
     "precision",
     "quantity_matches",
     "same_value",
-    "times_kept",
     "worth",
 ]
 
@@ -56,6 +53,8 @@ def worth(quantity: Quantity) -> float:
 
 def precision(quantity: Quantity) -> float:
     """Return half of the last place that a quantity is written to, in its measure."""
+    if quantity.form.style == "part":
+        return 0.0
     match = re.search(r"[.,](\d+)\Z", quantity.form.number)
     decimals = 0
     if match and (match[0][0] == "." or len(match[1]) < 3):
@@ -150,6 +149,16 @@ def quantity_matches(pair: Pair) -> list[QuantityMatch]:
     )
 
 
+@read_once
+def matched_quantities(pair: Pair) -> list[tuple[int, int]]:
+    """Return the quantities that stand for each other, by their indices."""
+    return [
+        (match.original, match.rewritten)
+        for match in quantity_matches(pair)
+        if match.original is not None and match.rewritten is not None
+    ]
+
+
 # Rules
 
 
@@ -158,70 +167,126 @@ def quantity_matches(pair: Pair) -> list[QuantityMatch]:
     "number-lost",
     "number-added",
     about="numbers",
-    paper="Q.4, 3; S.3, 1",
-    manipulations=("sentiment", "causal"),
-    to_review="small number words; a unit dropped or added; numbers in another order",
-    in_cause="lost-to-review",
+    paper="Q.1, 2; Q.4, 3; R.1; S.3, 1",
+    manipulations=("flipping", "sentiment", "causal"),
+    to_review="small number words; a unit dropped or added; numbers in another order; in causal "
+    "distortion, what is lost with the words around it: it may go with the replaced cause",
 )
-def numbers_kept(pair: Pair) -> Iterator[Finding]:
-    """Every number of the original stands in the rewrite, in its place and its currency, and no
-    other does.
-    """
-    yield from changed_numbers(pair, number_key)
-
-
-def changed_numbers(
-    pair: Pair, key: Callable[[Quantity], NumberKey], excused: Collection[int] = ()
+def numbers_kept(
+    pair: Pair,
+    *,
+    crossing: Annotated[float, "ours: share by which a level may cross its bound (R.1)"] = 0.25,
 ) -> Iterator[Finding]:
-    """Yield the numbers that are changed, lost or new.
-
-    Args:
-        pair: The pair.
-        key: What makes two numbers one.
-        excused: Indices of the original's quantities that may change.
+    """Every number of the original stands in the rewrite, in its currency, and no other does. In
+    flipping, figures of a sentence may trade places, signs turn, "doubled" become "halved", and a
+    figure move a little to the other side of one that stays.
     """
     a, b = pair.original.quantities, pair.rewritten.quantities
-    had, has = {key(q) for q in a}, {key(q) for q in b}
-    swaps = 0
+    flipped = pair.manipulation == "flipping"
+    keys = [[number_key(q, signed=not flipped) for q in found] for found in (a, b)]
+    excused = _reversals(pair, crossing) if flipped else set()
+    moved = 0
     for match in quantity_matches(pair):
-        before = None if match.original is None else a[match.original]
-        after = None if match.rewritten is None else b[match.rewritten]
-        if before and after:
-            spans = (place(before), place(after))
-            if key(before) == key(after) or match.original in excused:
-                if _is_other_currency(before, after):
-                    yield fail(
-                        "number-changed",
-                        f"'{before.text}' became '{after.text}', in another currency",
-                        *spans,
-                    )
-            elif key(before) in has and key(after) in had and not _is_in_place(pair, match):
-                swaps += 1
-            elif (
-                before.value is not None
-                and before.value == after.value
-                and "number" in (before.kind, after.kind)
-            ):  # the same amount lost or gained only its unit or its magnitude's name
-                yield review("number-changed", f"'{before.text}' is now '{after.text}'", *spans)
+        i, j = match.original, match.rewritten
+        if i is not None and j is not None:
+            finding = None
+            if keys[0][i] == keys[1][j] or i in excused:
+                if _is_other_currency(a[i], b[j]):
+                    finding = fail("number-changed", f"'{b[j].text}' is in another currency")
+            elif keys[0][i] in keys[1] and keys[1][j] in keys[0] and not _is_in_place(pair, i, j):
+                moved += 1
+            elif _lost_its_unit(a[i], b[j]):
+                finding = review("number-changed", f"'{a[i].text}' is now '{b[j].text}'")
             else:
-                yield fail("number-changed", f"'{before.text}' became '{after.text}'", *spans)
-        elif before and key(before) not in has:
-            yield Finding(
-                "number-lost",
-                f"'{before.text}' is gone",
-                place(before),
-                for_review=_is_incidental(before),
-            )
-        elif after and key(after) not in had:
-            yield Finding(
-                "number-added",
-                f"'{after.text}' is new",
-                None,
-                place(after),
-                for_review=_is_incidental(after),
-            )
-    if swaps:
+                finding = fail("number-changed", f"'{a[i].text}' became '{b[j].text}'")
+            if finding is not None:
+                yield replace(finding, original_span=place(a[i]), rewritten_span=place(b[j]))
+        elif i is not None and keys[0][i] not in keys[1]:
+            lenient = _is_incidental(a[i]) or pair.goes_with_cause(*place(a[i]))
+            message = f"'{a[i].text}' is gone"
+            yield Finding("number-lost", message, place(a[i]), for_review=lenient)
+        elif j is not None and keys[1][j] not in keys[0]:
+            message = f"'{b[j].text}' is new"
+            yield Finding("number-added", message, None, place(b[j]), _is_incidental(b[j]))
+    if moved:
         yield review("number-changed", "numbers stand in another order than in the original")
+
+
+@rule(
+    "number-changed",
+    about="numbers",
+    paper="Q.1, 2; Q.2; S.2, 3",
+    to_review="in numerical perturbation, where it may be a figure in a notation not known",
+)
+def digits_kept(pair: Pair) -> Iterator[Finding]:
+    """Digits that are read neither as a quantity nor as a name stay, whatever they are."""
+    had, has = (Counter(_unread(side)) for side in (pair.original, pair.rewritten))
+    for text in (has - had) or (had - has):
+        message = (
+            f"'{text}' is {'new' if text in has - had else 'gone'}, digits of no known notation"
+        )
+        span = None
+        if text in has:
+            start = pair.rewritten.text.index(text)
+            span = (start, start + len(text))
+        yield Finding("number-changed", message, None, span, pair.manipulation == "numerical")
+
+
+_DIGITS = re.compile(r"\d[\d.,]*\d|\d")
+
+
+def _unread(side: Side) -> list[str]:
+    """Return the runs of digits of any script that are part of no quantity, identifier or time."""
+    taken = [place(found) for found in (*side.quantities, *side.identifiers, *side.times)]
+    return [
+        match[0]
+        for match in _DIGITS.finditer(side.text)
+        if not any(start < match.end() and match.start() < end for start, end in taken)
+    ]
+
+
+def _reversals(pair: Pair, crossing: float) -> set[int]:
+    """Return the figures of the original that a reversal may move.
+
+    Those of a sentence that trade places, and what repeats one of them; a multiple that is turned
+    round; and a figure that moves a little to the other side of one of its kind that stays.
+    """
+    a, b = pair.original, pair.rewritten
+    to = dict(matched_quantities(pair))
+    alike = [
+        (i, j)
+        for i, j in permutations(to, 2)
+        if _are_alike(a.quantities[i], a.quantities[j])
+        and abs(a.place_of(a.quantities[i].start) - a.place_of(a.quantities[j].start)) <= 1
+    ]
+    found: set[int] = set()
+    moved: set[tuple[float, float]] = set()
+    for i, j in alike:
+        x, y = (abs(worth(a.quantities[k])) for k in (i, j))
+        u, v = (abs(worth(b.quantities[to[k]])) for k in (i, j))
+        crosses = v == y and (x - y) * (u - y) < 0 and abs(u - x) <= crossing * x
+        if crosses or (x != y and (u, v) == (y, x)):
+            found.add(i)
+            moved.add((x, u))
+    for i, j in to.items():
+        old, new = a.quantities[i], b.quantities[j]
+        if (abs(worth(old)), abs(worth(new))) in moved:
+            found.add(i)
+        turned = {old.form.style, new.form.style} == {"multiple"}
+        if turned and (worth(old) - 1) * (worth(new) - 1) < 0:
+            found.add(i)
+    return found
+
+
+def _are_alike(a: Quantity, b: Quantity) -> bool:
+    """Whether two figures may measure one thing: "300 million pounds", "250 million"."""
+    kinds, units = {a.kind, b.kind}, {a.unit, b.unit}
+    return (len(kinds) == 1 or "number" in kinds) and (len(units) == 1 or None in units)
+
+
+def _lost_its_unit(a: Quantity, b: Quantity) -> bool:
+    """Whether the same amount lost or gained only its unit or its magnitude's name."""
+    return a.value is not None and a.value == b.value and "number" in (a.kind, b.kind)
 
 
 _MAGNITUDES = {stem(word) for word in ("million", "billion", "trillion", "thousand", "bn", "mn")}
@@ -249,156 +314,9 @@ def _is_incidental(quantity: Quantity) -> bool:
     )
 
 
-def _is_in_place(pair: Pair, match: QuantityMatch) -> bool:
+def _is_in_place(pair: Pair, original: int, rewritten: int) -> bool:
     """Whether the words around a number are the same in both texts."""
-    if match.original is None or match.rewritten is None:
-        return False
     a, b, to = pair.original, pair.rewritten, pair.alignment.to_rewritten
-    i = a.span_tokens(*place(a.quantities[match.original]))[0]
-    j = b.span_tokens(*place(b.quantities[match.rewritten]))[0]
+    i = a.span_tokens(*place(a.quantities[original]))[0]
+    j = b.span_tokens(*place(b.quantities[rewritten]))[0]
     return to.get(i) == j and (to.get(i - 1) == j - 1 or to.get(i + 1) == j + 1)
-
-
-@rule(
-    "date-changed",
-    "date-lost",
-    "date-added",
-    about="times",
-    paper="Q.2; S.2, 3; S.3, 1",
-    to_review='"last year" dropped or new; times in another order; part of a date dropped',
-    in_cause="lost-to-review",
-)
-def times_kept(pair: Pair) -> Iterator[Finding]:
-    """Dates, years, quarters, weekdays and "last year" stay; they compare by value."""
-    a, b, to = pair.original, pair.rewritten, pair.alignment.to_rewritten
-    had = [time_parts(time.value) for time in a.times]
-    has = [time_parts(time.value) for time in b.times]
-    known, kept = frozenset[str]().union(*had), frozenset[str]().union(*has)
-    places = {b.span_tokens(*place(time))[0]: time for time in b.times}
-    matched: set[int] = set()
-    for time, parts in zip(a.times, had, strict=True):
-        at = a.span_tokens(*place(time))[0]
-        token = to.get(at)
-        other = places.get(token) if token is not None else None
-        if other is not None and token is not None:
-            matched.add(token)
-            others = time_parts(other.value)
-            if not (parts <= others or others <= parts):
-                same_words_around = (
-                    to.get(at - 1, -1) == token - 1 and to.get(at + 1, -1) == token + 1
-                )
-                yield Finding(
-                    "date-changed",
-                    f"'{time.text}' became '{other.text}'",
-                    place(time),
-                    place(other),
-                    for_review=parts <= kept and others <= known and not same_words_around,
-                )
-                continue
-        if not parts & kept:
-            yield Finding(
-                "date-lost", f"'{time.text}' is gone", place(time), for_review=time.relative
-            )
-        elif not parts <= kept:
-            yield review("date-lost", f"part of '{time.text}' is gone", place(time))
-    for token, time in places.items():
-        if token not in matched and not time_parts(time.value) <= known:
-            yield Finding(
-                "date-added", f"'{time.text}' is new", None, place(time), for_review=time.relative
-            )
-
-
-_ORDINAL = re.compile(
-    r"\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
-    r"|thirteenth|fifteenth|twentieth|\d{1,3}(?:st|nd|rd|th)"
-    r"|(?:two|three|four|five|six|seven|eight|nine|ten)-(?:phase|stage|step|part|way|tier|storey))\b",
-    re.IGNORECASE,
-)
-
-
-_PHASES = re.compile(
-    r"\b(?:single|two|three|four|five|six|seven|eight|nine|ten)-(?P<what>phase|stage|step|part|way|tier"
-    r"|storey|wheel|door|seat)(?:er|s)?\b",
-    re.IGNORECASE,
-)
-
-
-def _phases(side: Side) -> list[re.Match[str]]:
-    return list(_PHASES.finditer(side.text)) if side.has("-") else []
-
-
-GRADE = r"(?:AAA|AA[+-]?|A[+-]|BBB[+-]?|BB[+-]?|B[+-]|CCC[+-]?|[ABC]a{1,2}[1-3])(?![\w+])"
-"""A credit rating, as agencies write it; a bare "A" or "B" may be anything."""
-
-_GRADES = re.compile(rf"(?<![\w-]){GRADE}")
-
-
-@rule("identifier-changed", about="times", paper="R.1; S.1, 3", in_cause="ignored")
-def grades_kept(pair: Pair) -> Iterator[Finding]:
-    """Credit ratings keep their grades; flipping may swap the old one and the new."""
-    had, has = (Counter(_GRADES.findall(side.text)) for side in (pair.original, pair.rewritten))
-    if had and has and had != has:
-        new = next(iter(has - had), None)
-        old = next(iter(had - has), None)
-        if new and old:
-            yield fail("identifier-changed", f"'{old}' became '{new}'")
-
-
-@rule("identifier-changed", about="times", paper="R.2; S.2, 3", in_cause="ignored")
-def ordinals_kept(pair: Pair) -> Iterator[Finding]:
-    """What is the sixth stays the sixth, and what has three phases keeps three."""
-    had, has = (_phases(side) for side in (pair.original, pair.rewritten))
-    if len(had) == len(has):
-        for one, two in zip(had, has, strict=True):
-            if one[0].casefold() != two[0].casefold() and one["what"] == two["what"]:
-                message = f"'{one[0]}' became '{two[0]}'"
-                yield fail("identifier-changed", message, one.span(), two.span())
-    for change in pair.changes:
-        a, b = pair.texts(change)
-        old, new = _ORDINAL.search(a), _ORDINAL.search(b)
-        if old is None or new is None or old[0].casefold() in b.casefold():
-            continue
-        if new[0].casefold() not in a.casefold():
-            yield fail("identifier-changed", f"'{old[0]}' became '{new[0]}'", *pair.spans(change))
-
-
-_RANK = re.compile(r"\bRank\W{1,3}(?:of\s)?#?\Z", re.IGNORECASE)
-
-
-@rule(
-    "identifier-changed",
-    about="times",
-    paper="R.2; S.2, 3",
-    to_review="in flipping, a rank, which may be a rating that is reversed",
-    in_cause="lost-to-review",
-)
-def identifiers_kept(pair: Pair) -> Iterator[Finding]:
-    """Versions, ranks, index names and forms stay."""
-
-    def identity(name: Identifier) -> tuple[str, str]:
-        # A high and a low of one span are a direction apart.
-        return name.kind, re.sub(r"\s(?:high|low|peak|trough)s?\Z", "", name.value)
-
-    def is_reversible(side: Side, name: Identifier) -> bool:
-        return pair.manipulation == "flipping" and bool(_RANK.search(side.text[: name.start]))
-
-    a, b = pair.original, pair.rewritten
-    had = {identity(name) for name in a.identifiers}
-    has = {identity(name) for name in b.identifiers}
-    for name in a.identifiers:
-        if identity(name) not in has and name.text.casefold() not in b.text.casefold():
-            yield Finding(
-                "identifier-changed",
-                f"'{name.text}' is gone or changed",
-                place(name),
-                for_review=is_reversible(a, name),
-            )
-    for name in b.identifiers:
-        if identity(name) not in had and name.text.casefold() not in a.text.casefold():
-            yield Finding(
-                "identifier-changed",
-                f"'{name.text}' is new or changed",
-                None,
-                place(name),
-                for_review=is_reversible(b, name),
-            )

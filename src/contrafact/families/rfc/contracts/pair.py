@@ -1,19 +1,18 @@
 """A pair under check: what is read in each text, once, and the two texts aligned word by word.
 
-The lowest module of the contracts: a `Side` holds the tokens, sentences, quantities, identifiers,
-times and word-list terms of one text, a `Pair` two sides and their `Alignment`. What other modules
-read in a side or a pair is decorated with `read_once`.
+The lowest module of the contracts: a `Side` holds the tokens, sentences, quantities, identifiers
+and times of one text, a `Pair` two sides and their `Alignment`. What other modules read in a side
+or a pair is decorated with `read_once`.
 """
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, TypeVar
 
-from contrafact.families.rfc.contracts.vocabulary import AtWords
 from contrafact.families.rfc.labels import Bands
 from contrafact.records import Manipulation
 from contrafact.text.parsing import Entity, entities
@@ -24,8 +23,8 @@ from contrafact.text.tokens import (
     normal,
     sentence_spans,
     small_letters,
+    stem,
 )
-from contrafact.text.words import Match, lexicon
 
 __all__ = [
     "Alignment",
@@ -61,7 +60,6 @@ TITLED_SHARE = 0.7
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*")
-_WORD_LETTERS = re.compile(r"\b[^\W_]\w*")
 _WHOLES = ("#", "@", "@t")  # the keys of tokens that are no word
 
 
@@ -302,18 +300,11 @@ def read_once(reader: Callable[[Source], Reading]) -> Callable[[Source], Reading
 
 
 class Side:
-    """One text of a pair and what is read in it, each on first use.
+    """One text of a pair and what is read in it, each on first use."""
 
-    Args:
-        text: The text.
-        matches: Its terms of the word lists, where they are known already.
-    """
-
-    def __init__(self, text: str, matches: list[Match] | None = None) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
         self.readings: dict[object, object] = {}
-        if matches is not None:
-            self.matches = matches
 
     @cached_property
     def folded(self) -> str:
@@ -336,24 +327,6 @@ class Side:
         Patterns that seldom match are searched only where it has; that is much cheaper.
         """
         return any(part in self.folded for part in parts)
-
-    @cached_property
-    def words(self) -> list[tuple[int, str]]:
-        """Where each word begins, parts of compounds among them, and the word in small letters."""
-        if self.small is not None:
-            return [(m.start(), m[0]) for m in _WORD_LETTERS.finditer(self.small)]
-        return [(m.start(), folded(m[0])) for m in _WORD_LETTERS.finditer(self.text)]
-
-    def at_words(self, expressions: AtWords) -> Iterator[re.Match[str]]:
-        """Yield what expressions match at the beginning of words, in order and without overlap."""
-        last = 0
-        for start, word in self.words:
-            pattern = expressions.pattern(word)
-            if pattern is not None and start >= last:
-                match = pattern.match(self.text, start)
-                if match is not None and match.end() > start:
-                    yield match
-                    last = match.end()
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -395,14 +368,14 @@ class Side:
         return tokenize(self.text, wholes)
 
     @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of the words."""
+        return frozenset(stem(token.key) for token in self.tokens if token.is_word)
+
+    @cached_property
     def sentences(self) -> list[Sentence]:
         """The sentences, in order."""
         return sentences(self.text)
-
-    @cached_property
-    def matches(self) -> list[Match]:
-        """Terms of the word lists, in order; they may overlap."""
-        return lexicon().find(self.text)
 
     @cached_property
     def entities(self) -> list[Entity]:
@@ -417,14 +390,6 @@ class Side:
     def _ends(self) -> list[int]:
         return [token.end for token in self.tokens]
 
-    def terms(self, *lists: str) -> list[Match]:
-        """Return the terms of some word lists, in order."""
-        return [match for match in self.matches if match.list in lists]
-
-    def terms_at(self, start: int, end: int) -> list[Match]:
-        """Return the terms of any word list that touch a stretch of characters."""
-        return [match for match in self.matches if match.start < end and start < match.end]
-
     def span_tokens(self, start: int, end: int) -> range:
         """Return the tokens that a stretch of characters touches."""
         return range(bisect_right(self._ends, start), bisect_left(self._starts, end))
@@ -437,6 +402,10 @@ class Side:
     def excerpt(self, span: Span | None) -> str:
         """Return the words of a stretch of characters; none where there is no stretch."""
         return "" if span is None else self.text[span[0] : span[1]]
+
+    def place_of(self, position: int) -> int:
+        """Return which sentence a character is in, by its number."""
+        return bisect_right([sentence.end for sentence in self.sentences], position)
 
     def sentence_of(self, position: int) -> Sentence:
         """Return the sentence that a character is in."""
@@ -501,12 +470,12 @@ class Pair:
         a, b = self.spans(change)
         return self.original.excerpt(a), self.rewritten.excerpt(b)
 
-    def kept(self, start: int, end: int) -> Span | None:
-        """Return where the rewrite has a stretch of the original word for word, if it has."""
-        tokens, to = self.original.span_tokens(start, end), self.alignment.to_rewritten
-        if not tokens or any(i not in to for i in tokens):
-            return None
-        first, last = to[tokens[0]], to[tokens[-1]]
-        if last - first != tokens[-1] - tokens[0]:
-            return None
-        return self.rewritten.tokens[first].start, self.rewritten.tokens[last].end
+    def goes_with_cause(self, start: int, end: int, *, reach: int = 3) -> bool:
+        """Return whether a stretch of the original may be gone with the cause that a causal rewrite
+        replaces: words near it are changed too, so that it is not taken out by itself.
+        """
+        if self.manipulation != "causal":
+            return False
+        own = self.original.span_tokens(start, end)
+        near = range(own.start - reach, own.stop + reach)
+        return any(i not in own and self.alignment.change_in_original(i) for i in near)

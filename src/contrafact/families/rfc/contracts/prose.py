@@ -1,6 +1,7 @@
-"""What every rewrite is, whatever it manipulates: one paragraph of news prose, of like length.
+"""What every rewrite is, whatever it manipulates: one paragraph of news prose, of like length, made
+from its original.
 
-RFC-BENCH, section 2.2.2, Ethical Considerations, and appendices Q and R.
+RFC-BENCH, section 2.2.2, Ethical Considerations, and appendices Q, R and S.3.
 """
 
 import re
@@ -9,7 +10,7 @@ from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.families.rfc.contracts.vocabulary import pattern_at_words, pattern_in_small
+from contrafact.families.rfc.contracts.vocabulary import pattern
 from contrafact.families.rfc.labels import LENGTH_BANDS
 from contrafact.records import Manipulation
 from contrafact.text.diff import token_count
@@ -22,6 +23,7 @@ __all__ = [
     "length_band",
     "list_or_markup",
     "one_paragraph",
+    "sensational",
 ]
 
 SHORTENED = 60
@@ -37,7 +39,7 @@ def blank(pair: Pair) -> Iterator[Finding]:
 
 @rule("identical", about="presence", paper="Q.1, 4")
 def identical(pair: Pair) -> Iterator[Finding]:
-    """The rewrite differs from its original in more than case and spaces."""
+    """The rewrite differs from its original in more than case, spaces and punctuation."""
 
     def folded(text: str) -> str:
         parts = re.findall(r"[\w%$€£¥.+-]+", text.casefold().replace("’", "'"))
@@ -122,37 +124,63 @@ def one_paragraph(
 @rule("chatter", about="text", paper="Q.4, output requirements")
 def chatter(pair: Pair) -> Iterator[Finding]:
     """The rewrite is the news alone: no label, no disclaimer, no word to the person who asked."""
-    found, had = (
-        next(pattern_in_small("chatter").finditer(side.text, side.small), None)
-        for side in (pair.rewritten, pair.original)
-    )
-    if found and not had:
-        yield fail(
-            "chatter",
-            f"the rewrite talks about itself: '{_shortened(pair.rewritten.excerpt(found.span()))}'",
-            None,
-            found.span(),
-        )
+    for found in _new(pair, "chatter"):
+        quoted = _shortened(pair.rewritten.excerpt(found.span()))
+        yield fail("chatter", f"the rewrite talks about itself: '{quoted}'", None, found.span())
+        return
 
 
 @rule("accusation", about="text", paper="Ethical Considerations")
 def accusation(pair: Pair) -> Iterator[Finding]:
     """The rewrite accuses nobody of a crime that its original does not speak of."""
 
-    def root(word: str) -> str:
-        return word.casefold().removeprefix("de")[:5]
+    def root(match: re.Match[str], side: Side) -> str:
+        return side.excerpt(match.span()).casefold().removeprefix("de")[:5]
 
-    crimes = pattern_at_words("crimes")
-    before = {root(m[0]) for m in pair.original.at_words(crimes)}
-    for found in pair.rewritten.at_words(crimes):
-        if root(found[0]) not in before:
-            yield fail(
-                "accusation",
-                f"the rewrite speaks of a crime that the original does not: '{found[0]}'",
-                None,
-                found.span(),
-            )
+    before = {root(m, pair.original) for m in _matches(pair.original, "crimes")}
+    for found in _new(pair, "crimes"):
+        if root(found, pair.rewritten) not in before:
+            what = pair.rewritten.excerpt(found.span())
+            message = f"the rewrite speaks of a crime that the original does not: '{what}'"
+            yield fail("accusation", message, None, found.span())
             return
+
+
+@rule(
+    "over-amplified",
+    about="text",
+    paper="S.3, 3 and 5; Q.4, 5",
+    manipulations=("sentiment", "causal"),
+)
+def sensational(
+    pair: Pair, *, shouted: Annotated[int, "ours: letters of a word in capitals, at least"] = 5
+) -> Iterator[Finding]:
+    """No sensational or promotional word, no exclamation mark and no shouting that the original
+    lacks.
+    """
+    a, b = pair.original, pair.rewritten
+    for found in _new(pair, "sensational"):
+        what = b.excerpt(found.span())
+        yield fail("over-amplified", f"'{what}' is sensational", None, found.span())
+    if b.text.count("!") > a.text.count("!"):
+        mark = b.text.index("!")
+        yield fail("over-amplified", "an exclamation mark is new", None, (mark, mark + 1))
+    for match in re.finditer(rf"\b[A-Z]{{{shouted},}}\b", b.text):
+        if match[0] not in a.text and match[0].casefold() in a.casefolded:
+            yield fail("over-amplified", f"'{match[0]}' is shouted", None, match.span())
+
+
+def _matches(side: Side, name: str) -> list[re.Match[str]]:
+    return list(pattern(name).finditer(side.text, side.small))
+
+
+def _new(pair: Pair, name: str) -> list[re.Match[str]]:
+    """Return what a pattern matches in the rewrite and in no inflection in the original."""
+    found = _matches(pair.rewritten, name)
+    if not found:
+        return []
+    had = {pair.original.excerpt(m.span()).casefold()[:5] for m in _matches(pair.original, name)}
+    return [m for m in found if pair.rewritten.excerpt(m.span()).casefold()[:5] not in had]
 
 
 def _shortened(text: str) -> str:

@@ -34,7 +34,6 @@ __all__ = [
     "TOPICS",
     "Check",
     "Finding",
-    "InCause",
     "Rule",
     "Threshold",
     "Topic",
@@ -52,22 +51,14 @@ Topic = Literal[
     "names",
     "numbers",
     "times",
-    "change",
-    "outcomes",
     "consistency",
     "tone",
     "events",
-    "metrics",
-    "wording",
 ]
 """What a rule is about. Where one about the rewrite's presence finds something, no other runs."""
 
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 """The topics, in the order in which findings are listed."""
-
-InCause = Literal["counts", "lost-to-review", "ignored"]
-"""What a causal rewrite makes of a rule's findings within the replaced cause: they count, what is
-only lost there goes to review, or there are none."""
 
 
 # Findings
@@ -179,7 +170,6 @@ class Rule:
         paper: The sections of the paper that it implements; "ours" if it is from none.
         manipulations: Whose contract it belongs to.
         to_review: What it leaves to a person, for the table; blank if nothing.
-        in_cause: What a causal rewrite makes of findings within the replaced cause.
     """
 
     function: Callable[[Pair], Iterable[Finding]]
@@ -188,7 +178,6 @@ class Rule:
     paper: str
     manipulations: tuple[Manipulation, ...]
     to_review: str
-    in_cause: InCause
 
     @property
     def path(self) -> str:
@@ -253,7 +242,6 @@ def rule(
     paper: str = "ours",
     manipulations: Iterable[Manipulation] = MANIPULATIONS,
     to_review: str = "",
-    in_cause: InCause = "counts",
 ) -> Callable[[Function], Function]:
     """Declare a function to be a rule; the function itself stays what it is.
 
@@ -266,7 +254,6 @@ def rule(
         paper: The sections of the paper that it implements.
         manipulations: Whose contract it belongs to; all four if not given.
         to_review: What it leaves to a person, for the table.
-        in_cause: What a causal rewrite makes of findings within the replaced cause.
 
     Raises:
         ValueError: There is no id, one is not in kebab-case, the topic or a manipulation is
@@ -281,7 +268,7 @@ def rule(
     def declare(function: Function) -> Function:
         if not function.__doc__:
             raise ValueError(f"the rule {function.__qualname__} has no docstring that states it")
-        declared = Rule(function, ids, about, paper, chosen, to_review, in_cause)
+        declared = Rule(function, ids, about, paper, chosen, to_review)
         _RULES[declared.path] = declared
         return function
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.check import CONTRACTS, check_pairs
-from contrafact.families.rfc.contracts.rules import Check, InCause, Rule
+from contrafact.families.rfc.contracts.rules import Check, Rule
 from contrafact.files.atomic import write_text
 from contrafact.records import MANIPULATIONS, Manipulation
 
@@ -128,20 +128,15 @@ _TITLES: Mapping[Manipulation, str] = {
     "sentiment": "Sentiment amplification",
     "causal": "Causal distortion",
 }
-_IN_CAUSE: Mapping[InCause, str] = {
-    "counts": "",
-    "lost-to-review": "what is only lost with the replaced cause",
-    "ignored": "not looked at within the replaced cause",
-}
 
 
 def rules_table() -> str:
     """Return the rules in Markdown: those of every manipulation first, then each one's own."""
     shared = [rule for rule in CONTRACTS["causal"] if rule.manipulations == MANIPULATIONS]
-    parts = [_section("For every manipulation", shared, "in causal distortion, ")]
+    parts = [_section("For every manipulation", shared)]
     for name, title in _TITLES.items():
         own = [rule for rule in CONTRACTS[name] if rule not in shared]
-        parts.append(_section(title, own, "" if name == "causal" else None))
+        parts.append(_section(title, own))
     return "\n\n".join(parts)
 
 
@@ -174,8 +169,8 @@ def main(arguments: Iterable[str]) -> None:
         write_text(Path(name), with_table(Path(name).read_text(encoding="utf-8")))
 
 
-def _section(title: str, rules: Iterable[Rule], causal: str | None) -> str:
-    """Return a heading and its table; ``causal`` begins notes on the replaced cause, if any."""
+def _section(title: str, rules: Iterable[Rule]) -> str:
+    """Return a heading and its table."""
     lines = [
         f"## {title}",
         "",
@@ -183,13 +178,12 @@ def _section(title: str, rules: Iterable[Rule], causal: str | None) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for rule in rules:
-        in_cause = _IN_CAUSE[rule.in_cause] if causal is not None else ""
         cells = (
             ", ".join(f"`{name}`" for name in rule.ids),
             rule.statement.replace("``", "`"),
             rule.paper,
             "; ".join(f"`{t.name}` {_value(t.value)} ({t.origin})" for t in rule.thresholds),
-            "; ".join(filter(None, (rule.to_review, in_cause and f"{causal}{in_cause}"))),
+            rule.to_review,
         )
         lines.append("| " + " | ".join(cell.replace("|", r"\|") or "–" for cell in cells) + " |")
     return "\n".join(lines)

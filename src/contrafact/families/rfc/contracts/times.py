@@ -1,0 +1,163 @@
+"""Times, dates, grades, ranks and other names with digits, which stay.
+
+RFC-BENCH, appendices Q.2; R.1; R.2; S.1, 3; S.2, 3; S.3, 1.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from contrafact.families.rfc.contracts.numbers import place
+from contrafact.families.rfc.contracts.pair import Pair, Side, time_parts
+from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
+from contrafact.text.quantities import Identifier
+
+__all__ = ["grades_kept", "identifiers_kept", "ordinals_kept", "times_kept"]
+
+
+@rule(
+    "date-changed",
+    "date-lost",
+    "date-added",
+    about="times",
+    paper="Q.2; S.2, 3; S.3, 1",
+    to_review='"last year" dropped or new; times in another order; part of a date dropped; in '
+    "causal distortion, what is lost with the words around it",
+)
+def times_kept(pair: Pair) -> Iterator[Finding]:
+    """Dates, years, quarters, weekdays and "last year" stay; they compare by value."""
+    a, b, to = pair.original, pair.rewritten, pair.alignment.to_rewritten
+    had = [time_parts(time.value) for time in a.times]
+    has = [time_parts(time.value) for time in b.times]
+    known, kept = frozenset[str]().union(*had), frozenset[str]().union(*has)
+    places = {b.span_tokens(*place(time))[0]: time for time in b.times}
+    matched: set[int] = set()
+    for time, parts in zip(a.times, had, strict=True):
+        at = a.span_tokens(*place(time))[0]
+        token = to.get(at)
+        other = places.get(token) if token is not None else None
+        if other is not None and token is not None:
+            matched.add(token)
+            others = time_parts(other.value)
+            if not (parts <= others or others <= parts):
+                same_words_around = (
+                    to.get(at - 1, -1) == token - 1 and to.get(at + 1, -1) == token + 1
+                )
+                yield Finding(
+                    "date-changed",
+                    f"'{time.text}' became '{other.text}'",
+                    place(time),
+                    place(other),
+                    for_review=parts <= kept and others <= known and not same_words_around,
+                )
+                continue
+        if not parts & kept:
+            yield Finding(
+                "date-lost",
+                f"'{time.text}' is gone",
+                place(time),
+                for_review=time.relative or pair.goes_with_cause(*place(time)),
+            )
+        elif not parts <= kept:
+            yield review("date-lost", f"part of '{time.text}' is gone", place(time))
+    for token, time in places.items():
+        if token not in matched and not time_parts(time.value) <= known:
+            yield Finding(
+                "date-added", f"'{time.text}' is new", None, place(time), for_review=time.relative
+            )
+
+
+_ORDINAL = re.compile(
+    r"\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
+    r"|thirteenth|fifteenth|twentieth|\d{1,3}(?:st|nd|rd|th)"
+    r"|(?:two|three|four|five|six|seven|eight|nine|ten)-(?:phase|stage|step|part|way|tier|storey))\b",
+    re.IGNORECASE,
+)
+
+
+_PHASES = re.compile(
+    r"\b(?:single|two|three|four|five|six|seven|eight|nine|ten)-(?P<what>phase|stage|step|part|way|tier"
+    r"|storey|wheel|door|seat)(?:er|s)?\b",
+    re.IGNORECASE,
+)
+
+
+def _phases(side: Side) -> list[re.Match[str]]:
+    return list(_PHASES.finditer(side.text)) if side.has("-") else []
+
+
+_GRADE = r"(?:AAA|AA[+-]?|A[+-]|BBB[+-]?|BB[+-]?|B[+-]|CCC[+-]?|[ABC]a{1,2}[1-3])(?![\w+])"
+"""A credit rating, as agencies write it; a bare "A" or "B" may be anything."""
+
+_GRADES = re.compile(rf"(?<![\w-]){_GRADE}")
+
+
+@rule("identifier-changed", about="times", paper="R.1; S.1, 3")
+def grades_kept(pair: Pair) -> Iterator[Finding]:
+    """Credit ratings keep their grades; flipping may swap the old one and the new."""
+    had, has = (Counter(_GRADES.findall(side.text)) for side in (pair.original, pair.rewritten))
+    if had and has and had != has:
+        new = next(iter(has - had), None)
+        old = next(iter(had - has), None)
+        if new and old:
+            yield fail("identifier-changed", f"'{old}' became '{new}'")
+
+
+@rule("identifier-changed", about="times", paper="R.2; S.2, 3")
+def ordinals_kept(pair: Pair) -> Iterator[Finding]:
+    """What is the sixth stays the sixth, and what has three phases keeps three."""
+    had, has = (_phases(side) for side in (pair.original, pair.rewritten))
+    if len(had) == len(has):
+        for one, two in zip(had, has, strict=True):
+            if one[0].casefold() != two[0].casefold() and one["what"] == two["what"]:
+                message = f"'{one[0]}' became '{two[0]}'"
+                yield fail("identifier-changed", message, one.span(), two.span())
+    for change in pair.changes:
+        a, b = pair.texts(change)
+        old, new = _ORDINAL.search(a), _ORDINAL.search(b)
+        if old is None or new is None or old[0].casefold() in b.casefold():
+            continue
+        if new[0].casefold() not in a.casefold():
+            yield fail("identifier-changed", f"'{old[0]}' became '{new[0]}'", *pair.spans(change))
+
+
+_RANK = re.compile(r"\bRank\W{1,3}(?:of\s)?#?\Z", re.IGNORECASE)
+
+
+@rule(
+    "identifier-changed",
+    about="times",
+    paper="R.2; S.2, 3",
+    to_review="in flipping, a rank, which may be a rating that is reversed; in causal distortion, "
+    "what is lost with the words around it",
+)
+def identifiers_kept(pair: Pair) -> Iterator[Finding]:
+    """Versions, ranks, index names and forms stay."""
+
+    def identity(name: Identifier) -> tuple[str, str]:
+        # A high and a low of one span are a direction apart.
+        return name.kind, re.sub(r"\s(?:high|low|peak|trough)s?\Z", "", name.value)
+
+    def is_reversible(side: Side, name: Identifier) -> bool:
+        return pair.manipulation == "flipping" and bool(_RANK.search(side.text[: name.start]))
+
+    a, b = pair.original, pair.rewritten
+    had = {identity(name) for name in a.identifiers}
+    has = {identity(name) for name in b.identifiers}
+    for name in a.identifiers:
+        if identity(name) not in has and name.text.casefold() not in b.text.casefold():
+            yield Finding(
+                "identifier-changed",
+                f"'{name.text}' is gone or changed",
+                place(name),
+                for_review=is_reversible(a, name) or pair.goes_with_cause(*place(name)),
+            )
+    for name in b.identifiers:
+        if identity(name) not in had and name.text.casefold() not in a.text.casefold():
+            yield Finding(
+                "identifier-changed",
+                f"'{name.text}' is new or changed",
+                None,
+                place(name),
+                for_review=is_reversible(b, name),
+            )

@@ -38,7 +38,8 @@ _TURNS = [
     *(("growth", "decline"), ("beat", "missed"), ("rally", "slump"), ("increase", "decrease")),
     *(("surge", "plunge"), ("surged", "plunged"), ("jumped", "dropped"), ("climb", "slide")),
     *(("profit", "loss"), ("positive", "negative"), ("bullish", "bearish"), ("boost", "blow")),
-    *(("up", "down"), ("high", "low"), ("best", "worst"), ("optimism", "pessimism"), ("better", "worse")),
+    *(("up", "down"), ("high", "low"), ("best", "worst"), ("better", "worse")),
+    *(("optimism", "pessimism"), ("optimistic", "pessimistic"), ("outperform", "underperform")),
 ]  # fmt: skip
 TURNED = dict(_TURNS) | {b: a for a, b in _TURNS}
 STRONGER = {
@@ -54,7 +55,6 @@ SAME = {
     "fall": "decline",
     "rises": "climbs",
 }
-CAUSED = {"due to": "because of", "because of": "due to", "amid": "on", "thanks to": "on"}
 _CAUSE = re.compile(r"\b(?:because of|due to|thanks to|on the back of|after|amid|as)\b[^.;]*", re.I)
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
 
@@ -117,12 +117,13 @@ def written(kind: str, text: str, fault: str) -> str:
 
 
 def _half(kind: str, text: str) -> str:
-    """Return a rewrite in which one direction is left, or nothing is stronger, or no cause new."""
+    """Return a rewrite in which one direction is left, nothing is stronger, or no cause can be."""
     if kind == "flipping":
         turned = len(re.findall(rf"\b(?:{'|'.join(TURNED)})\b", text, flags=re.I))
         return swapped(text, TURNED, max(1, turned - 1))
-    words = SAME if kind == "sentiment" else CAUSED
-    return swapped(text, words)
+    if kind == "causal":  # a cause that can have no such effect
+        return _CAUSE.sub("due to rain in the valley", text, count=1)
+    return swapped(text, SAME)
 
 
 def between(tag: str, text: str) -> str:

@@ -222,15 +222,15 @@ def test_what_a_judge_fails_to_the_last_is_dropped_with_what_it_says():
 def test_a_band_of_a_calibration_takes_the_papers_place(tmp_path):
     found = [{"manipulation": "numerical", "band": [1.5, 1.6]}]
     path = tmp_path / "bands.json"
-    path.write_text(json.dumps({"manipulations": [*found, {"manipulation": "causal", "band": None}]}))
+    path.write_text(
+        json.dumps({"manipulations": [*found, {"manipulation": "causal", "band": None}]})
+    )
     bands = load_bands(path)
     assert bands == {**LENGTH_BANDS, "numerical": (1.5, 1.6)}
     rewriter, _ = writer(GOOD, attempts=1)
     outcome = rewritten(replace(rewriter, options=Options(bands=bands)), assigned())
     assert outcome.reason == "breaks its contract: length-band"
-    assert "length-band" in rewrite_one_by_rules(
-        assigned(), seed=3, attempts=2, bands=bands
-    ).reason
+    assert "length-band" in rewrite_one_by_rules(assigned(), seed=3, attempts=2, bands=bands).reason
     path.write_text('{"manipulations": [{"manipulation": "causal", "band": [2, 1]}]}')
     for text in (path.read_text(), "{}", "[", '{"manipulations": [{"band": [1, 2]}]}'):
         path.write_text(text)

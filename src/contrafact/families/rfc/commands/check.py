@@ -370,7 +370,11 @@ class _Summary:
             figures = [f"{self.counts[f'{name}|{what}']:,}" for what in _COLUMNS]
             start = f"{name}|rule|"
             broken = Counter(
-                {key.removeprefix(start): n for key, n in self.counts.items() if key.startswith(start)}
+                {
+                    key.removeprefix(start): n
+                    for key, n in self.counts.items()
+                    if key.startswith(start)
+                }
             )
             rules = ", ".join(f"{rule} {count:,}" for rule, count in broken.most_common())
             rows.append([name, *figures, rules or "–"])

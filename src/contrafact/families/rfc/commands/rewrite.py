@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from contrafact.options import (
+    JudgeArguments,
     MaxConnections,
     MaxRetries,
     Prompts,
     Structured,
     Timeout,
     bulk_options,
+    key_values,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +67,12 @@ def rewrite(
             help="Decides what a rewrite means; several are a panel. Undecided if none.",
         ),
     ] = None,
+    each: Annotated[
+        bool,
+        typer.Option(
+            "--each", rich_help_panel=_MODEL, help="Ask judges each criterion in a call of its own."
+        ),
+    ] = False,
     polarity_model: Annotated[
         Path | None,
         typer.Option(
@@ -90,6 +98,7 @@ def rewrite(
     ] = None,
     structured: Structured = True,
     prompts: Prompts = None,
+    judge_arg: JudgeArguments = None,
     max_connections: MaxConnections = 16,
     max_retries: MaxRetries = None,
     timeout: Timeout = None,
@@ -114,6 +123,8 @@ def rewrite(
         problem = "--rewriter model needs a model" if model is None else "--model is not used"
         raise InputError(problem, hint="give --model M, with --rewriter model or alone")
     by_model = {
+        "--each": each,
+        "--judge-arg": judge_arg is not None,
         "--judge": bool(judge),
         "--polarity-model": polarity_model is not None,
         "--no-feedback": not feedback,
@@ -129,8 +140,22 @@ def rewrite(
     tries = attempts or _ATTEMPTS[rewriter]
     writing = None
     if model is not None:
+        from contrafact.families.rfc.checking import JudgeSettings
+        from contrafact.families.rfc.judging import check_judges
         from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
 
+        bounds = {"max_retries": max_retries, "timeout": timeout}
+        judging = None
+        if judge:
+            judging = JudgeSettings(
+                check_judges(judge),
+                each,
+                structured=structured,
+                prompts=_absolute(prompts),
+                judge_args=key_values("--judge-arg", judge_arg),
+                max_connections=max_connections,
+                bounds=bounds,
+            )
         writing = WriterSettings(
             model,
             seed,
@@ -138,12 +163,11 @@ def rewrite(
             feedback,
             decoding=_absolute(decoding),
             prompts=_absolute(prompts),
-            judges=tuple(judge or ()),
-            structured=structured,
+            judging=judging,
             polarity_model=_absolute(polarity_model),
             bands=_absolute(bands),
             max_connections=max_connections,
-            bounds={"max_retries": max_retries, "timeout": timeout},
+            bounds=bounds,
         )
     if bulk is not None:
         from contrafact.bulk.command import bulk_command

@@ -24,8 +24,9 @@ from inspect_ai.model import (
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
+from contrafact.families.rfc.checking import JudgeSettings
 from contrafact.families.rfc.contracts import Check, Options, check_pair
-from contrafact.families.rfc.judging import UNDECIDED, Judging, check_judges, settled
+from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
 from contrafact.families.rfc.labels import LENGTH_BANDS, Bands, load_bands
 from contrafact.families.rfc.pipeline.edits import between
 from contrafact.families.rfc.pipeline.rewrite import (
@@ -120,9 +121,7 @@ class WriterSettings:
             question is asked again with another seed.
         decoding: A file of decoding settings; the paper's if none.
         prompts: A folder of templates; ours if none.
-        judges: Who decides what a rewrite means; nobody if none.
-        each: Whether judges are asked each criterion alone.
-        structured: Whether judges are asked for schema-constrained JSON.
+        judging: Who decides what a rewrite means, and how they are asked; nobody if none.
         polarity_model: A folder with a classifier of tone.
         bands: A calibration's file; the paper's bands of length if none.
         max_connections: Calls under way at once.
@@ -135,9 +134,7 @@ class WriterSettings:
     feedback: bool = True
     decoding: str | None = None
     prompts: str | None = None
-    judges: tuple[str, ...] = ()
-    each: bool = False
-    structured: bool = True
+    judging: JudgeSettings | None = None
     polarity_model: str | None = None
     bands: str | None = None
     max_connections: int = 16
@@ -147,9 +144,6 @@ class WriterSettings:
         """Return what decides the result."""
         pack = open_pack(self.prompts)
         self._templates(pack)
-        judging = {"judge": check_judges(self.judges), "each": self.each} if self.judges else {}
-        if judging:
-            self._judging(pack)
         return rule_facts(self.seed, self.attempts, self.bands) | {
             "rewriter": "model",
             "model": self.model,
@@ -159,8 +153,8 @@ class WriterSettings:
                 name: one.model_dump(exclude_none=True)
                 for name, one in load_decoding(self.decoding).items()
             },
+            "judging": None if self.judging is None else self.judging.facts(),
             "polarity-model": self.polarity_model,
-            **judging,
         }
 
     def open(self, wrap: Callable[[Model], Model] = lambda model: model) -> "ModelRewriter":
@@ -177,6 +171,7 @@ class WriterSettings:
             from contrafact.families.rfc.contracts.polarity import load_polarity_model
 
             options = replace(options, polarity=load_polarity_model(self.polarity_model))
+        judges = [] if self.judging is None else self.judging.models()
         return ModelRewriter(
             wrap(open_model(self.model, config=config)),
             templates,
@@ -184,12 +179,9 @@ class WriterSettings:
             self.seed,
             self.attempts,
             options,
-            [wrap(open_model(name, config=config)) for name in self.judges],
-            self._judging(pack) if self.judges else Judging(),
+            [wrap(judge) for judge in judges],
+            Judging() if self.judging is None else self.judging.judging(),
         )
-
-    def _judging(self, pack: PromptPack) -> Judging:
-        return Judging(pack, each=self.each, structured=self.structured)
 
     def _templates(self, pack: PromptPack) -> dict[str, PromptTemplate]:
         return ModelRewriter.open_templates(pack, feedback=self.feedback)

@@ -3,6 +3,7 @@
 By the decisions on them, with how many errors are left; and by what each stage let through.
 """
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,6 +47,7 @@ def ledger(
     rates = audit_rates(events, level=level)
     _show_counts(counts)
     _show_reasons(events, counts)
+    _show_undecided(events)
     if rates:
         _show_rates(rates, level)
     else:
@@ -133,6 +135,15 @@ def _show_reasons(events: "list[LedgerEvent]", counts: "list[StageCount]") -> No
     for stage in dict.fromkeys(count.stage for count in counts):
         for why, number in reasons(events, stage):
             typer.echo(f"{stage} dropped {number:,}: {why or 'no reason given'}")
+
+
+def _show_undecided(events: "list[LedgerEvent]") -> None:
+    last = {(event.stage, event.item_id, event.manipulation): event for event in events}
+    open_ones = Counter(
+        event.stage for event in last.values() if (event.model_extra or {}).get("undecided")
+    )
+    for stage, number in open_ones.items():
+        typer.echo(f"{stage} left {number:,} undecided: nobody has said what they mean")
 
 
 def _show_rates(rates: "list[AuditRate]", level: float) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import require
+from contrafact.families.rfc.pipeline.stages import passed_of
 from contrafact.records import MANIPULATIONS
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Item:
     manipulation: str | None
     day: str | None
     ticker: str | None
+    undecided: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,15 +62,16 @@ def items_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:
         names = [row["manipulation"]] if row.get("manipulation") else row.get("candidates")
         day = day_of(str(row["date"])) if row.get("date") else None
         ticker = str(row["ticker"]) if row.get("ticker") else None
-        found += [Item(article, name, day, ticker) for name in (names or [None])]
+        open_ = "passed" in row and passed_of(row) is None
+        found += [Item(article, name, day, ticker, open_) for name in (names or [None])]
     return tuple(found)
 
 
 def by_gate(gates: Sequence[Gate]) -> "pd.DataFrame":
     """Return items and articles per manipulation after each gate.
 
-    Columns: ``gate``, ``manipulation`` (or "overall"), ``items``, ``articles``, ``of_first`` and
-    ``of_previous``: the share of the first and of the previous gate's items that is left, NaN
+    Columns: ``gate``, ``manipulation`` (or "overall"), ``items``, of these ``undecided`` (nobody
+    has said what they mean), ``articles``, ``of_first`` and ``of_previous``: the share of the first and of the previous gate's items that is left, NaN
     where those have none. A row for items without a manipulation ("none yet") is there where a
     gate has such.
     """
@@ -90,6 +93,7 @@ def by_gate(gates: Sequence[Gate]) -> "pd.DataFrame":
                     "gate": gate.name,
                     "manipulation": name,
                     "items": len(own),
+                    "undecided": sum(item.undecided for item in own),
                     "articles": len({item.article for item in own}),
                     "of_first": _share(len(own), first.get(name)),
                     "of_previous": _share(len(own), previous.get(name)),

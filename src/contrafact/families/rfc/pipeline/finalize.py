@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.families.rfc.decisions import REVIEW_STAGES, ReviewDecision, ReviewStage
 from contrafact.families.rfc.pipeline.stages import StageRow
-from contrafact.records import MANIPULATIONS, Manipulation, Rewrite
+from contrafact.records import MANIPULATIONS, Rewrite
 from contrafact.stats.sampling import stratified_share
 
 if TYPE_CHECKING:

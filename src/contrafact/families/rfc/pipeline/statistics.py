@@ -71,9 +71,9 @@ def by_gate(gates: Sequence[Gate]) -> "pd.DataFrame":
     """Return items and articles per manipulation after each gate.
 
     Columns: ``gate``, ``manipulation`` (or "overall"), ``items``, of these ``undecided`` (nobody
-    has said what they mean), ``articles``, ``of_first`` and ``of_previous``: the share of the first and of the previous gate's items that is left, NaN
-    where those have none. A row for items without a manipulation ("none yet") is there where a
-    gate has such.
+    has said what they mean), ``articles``, ``of_first`` and ``of_previous``: the share of the
+    first and of the previous gate's items that is left, NaN where those have none. A row for items
+    without a manipulation ("none yet") is there where a gate has such.
     """
     import pandas as pd
 

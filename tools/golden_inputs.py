@@ -1203,8 +1203,7 @@ def _manipulations() -> Iterator[Step]:
     )
     yield Step(
         "rfc/rewrite",
-        "rfc rewrite rfc/labelled.jsonl --rewriter rules --seed 7 --workers 1 "
-        "--out rfc/pairs.jsonl",
+        "rfc rewrite rfc/labelled.jsonl --seed 7 --workers 1 --out rfc/pairs.jsonl",
     )
     for name, more in (
         ("model", ""),
@@ -1212,7 +1211,7 @@ def _manipulations() -> Iterator[Step]:
     ):
         yield Step(
             f"rfc/rewrite-{name}",
-            f"rfc rewrite rfc/one.jsonl --rewriter model --model $W --attempts 2{more} "
+            f"rfc rewrite rfc/one.jsonl --model $W --attempts 2{more} "
             f"--out rfc/by-{name}.jsonl",
         )
     yield Step("rfc/check", "rfc check rfc/pairs.jsonl --out rfc/checked.jsonl")

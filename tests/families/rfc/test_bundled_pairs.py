@@ -41,9 +41,9 @@ def test_paragraphs_have_a_title_and_a_lead_and_their_edits_give_the_rewrite(nam
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["pairs.jsonl", "shots.jsonl"])
-def test_every_bundled_pair_keeps_its_contract(name):
+def test_no_fact_of_a_bundled_pair_is_wrong(name):
     from contrafact.families.rfc.contracts import check_pair
 
     for pair in rows(name):
         check = check_pair(pair.manipulation, pair.original, pair.rewritten)
-        assert check.passed, (pair.original[:60], check.violations)
+        assert not check.violations, (pair.original[:60], check.violations)

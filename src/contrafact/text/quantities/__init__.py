@@ -16,7 +16,10 @@ from contrafact.text.quantities.quantity import (
     QuantityKind,
     Role,
     Scenario,
+    precision,
     render,
+    same_value,
+    worth,
 )
 
 __all__ = [
@@ -32,6 +35,9 @@ __all__ = [
     "Scenario",
     "identifiers",
     "new_quantities",
+    "precision",
     "quantities",
     "render",
+    "same_value",
+    "worth",
 ]

@@ -1,5 +1,6 @@
 """What a quantity is: its place, worth and context; and how another value is written."""
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
@@ -16,7 +17,11 @@ __all__ = [
     "QuantityKind",
     "Role",
     "Scenario",
+    "in_one_spelling",
+    "precision",
     "render",
+    "same_value",
+    "worth",
 ]
 
 QuantityKind = Literal["money", "percent", "basis points", "duration", "ratio", "number"]
@@ -222,3 +227,31 @@ def _words(form: Form, number: float) -> str:
     if written is None:
         written = format(Decimal(repr(round(count, 2))).normalize(), "f")
     return _cased(form.number, written) + tail
+
+
+def worth(quantity: Quantity) -> float:
+    """Return a quantity's value, basis points in percent; 0 if it has none."""
+    value = quantity.value or 0.0
+    return value / 100 if quantity.kind == "basis points" else value
+
+
+def precision(quantity: Quantity) -> float:
+    """Return half of the last place that a quantity is written to, in its measure."""
+    if quantity.form.style == "part":
+        return 0.0
+    number = quantity.form.number
+    last = None if number.count(".") > 1 else re.search(r"\.(\d+)\Z|,(\d{1,2})\Z", number)
+    decimals = len(last[1] or last[2]) if last else 0
+    return 0.5 * 10.0**-decimals * abs(quantity.form.factor)
+
+
+def same_value(a: Quantity, b: Quantity) -> bool:
+    """Return whether two quantities are worth the same, however they are written."""
+    if a.value is None or b.value is None:
+        return a.value is b.value and in_one_spelling(a.text) == in_one_spelling(b.text)
+    return math.isclose(worth(a), worth(b), rel_tol=1e-9, abs_tol=1e-12)
+
+
+def in_one_spelling(text: str) -> str:
+    """Return words without case and hyphens."""
+    return " ".join(text.casefold().replace("-", " ").split())

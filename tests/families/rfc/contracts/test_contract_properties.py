@@ -1,5 +1,6 @@
-"""Valid pairs made at random, then one rule broken at a time."""
+"""Pairs made at random that break nothing, then one fact changed at a time."""
 
+import re
 from dataclasses import dataclass
 
 from hypothesis import assume, given, settings
@@ -51,7 +52,10 @@ quick = settings(max_examples=40)
 
 
 def broken(manipulation: str, original: str, rewritten: str) -> set[str]:
-    return {v.rule for v in check_pair(manipulation, original, rewritten).violations}
+    check = check_pair(manipulation, original, rewritten)
+    undecided = True if manipulation == "numerical" else None
+    assert check.passed is (False if check.violations else undecided)
+    return {v.rule for v in check.violations}
 
 
 def perturbed(story: Story, share: float) -> dict[str, int]:
@@ -113,76 +117,94 @@ def test_another_company_is_found(story, name):
 
 @given(stories, st.integers(0, 3))
 @quick
-def test_everything_turned_round_is_sound(story, move):
+def test_nothing_is_found_in_what_is_turned_round(story, move):
     assert broken("flipping", story.text(), story.text(up=not story.up, move=move)) == set()
 
 
-@given(stories, st.integers(0, 3))
+REWRITES = {
+    "flipping": lambda story, **facts: story.text(up=not story.up, **facts),
+    "sentiment": lambda story, **facts: story.text(**facts).replace(" demand", " and firm demand"),
+    "causal": lambda story, **facts: re.sub(
+        r"(strong|weak) demand for its products",
+        "a change of prices in its shops",
+        story.text(**facts),
+    ),
+}
+
+
+@given(stories, st.sampled_from(sorted(REWRITES)), st.integers(31, 60), st.integers(901, 999))
 @quick
-def test_other_words_for_the_same_direction_reverse_nothing(story, move):
-    assume(move != story.move)
-    assert broken("flipping", story.text(), story.text(move=move)) == {"nothing-reversed"}
+def test_a_figure_that_changes_where_none_may_is_found(story, manipulation, percent, revenue):
+    rewrite = REWRITES[manipulation]
+    assert broken(manipulation, story.text(), rewrite(story)) == set()
+    for facts in ({"percent": percent}, {"revenue": revenue}):
+        assert broken(manipulation, story.text(), rewrite(story, **facts)) == {"number-changed"}
 
 
-@given(stories, st.integers(31, 60))
+@given(stories, st.sampled_from(sorted(REWRITES)))
 @quick
-def test_a_flip_that_changes_a_number_is_found(story, percent):
-    flipped = story.text(up=not story.up, percent=percent)
-    assert broken("flipping", story.text(), flipped) == {"number-changed"}
+def test_a_rewrite_in_which_only_figures_differ_is_of_another_kind(story, manipulation):
+    rules = broken(manipulation, story.text(), story.text(**perturbed(story, 1.7)))
+    assert {"other-kind", "number-changed"} <= rules
 
 
-@given(stories, st.sampled_from(["beat", "missed", "strong", "weak"]))
+@given(stories, st.floats(1.6, 1.9), st.sampled_from(["headline", "story"]))
 @quick
-def test_a_direction_left_standing_is_found(story, word):
-    original, flipped = story.text(), story.text(up=not story.up)
-    other = {"beat": "missed", "missed": "beat", "strong": "weak", "weak": "strong"}[word]
-    assume(f" {word} " in original)
-    assert broken("flipping", original, flipped.replace(other, word)) == {"not-reversed"}
+def test_a_headline_and_its_story_state_one_figure(story, share, part):
+    def told(revenue: int, repeated: int) -> str:
+        head = f"{story.name} Posts Revenue of ${revenue} Million in the Quarter"
+        return f"{head}. It took ${repeated} million in the {QUARTERS[story.quarter]} quarter."
 
-
-LOUD = ("sharply", "markedly", "notably", "remarkably")
-
-
-@given(stories, st.sampled_from(LOUD))
-@quick
-def test_one_stronger_word_is_sound(story, word):
-    original = story.text()
-    rewritten = original.replace(f"{story.percent}% on", f"{word} by {story.percent}% on")
-    assert broken("sentiment", original, rewritten) == set()
-
-
-@given(stories, st.sampled_from(["explosive", "stunning", "devastating", "catastrophic"]))
-@quick
-def test_an_extreme_word_is_found(story, word):
-    original = story.text()
-    rewritten = original.replace(" demand", f" and {word} demand")
-    assert "over-amplified" in broken("sentiment", original, rewritten)
+    new = round(story.revenue * share)
+    pair = (new, new + 7) if part == "headline" else (new + 7, new)
+    original = told(story.revenue, story.revenue)
+    assert broken("numerical", original, told(new, new)) == set()
+    assert "equal-quantities" in broken("numerical", original, told(*pair))
 
 
 @given(stories)
 @quick
-def test_a_direction_turned_round_is_no_amplification(story):
-    rewritten = story.text(up=not story.up).replace(" demand", " and notable demand")
-    assert "direction-changed" in broken("sentiment", story.text(), rewritten)
+def test_a_flip_that_leaves_its_headline_or_its_story_is_found(story):
+    def told(head_up: bool, up: bool) -> str:
+        verb = "Climb" if head_up else "Slide"
+        return f"Shares of {story.name} {verb} After Quarterly Report\n{story.text(up=up)}"
+
+    original = told(story.up, story.up)
+    assert broken("flipping", original, told(not story.up, not story.up)) == set()
+    assert broken("flipping", original, told(story.up, not story.up)) == {"not-reversed"}
+    assert broken("flipping", original, told(not story.up, story.up)) == {"not-reversed"}
 
 
-CAUSES = ("higher freight costs", "a weaker dollar", "slower store openings", "milder weather")
-
-
-@given(stories, st.sampled_from(CAUSES), st.sampled_from(CAUSES))
+@given(stories, st.sampled_from(["explosive", "stunning", "devastating", "catastrophic"]))
 @quick
-def test_another_cause_is_sound_and_the_same_one_is_not(story, old, new):
-    def report(cause: str, up: bool = True) -> str:
-        verb = "rose" if up else "fell"
+def test_a_sensational_word_is_found(story, word):
+    rewritten = story.text().replace(" demand", f" and {word} demand")
+    assert broken("sentiment", story.text(), rewritten) == {"over-amplified"}
+
+
+@given(stories, st.sampled_from(["numerical", "flipping", "sentiment"]))
+@quick
+def test_a_clause_put_in_is_found(story, manipulation):
+    rewritten = {
+        "numerical": story.text(**perturbed(story, 1.7)),
+        "flipping": story.text(up=not story.up),
+        "sentiment": story.text().replace(" demand", " and firm demand"),
+    }[manipulation]
+    rewritten = rewritten.replace(".", ", after a fire destroyed the warehouse.")
+    assert "content-added" in broken(manipulation, story.text(), rewritten)
+
+
+@given(stories, st.sampled_from(NAMES), st.integers(2, 99))
+@quick
+def test_a_new_cause_may_hold_new_words_but_no_new_company_and_no_new_figure(story, name, figure):
+    def report(cause: str) -> str:
         return (
-            f"{story.name} said costs {verb} {story.percent}% in the "
-            f"{QUARTERS[story.quarter]} quarter due to {cause}, while revenue was flat."
+            f"{story.name} said costs rose {story.percent}% in the {QUARTERS[story.quarter]} "
+            f"quarter due to {cause}, while revenue was flat."
         )
 
-    rules = broken("causal", report(old), report(new))
-    assert rules == ({"identical"} if old == new else set())
-    if old != new:
-        assert "effect-changed" in broken("causal", report(old), report(new, up=False))
-        assert "cause-unchanged" in broken(
-            "causal", report(old), report(old).replace("was flat", "was unchanged")
-        )
+    assume(name != story.name and figure != story.percent)
+    original = report("higher freight costs")
+    assert broken("causal", original, report("slower store openings")) == set()
+    assert broken("causal", original, report(f"a strike at {name}")) & {"entity-added"}
+    assert "number-added" in broken("causal", original, report(f"a {figure}% drop in footfall"))

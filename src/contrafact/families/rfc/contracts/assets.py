@@ -90,7 +90,7 @@ def assets(side: Side) -> list[Asset]:
     "entity-lost",
     about="names",
     paper="Q.1, 2; R.1–R.4",
-    to_review="one that is only left out; in causal distortion all but a swap",
+    to_review="one that is only left out; in causal distortion what may be of the cause",
 )
 def assets_kept(pair: Pair) -> Iterator[Finding]:
     """A currency, metal, commodity, crypto-asset or index stays what it is, and none is new: no
@@ -111,10 +111,11 @@ def assets_kept(pair: Pair) -> Iterator[Finding]:
         if old is not None:
             lost.remove(old)
             message = f"'{old.text}' became '{asset.text}'"
-            yield Finding("entity-changed", message, (old.start, old.end), span, causal)
+            lenient = pair.goes_with_cause(old.start, old.end)
+            yield Finding("entity-changed", message, (old.start, old.end), span, lenient)
         else:
             yield Finding("entity-added", f"'{asset.text}' is new", None, span, causal)
-    for asset in lost:
+    for asset in () if causal else lost:
         message = f"'{asset.text}' is in the original and not in the rewrite"
         yield review("entity-lost", message, (asset.start, asset.end))
 

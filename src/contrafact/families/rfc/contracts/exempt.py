@@ -5,9 +5,9 @@ RFC-BENCH, appendices R.2 and S.2, 1, 3 and 4.
 
 import re
 
-from contrafact.families.rfc.contracts.numbers import matched_quantities, worth
+from contrafact.families.rfc.contracts.numbers import matched_quantities
 from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
-from contrafact.text.quantities import Quantity
+from contrafact.text.quantities import Quantity, worth
 
 __all__ = [
     "SMALL_NUMBER",

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from contrafact.families.rfc.contracts.exempt import WHOLE
-from contrafact.families.rfc.contracts.numbers import worth
 from contrafact.families.rfc.contracts.pair import Pair, Side
-from contrafact.text.quantities import Quantity
+from contrafact.text.quantities import Quantity, worth
 
 __all__ = [
     "DECLINES",

@@ -19,9 +19,9 @@ from contrafact.families.rfc.contracts.vocabulary import (
     groups,
     is_common,
     is_known_name,
-    is_modifier,
     words,
 )
+from contrafact.text.english import is_modifier
 from contrafact.text.tokens import normal
 
 __all__ = [
@@ -99,14 +99,11 @@ def names_swapped(
         )
 
 
-@rule(
-    "entity-lost",
-    about="names",
-    paper="Q.1, 2; R.1–R.4",
-    to_review="in causal distortion: it may go with the replaced cause",
-)
+@rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4")
 def names_lost(pair: Pair) -> Iterator[Finding]:
-    """Every company, person, place and ticker of the original is in the rewrite."""
+    """Every company, person, place and ticker of the original is in the rewrite; in causal
+    distortion, but for what goes with the replaced cause.
+    """
     side = pair.original
     missing = missing_words(side, pair.rewritten)
 
@@ -131,12 +128,9 @@ def names_lost(pair: Pair) -> Iterator[Finding]:
             and is_name(side, side.tokens[k])
         ):
             name = _name(side, side.tokens[first : last + 1])
-            yield Finding(
-                "entity-lost",
-                f"'{name.text}' is in the original and not in the rewrite",
-                (name.start, name.end),
-                for_review=pair.goes_with_cause(name.start, name.end),
-            )
+            if not pair.goes_with_cause(name.start, name.end):
+                message = f"'{name.text}' is in the original and not in the rewrite"
+                yield fail("entity-lost", message, (name.start, name.end))
 
 
 @rule(

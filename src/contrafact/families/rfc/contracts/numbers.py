@@ -11,15 +11,11 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Annotated
 
-from contrafact.families.rfc.contracts.pair import (
-    Pair,
-    Side,
-    Span,
-    TimeReference,
-    read_once,
-)
+from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.text.quantities import Identifier, Quantity
+from contrafact.text.quantities import Identifier, Quantity, same_value, worth
+from contrafact.text.quantities.quantity import in_one_spelling
+from contrafact.text.times import TimeReference
 from contrafact.text.tokens import stem
 
 __all__ = [
@@ -30,10 +26,7 @@ __all__ = [
     "number_key",
     "numbers_kept",
     "place",
-    "precision",
     "quantity_matches",
-    "same_value",
-    "worth",
 ]
 
 
@@ -44,35 +37,6 @@ def place(found: Quantity | Identifier | TimeReference) -> Span:
 
 # What two quantities share
 
-
-def worth(quantity: Quantity) -> float:
-    """Return a quantity's value, basis points in percent; 0 if it has none."""
-    value = quantity.value or 0.0
-    return value / 100 if quantity.kind == "basis points" else value
-
-
-def precision(quantity: Quantity) -> float:
-    """Return half of the last place that a quantity is written to, in its measure."""
-    if quantity.form.style == "part":
-        return 0.0
-    match = re.search(r"[.,](\d+)\Z", quantity.form.number)
-    decimals = 0
-    if match and (match[0][0] == "." or len(match[1]) < 3):
-        decimals = len(match[1])
-    return 0.5 * 10.0**-decimals * abs(quantity.form.factor)
-
-
-def same_value(a: Quantity, b: Quantity) -> bool:
-    """Return whether two quantities are worth the same, however they are written."""
-    if a.value is None or b.value is None:
-        return a.value is b.value and _words(a.text) == _words(b.text)
-    return math.isclose(worth(a), worth(b), rel_tol=1e-9, abs_tol=1e-12)
-
-
-def _words(text: str) -> str:
-    return " ".join(text.casefold().replace("-", " ").split())
-
-
 NumberKey = tuple[str, float | str]
 """A kind and a value, or the words of what has none."""
 
@@ -81,7 +45,7 @@ def number_key(quantity: Quantity, *, signed: bool = True) -> NumberKey:
     """Return what two quantities share that are the same number, however they are written."""
     kind = "percent" if quantity.kind == "basis points" else quantity.kind
     if quantity.value is None:
-        return kind, _words(quantity.text)
+        return kind, in_one_spelling(quantity.text)
     value = worth(quantity)
     return kind, float(f"{value if signed else abs(value):.9g}")
 
@@ -245,43 +209,47 @@ def _unread(side: Side) -> list[str]:
     ]
 
 
+_SET_AGAINST = re.compile(
+    r"\b(?:from|than|against|versus|compared|previous\w*|earlier|prior|expected|forecast\w*"
+    r"|estimate\w*|target|instead|above|below|under|over|past|short\sof|top\w*)\b",
+    re.IGNORECASE,
+)
+
+
 def _reversals(pair: Pair, crossing: float) -> set[int]:
     """Return the figures of the original that a reversal may move.
 
-    Those of a sentence that trade places, and what repeats one of them; a multiple that is turned
-    round; and a figure that moves a little to the other side of one of its kind that stays.
+    Those that its words set against each other and that trade places, or one of which moves a
+    little to the other side of the other; what repeats one of them; a multiple turned round.
     """
     a, b = pair.original, pair.rewritten
     to = dict(matched_quantities(pair))
-    alike = [
-        (i, j)
-        for i, j in permutations(to, 2)
-        if _are_alike(a.quantities[i], a.quantities[j])
-        and abs(a.place_of(a.quantities[i].start) - a.place_of(a.quantities[j].start)) <= 1
-    ]
     found: set[int] = set()
     moved: set[tuple[float, float]] = set()
-    for i, j in alike:
-        x, y = (abs(worth(a.quantities[k])) for k in (i, j))
+    for i, j in permutations(to, 2):
+        one, other = a.quantities[i], a.quantities[j]
+        if one.kind != other.kind and "number" not in (one.kind, other.kind):
+            continue
+        low, high = sorted((a.sentence_of(one.start).start, a.sentence_of(other.start).start))
+        if a.place_of(high) - a.place_of(low) > 1:
+            continue
+        if not _SET_AGAINST.search(a.text, low, a.sentence_of(high).end):
+            continue
+        x, y = abs(worth(one)), abs(worth(other))
         u, v = (abs(worth(b.quantities[to[k]])) for k in (i, j))
+        traded = low == high and x != y and (u, v) == (y, x)
         crosses = v == y and (x - y) * (u - y) < 0 and abs(u - x) <= crossing * x
-        if crosses or (x != y and (u, v) == (y, x)):
+        if traded or crosses:
             found.add(i)
             moved.add((x, u))
     for i, j in to.items():
         old, new = a.quantities[i], b.quantities[j]
-        if (abs(worth(old)), abs(worth(new))) in moved:
-            found.add(i)
         turned = {old.form.style, new.form.style} == {"multiple"}
         if turned and (worth(old) - 1) * (worth(new) - 1) < 0:
             found.add(i)
+        if (abs(worth(old)), abs(worth(new))) in moved:
+            found.add(i)
     return found
-
-
-def _are_alike(a: Quantity, b: Quantity) -> bool:
-    """Whether two figures may measure one thing: "300 million pounds", "250 million"."""
-    kinds, units = {a.kind, b.kind}, {a.unit, b.unit}
-    return (len(kinds) == 1 or "number" in kinds) and (len(units) == 1 or None in units)
 
 
 def _lost_its_unit(a: Quantity, b: Quantity) -> bool:

@@ -9,12 +9,6 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated
 
-from contrafact.families.rfc.contracts.consistency import (
-    comparatives,
-    earlier_and_later,
-    expected_and_actual,
-    relations,
-)
 from contrafact.families.rfc.contracts.exempt import (
     SMALL_NUMBER,
     WHOLE,
@@ -35,26 +29,32 @@ from contrafact.families.rfc.contracts.limits import (
 from contrafact.families.rfc.contracts.numbers import (
     matched_quantities,
     place,
-    precision,
     quantity_matches,
-    same_value,
-    worth,
 )
 from contrafact.families.rfc.contracts.pair import Pair
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
-from contrafact.text.quantities import Quantity
+from contrafact.text.quantities import Quantity, precision, same_value, worth
+from contrafact.text.quantities.movement import movements
+from contrafact.text.relations import (
+    comparatives,
+    earlier_and_later,
+    expected_and_actual,
+    relations,
+)
 
 __all__ = [
     "comparisons_kept",
     "conversions_kept",
     "equal_quantities",
     "impossible_value",
+    "moves_kept",
     "no_number",
     "quantities_kept",
     "quantity_unchanged",
     "related_quantities",
     "sign_kept",
     "versions_kept",
+    "ways",
     "within_range",
 ]
 
@@ -193,6 +193,29 @@ def sign_kept(pair: Pair) -> Iterator[Finding]:
             was, now = ("loss", "profit") if old.is_loss else ("profit", "loss")
             message = f"a {was} of '{old.text}' became a {now} of '{new.text}'"
             yield fail("direction-changed", message, *spans)
+
+
+_VERDICTS = re.compile(
+    r"\b(?:(?P<up>beat(?:s|en|ing)?|top(?:s|ped|ping)|exceed(?:s|ed|ing)?|surpass(?:es|ed|ing)?)"
+    r"|(?P<down>miss(?:es|ed|ing)?|trail(?:s|ed|ing)?|lag(?:s|ged|ging)?))\b",
+    re.IGNORECASE,
+)
+
+
+@rule("direction-changed", about="numbers", paper="Q.2; R.2; S.2, 2", manipulations=("numerical",))
+def moves_kept(pair: Pair) -> Iterator[Finding]:
+    """What rises, gains or beats does not fall, lose or miss in its place."""
+    for change in pair.changes:
+        before, after = pair.texts(change)
+        was, now = ways(before), ways(after)
+        if len(was) == len(now) == 1 and was != now:
+            yield fail("direction-changed", f"'{before}' became '{after}'", *pair.spans(change))
+
+
+def ways(text: str) -> set[str]:
+    """Return where the words of a text go, by verbs of movement and of results."""
+    found = {str(m.direction) for m in movements(text) if m.direction and not m.is_noun}
+    return found | {str(match.lastgroup) for match in _VERDICTS.finditer(text)}
 
 
 @rule(
@@ -436,15 +459,13 @@ def related_quantities(
         new = [pair.rewritten.quantities[where[i]] for i in relation.members]
         if relation.holds(new, slack=slack):
             continue
-        residual = relation.residual(new)
-        near = slack * residual.rounding + share * abs(residual.scale)
         yield Finding(
             "related-quantities",
             f"in the original {relation.what}; in the rewrite "
             f"{', '.join(q.text for q in new)} do not fit",
             place(pair.original.quantities[relation.members[0]]),
             place(new[0]),
-            for_review=residual.distance <= near,
+            for_review=relation.holds(new, slack=slack, share=share),
         )
 
 

@@ -54,6 +54,7 @@ Topic = Literal[
     "consistency",
     "tone",
     "events",
+    "wording",
 ]
 """What a rule is about. Where one about the rewrite's presence finds something, no other runs."""
 

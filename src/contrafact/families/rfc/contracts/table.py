@@ -1,4 +1,4 @@
-"""The tables in the docs: the rules, and how often they are wrong on labelled pairs.
+"""The tables in the docs: the rules, what they find on labelled pairs, the notations of figures.
 
 ``python -m contrafact.families.rfc.contracts.table PAGE…`` writes them anew into the pages named,
 between their markers: ``docs/contracts.md`` and ``docs/contract-errors.md``. A test holds that they
@@ -13,23 +13,21 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.check import CONTRACTS, check_pairs
-from contrafact.families.rfc.contracts.rules import Check, Rule
+from contrafact.families.rfc.contracts.rules import Rule
 from contrafact.files.atomic import write_text
 from contrafact.records import MANIPULATIONS, Manipulation
+from contrafact.text.quantities import quantities
 
-__all__ = ["LabelledPair", "labelled_pairs", "main", "rates_table", "rules_table", "with_table"]
+__all__ = ["LabelledPair", "facts_table", "labelled_pairs", "main", "notations_table"]
+__all__ += ["rules_table", "with_table"]
 
 BEGIN = (
     "<!-- rules: begin (python -m contrafact.families.rfc.contracts.table docs/contracts.md) -->"
 )
-END = "<!-- rules: end -->"
-RATES_BEGIN, RATES_END = "<!-- rates: begin -->", "<!-- rates: end -->"
-
-HALVES: Mapping[str, str] = {"held_out": "written last", "tuning": "tuned on"}
-"""The halves of the labelled pairs, by the ends of their files' names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ class LabelledPair:
 
     Attributes:
         id: Its id.
-        half: Whether the rules were tuned on it: ``held_out`` or ``tuning``.
+        half: ``held_out`` or ``tuning``, by the file that it is in.
         manipulation: Whose contract it is to keep.
         original: The paragraph.
         rewritten: Its rewrite.
@@ -55,22 +53,23 @@ class LabelledPair:
     fault: str | None
 
 
+def _sample(name: str) -> list[dict[str, Any]]:
+    source = files("contrafact.families.rfc") / "samples" / f"{name}.jsonl"
+    return [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
+
+
 @cache
 def labelled_pairs() -> tuple[LabelledPair, ...]:
-    """Return the bundled pairs on which the rates are measured, those held out first."""
-    found = []
-    for half in HALVES:
-        source = files("contrafact.families.rfc") / "samples" / f"contract_pairs_{half}.jsonl"
-        for line in source.read_text(encoding="utf-8").splitlines():
-            found.append(LabelledPair(half=half, **json.loads(line)))
-    return tuple(found)
+    """Return the bundled pairs that a person labelled."""
+    return tuple(
+        LabelledPair(half=half, **row)
+        for half in ("held_out", "tuning")
+        for row in _sample(f"contract_pairs_{half}")
+    )
 
 
-def rates_table() -> str:
-    """Return how often the contracts are wrong on the labelled pairs, in Markdown.
-
-    First by manipulation and half, then by rule.
-    """
+def facts_table() -> str:
+    """Return what facts find in the labelled pairs, in Markdown: a row for each manipulation."""
     pairs = labelled_pairs()
     rows = [
         {"manipulation": p.manipulation, "original": p.original, "rewritten": p.rewritten}
@@ -78,48 +77,44 @@ def rates_table() -> str:
     ]
     found = list(zip(pairs, check_pairs(rows), strict=True))
     lines = [
-        "| manipulation | half | sound | rejected | with review | faulty | accepted "
-        "| accepted without review |",
-        "| --- | --- | --: | --: | --: | --: | --: | --: |",
+        "| manipulation | sound | failed | with something for a person | faulty | failed "
+        "| rules that failed most of them |",
+        "| --- | --: | --: | --: | --: | --: | --- |",
     ]
     for name in MANIPULATIONS:
-        for half, title in HALVES.items():
-            here = [(p, c) for p, c in found if p.manipulation == name and p.half == half]
-            sound = [c for p, c in here if p.sound]
-            faulty = [c for p, c in here if not p.sound]
-            figures = (
-                len(sound),
-                _share(sum(not c.passed for c in sound), len(sound)),
-                _share(sum(bool(c.review) for c in sound), len(sound)),
-                len(faulty),
-                _share(sum(c.passed for c in faulty), len(faulty)),
-                _share(sum(c.passed and not c.review for c in faulty), len(faulty)),
-            )
-            lines.append(f"| {name} | {title} | {' | '.join(map(str, figures))} |")
-    caught, wronged, reviewed = (_by_rule(found, kind) for kind in ("caught", "wronged", "review"))
-    lines += [
-        "",
-        "| rule | faulty pairs that it fails | sound pairs that it fails | sound pairs that it "
-        "sends to review |",
-        "| --- | --: | --: | --: |",
-    ]
-    for rule in sorted({*caught, *wronged, *reviewed}):
-        lines.append(f"| `{rule}` | {caught[rule]} | {wronged[rule]} | {reviewed[rule]} |")
+        sound = [c for p, c in found if p.manipulation == name and p.sound]
+        faulty = [c for p, c in found if p.manipulation == name and not p.sound]
+        most = Counter(rule for c in faulty for rule in {one.rule for one in c.violations})
+        figures = (
+            len(sound),
+            _share(sum(c.passed is False for c in sound), len(sound)),
+            _share(sum(bool(c.review) for c in sound), len(sound)),
+            len(faulty),
+            _share(sum(c.passed is False for c in faulty), len(faulty)),
+            ", ".join(f"`{rule}` {n}" for rule, n in sorted(most.items(), key=_order)[:5]),
+        )
+        lines.append(f"| {name} | {' | '.join(map(str, figures))} |")
     return "\n".join(lines)
+
+
+def _order(item: tuple[str, int]) -> tuple[int, str]:
+    return -item[1], item[0]
 
 
 def _share(part: int, whole: int) -> str:
     return f"{part} ({100 * part / whole:.0f}%)" if whole else "–"
 
 
-def _by_rule(found: Iterable[tuple[LabelledPair, Check]], kind: str) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for pair, check in found:
-        if pair.sound == (kind == "caught"):
-            continue
-        findings = check.review if kind == "review" else check.violations
-        counts.update({finding.rule for finding in findings})
-    return counts
+def notations_table() -> str:
+    """Return how figures may be written, in Markdown, and what each is read as."""
+    lines = ["| written | read as |", "| --- | --- |"]
+    for row in _sample("notations"):
+        (quantity,) = quantities(f"It counted on {row['written']}, it said.")
+        unit = quantity.unit if quantity.unit not in (None, "bps", "pp", "%", "x") else ""
+        kind = {"money": "", "number": ""}.get(quantity.kind, f" {quantity.kind}")
+        worth = f"{quantity.value:,.12g}"
+        lines.append(f"| {row['written']} | {' '.join(filter(None, (worth + kind, unit)))} |")
+    return "\n".join(lines)
 
 
 _TITLES: Mapping[Manipulation, str] = {
@@ -144,23 +139,23 @@ def with_table(page: str) -> str:
     """Return a page with the tables as they are now between the markers that it has.
 
     Raises:
-        InputError: The page has neither pair of markers, or half a pair.
+        InputError: The page has no pair of markers, or half a pair.
     """
-    made = ((BEGIN, END, rules_table), (RATES_BEGIN, RATES_END, rates_table))
+    made = (
+        (BEGIN, "<!-- rules: end -->", rules_table),
+        ("<!-- facts: begin -->", "<!-- facts: end -->", facts_table),
+        ("<!-- notations: begin -->", "<!-- notations: end -->", notations_table),
+    )
     here = [one for one in made if one[0] in page or one[1] in page]
     if not here:
         raise InputError(f"the page lacks '{BEGIN}'", hint="name a page with a table of contracts")
     for first, last, table in here:
-        page = _between(page, first, last, table())
+        before, begin, rest = page.partition(first)
+        _, end, after = rest.partition(last)
+        if not begin or not end:
+            raise InputError(f"the page lacks '{first if not begin else last}'")
+        page = f"{before}{first}\n\n{table()}\n\n{last}{after}"
     return page
-
-
-def _between(page: str, first: str, last: str, table: str) -> str:
-    before, begin, rest = page.partition(first)
-    _, end, after = rest.partition(last)
-    if not begin or not end:
-        raise InputError(f"the page lacks '{first if not begin else last}'")
-    return f"{before}{first}\n\n{table}\n\n{last}{after}"
 
 
 def main(arguments: Iterable[str]) -> None:

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from contrafact.families.rfc.contracts.numbers import place
-from contrafact.families.rfc.contracts.pair import Pair, Side, time_parts
+from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.text.quantities import Identifier
+from contrafact.text.times import time_parts
 
 __all__ = ["grades_kept", "identifiers_kept", "ordinals_kept", "times_kept"]
 

@@ -1,7 +1,7 @@
 """How the figures of a text hang together: comparisons in words, and arithmetic.
 
-RFC-BENCH, appendix S.2, items 2 and 8 (related numbers move consistently, what was more stays
-more).
+Which figure words set against which, which is an earlier value of which, what analysts expected of
+which; sums, shares, products and changes that hold between them.
 """
 
 import math
@@ -9,32 +9,23 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations
-from typing import NamedTuple
 
-from contrafact.families.rfc.contracts.numbers import precision, worth
-from contrafact.families.rfc.contracts.pair import Side, Span, read_once
-from contrafact.text.quantities import Quantity
+from contrafact.text.alignment import Span
+from contrafact.text.quantities import Quantity, precision, worth
+from contrafact.text.reading import Side, read_once
 from contrafact.text.tokens import Caseless
 
 __all__ = [
     "Comparative",
     "Relation",
-    "Residual",
     "comparatives",
     "earlier_and_later",
     "expected_and_actual",
-    "follows_by",
     "relations",
 ]
 
-COMPARATIVE_REACH = 60
+REACH = 60
 """Characters from comparing words to the figure that they lead to, at most (ours)."""
-
-EXPECTED_WINDOW = 30
-"""Characters after a figure in which words say that it was expected (ours)."""
-
-EARLIER_WINDOW = 70
-"""Characters before a figure in which words say that it is an earlier one (ours)."""
 
 MAX_QUANTITIES = 24
 """Quantities of a text beyond which its arithmetic is not looked into (ours: a table would be full
@@ -49,17 +40,18 @@ MAX_PARTS = 4
 MULTIPLE_TOLERANCE = 0.1
 """Share by which "doubled" or "three times" may be off (ours: such words are approximate)."""
 
+
+def _alike(a: Quantity, b: Quantity) -> bool:
+    return a.kind == b.kind and (a.kind != "money" or a.unit == b.unit)
+
+
 # Figures that a text sets against each other in words
 
-_MORE = (
-    r"more|higher|greater|larger|bigger|faster|quicker|steeper|sharper|wider|heavier|pricier"
-    r"|longer"
-)
+_MORE = r"more|higher|greater|larger|bigger|faster|quicker|steeper|sharper|wider|heavier|longer"
 _LESS = r"fewer|less|lower|smaller|slower|narrower|shallower|milder|lighter|cheaper|shorter"
-_EITHER = r"better|worse|stronger|weaker|deeper"
 _ARTICLE = r"(?:the|an?|its|their|his|her|last|what|analysts['’]?|wall\sstreet['’]s|an\sestimated)"
 _THAN = re.compile(
-    rf"\b(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?P<either>{_EITHER}))"
+    rf"\b(?:(?P<more>{_MORE})|(?P<less>{_LESS})|better|worse|stronger|weaker|deeper)"
     rf"(?:\s(?:\w+\s){{0,2}})?\s?than\s(?P<article>{_ARTICLE}\s)?",
     re.IGNORECASE,
 )
@@ -71,12 +63,14 @@ _RELATIVE_TO = Caseless(
 )
 _EXPECTED = re.compile(
     r"\b(?:consensus|estimates?|expect\w*|forecasts?|predict\w*|projection\w*|projected"
-    r"|pencill?ed|analysts?|economists?|street|target\w*)\b",
+    r"|analysts?|economists?|street|target\w*)\b",
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(?:no|not|never|n['’]t)\s\Z", re.IGNORECASE)
-_BREAK = re.compile(r"[;]|[.!?]\s")
+_BREAK = re.compile(r"[;,]|[.!?]\s")
+_OF = re.compile(r"\s(?:out\s)?of\s(?:the\s|its\s|all\s)?")
 _OF_THEM = re.compile(r"\b[Oo]f\s(?:the\s|its\s|their\s|all\s|some\s|about\s)*\Z")
+_SOME = re.compile(r"\s[^.,;]{1,50},\s(?:only\s|just\s|about\s|some\s)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,35 +105,27 @@ def comparatives(side: Side) -> list[Comparative]:
 
 
 def _parts_of_counts(side: Side) -> Iterator[Comparative]:
-    """Yield "of the 40 analysts, 31 …": a part of a count is no larger than the count."""
-    found = side.quantities
-    for whole, part in pairwise(range(len(found))):
-        a, b = found[whole], found[part]
+    """Yield "9 of 15", "of the 40 analysts, 31 …": a part of a count is no larger than it."""
+    for i, (a, b) in enumerate(pairwise(side.quantities)):
         if not a.kind == b.kind == "number" or a.value is None or b.value is None:
             continue
-        between = side.text[a.end : b.start]
-        if re.fullmatch(r"\s(?:out\s)?of\s(?:the\s|its\s|all\s)?", between):
-            yield Comparative(whole, part, -1, (a.start, b.end))
-            continue
-        if not _OF_THEM.search(side.text[: a.start]):
-            continue
-        if re.fullmatch(r"\s[^.,;]{1,50},\s(?:only\s|just\s|about\s|some\s)?", between):
-            yield Comparative(part, whole, -1, (a.start, b.end))
+        if _OF.fullmatch(side.text, a.end, b.start):
+            yield Comparative(i, i + 1, -1, (a.start, b.end))
+        elif _SOME.fullmatch(side.text, a.end, b.start) and _OF_THEM.search(side.text, 0, a.start):
+            yield Comparative(i + 1, i, -1, (a.start, b.end))
 
 
 def _compared(side: Side, match: re.Match[str], *, preposition: bool) -> Iterator[Comparative]:
     """Yield what comparing words compare, both ends of a range where they lead to one."""
-    found = side.quantities
-    end = match.end("article") if match["article"] else match.end()
+    found, end = side.quantities, match.end("article") if match["article"] else match.end()
     that = next((i for i, q in enumerate(found) if q.start >= end), None)
     if that is None or found[that].value is None or _DENIED.search(side.text[: match.start()]):
         return
     between = side.text[end : found[that].start]
-    if len(between) > COMPARATIVE_REACH or _BREAK.search(between) or "," in between:
+    if len(between) > REACH or _BREAK.search(between):
         return
-    expected = found[that].is_estimate or bool(
-        _EXPECTED.search(between + side.text[found[that].end : found[that].end + EXPECTED_WINDOW])
-    )
+    after = side.text[found[that].end : found[that].end + REACH // 2]
+    expected = found[that].is_estimate or _EXPECTED.search(between + after)
     moved = match[0].split()[0].casefold() in ("up", "down")
     if preposition and not (expected or moved):
         return  # "above the $90 level" is a place
@@ -149,11 +135,11 @@ def _compared(side: Side, match: re.Match[str], *, preposition: bool) -> Iterato
     if this is None:
         return
     sign = 1 if match["more"] else -1 if match["less"] else 0
-    compared = [(this, that)]
     a, b = found[this].link, found[that].link
+    ends = [(this, that)]
     if a and b and a[0] == b[0] == "range":
-        compared = list(zip(sorted((this, a[1])), sorted((that, b[1])), strict=True))
-    for i, j in compared:
+        ends = list(zip(sorted((this, a[1])), sorted((that, b[1])), strict=True))
+    for i, j in ends:
         yield Comparative(i, j, sign, (match.start(), found[j].end))
 
 
@@ -164,9 +150,7 @@ def _nearest(side: Side, before: int, that: int) -> int | None:
         quantity = side.quantities[i]
         if quantity.start < sentence.start:
             return None
-        if quantity.end > before or quantity.kind != other.kind or quantity.value is None:
-            continue
-        if quantity.kind == "money" and quantity.unit != other.unit:
+        if quantity.end > before or quantity.value is None or not _alike(quantity, other):
             continue
         if quantity.is_estimate or ";" in side.text[quantity.end : before]:
             return None
@@ -185,8 +169,6 @@ _AGAINST = re.compile(
     r"\b(?:compared (?:with|to)|versus|vs\.?|against|than|up from|down from)\s(?:\S+\s){0,7}\Z",
     re.IGNORECASE,
 )
-
-
 _EARLIER_FORECAST = re.compile(
     r"\b(?:from|against|than)\s(?:an?|its|the|their)\s(?:previous|earlier|prior|initial|original)\s"
     r"(?:\w+\s)?(?:forecasts?|estimates?|projections?|guidance|outlook|targets?)\sof\s(?:about\s)?\Z",
@@ -194,46 +176,35 @@ _EARLIER_FORECAST = re.compile(
 )
 
 
-def is_earlier_forecast(side: Side, quantity: Quantity) -> bool:
-    """Return whether a figure is a forecast that another one replaced, and so no estimate of it:
-    "cut to 3.1% from a previous forecast of 3.8%".
-    """
-    before = side.text[max(0, quantity.start - EARLIER_WINDOW) : quantity.start]
-    return bool(_EARLIER_FORECAST.search(before))
-
-
 @read_once
 def earlier_and_later(side: Side) -> list[tuple[int, int]]:
     """Return pairs of quantities, (earlier, later): the first is what the second was before."""
     found, result = side.quantities, []
     for i, quantity in enumerate(found):
+        before = side.text[max(0, quantity.start - REACH) : quantity.start]
         if quantity.value is None:
             continue
-        linked = quantity.link
-        if linked is not None and linked[0] == "from-to":
-            if _FROM.search(side.text[: quantity.start]):
-                result.append((i, linked[1]))
+        if quantity.link is not None and quantity.link[0] == "from-to":
+            if _FROM.search(before):
+                result.append((i, quantity.link[1]))
             continue
-        before = side.text[max(0, quantity.start - EARLIER_WINDOW) : quantity.start]
-        sentence = side.sentence_of(quantity.start)
-        earlier = is_earlier_forecast(side, quantity)
-        if not (earlier or _FROM.search(before) or _AGAINST.search(before)):
+        forecast = bool(_EARLIER_FORECAST.search(before))
+        if not forecast and (
+            quantity.is_estimate or not (_FROM.search(before) or _AGAINST.search(before))
+        ):
             continue
-        if quantity.is_estimate and not earlier:
-            continue
+        start = side.sentence_of(quantity.start).start
         others = [
             j
             for j, other in enumerate(found[:i])
-            if other.start >= sentence.start
-            and other.kind == quantity.kind
-            and other.unit == quantity.unit
+            if other.start >= start
+            and (other.kind, other.unit) == (quantity.kind, quantity.unit)
             and other.value is not None
-            and (earlier or not other.is_estimate)
-            and (earlier or other.is_level or quantity.kind != "percent")
+            and (forecast or not other.is_estimate)
+            and (forecast or other.is_level or quantity.kind != "percent")
             and ";" not in side.text[other.end : quantity.start]
         ]
-        if others:
-            result.append((i, others[-1]))
+        result += [(i, j) for j in others[-1:]]
     return list(dict.fromkeys(result))
 
 
@@ -244,18 +215,16 @@ def expected_and_actual(side: Side) -> list[tuple[int, int]]:
     for i, quantity in enumerate(found):
         if quantity.value is None or not quantity.is_estimate:
             continue
-        sentence = side.sentence_of(quantity.start)
+        sentence = side.place_of(quantity.start)
         alike = [
             j
             for j, other in enumerate(found)
-            if j != i
-            and other.kind == quantity.kind
-            and other.unit == quantity.unit
+            if (other.kind, other.unit) == (quantity.kind, quantity.unit)
             and other.value is not None
             and not other.is_estimate
-            and not follows_by(side, other)
+            and not _follows_by(side, other)
             and (other.role == quantity.role or {other.role, quantity.role} & {"money", "number"})
-            and sentence.start <= other.start < sentence.end
+            and side.place_of(other.start) == sentence
         ]
         if alike:
             near = min(alike, key=lambda j: (found[j].start > quantity.start, abs(j - i)))
@@ -263,26 +232,42 @@ def expected_and_actual(side: Side) -> list[tuple[int, int]]:
     return result
 
 
-def follows_by(side: Side, quantity: Quantity) -> bool:
-    """Return whether "by" leads to a quantity, so that it is a change."""
+def _follows_by(side: Side, quantity: Quantity) -> bool:
+    """Whether "by" leads to a quantity, so that it is a change."""
     return bool(re.search(r"\bby\s(?:\w+\s)?\Z", side.text[: quantity.start]))
 
 
 # Arithmetic between figures
 
+Formula = Callable[[list[float]], float]
+"""By how much values are from a relation between them; 0 where it holds."""
 
-class Residual(NamedTuple):
-    """How far values are from a relation.
 
-    Attributes:
-        distance: How far.
-        rounding: How far rounding lets them be.
-        scale: The size of what is worked out.
-    """
+def _change(values: list[float]) -> float:
+    old, new, percent = values
+    return abs(100 * (new - old) / old) - abs(percent) if old else math.inf
 
-    distance: float
-    rounding: float
-    scale: float
+
+def _multiple(values: list[float]) -> float:
+    old, new, times = values
+    apart = new / old - times if old else math.inf
+    return max(0.0, abs(apart) - MULTIPLE_TOLERANCE * abs(times))
+
+
+def _sum(values: list[float]) -> float:
+    return values[0] - sum(values[1:])
+
+
+def _hundred(values: list[float]) -> float:
+    return 100 - sum(values)
+
+
+def _product(values: list[float]) -> float:
+    return values[0] - values[1] * values[2]
+
+
+def _share(values: list[float]) -> float:
+    return values[0] - values[1] * values[2] / 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,97 +276,44 @@ class Relation:
 
     Attributes:
         what: The relation in words.
-        members: The quantities' indices, in the order that ``residual`` takes.
-        residual: How far values are from the relation, and how far rounding lets them be.
+        members: The quantities' indices, in the order that the formula takes.
+        formula: By how much values are from it.
     """
 
     what: str
     members: tuple[int, ...]
-    residual: Callable[[list[Quantity]], Residual]
+    formula: Formula
 
-    def holds(self, found: list[Quantity], slack: float = 1.0) -> bool:
+    def holds(self, found: list[Quantity], slack: float = 1.0, share: float = 0.0) -> bool:
         """Return whether the relation holds between values, as far as they are written.
 
         Args:
             found: The quantities, in the order of the members.
             slack: How many times the rounding they may be off.
+            share: And by which share of what is worked out.
         """
-        residual = self.residual(found)
-        return residual.distance <= residual.rounding * slack + 1e-9
-
-
-def _rounding(quantity: Quantity) -> float:
-    """Return the precision of a quantity in the measure of its worth."""
-    return precision(quantity) / (100 if quantity.kind == "basis points" else 1)
-
-
-def _percent_change(found: list[Quantity]) -> Residual:
-    """old, new, percent: new is old moved by percent."""
-    old, new, percent = found
-    x, y = worth(old), worth(new)
-    if not x:
-        return Residual(math.inf, 0.0, 0.0)
-    change = abs(100 * (y - x) / x)
-    rounding = (100 * (_rounding(new) + _rounding(old) * abs(y / x)) / abs(x)) + _rounding(percent)
-    return Residual(abs(change - abs(worth(percent))), rounding, change)
-
-
-def _multiple(found: list[Quantity]) -> Residual:
-    """old, new, multiple: new is so many times old."""
-    old, new, times = found
-    if not worth(old):
-        return Residual(math.inf, 0.0, 0.0)
-    return Residual(
-        abs(worth(new) / worth(old) - worth(times)),
-        MULTIPLE_TOLERANCE * abs(worth(times)),
-        worth(times),
-    )
-
-
-def _sum(found: list[Quantity]) -> Residual:
-    """The first is the sum of the others."""
-    whole, *parts = found
-    rounding = _rounding(whole) + sum(_rounding(part) for part in parts)
-    return Residual(abs(worth(whole) - sum(worth(part) for part in parts)), rounding, worth(whole))
-
-
-def _hundred_percent(found: list[Quantity]) -> Residual:
-    """Percentages that make up a whole."""
-    return Residual(
-        abs(100 - sum(worth(part) for part in found)), sum(_rounding(part) for part in found), 100.0
-    )
-
-
-def _product(found: list[Quantity]) -> Residual:
-    """The first is the second times the third."""
-    whole, one, many = found
-    rounding = (
-        _rounding(whole) + _rounding(one) * abs(worth(many)) + _rounding(many) * abs(worth(one))
-    )
-    return Residual(abs(worth(whole) - worth(one) * worth(many)), rounding, worth(whole))
-
-
-def _percentage_of(found: list[Quantity]) -> Residual:
-    """part, whole, percent: part is so many percent of whole."""
-    part, whole, percent = found
-    rounding = (
-        _rounding(part)
-        + (_rounding(whole) * abs(worth(percent)) + _rounding(percent) * abs(worth(whole))) / 100
-    )
-    return Residual(abs(worth(part) - worth(whole) * worth(percent) / 100), rounding, worth(part))
+        values = [worth(q) for q in found]
+        apart = abs(self.formula(values))
+        if not math.isfinite(apart):
+            return False
+        rounding = 0.0
+        for i, quantity in enumerate(found):
+            step = precision(quantity) / (100 if quantity.kind == "basis points" else 1)
+            moved = [*values[:i], values[i] + step, *values[i + 1 :]]
+            rounding += abs(abs(self.formula(moved)) - apart)
+        scale = values[2] if self.formula is _change else values[0]
+        return apart <= rounding * slack + share * abs(scale) + 1e-9
 
 
 _SUM_WORDS = re.compile(
     r"\b(?:total\w*|combined|together|altogether|overall|in all|sum|of which|including|split"
-    r"|compris\w+"
-    r"|consist\w+|respectively|made up|plus|both|divided|remaining|rest|by)\b",
+    r"|compris\w+|consist\w+|respectively|made up|plus|both|divided|remaining|rest|by)\b",
     re.IGNORECASE,
 )
 _SHARE_WORDS = re.compile(
     r"\b(?:of (?:its |total |the |all )?(?:revenue|sales|profit|customers|users|orders|shares"
-    r"|votes|income|mix)"
-    r"|share|remaining|remainder|rest|other|split|while|respectively|accounted|made up"
-    r"|came from)\b",
+    r"|votes|income|mix)|share|remaining|remainder|rest|other|split|while|respectively|accounted"
+    r"|made up|came from)\b",
     re.IGNORECASE,
 )
 _EACH = re.compile(
@@ -389,8 +321,7 @@ _EACH = re.compile(
 )
 _PART_OF = re.compile(
     r"\b(?:valu\w+|represent\w+|equal\w*|equivalent|account\w+|or about|or roughly|worth|of its"
-    r"|of the)\b"
-    r"|,\sor\s",
+    r"|of the)\b|,\sor\s",
     re.IGNORECASE,
 )
 
@@ -406,48 +337,31 @@ def relations(side: Side) -> list[Relation]:
     found = side.quantities
     if len(found) > MAX_QUANTITIES:
         return []
-    places = [
-        next((i for i, s in enumerate(side.sentences) if q.start < s.end), len(side.sentences))
-        for q in found
-    ]
+    places = [side.place_of(q.start) for q in found]
     supposed = [*_change_relations(side, places), *_sentence_relations(side, places)]
-    return [
-        relation for relation in supposed if relation.holds([found[i] for i in relation.members])
-    ]
+    return [one for one in supposed if one.holds([found[i] for i in one.members])]
 
 
 def _change_relations(side: Side, places: list[int]) -> Iterator[Relation]:
     found = side.quantities
     for old, new in earlier_and_later(side):
-        if worth(found[old]) == worth(found[new]):
+        a, b = found[old], found[new]
+        if worth(a) == worth(b):
             continue
-        for i, quantity in enumerate(found):
-            if i in (old, new) or abs(places[i] - places[new]) > 1:
+        rates = b.kind in ("percent", "basis points")
+        for i, q in enumerate(found):
+            if i in (old, new) or abs(places[i] - places[new]) > 1 or q.value is None:
                 continue
-            if quantity.value is None:
-                continue
-            rates = found[new].kind in ("percent", "basis points")
-            if quantity.kind == "percent" and not quantity.is_level and not rates:
-                yield Relation(
-                    f"{found[old].text} to {found[new].text} is {quantity.text}",
-                    (old, new, i),
-                    _percent_change,
-                )
-            elif quantity.kind == "ratio" and quantity.value > 1:
-                yield Relation(
-                    f"{found[new].text} is {quantity.text} from {found[old].text}",
-                    (old, new, i),
-                    _multiple,
-                )
-            elif (
-                quantity.kind == found[new].kind or (rates and quantity.kind == "basis points")
-            ) and (not quantity.is_level or follows_by(side, quantity)):
+            if q.kind == "percent" and not q.is_level and not rates:
+                yield Relation(f"{a.text} to {b.text} is {q.text}", (old, new, i), _change)
+            elif q.kind == "ratio" and q.value > 1:
+                yield Relation(f"{b.text} is {q.text} from {a.text}", (old, new, i), _multiple)
+            elif (q.kind == b.kind or (rates and q.kind == "basis points")) and (
+                not q.is_level or _follows_by(side, q)
+            ):
                 low, high = sorted((old, new), key=lambda k: worth(found[k]))
-                yield Relation(
-                    f"{found[high].text} less {found[low].text} is {quantity.text}",
-                    (high, low, i),
-                    _sum,
-                )
+                what = f"{found[high].text} less {found[low].text} is {q.text}"
+                yield Relation(what, (high, low, i), _sum)
 
 
 def _sentence_relations(side: Side, places: list[int]) -> Iterator[Relation]:
@@ -462,35 +376,27 @@ def _sentence_relations(side: Side, places: list[int]) -> Iterator[Relation]:
         if _SHARE_WORDS.search(text):
             shares = [i for i in here if found[i].kind == "percent" and found[i].direction is None]
             if len(shares) >= 2 and not any(found[i].link for i in shares):
-                yield Relation("the shares make up 100%", tuple(shares), _hundred_percent)
+                yield Relation("the shares make up 100%", tuple(shares), _hundred)
         each, part_of = _EACH.search(text), _PART_OF.search(text)
-        for triple in combinations(here, 3):
-            for whole, one, many in permutations(triple):
-                a, b, c = found[whole], found[one], found[many]
-                if each and a.kind == b.kind == "money" and c.kind == "number":
-                    yield Relation(
-                        f"{c.text} at {b.text} come to {a.text}", (whole, one, many), _product
-                    )
-                if part_of and a.kind == b.kind in ("money", "number") and c.kind == "percent":
-                    yield Relation(
-                        f"{a.text} is {c.text} of {b.text}", (whole, one, many), _percentage_of
-                    )
+        for three in permutations(here, 3) if each or part_of else ():
+            a, b, c = (found[i] for i in three)
+            if each and a.kind == b.kind == "money" and c.kind == "number":
+                yield Relation(f"{c.text} at {b.text} come to {a.text}", three, _product)
+            if part_of and a.kind == b.kind in ("money", "number") and c.kind == "percent":
+                yield Relation(f"{a.text} is {c.text} of {b.text}", three, _share)
 
 
 def _sums(found: list[Quantity], here: list[int]) -> Iterator[Relation]:
     for whole in here:
+        top = found[whole]
         alike = [
             i
             for i in here
             if i != whole
-            and found[i].kind == found[whole].kind
-            and found[i].unit == found[whole].unit
-            and 0 < worth(found[i]) < worth(found[whole])
+            and (found[i].kind, found[i].unit) == (top.kind, top.unit)
+            and 0 < worth(found[i]) < worth(top)
         ]
         for size in range(2, min(len(alike), MAX_PARTS) + 1):
             for parts in combinations(alike, size):
-                yield Relation(
-                    f"{' and '.join(found[i].text for i in parts)} come to {found[whole].text}",
-                    (whole, *parts),
-                    _sum,
-                )
+                shown = " and ".join(found[i].text for i in parts)
+                yield Relation(f"{shown} come to {top.text}", (whole, *parts), _sum)

@@ -1,0 +1,172 @@
+"""Two texts word by word: their tokens and sentences, and which word stands for which.
+
+Whatever a caller reads as one thing (a quantity, a name with digits, a time) is one token.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from contrafact.text.tokens import normal, sentence_spans
+
+__all__ = [
+    "Alignment",
+    "Change",
+    "Sentence",
+    "Span",
+    "Token",
+    "align",
+    "sentences",
+    "tokenize",
+]
+
+Span = tuple[int, int]
+"""Where something begins and ends: characters of a text, or tokens where that is stated."""
+
+MAX_ALIGNED_WORDS = 3_000
+"""Differing words beyond which the middle counts as one change (ours: matching is quadratic)."""
+
+TITLED_SHARE = 0.7
+"""Share of capitals among a sentence's longer words from which it is in title case (ours)."""
+
+# Words and sentences
+
+_WORD = re.compile(r"[^\W_]+(?:['’.&/-][^\W_]+)*")
+_WHOLES = ("#", "@", "@t")  # the keys of tokens that are no word
+
+
+class Token(NamedTuple):
+    """A word, or a whole quantity, identifier or time reference, of a text.
+
+    Attributes:
+        start: Where it begins, in characters.
+        end: Where it ends.
+        text: The words.
+        key: What it is compared by: `normal` of the word, "#" for any quantity, "@" for any
+            identifier, "@t" for any time reference.
+    """
+
+    start: int
+    end: int
+    text: str
+    key: str
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is a word, and no quantity, identifier or time."""
+        return self.key not in _WHOLES
+
+
+_token = tuple.__new__  # what Token(…) calls, which for every word of a text takes time
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence's place, and whether it is written in title case, as headlines are."""
+
+    start: int
+    end: int
+    titled: bool
+
+
+def tokenize(text: str, wholes: Iterable[tuple[int, int, str]]) -> list[Token]:
+    """Return the tokens of a text; each of ``wholes`` (start, end, key) is one token."""
+
+    def words(start: int, end: int) -> list[Token]:
+        found = _WORD.finditer(text, start, end)
+        return [_token(Token, (m.start(), m.end(), m[0], normal(m[0]))) for m in found]
+
+    tokens: list[Token] = []
+    position = 0
+    for start, end, key in sorted(wholes):
+        if start < position:
+            continue
+        tokens += words(position, start)
+        tokens.append(Token(start, end, text[start:end], key))
+        position = end
+    return [*tokens, *words(position, len(text))]
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Return the sentences of a text, in order; a headline's dash ends one."""
+    return [
+        Sentence(start, end, _is_titled(text[start:end]))
+        for start, end in sentence_spans(text, dashes=True)
+        if text[start:end].strip()
+    ]
+
+
+def _is_titled(sentence: str) -> bool:
+    long = [m[0] for m in _WORD.finditer(sentence) if len(m[0]) > 3 and m[0][0].isalpha()]
+    capital = sum(word[0].isupper() for word in long)
+    if len(long) == 2:
+        return capital == 2
+    return len(long) >= 3 and capital >= TITLED_SHARE * len(long)
+
+
+# Alignment
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A run of words of the original that the rewrite replaces; either side may be empty.
+
+    Attributes:
+        original: The original's tokens, ``(first, last + 1)``.
+        rewritten: The rewrite's tokens.
+    """
+
+    original: Span
+    rewritten: Span
+
+
+class Alignment:
+    """Which word of the rewrite stands for which of the original, and what changed.
+
+    Attributes:
+        changes: The stretches that differ, in order.
+        to_rewritten: The rewrite's token for each unchanged one of the original, by index.
+        to_original: The other way round.
+    """
+
+    def __init__(self, opcodes: Sequence[tuple[str, int, int, int, int]]) -> None:
+        self.changes = [Change((a, b), (c, d)) for tag, a, b, c, d in opcodes if tag != "equal"]
+        self.to_rewritten = {
+            a + k: c + k for tag, a, b, c, _ in opcodes if tag == "equal" for k in range(b - a)
+        }
+        self.to_original = {after: before for before, after in self.to_rewritten.items()}
+        self._in_original = {i: change for change in self.changes for i in range(*change.original)}
+        self._in_rewritten = {
+            i: change for change in self.changes for i in range(*change.rewritten)
+        }
+
+    def change_in_original(self, token: int) -> Change | None:
+        """Return the change that a token of the original is part of."""
+        return self._in_original.get(token)
+
+    def change_in_rewritten(self, token: int) -> Change | None:
+        """Return the change that a token of the rewrite is part of."""
+        return self._in_rewritten.get(token)
+
+
+def align(original: Sequence[Token], rewritten: Sequence[Token]) -> Alignment:
+    """Return the alignment of two token lists, by their keys."""
+    a, b = [token.key for token in original], [token.key for token in rewritten]
+    shorter = min(len(a), len(b))
+    head = next((i for i in range(shorter) if a[i] != b[i]), shorter)
+    room = shorter - head
+    tail = next((i for i in range(room) if a[-1 - i] != b[-1 - i]), room)
+    a_end, b_end = len(a) - tail, len(b) - tail
+    codes: list[tuple[str, int, int, int, int]] = [("equal", 0, head, 0, head)]
+    if max(a_end, b_end) - head > MAX_ALIGNED_WORDS:
+        codes.append(("replace", head, a_end, head, b_end))
+    else:
+        matcher = SequenceMatcher(None, a[head:a_end], b[head:b_end], autojunk=False)
+        codes += [
+            (tag, i + head, j + head, k + head, m + head)
+            for tag, i, j, k, m in matcher.get_opcodes()
+        ]
+    codes.append(("equal", a_end, len(a), b_end, len(b)))
+    return Alignment(codes)

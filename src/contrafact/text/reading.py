@@ -1,0 +1,147 @@
+"""A text and what is read in it, each once: words, sentences, quantities, identifiers, times.
+
+What other modules read in a `Side` is decorated with `read_once`.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Any, Protocol, TypeVar
+
+from contrafact.text.alignment import Sentence, Span, Token, sentences, tokenize
+from contrafact.text.parsing import Entity, entities
+from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
+from contrafact.text.times import TIME_KINDS, TimeReference, times
+from contrafact.text.tokens import folded, small_letters, stem
+
+__all__ = ["Side", "read_once"]
+
+Reading = TypeVar("Reading")
+
+
+class Read(Protocol):
+    """What something is read in, and the readings kept with it."""
+
+    readings: dict[object, object]
+
+
+Source = TypeVar("Source", bound=Read)
+
+
+def read_once(reader: Callable[[Source], Reading]) -> Callable[[Source], Reading]:
+    """Decorate a function that reads something in a side or a pair: its result is kept with it."""
+
+    @wraps(reader)
+    def kept(source: Source) -> Reading:
+        readings: dict[object, Any] = source.readings
+        try:
+            result: Reading = readings[reader]
+        except KeyError:
+            result = readings[reader] = reader(source)
+        return result
+
+    return kept
+
+
+class Side:
+    """One text and what is read in it, each on first use."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.readings: dict[object, object] = {}
+
+    @cached_property
+    def folded(self) -> str:
+        """The text in small letters, in which `has` looks."""
+        return folded(self.text)
+
+    @cached_property
+    def small(self) -> str | None:
+        """The text in small letters, each in its place; see `small_letters`."""
+        return small_letters(self.text)
+
+    @cached_property
+    def casefolded(self) -> str:
+        """The text without case."""
+        return self.text.casefold()
+
+    def has(self, *parts: str) -> bool:
+        """Return whether the text has one of these, in any case: what a pattern cannot do without.
+
+        Patterns that seldom match are searched only where it has; that is much cheaper.
+        """
+        return any(part in self.folded for part in parts)
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """The quantities, in order."""
+        return quantities(self.text)
+
+    @cached_property
+    def identifiers(self) -> list[Identifier]:
+        """What only looks like a quantity and is no time: versions, ranks, index names."""
+        return [found for found in self._names if found.kind not in TIME_KINDS]
+
+    @cached_property
+    def times(self) -> list[TimeReference]:
+        """Every reference to a time, in order: dates, years, quarters, weekdays, "last year"."""
+        return times(self.text, self._names, [(q.start, q.end) for q in self.quantities])
+
+    @cached_property
+    def _names(self) -> list[Identifier]:
+        return identifiers(self.text)
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The words; a quantity is one token, and so is an identifier or a time."""
+        wholes = [(q.start, q.end, "#") for q in self.quantities]
+        wholes += [(name.start, name.end, "@") for name in self.identifiers]
+        wholes += [(time.start, time.end, "@t") for time in self.times]
+        return tokenize(self.text, wholes)
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of the words."""
+        return frozenset(stem(token.key) for token in self.tokens if token.is_word)
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        """The sentences, in order."""
+        return sentences(self.text)
+
+    @cached_property
+    def entities(self) -> list[Entity]:
+        """Named entities; slow to read, and asked only where capitals leave a name open."""
+        return entities(self.text)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [token.start for token in self.tokens]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [token.end for token in self.tokens]
+
+    def span_tokens(self, start: int, end: int) -> range:
+        """Return the tokens that a stretch of characters touches."""
+        return range(bisect_right(self._ends, start), bisect_left(self._starts, end))
+
+    def token_span(self, tokens: Span) -> Span | None:
+        """Return where a run of tokens is, in characters; none if it is empty."""
+        first, end = tokens
+        return (self.tokens[first].start, self.tokens[end - 1].end) if end > first else None
+
+    def excerpt(self, span: Span | None) -> str:
+        """Return the words of a stretch of characters; none where there is no stretch."""
+        return "" if span is None else self.text[span[0] : span[1]]
+
+    def place_of(self, position: int) -> int:
+        """Return which sentence a character is in, by its number."""
+        return bisect_right([sentence.end for sentence in self.sentences], position)
+
+    def sentence_of(self, position: int) -> Sentence:
+        """Return the sentence that a character is in."""
+        for sentence in self.sentences:
+            if position < sentence.end:
+                return sentence
+        return self.sentences[-1] if self.sentences else Sentence(0, len(self.text), False)

@@ -1,0 +1,95 @@
+"""The times that a text names, by value: dates, quarters, weekdays, "last year", "a year ago"."""
+
+import re
+from dataclasses import dataclass
+
+from contrafact.text.identifiers import Identifier
+from contrafact.text.tokens import Caseless, small_letters
+
+__all__ = ["TIME_KINDS", "TimeReference", "time_parts", "times"]
+
+TIME_KINDS = ("year", "quarter", "half", "date", "time")
+"""The kinds of identifiers that are times."""
+
+_SPANS = r"year|quarter|month|week|decade|session|summer|winter|spring|autumn|century"
+_RELATIVE = {
+    **dict.fromkeys(("prior", "previous", "preceding"), "last"),
+    **dict.fromkeys(("coming", "following", "upcoming"), "next"),
+    "current": "this",
+}
+_TIME = Caseless(
+    r"\b(?:(?P<which>last|this|next|prior|previous|preceding|coming|current|upcoming)"
+    rf"[\s-](?P<span>{_SPANS})s?"
+    r"|(?:a|one)[\s-](?P<ago>year|quarter|month|week)[\s-](?:ago|earlier|prior|before)"
+    r"|(?P<over>year|quarter|month|week)[\s-](?:over|on)[\s-](?:year|quarter|month|week)"
+    r"|(?P<short>yoy|qoq|mom|y/y|q/q|m/m)"
+    r"|(?P<adverb>yesterday|today|tomorrow|tonight))\b"
+)
+_SHORT = {"y": "year", "q": "quarter", "m": "month"}
+_DATE = re.compile(r"(?P<year>[0-9]{4})?-{1,2}(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?")
+_PERIOD = re.compile(r"(?:(?:FY)?(?P<year>[0-9]{4})-)?(?P<part>[QH][1-4])")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeReference:
+    """A time that a text names; two with equal values name the same time.
+
+    Attributes:
+        start: Where it begins, in characters.
+        end: Where it ends.
+        text: The words.
+        value: The time in one spelling.
+        relative: Whether it is counted from the day of writing ("last year").
+    """
+
+    start: int
+    end: int
+    text: str
+    value: str
+    relative: bool = False
+
+
+def times(text: str, names: list[Identifier], taken: list[tuple[int, int]]) -> list[TimeReference]:
+    """Return every reference to a time, in order.
+
+    Args:
+        text: The text.
+        names: Its identifiers.
+        taken: Stretches in which no time counted from the day of writing is looked for.
+    """
+    found = [TimeReference(n.start, n.end, n.text, n.value) for n in names if n.kind in TIME_KINDS]
+    taken = [*taken, *((name.start, name.end) for name in names)]
+    for match in _TIME.finditer(text, small_letters(text)):
+        start, end = match.span()
+        if not any(first < end and start < last for first, last in taken):
+            found.append(TimeReference(start, end, text[start:end], _time_value(match), True))
+    return sorted(found, key=lambda time: time.start)
+
+
+def _time_value(match: re.Match[str]) -> str:
+    part = {name: found.casefold() for name, found in match.groupdict().items() if found}
+    if "which" in part:
+        return f"{_RELATIVE.get(part['which'], part['which'])} {part['span']}"
+    if "short" in part:
+        return f"last {_SHORT[part['short'][0]]}"
+    if "adverb" in part:
+        return part["adverb"]
+    return f"last {part.get('ago') or part['over']}"
+
+
+def time_parts(value: str) -> frozenset[str]:
+    """Return what a time's value names: {"Q2", "2025"} of "2025-Q2", {"month 05"} of "--05".
+
+    A time that names more than another but agrees with it has all of its parts.
+    """
+    date, period = _DATE.fullmatch(value), _PERIOD.fullmatch(value)
+    if date:
+        named = (
+            date["year"],
+            date["month"] and f"month {date['month']}",
+            date["day"] and f"day {date['day']}",
+        )
+        return frozenset(part for part in named if part)
+    if period:
+        return frozenset(part for part in (period["year"], period["part"]) if part)
+    return frozenset((value.removeprefix("FY"),))

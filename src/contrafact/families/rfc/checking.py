@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from inspect_ai.model import Model
@@ -12,7 +14,7 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Check, review
 from contrafact.families.rfc.contracts.check import PairRow
 from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
-from contrafact.files.journal import Journal
+from contrafact.files.journal import Journal, sidecar_path
 from contrafact.judges.quoted import QuotedVerdict
 from contrafact.judges.rubric import Judged
 from contrafact.models.asking import failure_cause
@@ -59,6 +61,12 @@ class JudgeSettings:
         """Return the judges, opened."""
         config = call_config(self.max_connections, **self.bounds)
         return [open_model(name, config=config, **self.judge_args) for name in self.judges]
+
+    def answers(self, out: str | Path | None) -> AbstractContextManager[Journal | None]:
+        """Return where replies are kept: next to an output, if there is one."""
+        if out is None:
+            return nullcontext()
+        return Journal(sidecar_path(out, "answers"), {"judge-arg": self.asked().get("judge_args")})
 
     def asked(self) -> dict[str, Any]:
         """Return how judges are asked, as an exam has it, without secrets."""

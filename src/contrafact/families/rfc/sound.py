@@ -9,9 +9,9 @@ decide it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.stats.conjunction import correct_conjunction
 from contrafact.stats.correction import MIN_EXAM, Corrected, correct_rate
 
-__all__ = ["ALL", "BY_FACTS", "Counted", "Sound", "exam_of", "signs_of", "sound_pairs"]
+__all__ = ["ALL", "BY_FACTS", "Counted", "Sound", "counted", "exam_of", "signs_of", "sound_pairs"]
 
 ALL = "all"
 """What all kinds together are called."""
@@ -74,6 +74,12 @@ def signs_of(kind: Manipulation, found: JudgedPair) -> str:
         return BY_FACTS if passed else "" if passed is False else "?"
     signs = {True: "1", False: "0", None: "?"}
     return "".join(signs[found.judged.panel[one.name].passed] for one in CRITERIA[kind])
+
+
+def counted(fields: Mapping[str, Any], found: JudgedPair) -> Counted:
+    """Return what was said of a pair, for `sound_pairs`."""
+    kind = fields["manipulation"]
+    return Counted(kind, signs_of(kind, found), str(fields["original"]))
 
 
 def exam_of(path: str, settings: JudgeSettings) -> tuple[Exam, str]:

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -206,7 +206,7 @@ def _check(
         TemporaryFile("w+", encoding="utf-8")
         if whole is None
         else whole.open("w", encoding="utf-8", newline="") as lines,
-        _answers(out, settings) as answers,
+        nullcontext() if settings is None else settings.answers(out) as answers,
     ):
         for row, found in _outcomes(facts, settings, answers, summary, progress.step):
             lines.write(replace_surrogates(json_line(check_object(row, found))))
@@ -232,7 +232,7 @@ def _outcomes(
             yield row, found
         return
     from contrafact.families.rfc.checking import judge_rows
-    from contrafact.families.rfc.sound import Counted, signs_of
+    from contrafact.families.rfc.sound import counted
 
     for row, judged in judge_rows(facts, settings, answers=answers, each=step):
         summary.add(row, None if judged is None else judged.check)
@@ -241,21 +241,8 @@ def _outcomes(
             continue
         if judged.failure is not None:
             summary.failures.append(judged.failure)
-        kind = row.fields["manipulation"]
-        signs = signs_of(kind, judged)
-        summary.counted.append(Counted(kind, signs, str(row.fields["original"])))
+        summary.counted.append(counted(row.fields, judged))
         yield row, judged.check
-
-
-def _answers(
-    out: str | None, settings: "JudgeSettings | None"
-) -> "AbstractContextManager[Journal | None]":
-    """Return where replies are kept: next to the output, if there is one."""
-    from contrafact.files.journal import Journal, sidecar_path
-
-    if out is None or settings is None:
-        return nullcontext()
-    return Journal(sidecar_path(out, "answers"), {"judge-arg": settings.asked().get("judge_args")})
 
 
 def _estimate(facts: "Iterator[tuple[PairRow, Check | None]]", settings: "JudgeSettings") -> None:

@@ -21,7 +21,7 @@ class LabelOptions(TaskOptions):
     )
     background: Path | None = Field(
         default=None,
-        description="News that the methods memory and evidence search.",
+        description="News that the method memory searches.",
         json_schema_extra={"metavar": "FILE", "generation": True},
     )
 
@@ -44,8 +44,8 @@ DEMO = (
         most=24,
         text="RFC-BENCH, detection. The paragraphs of {count} bundled pairs, one at a time: as "
         "published, or manipulated? Baselines that ask no model are shown with the model.",
-        methods=("likelihood", "majority", "coherence"),
-        extras={"spacy": ("self-contrast",), "sklearn": ("surface",)},
+        methods=("likelihood", "majority"),
+        extras={"sklearn": ("surface",)},
         shown=Lazy("contrafact.families.rfc.tasks:shown_texts"),
         generation=_LABEL,
     ),

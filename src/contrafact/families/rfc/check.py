@@ -32,15 +32,11 @@ def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
     pairs = read_pairs(rows, name, notes, refused=refused.append)
     own = {m: [pair for pair in pairs if pair.manipulation == m] for m in MANIPULATIONS}
     columns = ("manipulation", "pairs", "articles", "words of originals", "of rewrites")
-    table = DataTable(
-        "Pairs by manipulation (words: medians)",
-        columns,
-        tuple(
-            (kind, f"{len(some):,}", _articles(some), _words(o.original for o in some if o.original))
-            + (_words(one.rewritten for one in some),)
-            for kind, some in own.items()
-        ),
-    )
+    lines = []
+    for kind, some in own.items():
+        words = ([one.original for one in some if one.original], [one.rewritten for one in some])
+        lines.append((kind, f"{len(some):,}", _articles(some), *map(_words, words)))
+    table = DataTable("Pairs by manipulation (words: medians)", columns, tuple(lines))
     what = f"{len(pairs):,} pairs that can be used, of {_articles(pairs)} articles."
     return _report(notes, refused, what, table if pairs else None)
 

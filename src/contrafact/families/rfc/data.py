@@ -89,7 +89,9 @@ class PairNotes:
         ]
         if self.duplicates:
             shown = ", ".join(str(line) for line, _ in self.duplicates[:6])
-            sentences.append(f"{len(self.duplicates)} repeated {self.noun}s left out (lines {shown})")
+            sentences.append(
+                f"{len(self.duplicates)} repeated {self.noun}s left out (lines {shown})"
+            )
         if self.without_original:
             sentences.append(
                 f"{self.without_original} pairs without an original: only the manipulated half of "

@@ -11,8 +11,8 @@ from typing import Literal
 
 import pandas as pd
 
-from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES
-from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
+from contrafact.families.rfc.items import CLAIM_PROBABILITIES, ITEM_COLUMNS, PROBABILITIES
+from contrafact.families.rfc.labels import FALSE, TRUE, TaskName
 from contrafact.families.rfc.published import published_notes, published_rows, published_table
 from contrafact.families.rfc.report_figures import (
     CONTEXT,
@@ -20,6 +20,7 @@ from contrafact.families.rfc.report_figures import (
     confusion,
     error_classes,
     label_figures,
+    labels_in,
     pair_frame,
     pairwise,
     surface,
@@ -61,7 +62,7 @@ from contrafact.family.report import (
 from contrafact.family.run_facts import unfinished
 from contrafact.records import MANIPULATIONS
 
-__all__ = ["DETECT", "DIAGNOSE", "prepare"]
+__all__ = ["DETECT", "DIAGNOSE", "asked_otherwise", "prepare"]
 
 _ENOUGH_ANSWERS = 20
 _REASONS_LIMIT = 600
@@ -86,23 +87,28 @@ def prepare(task: TaskName, items: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         The items with ``right`` (1.0 or 0.0; NaN where the reply was invalid), ``right_strict``
-        (0.0 there), ``baseline`` (bool), and the probabilities, which tables of older runs lack.
+        (0.0 there), ``baseline`` (bool), and the probabilities, which not all tables have.
 
     Raises:
         ValueError: A label is not the task's: the caller's mistake.
     """
-    labels = labels_of(task)
-    strays = set(items["gold"]) | {label for label in items["predicted"] if label is not None}
-    if strays - set(labels):
-        raise ValueError(f"{sorted(strays - set(labels))[0]!r} is no label of {task}")
+    found = set(items["gold"]) | {label for label in items["predicted"] if label is not None}
+    strays = found - set(labels_in(task, items))
+    if strays:
+        raise ValueError(f"{sorted(strays)[0]!r} is no label of {task}")
     right = items["predicted"].eq(items["gold"]).astype(float)
-    missing = [name for name in PROBABILITIES.values() if name not in items.columns]
+    names = (PROBABILITIES | CLAIM_PROBABILITIES).values()
     return items.assign(
-        **dict.fromkeys(missing, float("nan")),
+        **dict.fromkeys([name for name in names if name not in items.columns], float("nan")),
         right=right.where(items["valid"].eq(1)),
         right_strict=right,
         baseline=items["model"].eq("none/none"),
     )
+
+
+def _of_claims(data: ChapterData) -> bool:
+    """Whether all items are claims, which have no manipulation."""
+    return bool(data.items["manipulation"].isna().all())
 
 
 def _by_manipulation(items: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -133,6 +139,32 @@ def _people(task: TaskName) -> pd.DataFrame:
     return people[people["task"].eq(task)]
 
 
+def asked_otherwise(task: TaskName, data: ChapterData) -> tuple[str, ...]:
+    """Return what the systems of a report were asked that the paper's were not."""
+    asked = data.items[~data.items["baseline"]].drop_duplicates("system")
+    packs = {
+        system: run.prompt_pack or "default" for run in data.meta.runs for system in run.systems
+    }
+    claims = list(data.items.loc[data.items["manipulation"].isna(), "system"].unique())
+    elsewhere, other, reworded = [], [], dict[str, list[str]]()
+    for system, method in zip(asked["system"], asked["method"].astype(str), strict=True):
+        if method == "given":
+            elsewhere.append(system)
+        elif "question=paper" not in method:
+            other.append(system)
+        else:
+            reworded.setdefault(packs.get(system, "default"), []).append(system)
+    found = [
+        (f"Asked another question than the paper's (--preset {task}-paper asks it)", other),
+        ("Asked elsewhere, with what is not known here", elsewhere),
+        ("On claims, with the labels of those data, not on the paper's paragraphs", claims),
+    ]
+    for pack, systems in reworded.items():
+        words = "this program's words" if pack == "default" else f"the words of the pack '{pack}'"
+        found.append((f"Asked the paper's question in {words}", systems))
+    return tuple(f"{what}: {listed(systems)}." for what, systems in found if systems)
+
+
 def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Table:
     """Return the overall table with tables 6 and 9 below, and the annotators of table 7."""
     rows = published_rows(task)
@@ -143,7 +175,7 @@ def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Ta
         models[f"{measure}_valid"] = rows[measure]
     where = "tables 6 (a) and 9" if task == "rfc-detect" else "table 6 (b)"
     label = f"Published · RFC-BENCH, {where}"
-    notes = (*_disagreements(_NOTED[task]), CONTEXT)
+    notes = (*_disagreements(_NOTED[task]), CONTEXT, *asked_otherwise(task, data))
     people = pd.DataFrame(
         {
             "system": "Person: " + _people(task)["annotator"] + " (table 7, 80 items)",
@@ -168,6 +200,9 @@ def _with_people(task: TaskName, data: ChapterData, own: Table) -> Table:
 
 def _facts(data: ChapterData) -> list[Fact]:
     items = data.items
+    if _of_claims(data):
+        of = count(items["gold"].nunique(), "label")
+        return [Fact("Claims", format_number(items["pair_id"].nunique(), "count"), f"in {of}")]
     kinds = count(items["manipulation"].nunique(), "manipulation")
     return [
         Fact("Pairs", format_number(items["pair_id"].nunique(), "count"), f"in {kinds}"),
@@ -178,19 +213,23 @@ def _facts(data: ChapterData) -> list[Fact]:
 def _example(task: TaskName, rows: pd.DataFrame, data: ChapterData) -> Example:
     """Return a pair side by side, its edit marked, and what every system answered."""
     row, detects = rows.iloc[0], task == "rfc-detect"
+    rewritten, claim = str(row["rewritten"]), row["manipulation"] is None
     original = None if pd.isna(row["original"]) else str(row["original"])
-    rewritten = str(row["rewritten"])
-    gold = f"original {TRUE}, rewritten {FALSE}" if detects else str(row["gold"])
-    where = [str(row["manipulation"]), *([] if row["category"] is None else [row["category"]])]
-    edit = None if original is None else rewritten
-    return Example(
-        where=" · ".join([*where, f"right: {gold}"]),
-        cards=[
+    gold = f"original {TRUE}, rewritten {FALSE}" if detects and not claim else str(row["gold"])
+    where = [row[name] for name in ("manipulation", "category") if row[name] is not None]
+    if claim:
+        cards = [Card("Claim", rewritten)]
+    else:
+        edit = None if original is None else rewritten
+        cards = [
             Card("Original", edit, before=original, marks=("same", "removed")),
             Card("Manipulated", rewritten, before=original, marks=("same", "added")),
-        ],
+        ]
+    return Example(
+        where=" · ".join([*map(str, where), f"right: {gold}"]),
+        cards=cards,
         answers=[
-            _answer(rows[rows["system"].eq(system)], system, detects)
+            _answer(rows[rows["system"].eq(system)], system, detects and not claim)
             for system in data.systems
             if rows["system"].eq(system).any()
         ],
@@ -217,16 +256,19 @@ def _answer(own: pd.DataFrame, system: str, detects: bool) -> tuple[str, list[Ch
 def _summary(task: TaskName, data: ChapterData) -> list[str]:
     items, systems = data.items, len(data.systems)
     asked, valid = data.asked_and_valid
-    what = (
-        "asked of single paragraphs whether they were published so or manipulated"
-        if task == "rfc-detect"
-        else "shown original and manipulated paragraph and asked which of four manipulations it was"
-    )
+    pairs, articles = items["pair_id"].nunique(), items["article_id"].nunique()
+    on = f"{count(pairs, 'pair')} from {count(articles, 'article')}"
+    what = "shown original and manipulated paragraph and asked which of four manipulations it was"
+    if _of_claims(data):
+        what, on = (
+            f"asked of claims whether they are {listed(_labels(data))}",
+            count(pairs, "claim"),
+        )
+    elif task == "rfc-detect":
+        what = "asked of single paragraphs whether they were published so or manipulated"
     found = [
-        f"{count(systems, 'system')} {'was' if systems == 1 else 'were'} {what}, on "
-        f"{count(items['pair_id'].nunique(), 'pair')} from "
-        f"{count(items['article_id'].nunique(), 'article')}: {asked:,} answers were asked for and "
-        f"{valid:,} ({percent(valid / asked)}) could be read."
+        f"{count(systems, 'system')} {'was' if systems == 1 else 'were'} {what}, on {on}: "
+        f"{asked:,} answers were asked for and {valid:,} ({percent(valid / asked)}) could be read."
     ]
     found += _best(data)
     if task == "rfc-detect":
@@ -234,6 +276,10 @@ def _summary(task: TaskName, data: ChapterData) -> list[str]:
     found += _manipulations(data)
     found.append(invalid_sentence(items, ("reply", "replies"), "answers"))
     return found
+
+
+def _labels(data: ChapterData) -> tuple[str, ...]:
+    return labels_in("rfc-detect", data.items)
 
 
 def _ranked(data: ChapterData, *, baselines: bool) -> pd.DataFrame:
@@ -312,7 +358,7 @@ def _manipulations(data: ChapterData) -> list[str]:
 def _warnings(task: TaskName, data: ChapterData) -> Warnings:
     items = data.items
     found = embedded_system(items)
-    if task == "rfc-detect" and set(items["gold"]) == {FALSE}:
+    if task == "rfc-detect" and set(items["gold"]) == {FALSE} and not _of_claims(data):
         text = (
             "The pairs have no originals. A system that always answers false is always right "
             "here: accuracy is the recall of false and no more."
@@ -429,7 +475,6 @@ def _tables(task: TaskName) -> tuple[MeasureTable, ...]:
 
 
 def _how(detects: bool) -> tuple[tuple[str, str], ...]:
-    coherence = ", and a search for contradictions within the text (coherence)" if detects else ""
     task: tuple[tuple[str, str], ...]
     if detects:
         task = (
@@ -437,7 +482,8 @@ def _how(detects: bool) -> tuple[tuple[str, str], ...]:
                 "The task",
                 "One paragraph is shown, without a source to compare with: true if it is as "
                 "published, false if it was manipulated. Both members of every pair are shown, "
-                "each on its own.",
+                "each on its own. Of claims the question is whether they are true, and the labels "
+                "are those of the data; every claim then stands for an article.",
             ),
             (
                 "Pairwise accuracy",
@@ -478,7 +524,7 @@ def _how(detects: bool) -> tuple[tuple[str, str], ...]:
         (
             "Baselines",
             "They ask no model: the most frequent label (majority), a logistic regression on "
-            f"surface features, cross-validated by article (surface){coherence}.",
+            "surface features, cross-validated by article (surface).",
         ),
         (
             "Intervals",

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from contrafact.families.rfc.items import PROBABILITIES
+from contrafact.families.rfc.items import CLAIM_PROBABILITIES, PROBABILITIES
 from contrafact.families.rfc.labels import (
     ERROR_CLASSES,
     FALSE,
+    NEI,
     RIGHT_ONLY,
     TRUE,
     TaskName,
@@ -54,6 +55,7 @@ __all__ = [
     "confusion_frame",
     "error_classes",
     "label_figures",
+    "labels_in",
     "pair_frame",
     "pairwise",
     "surface",
@@ -78,7 +80,14 @@ _CLASS_LABELS = {
 _OF_WRONG = tuple(name for name in ERROR_CLASSES if name not in (*RIGHT_ONLY, "other"))
 _SHORT = {
     "numerical": "num.", "flipping": "flip.", "sentiment": "sent.", "invalid": "no label",
+    NEI: "n.e.i.",
 }  # fmt: skip
+
+
+def labels_in(task: TaskName, rows: pd.DataFrame) -> tuple[str, ...]:
+    """Return the label space of some rows: the task's, and a third one where claims have it."""
+    third = rows["gold"].eq(NEI) | rows["predicted"].eq(NEI)
+    return (*labels_of(task), *((NEI,) if third.any() else ()))
 
 
 def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
@@ -105,16 +114,17 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
     class's own, and auroc of all is the macro average over the manipulations present, each against
     the rest. brier and ece are of the probabilities of all labels, and of the answer's.
     """
-    detects = task == "rfc-detect"
+    detects, labels = task == "rfc-detect", labels_in(task, part.rows)
     if part.group is None or detects:
-        yield from _over_all(part, labels_of(task))
+        yield from _over_all(part, labels)
     else:
         yield from _of_class(part, part.group)
     if part.wants("auroc"):
         yield from _area(part, task)
     if part.wants("brier", "ece") and (detects or part.group is None):
-        yield from _calibration(part, labels_of(task))
-    if detects and part.wants("pairwise_accuracy", "says_true", "right_on_true", "right_on_false"):
+        yield from _calibration(part, labels)
+    of_pairs = ("pairwise_accuracy", "says_true", "right_on_true", "right_on_false")
+    if detects and part.rows["manipulation"].notna().any() and part.wants(*of_pairs):
         yield from _of_detection(part)
 
 
@@ -170,12 +180,13 @@ def _of_detection(part: Part) -> Iterator[Estimate]:
 def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     """Yield how well probabilities are calibrated, over valid outputs that have them, if any."""
     valid = part.rows[part.rows["valid"].eq(1)]
-    columns = [PROBABILITIES[label] for label in labels if label in PROBABILITIES]
-    known = valid[valid[columns].notna().all(axis=1)]
+    names = PROBABILITIES | (CLAIM_PROBABILITIES if NEI in labels else {})
+    held = [label for label in labels if label in names]
+    known = valid[valid[[names[label] for label in held]].notna().all(axis=1)]
     if known.empty:
         return
-    shares = {label: known[PROBABILITIES[label]] for label in labels if label in PROBABILITIES}
-    if TRUE in shares:
+    shares = {label: known[names[label]] for label in held}
+    if FALSE in labels and FALSE not in shares:
         shares[FALSE] = 1.0 - shares[TRUE]
     of_each = np.stack([shares[label].to_numpy(float) for label in labels], axis=1)
     of_answer = of_each[np.arange(len(known)), [labels.index(one) for one in known["predicted"]]]
@@ -193,10 +204,11 @@ def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
 
 def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
     """Yield the area under the ROC curve over valid outputs that have probabilities, if any."""
-    detects = task == "rfc-detect"
-    labels = (TRUE,) if detects else MANIPULATIONS
-    columns = [PROBABILITIES[label] for label in labels]
-    rows = part.rows if detects else part.whole
+    rows = part.rows if task == "rfc-detect" else part.whole
+    labels = labels_in(task, rows)
+    two = len(labels) == 2
+    names = PROBABILITIES | CLAIM_PROBABILITIES
+    columns = [names[label] for label in (labels[:1] if two else labels)]
     known = rows[rows["valid"].eq(1) & rows[columns].notna().all(axis=1)]
     if known["gold"].nunique() < 2:
         return
@@ -206,12 +218,12 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
         "resamples": min(part.bootstrap.resamples, _AUROC_RESAMPLES),
         "rng": part.bootstrap.rng,
     }
-    if not detects and part.group is None:
+    if not two and (part.group is None or task == "rfc-detect"):
         of_each = known[columns].to_numpy(float)
         area = auroc_one_vs_rest(list(known["gold"]), of_each, labels, articles, **how)
     else:
-        label = TRUE if detects else str(part.group)
-        scores = known[PROBABILITIES[label]].to_numpy(float)
+        label = TRUE if two else str(part.group)
+        scores = known[names[label]].to_numpy(float)
         area = auroc(known["gold"].eq(label).to_numpy(float), scores, articles, **how)
     yield Estimate("auroc", "valid", area)
 
@@ -435,7 +447,7 @@ def _replicates(
     own: pd.DataFrame, task: TaskName, sampler: Sampler
 ) -> Mapping[str, NDArray[np.float64]]:
     """Return a system's measures on the data and on every resample."""
-    labels = labels_of(task)
+    labels = labels_in(task, own)
     articles = own["article_id"].to_numpy(object)
     predicted = own["predicted"].fillna("")
     cells = [
@@ -455,7 +467,7 @@ def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
 
     Columns: ``system``, ``gold``, one per label of the task, ``invalid``.
     """
-    labels = labels_of(task)
+    labels = labels_in(task, data.items)
     rows: list[dict[str, object]] = []
     for system in data.systems:
         own = data.items[data.items["system"].eq(system)]
@@ -471,7 +483,7 @@ def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
 def confusion(task: TaskName, data: ChapterData) -> Extra:
     """Return a confusion matrix for every system."""
     frame = confusion_frame(data, task)
-    labels = list(labels_of(task))
+    labels = list(labels_in(task, data.items))
     columns = (
         Column("gold", "Gold", "text"),
         *(Column(label, label, "count", "Answered") for label in labels),

@@ -125,7 +125,7 @@ def label_rates() -> Metric:
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
         if not rows:
             return {}
-        labels = labels_of(rows[0]["task"])
+        labels = rows[0]["labels"]
         matrix = confusion_matrix(
             [row["gold"] for row in rows], [row["predicted"] for row in rows], labels
         )
@@ -147,7 +147,7 @@ def label_rates() -> Metric:
         invalid = [float(row["predicted"] is None) for row in rows]
         rates["invalid_rate"] = sum(invalid) / len(rows)
         rates["invalid_rate_stderr"] = standard_error(invalid, articles)
-        if rows[0]["task"] == "rfc-detect":
+        if rows[0]["task"] == "rfc-detect" and rows[0]["manipulation"]:
             rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"] = pairwise_accuracy(rows)
             pairs = list(whole_pairs(rows))
             among = [pair.article for pair in pairs]
@@ -187,6 +187,7 @@ def answered(
         }
         metadata: dict[str, Any] = {
             "task": item.task,
+            "labels": list(item.labels),
             "gold": item.gold,
             "predicted": answer.predicted,
             "invalid": answer.invalid,

@@ -278,10 +278,6 @@ def _summary(task: TaskName, data: ChapterData) -> list[str]:
     return found
 
 
-def _labels(data: ChapterData) -> tuple[str, ...]:
-    return labels_in("rfc-detect", data.items)
-
-
 def _ranked(data: ChapterData, *, baselines: bool) -> pd.DataFrame:
     """Return accuracies of models, or of baselines, the highest first."""
     distinct = data.items.drop_duplicates("system")

@@ -57,6 +57,9 @@ RIGHT = "right"
 UNDECIDED = "undecided"
 """Stands for the class where no class has more than half of the people."""
 
+_PRINTED = {"category_correct": ("true", "mis"), "rewrite_valid": ("pass", "fail")}
+"""What figures 9 and 10 call the answers."""
+
 _FIGURES = ("percent", "macro_f1", "kappa", "ac1")
 
 
@@ -183,6 +186,54 @@ def _tables(
     return [StudyTable("figures", title, frame, shares, _FIGURES[1:], nothing, _FIGURES)]
 
 
+def _agreement_tables(study: AnsweredStudy) -> list[StudyTable]:
+    """Return the figures of agreement, and who answered what to the same items (figures 9 and 10).
+
+    ``confusion`` has one row per step, two people, category ("overall" for all) and answer of the
+    first; its other columns count the answers of the second to these items.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from contrafact.family.display import MatrixChart
+
+    rows: list[dict[str, Any]] = []
+    charts = []
+    for question in AGREEMENT.questions:
+        panels = []
+        for one, other in combinations(given := study.given(question.name), 2):
+            for category in (*MANIPULATIONS, OVERALL):
+                both = [
+                    (given[one][item.name], given[other][item.name])
+                    for item in study.items
+                    if category in (OVERALL, item["category"])
+                    and item.name in given[one].keys() & given[other].keys()
+                ]
+                about = {"step": question.name, "rater": one, "other": other, "category": category}
+                counts = [[both.count((a, b)) for b in question.answers] for a in question.answers]
+                if not both:
+                    continue
+                panels.append((f"{one} / {other}: {category}", _PRINTED[question.name], counts))
+                for answer, line in zip(question.answers, counts, strict=True):
+                    counted = dict(zip(question.answers, line, strict=True))
+                    rows.append(about | {"rater_says": answer} | counted)
+        if panels:
+            charts.append(
+                MatrixChart(
+                    question.name,
+                    f"Two people's answers: {question.name.replace('_', ' ')}",
+                    "The first by line, the second by column.",
+                    [(name, names, np.array(counts, float)) for name, names, counts in panels],
+                    _PRINTED[question.name],
+                )
+            )
+    figures = _tables(
+        study, questions=AGREEMENT.questions, categories=MANIPULATIONS, reference="gold"
+    )
+    title = "{step}: answers of {rater} (lines) and of {other} (columns)"
+    return [*figures, StudyTable("confusion", title, pd.DataFrame(rows), charts=tuple(charts))]
+
+
 def _figures(
     study: AnsweredStudy,
     items: Sequence[StudyItem],
@@ -293,6 +344,7 @@ def _of_pairs(
     questions: tuple[Question, ...],
     pool: "Callable[[pd.DataFrame], pd.DataFrame] | None" = None,
     assign: "Callable[[pd.DataFrame], pd.DataFrame] | None" = None,
+    tables: Callable[[AnsweredStudy], Sequence[StudyTable]] | None = None,
 ) -> StudySpec:
     """Return a study of pairs."""
     return StudySpec(
@@ -312,7 +364,8 @@ def _of_pairs(
         cluster="article_id",
         allowed={"category": MANIPULATIONS},
         reference="gold",
-        tables=partial(_tables, questions=questions, categories=MANIPULATIONS, reference="gold"),
+        tables=tables
+        or partial(_tables, questions=questions, categories=MANIPULATIONS, reference="gold"),
         published=partial(_published, kind),
     )
 
@@ -325,6 +378,7 @@ AGREEMENT = _of_pairs(
     ("claimed_manipulation", "original", "rewritten"),
     (Question("category_correct"), Question("rewrite_valid")),
     pool=_without_gold,
+    tables=_agreement_tables,
 )
 DETECT = _of_pairs(
     "detect",

@@ -5,7 +5,7 @@ a pair and asks which manipulation it was. Tables and figures follow the paper's
 and its figures 3 and 4.
 """
 
-from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -41,9 +41,6 @@ from contrafact.family.display import (
     leaders,
     listed,
     percent,
-    tied,
-    verdict,
-    with_interval,
     with_published,
 )
 from contrafact.family.report import (
@@ -260,42 +257,19 @@ def _summary(task: TaskName, data: ChapterData) -> list[str]:
     on = f"{count(pairs, 'pair')} from {count(articles, 'article')}"
     what = "shown original and manipulated paragraph and asked which of four manipulations it was"
     if _of_claims(data):
-        what, on = (
-            f"asked of claims whether they are {listed(_labels(data))}",
-            count(pairs, "claim"),
-        )
+        what = f"asked of claims whether they are {listed(labels_in(task, items))}"
+        on = count(pairs, "claim")
     elif task == "rfc-detect":
         what = "asked of single paragraphs whether they were published so or manipulated"
     found = [
         f"{count(systems, 'system')} {'was' if systems == 1 else 'were'} {what}, on {on}: "
         f"{asked:,} answers were asked for and {valid:,} ({percent(valid / asked)}) could be read."
     ]
-    found += _best(data)
-    if task == "rfc-detect":
-        found += _pairwise(data)
-    found += _manipulations(data)
-    found.append(invalid_sentence(items, ("reply", "replies"), "answers"))
-    return found
-
-
-def _ranked(data: ChapterData, *, baselines: bool) -> pd.DataFrame:
-    """Return accuracies of models, or of baselines, the highest first."""
-    distinct = data.items.drop_duplicates("system")
-    own = distinct.loc[distinct["baseline"].eq(baselines), "system"]
-    rows = data.overall("accuracy")
-    rows = rows[rows["system"].isin(set(own))]
-    return rows.sort_values("estimate", ascending=False, kind="stable")
-
-
-def _best(data: ChapterData) -> list[str]:
-    """Name the highest accuracy and say whether the next is distinguishable from it."""
-    asked, others = _ranked(data, baselines=False), _ranked(data, baselines=True)
-    if asked.empty and others.empty:
-        return []
-    found: list[str] = []
-    if len(asked) or len(others) == 1:
+    rows = data.overall("accuracy").sort_values("estimate", ascending=False, kind="stable")
+    asking = rows[rows["system"].isin(set(items.loc[~items["baseline"], "system"]))]
+    if len(rows):
         sentence = leaders(
-            asked if len(asked) else others,
+            asking if len(asking) else rows,
             data.pairs,
             "articles",
             measure="accuracy",
@@ -304,51 +278,7 @@ def _best(data: ChapterData) -> list[str]:
             called="names",
         )
         found.append(sentence)
-    if len(others) and len(asked):
-        best = others.iloc[0]
-        two = str(asked.iloc[0]["system"]), str(best["system"])
-        found.append(
-            f"Without any model, {best['system']} is right on {with_interval(best, 'articles')}."
-            + verdict(data.pairs, *two, measure="accuracy", called=" and ".join(two))
-        )
-    return found
-
-
-def _pairwise(data: ChapterData) -> list[str]:
-    rows = data.overall("pairwise_accuracy")
-    if rows.empty:
-        return []
-    rows = rows.sort_values("estimate", ascending=False, kind="stable")
-    best, shown = tied(rows, "system"), with_interval(rows.iloc[0], "articles")
-    often = "most often" if len(best) < len(rows) or len(rows) == 1 else "equally often"
-    return [
-        f"Both members of a pair are right {often} for {listed(best)}: {shown} of the pairs, "
-        "where answers by chance have 25%."
-    ]
-
-
-def _manipulations(data: ChapterData) -> list[str]:
-    """Say which manipulation the best model finds easiest and hardest."""
-    asked, figures = _ranked(data, baselines=False), data.figures
-    if asked.empty:
-        return []
-    system = asked.iloc[0]["system"]
-    parts = figures[
-        figures["system"].eq(system)
-        & figures["manipulation"].notna()
-        & figures["measure"].eq("accuracy")
-        & figures["form"].eq("valid")
-    ].sort_values("estimate", ascending=False, kind="stable")
-    if len(parts) < 2:
-        return []
-    best, worst = tied(parts, "manipulation"), tied(parts[::-1], "manipulation")[::-1]
-    high, low = (with_interval(parts.iloc[end], "articles") for end in (0, -1))
-    if len(best) == len(parts):
-        return [f"By manipulation, {system} is right as often on each: {high}."]
-    return [
-        f"By manipulation, {system} is right most often on {listed(best)}, {high}, and least often "
-        f"on {listed(worst)}, {low}."
-    ]
+    return [*found, invalid_sentence(items, ("reply", "replies"), "answers")]
 
 
 def _warnings(task: TaskName, data: ChapterData) -> Warnings:
@@ -373,24 +303,17 @@ def _warnings(task: TaskName, data: ChapterData) -> Warnings:
 def _one_answer(data: ChapterData) -> Warnings:
     """Say so where a system gives nearly always the same answer; baselines may."""
     same: list[str] = []
-    pairs = data.overall("pairwise_accuracy")
     for system, own in data.items[~data.items["baseline"]].groupby("system", sort=False):
         answers = own["predicted"].dropna()
-        if len(answers) < _ENOUGH_ANSWERS:
-            continue
         share = answers.value_counts(normalize=True)
-        if share.iloc[0] < ONE_ANSWER:
+        if len(answers) < _ENOUGH_ANSWERS or share.iloc[0] < ONE_ANSWER:
             continue
-        label = share.index[0]
-        text = (
-            f"{system} answered {label} {percent(float(share.iloc[0]))} of the time, which is "
-            f"right for {percent(float(own['gold'].eq(label).mean()))} of the items whatever they "
-            "say"
+        right = percent(float(own["gold"].eq(share.index[0]).mean()))
+        same.append(
+            f"{system} answered {share.index[0]} {percent(float(share.iloc[0]))} of the time, "
+            f"which is right for {right} of the items whatever they say ({len(answers):,} valid "
+            "answers)."
         )
-        if pairs["system"].eq(system).any():
-            shown = with_interval(pairs[pairs["system"].eq(system)].iloc[0], "articles")
-            text += f" and has both members right in {shown} of the pairs"
-        same.append(f"{text} ({len(answers):,} valid answers).")
     if not same:
         return []
     same.append("Such a system tells nothing apart: do not read its accuracy as skill.")
@@ -398,35 +321,21 @@ def _one_answer(data: ChapterData) -> Warnings:
 
 
 def _measures(detects: bool) -> tuple[Measure, ...]:
-    labels: Mapping[str, str] = {
-        "accuracy": "Acc.", "precision": "Pre.", "recall": "Rec.", "f1": "Macro-F1", "mcc": "MCC",
-    }  # fmt: skip
+    labels = ("Acc.", "Pre.", "Rec.", "Macro-F1", "MCC")
+    accuracy, *others = (
+        Measure(name, label, "coefficient") for name, label in zip(_MEASURES, labels, strict=True)
+    )
     found = [
-        Measure(
-            name,
-            label,
-            "coefficient",
-            column="right" if name == "accuracy" else "",
-            compared="Accuracy, points" if name == "accuracy" else "",
-            phrase="accuracy" if name == "accuracy" else "",
-        )
-        for name, label in labels.items()
+        replace(accuracy, column="right", compared="Accuracy, points", phrase="accuracy"),
+        *others,
+        Measure("auroc", "AUROC", "coefficient", forms=("valid",)),
+        Measure("brier", "Brier", "coefficient", better="low", forms=("valid",)),
+        Measure("ece", "ECE", "coefficient", better="low", forms=("valid",)),
     ]
-    found.append(Measure("auroc", "AUROC", "coefficient", forms=("valid",)))
-    for name, label in (("brier", "Brier"), ("ece", "ECE")):
-        found.append(Measure(name, label, "coefficient", better="low", forms=("valid",)))
     if detects:
-        found.append(
-            Measure(
-                "pairwise_accuracy",
-                "Pairwise",
-                "coefficient",
-                column="right",
-                compared="Pairwise accuracy, points",
-                units=pair_frame,
-                key=("pair_id",),
-            )
-        )
+        pairs = Measure("pairwise_accuracy", "Pairwise", "coefficient", column="right",
+                        compared="Pairwise accuracy, points")  # fmt: skip
+        found.append(replace(pairs, units=pair_frame, key=("pair_id",)))
     return tuple(found)
 
 
@@ -470,33 +379,26 @@ def _tables(task: TaskName) -> tuple[MeasureTable, ...]:
     )
 
 
-def _how(detects: bool) -> tuple[tuple[str, str], ...]:
-    task: tuple[tuple[str, str], ...]
-    if detects:
-        task = (
-            (
-                "The task",
-                "One paragraph is shown, without a source to compare with: true if it is as "
-                "published, false if it was manipulated. Both members of every pair are shown, "
-                "each on its own. Of claims the question is whether they are true, and the labels "
-                "are those of the data; every claim then stands for an article.",
-            ),
-            (
-                "Pairwise accuracy",
-                "The share of pairs with both members right. It exposes a system that always says "
-                "the same, whose accuracy is a half and whose pairwise accuracy is 0.",
-            ),
-        )
-    else:
-        task = (
-            (
-                "The task",
-                "The published paragraph and its manipulated version are shown side by side; the "
-                "answer is the kind of manipulation: numerical, flipping, sentiment or causal.",
-            ),
-        )
+_TASKS = {
+    "rfc-detect": "One paragraph is shown, without a source to compare with: true if it is as "
+    "published, false if it was manipulated. Both members of every pair are shown, each on its "
+    "own. Of claims the question is whether they are true, and the labels are those of the data; "
+    "every claim then stands for an article.",
+    "rfc-diagnose": "The published paragraph and its manipulated version are shown side by side; "
+    "the answer is the kind of manipulation: numerical, flipping, sentiment or causal.",
+}
+_PAIRWISE = (
+    "Pairwise accuracy",
+    "The share of pairs with both members right. It exposes a system that always says the same, "
+    "whose accuracy is a half and whose pairwise accuracy is 0.",
+)
+
+
+def _how(task: TaskName) -> tuple[tuple[str, str], ...]:
+    detects = task == "rfc-detect"
     return (
-        *task,
+        ("The task", _TASKS[task]),
+        *((_PAIRWISE,) if detects else ()),
         ("Inv.", "Replies that give no label, or several. Nothing is guessed from them."),
         (
             "Over valid outputs, and strict",
@@ -624,7 +526,7 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
         summary=partial(_summary, task),
         warnings=partial(_warnings, task),
         sections=_SECTIONS,
-        how=_how(detects),
+        how=_how(task),
         terminal=(
             TerminalColumn("accuracy", "valid", "Acc. %"),
             TerminalColumn("f1", "valid", "Macro-F1 %"),

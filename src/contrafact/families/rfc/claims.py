@@ -6,7 +6,7 @@ manipulation. Every claim is a cluster of its own.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -43,8 +43,8 @@ class Claim(BaseModel):
     category: str | None = Field(default=None, description="Its category, where known.")
     ticker: str | None = Field(default=None, description="The stock that it is about.")
     date: str | None = Field(default=None, description="When it was made, YYYY-MM-DD.")
-    manipulation: None = None
-    original: str = ""
+    manipulation: ClassVar[None] = None
+    original: ClassVar[str] = ""
 
     @property
     def article_id(self) -> str:

@@ -108,6 +108,8 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
         **{column: (column,) for column in (PROBABILITIES | CLAIM_PROBABILITIES).values()},
         "probability": ("probability", "confidence"),
         "pair_id": ("pair_id",),
+        "claim": ("claim", "statement"),
+        "gold": ("gold", "claim_label"),
         **{name: (name,) for name in _PAIR},
     }
     output_layouts: ClassVar = (
@@ -119,9 +121,8 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
         self.detects = task == "rfc-detect"
         # Diagnosis shows both paragraphs, and the second one is the item's own.
         own = "claim" if self.detects else "rewritten"
-        self.output_fields = {  # type: ignore[misc]
-            **self.output_fields, "text": (*self.output_fields["text"], own),
-        }  # fmt: skip
+        text = (*self.output_fields["text"], own)
+        self.output_fields = {**self.output_fields, "text": text}  # type: ignore[misc]
         self.fields = (*FIELDS, *(CLAIM_FIELDS if self.detects else ()))  # type: ignore[misc]
         self.methods = methods_of(task)  # type: ignore[misc]
 
@@ -154,28 +155,17 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
         """Refuse settings that would change nothing."""
         options = _options(settings)
         judges, background = bool(settings.judges), options.background is not None
-        shots = settings.option("shots", 0)
+        shots, drawn = settings.option("shots", 0), settings.option("draws", 1) > 1
+        pool, silent = settings.option("shots_from") is not None, not asking
         refuse(
             [
-                ("--shots", bool(shots) and not asking, "baselines show no examples"),
-                (
-                    "--shots-from",
-                    settings.option("shots_from") is not None and not shots,
-                    "no examples are shown",
-                ),
-                ("--draws", settings.option("draws", 1) > 1 and not shots, "no examples are drawn"),
+                ("--shots", bool(shots) and silent, "baselines show no examples"),
+                ("--shots-from", pool and not shots, "no examples are shown"),
+                ("--draws", drawn and not shots, "no examples are drawn"),
                 ("--background", background and "memory" not in asking, "only memory searches it"),
-                ("--logprobs", options.logprobs and not asking, "no model is asked for them"),
-                (
-                    "--rationale",
-                    options.rationale and not asking,
-                    "the baselines named give no reasons",
-                ),
-                (
-                    "--judge",
-                    judges and not self.detects,
-                    "only rfc-detect sorts answers by their reasons",
-                ),
+                ("--logprobs", options.logprobs and silent, "no model is asked for them"),
+                ("--rationale", options.rationale and silent, "baselines give no reasons"),
+                ("--judge", judges and not self.detects, "only answers of rfc-detect are sorted"),
             ]
         )
         if judges and settings.data:
@@ -208,7 +198,8 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
     def read_output(self, given: GivenRow) -> OutputRow:
         """Return a label, of its own column or read in a raw reply, of an item by id or text."""
-        if self.detects and is_claim(given.row):
+        told = "gold" in given.fields or is_claim(given.row)
+        if self.detects and "claim" in given.fields and told:
             return self._claim(given)
         identity, item = given.text("id").strip(), None
         if identity and {"original", "rewritten", "manipulation"} <= given.fields.keys():
@@ -228,23 +219,23 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
     def _claim(self, given: GivenRow) -> OutputRow:
         """Return what a row gives that holds its claim, with the right label beside the answer."""
-        columns = fold_row(given.row)
-        given_label = next(
-            (str(columns[one]) for one in ("predicted", "prediction")
-             if not is_absent(columns.get(one))), "",
-        )  # fmt: skip
-        if not given_label and not {"reply", "invalid"} & given.fields.keys():
+        row = fold_row(given.row)
+        if "gold" in given.fields:
+            label, row["label"] = given.text("label"), given.fields["gold"]
+        else:
+            answers = [row[one] for one in ("predicted", "prediction") if one in row]
+            label = next((str(one) for one in answers if not is_absent(one)), "")
+        if not label and not {"reply", "invalid"} & given.fields.keys():
             raise InputError(
                 "the row has a claim and one label, which may be the right one or an answer",
                 hint="call the answer 'prediction', or the model's reply 'reply'",
             )
-        claim = read_claim(given.row)[0]
-        known = given.units.by_id.get(claim.id)
-        found = (claim.id,) if known or not given.units.by_id else _ids(given)
-        labels = given.units.by_id[found[0]].labels if given.units.by_id else (TRUE, FALSE, NEI)
-        item = {name: getattr(claim, name) for name in ("id", "label", "category", "date")}
-        answer = _answer(given, given_label, labels)
-        return OutputRow(found, {"": answer}, item | {"claim": claim.rewritten})
+        claim = read_claim(row)[0]
+        data = given.units.by_id
+        found = (claim.id,) if claim.id in data or not data else _ids(given)
+        answer = _answer(given, label, data[found[0]].labels if data else (TRUE, FALSE, NEI))
+        item = {"claim": claim.rewritten, **claim.model_dump(exclude={"rewritten"})}
+        return OutputRow(found, {"": answer}, item)
 
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one method."""

@@ -133,6 +133,28 @@ def test_unknown_solvers_are_reported():
         make("json.decoder", context())
 
 
+def test_the_paper_s_question_is_asked_bare_and_in_the_words_of_a_pack(tmp_path):
+    item = items_of("rfc-detect", PAIRS)[0]
+    made = make("plain:question=paper", context(shots=2))
+    (call,) = made.plan(item)
+    assert "[true/false]" in call.prompt and "tamper" not in call.prompt
+    assert call.prompt.count("Label: true\n") == call.prompt.count("Label: false\n") == 1
+    (pair,) = items_of("rfc-diagnose", PAIRS[:1])
+    (call,) = make("plain:question=paper", context("rfc-diagnose")).plan(pair)
+    assert "[numerical / flipping / sentiment / causal]" in call.prompt
+    folder = tmp_path / "pack" / "rfc"
+    folder.mkdir(parents=True)
+    text = "As printed: {{ paragraph }}{% for s in shots %}{% endfor %}"
+    (folder / "detect-paper.jinja").write_text(text)
+    pack = open_pack(tmp_path / "pack")
+    (call,) = make("plain:question=paper", context(pack=pack)).plan(item)
+    assert call.prompt == f"As printed: {item.shown}"
+    with pytest.raises(InputError, match="no question 'ours'"):
+        make("plain:question=ours", context())
+    with pytest.raises(InputError, match="a label alone"):
+        make("plain:question=paper", context(rationale=True))
+
+
 def test_a_pack_without_a_place_for_reasons_serves_until_they_are_asked_for(tmp_path):
     folder = tmp_path / "pack" / "rfc"
     folder.mkdir(parents=True)

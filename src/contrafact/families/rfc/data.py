@@ -201,24 +201,19 @@ def load_pairs(
 ) -> list[Rewrite]:
     """Return the pairs of a file, in its order, each once.
 
-    Accepts JSON Lines, JSON, CSV and Parquet (``-`` is standard input): what ``rfc rewrite`` and
-    ``rfc release`` write, or any table with ``manipulation``, ``rewritten`` and, for all but half
-    of detection, ``original``. In the published dataset's shape (ticker, date, link, category,
-    rewritten text) the manipulation stands under ``category``. Other fields are passed over.
-
-    A pair that names no article belongs to the article of its original; without an original, of
-    its link, or else of itself. A pair without an original has the empty text there.
+    A table with ``manipulation``, ``rewritten`` and, for all but half of detection, ``original``;
+    in the published dataset's shape the manipulation stands under ``category``. A pair that names
+    no article belongs to the article of its original; without an original, of its link, or else of
+    itself. A pair without an original has the empty text there.
 
     Args:
-        path: The file.
+        path: The file; ``-`` is standard input.
         notes: Filled with what was left out, mapped or lacking, if given.
         originals: Whether every pair must have its original, as diagnosis needs.
         columns: By field (`FIELDS`), what the file calls its column, where they differ.
 
     Raises:
-        InputError: The file cannot be read or holds no rows, a text is missing, empty or not
-            text, a manipulation is none of the four, both texts are the same, or two pairs that
-            differ have one id; the message names the line.
+        InputError: The file cannot be read or holds no rows, or a row is wrong, named by its line.
     """
     notes = PairNotes() if notes is None else notes
     name = source_name(path)
@@ -274,6 +269,8 @@ def read_claims(
 
     def read(row: Mapping[str, Any], line: int) -> Claim:
         claim, found = read_claim(row)
+        if claim.date is None and value_of(fold_row(row), "date") is not None:
+            notes.bad_dates.append(line)
         if found.casefold() != claim.label:
             notes.mapped[(found, claim.label)] += 1
         return claim

@@ -497,18 +497,7 @@ def rfc_diagnose(
 ) -> Task:
     """Comparative diagnosis: numerical, flipping, sentiment or causal?
 
-    Args:
-        data: File of pairs, with originals; the bundled pairs where none is given.
-        method: ``plain``, ``likelihood``, ``stepwise``, ``reflect``, ``memory``, a baseline
-            (``majority``, ``surface``; give the model ``none``), or an import path.
-        background: File of news for ``memory`` to search, instead of the pairs' originals.
-        rationale: Whether to ask for reasons, with the label on the last line.
-        logprobs: Whether to ask for log-probabilities, which AUROC needs.
-        seed: Seed of the baselines' folds.
-        prompts: Folder of a prompt pack; the default pack where none is given.
-        limit: Take the first so many pairs.
-        cache_scope: Keep every call's answer for a rerun under this name.
-        fingerprint: Hash of what the other arguments cannot tell apart (file contents).
-        columns: By field, what the file of data calls its column, where they differ.
+    Its arguments are those of `rfc_detect`, as far as they stand here; the file of data holds pairs
+    with their originals.
     """
     return _label_task("rfc-diagnose", locals())

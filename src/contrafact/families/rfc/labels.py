@@ -3,6 +3,8 @@
 RFC-BENCH, sections 2.1, 2.2.2 and 2.3, and appendix C, after Rangapur et al. (2023): the 13 kinds
 of financial misinformation, and the manipulations that each can work by (table 8).
 
+Claims that people have labelled are true, false or, in some data, neither: `NEI`.
+
 Labels are read strictly. A reply is valid if exactly one label of the space stands in it, as
 a word of its own, in any case, once or repeated, and not denied ("not true"). With none or several
 it is invalid, with the reason; nothing is guessed.
@@ -28,6 +30,7 @@ __all__ = [
     "FALSE",
     "LENGTH_BANDS",
     "MANIPULATION_SPELLINGS",
+    "NEI",
     "RIGHT_ONLY",
     "TRUE",
     "Bands",
@@ -49,6 +52,8 @@ TRUE = "true"
 """An unmanipulated paragraph, in every prompt and file."""
 FALSE = "false"
 """A manipulated one."""
+NEI = "not enough information"
+"""A claim that what is known does not settle."""
 
 RIGHT_ONLY: tuple[str, ...] = ("wrong-reason", "sound")
 ERROR_CLASSES: tuple[str, ...] = (
@@ -69,6 +74,7 @@ _DENIAL = re.compile(
     r"necessarily|really|completely))*\s*[\"'“‘*`]*$",
     re.IGNORECASE,
 )
+_NEI = re.compile(r"\b(?:NEI|not enough (?:info|evidence))\b", re.IGNORECASE)
 MANIPULATION_SPELLINGS: dict[str, Manipulation] = {
     "numerical perturbation": "numerical",
     "numeric": "numerical",
@@ -114,6 +120,8 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> R
     text, problem = strip_reasoning(reply)
     if problem:
         return Reading(None, problem)
+    if NEI in labels:
+        text = _NEI.sub(NEI, text)
     rationale = None
     if reasons:
         lines = [line for line in text.splitlines() if line.strip()]

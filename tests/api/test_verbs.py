@@ -110,7 +110,7 @@ def test_articles_are_rewritten_the_same_from_a_frame_and_a_file(
     tmp_path, monkeypatch, pair_writer
 ):
     monkeypatch.chdir(tmp_path)
-    article = {"title": "Tern & Vale gains", "summary": PAIR["original"], "manipulation": "flipping"}
+    article = {"title": "Tern gains", "summary": PAIR["original"], "manipulation": "flipping"}
     frame = pd.DataFrame([article, {**article, "manipulation": "numerical"}])
     found = cf.rewrite(frame, seed=7)
     assert found.items["manipulation"].tolist() == ["numerical"]

@@ -44,7 +44,7 @@ def one_line(result) -> str:
 
 
 def test_pairs_what_was_dropped_and_the_ledger(quick_contrafact, tmp_path):
-    write(tmp_path / "in.jsonl", [*ROWS, ROWS[0][:1] + ("Norrick Steel climbs", "It rose 9%.")])
+    write(tmp_path / "in.jsonl", [*ROWS, (*ROWS[0][:1], "Norrick Steel climbs", "It rose 9%.")])
     done = quick_contrafact("rfc", "rewrite", "in.jsonl", "--out", "pairs.jsonl")
     assert done.returncode == 0, done.stderr
     assert "5 rows: 2 rewritten, 3 dropped; written to pairs.jsonl" in done.stderr

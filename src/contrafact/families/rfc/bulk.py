@@ -5,7 +5,6 @@ RFC-BENCH, section 2.2, over partitions of any number of rows (`contrafact.bulk`
 
 import asyncio
 import hashlib
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.check import PairRow
-    from contrafact.families.rfc.pipeline.bucket import Summary
     from contrafact.families.rfc.pipeline.label import PerArticle
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.stages import StageRow
@@ -40,7 +38,6 @@ __all__ = [
     "ModelRewriteStage",
     "RewriteStage",
     "SurfaceStage",
-    "bucket_summary",
 ]
 
 APART = "apart"
@@ -78,9 +75,9 @@ class BucketStage:
         return self._work
 
     def _work(self, rows: Sequence[Given]) -> Made:
-        from contrafact.families.rfc.pipeline.bucket import Summary, bucket_news, repeated_row
+        from contrafact.families.rfc.pipeline.bucket import bucket_news, repeated_row
 
-        made, told = Made(), Summary()
+        made = Made()
         index = {row.line: row.index for row in rows}
         given = []
         for row in rows:
@@ -91,36 +88,14 @@ class BucketStage:
             made.add(REJECTS, row.index, repeated_row(news, row.repeats + 1))
             made.counts["repeated"] += 1
         result = bucket_news(given, titles_alone=self.titles_alone)
-        told.add(result)
         places = {one.item.id: index[one.line] for one in given}
         for table, found in ((KEPT, result.kept), (REJECTS, result.dropped)):
             for one in found:
                 made.add(table, places[one["id"]], one)
         for event in result.events:
             made.add(LEDGER, places[event.item_id], event.model_dump(exclude_none=True))
-        made.counts["candidates"] = told.candidates
-        made.counts["dropped"] = told.dropped
-        for name, count in told.kept.items():
-            made.counts[f"kept|{name}"] = count
-        for name, reasons in told.reasons.items():
-            for why, count in reasons.items():
-                made.counts[f"why|{name}|{why}"] = count
+        made.counts.update(result.counts())
         return made
-
-
-def bucket_summary(counts: Counter[str]) -> "Summary":
-    """Return what all partitions' counts say, as the command shows it."""
-    from contrafact.families.rfc.pipeline.bucket import Summary
-
-    told = Summary(counts["candidates"], counts["dropped"])
-    for name, count in counts.items():
-        kind, _, rest = name.partition("|")
-        if kind == "kept":
-            told.kept[rest] += count
-        if kind == "why":
-            manipulation, _, why = rest.partition("|")
-            told.reasons[manipulation][why] += count
-    return told
 
 
 @dataclass(frozen=True)

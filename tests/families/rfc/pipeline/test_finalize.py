@@ -14,6 +14,7 @@ from contrafact.families.rfc.decisions import (
     ALLOWED,
     ReviewDecision,
     decisions_schema,
+    follow,
     load_decisions,
     published_schema,
 )
@@ -21,7 +22,6 @@ from contrafact.families.rfc.pipeline.finalize import (
     Standing,
     audit_table,
     finalize,
-    follow,
     retention_table,
 )
 from contrafact.families.rfc.pipeline.stages import StageRow

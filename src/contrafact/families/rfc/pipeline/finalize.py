@@ -1,7 +1,7 @@
 """Finalization: reviewed pairs become the dataset and its hard cases (RFC-BENCH, 2.2.3, 2.2.4).
 
-What the decisions on one pair come to (post-annotation handling, 2.2.3, and finalization, 2.2.4) is
-`follow`, a pure function; the order in which decisions stand in a file does not matter.
+What the decisions on one pair come to is `decisions.follow`; what facts, judges and people know of it
+together is said here.
 """
 
 from collections import Counter, defaultdict
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
-from contrafact.families.rfc.decisions import REVIEW_STAGES, ReviewDecision, ReviewStage
-from contrafact.families.rfc.pipeline.stages import StageRow
+from contrafact.families.rfc.decisions import REVIEW_STAGES, Fate, ReviewDecision, follow
+from contrafact.families.rfc.pipeline.stages import StageRow, stage_event
 from contrafact.records import MANIPULATIONS, Rewrite
 from contrafact.stats.sampling import stratified_share
 
@@ -19,22 +19,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "Fate",
     "Finalized",
     "Standing",
-    "State",
     "Undecided",
     "Unreviewed",
     "audit_table",
     "finalize",
-    "follow",
     "retention_table",
 ]
 
 STAGE = "finalize"
 _LEDGER_WORD: dict[str, Decision] = {"pass": "kept", "revise": "revised", "unresolved": "hard case"}
 
-State = Literal["retained", "removed", "hard case", "unreviewed"]
 Unreviewed = Literal["drop", "keep"]
 Undecided = Literal["review", "keep", "drop"]
 
@@ -54,26 +50,6 @@ class Standing:
 
 Contract = Callable[[Mapping[str, Any]], Standing]
 """Takes a pair as a row."""
-
-
-@dataclass(frozen=True)
-class Fate:
-    """What became of an item.
-
-    Attributes:
-        state: The outcome; ``unreviewed`` where too few people have looked.
-        why: The reason.
-        by: Who decided, as the ledger writes it.
-        rewritten: The text that a revision gave it; none where nobody revised it.
-        experts: The decisions by which experts wrote this text or let it through: in the expert
-            review, the audit, the revision or the adjudication.
-    """
-
-    state: State
-    why: str
-    by: str
-    rewritten: str | None = None
-    experts: tuple[ReviewDecision, ...] = ()
 
 
 @dataclass
@@ -288,10 +264,9 @@ def _put(
         "dropped": (result.dropped, "dropped"),
     }[place]
     rows.append(final if place == "retained" else {**final, "reason": why})
-    event = _event(row, decision, by, why)
-    if place in ("retained", "to review") and final["passed"] is None:
-        event = event.model_copy(update={"undecided": True})
-    result.events.append(event)
+    open_ = place in ("retained", "to review") and final["passed"] is None
+    more = {"undecided": True} if open_ else {}
+    result.events.append(_event(row, decision, by, why, **more))
 
 
 def _revised(
@@ -325,187 +300,21 @@ def _of_people(row: Mapping[str, Any], own: Sequence[ReviewDecision]) -> list[Le
             answers = {_LEDGER_WORD.get(d.decision, "dropped") for d in latest.values()}
             outcome = answers.pop() if len(answers) == 1 else "hard case"
             votes = ", ".join(f"{who} {d.decision}" for who, d in sorted(latest.items()))
-            event = _event(row, outcome, "rule:finalize", votes)
-            events.append(event.model_copy(update={"stage": stage}))
+            events.append(_event(row, outcome, "rule:finalize", votes, stage=stage))
     return events
 
 
-def _of_person(row: Mapping[str, Any], decision: ReviewDecision) -> LedgerEvent:
-    kind = _LEDGER_WORD.get(decision.decision, "dropped")
-    audit = {}
-    if decision.stage == "audit":
-        audit = {
-            "inclusion_probability": decision.inclusion_probability,
-            "round": decision.round,
-        }
-    return LedgerEvent.model_validate(
-        {
-            "item_id": row["id"],
-            "article_id": row["article_id"],
-            "manipulation": row["manipulation"],
-            "stage": decision.stage,
-            "decision": kind,
-            "by": f"person:{decision.decided_by}",
-            "when": decision.when,
-            "why": decision.why or decision.decision,
-            **audit,
-        }
-    )
+def _of_person(row: Mapping[str, Any], one: ReviewDecision) -> LedgerEvent:
+    audit: dict[str, Any] = {}
+    if one.stage == "audit":
+        audit = {"inclusion_probability": one.inclusion_probability, "round": one.round}
+    word = _LEDGER_WORD.get(one.decision, "dropped")
+    by, why = f"person:{one.decided_by}", one.why or one.decision
+    return _event(row, word, by, why, stage=one.stage, when=one.when, **audit)
 
 
 def _event(
-    row: Mapping[str, Any],
-    decision: Decision,
-    by: str,
-    why: str,
+    row: Mapping[str, Any], decision: str, by: str, why: str, *, stage: str = STAGE, **more: Any
 ) -> LedgerEvent:
-    return LedgerEvent(
-        item_id=row["id"],
-        article_id=row["article_id"],
-        manipulation=row["manipulation"],
-        stage=STAGE,
-        decision=decision,
-        by=by,
-        why=why,
-    )
-
-
-@dataclass
-class _Path:
-    """An item's decisions by stage, its text as last revised, and who let that through."""
-
-    at: dict[ReviewStage, list[ReviewDecision]]
-    rewritten: str | None = None
-    experts: tuple[ReviewDecision, ...] = ()
-
-    def last(self, stage: ReviewStage) -> ReviewDecision | None:
-        """Return the latest decision of a stage."""
-        return self.at[stage][-1] if self.at.get(stage) else None
-
-    def votes(self, stage: ReviewStage) -> list[ReviewDecision]:
-        """Return the latest decision of each person at a stage."""
-        latest = {decision.decided_by: decision for decision in self.at.get(stage, ())}
-        return list(latest.values())
-
-    def flagged(self, stage: ReviewStage) -> bool:
-        """Return whether somebody was not sure in their latest decision at a stage."""
-        return any(vote.flagged for vote in self.votes(stage))
-
-    def end(self, state: State, why: str, by: str) -> Fate:
-        return Fate(state, why, by, self.rewritten, self.experts)
-
-
-def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
-    """Return what the decisions on one item come to.
-
-    Expert review first: a removal is final, a revision changes the text. Then the annotators, and
-    whoever audited the item: unanimous passes retain it; a category that all find wrong, which no
-    rewriting can fix, removes it; unanimous fails send it back for revision, and it is removed if
-    it is not revised or fails again; any disagreement, and whatever an annotator has flagged, goes
-    to the secondary review, and from there, unless that is unanimous, to arbitration. What
-    arbitration leaves unresolved, or nobody has arbitrated, is a hard case.
-
-    Args:
-        decisions: All decisions on the item, in any order.
-        annotators: How many people have to annotate it.
-    """
-    path = _Path(_by_stage(decisions))
-    expert = path.last("expert-review")
-    if expert is not None:
-        if expert.decision in ("fail", "remove"):
-            return path.end("removed", expert.why or "failed by the expert", _who(expert))
-        revisions = [one for one in path.at["expert-review"] if one.decision == "revise"]
-        if revisions:
-            path.rewritten = revisions[-1].rewritten
-            # A batch that the audit returned is reviewed again: what was audited before the text
-            # was written anew speaks of another text.
-            path.at["audit"] = [
-                one for one in path.at.get("audit", ()) if one.time >= revisions[-1].time
-            ]
-        written = [one for one in revisions[-1:] if one is not expert]
-        path.experts = (*written, expert)
-    path.experts += tuple(one for one in path.votes("audit") if one.decision == "pass")
-    # An audit is of the text that the expert let through; its verdict counts like a vote.
-    votes = path.votes("annotation") + path.votes("audit")
-    annotated = len(path.votes("annotation"))
-    if annotated < annotators:
-        if annotated or any(vote.decision != "pass" for vote in votes):
-            return _too_few(path, votes, annotated, annotators)
-        return path.end("unreviewed", f"annotated by {annotated} of {annotators}", "rule:finalize")
-    if path.flagged("annotation"):
-        return _dispute(path, "an annotator is not sure")
-    if all(vote.decision == "pass" for vote in votes):
-        return path.end("retained", f"passed by all {len(votes)}", _people(votes))
-    if any(vote.decision == "pass" for vote in votes):
-        return _dispute(path, "the annotators disagree")
-    if all(vote.decision == "mis-category" for vote in votes):
-        return path.end("removed", "in the wrong category, all say", _people(votes))
-    return _again(path, votes, annotators)
-
-
-def _again(path: _Path, votes: Sequence[ReviewDecision], annotators: int) -> Fate:
-    """After a unanimous fail: revision, and everybody's second look."""
-    revision = path.last("revision")
-    if revision is None:
-        return path.end("removed", "failed by all, and not revised", _people(votes))
-    if revision.decision == "remove":
-        return path.end("removed", revision.why or "failed by all", _who(revision))
-    path.rewritten, path.experts = revision.rewritten, (revision,)
-    second = path.votes("re-annotation")
-    if len(second) < annotators:
-        why = f"revised, and annotated again by {len(second)} of {annotators}"
-        return path.end("hard case", why, "rule:finalize")
-    if path.flagged("re-annotation"):
-        return _dispute(path, "an annotator is not sure of the revision")
-    if all(vote.decision == "pass" for vote in second):
-        return path.end("retained", "passed by all when revised", _people(second))
-    if any(vote.decision == "pass" for vote in second):
-        return _dispute(path, "the annotators disagree on the revision")
-    return path.end("removed", "failed by all, revised or not", _people(second))
-
-
-def _dispute(path: _Path, why: str) -> Fate:
-    """Adjudication: secondary review, then arbitration (2.2.4)."""
-    votes = path.votes("secondary-review")
-    answers = {vote.decision for vote in votes}
-    if answers == {"pass"}:
-        path.experts = tuple(votes)
-        return path.end("retained", "passed by the secondary review", _people(votes))
-    if answers == {"fail"}:
-        reasons = dict.fromkeys(vote.why for vote in votes if vote.why)
-        return path.end("removed", "; ".join(reasons) or "failed", _people(votes))
-    arbiter = path.last("arbitration")
-    if arbiter is None:
-        seen = "the secondary review has not resolved it" if votes else "nobody has adjudicated"
-        return path.end("hard case", f"{why}, and {seen}", "rule:finalize")
-    if arbiter.decision == "pass":
-        path.experts = (arbiter,)
-        return path.end("retained", "passed by arbitration", _who(arbiter))
-    if arbiter.decision == "fail":
-        return path.end("removed", arbiter.why or "failed by arbitration", _who(arbiter))
-    return path.end("hard case", arbiter.why or "unresolved by arbitration", _who(arbiter))
-
-
-def _too_few(path: _Path, votes: Sequence[ReviewDecision], annotated: int, annotators: int) -> Fate:
-    """Too few annotators; whoever looked and was not content makes it a case in dispute."""
-    if all(vote.decision == "pass" for vote in votes):
-        why = f"annotated by {annotated} of {annotators}"
-        return path.end("unreviewed", why, "rule:finalize")
-    return _dispute(path, "somebody failed it, and too few have annotated it")
-
-
-def _by_stage(
-    decisions: Sequence[ReviewDecision],
-) -> dict[ReviewStage, list[ReviewDecision]]:
-    at: dict[ReviewStage, list[ReviewDecision]] = {}
-    for decision in sorted(decisions, key=lambda d: (d.time, d.round, d.decided_by)):
-        at.setdefault(decision.stage, []).append(decision)
-    return at
-
-
-def _who(decision: ReviewDecision) -> str:
-    return f"person:{decision.decided_by}"
-
-
-def _people(votes: Sequence[ReviewDecision]) -> str:
-    return "person:" + ", ".join(sorted({vote.decided_by for vote in votes}))
+    named = {name: row[name] for name in ("article_id", "manipulation")}
+    return stage_event(stage, row["id"], decision, by, why, **named, **more)

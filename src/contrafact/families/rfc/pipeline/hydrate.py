@@ -23,6 +23,7 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import manipulation_named
 from contrafact.families.rfc.pipeline.release import original_hash
+from contrafact.families.rfc.pipeline.stages import stage_event
 from contrafact.files.fields import columns_found, fold, fold_row, names_of, value_of
 from contrafact.files.journal import Journal
 from contrafact.files.tables import read_rows, source_name
@@ -252,18 +253,9 @@ def _drop(result: Hydrated, row: Published, problem: str, why: str) -> None:
     result.events.append(_event(row, "dropped", f"{problem}: {why}"))
 
 
-def _event(
-    row: Published, decision: Literal["kept", "dropped"], why: str, article: str | None = None
-) -> LedgerEvent:
-    return LedgerEvent(
-        item_id=row.id,
-        article_id=article or row.fields.get("article_id"),
-        manipulation=row.manipulation,
-        stage="hydrate",
-        decision=decision,
-        by="rule:hydrate",
-        why=why,
-    )
+def _event(row: Published, decision: str, why: str, article: str | None = None) -> LedgerEvent:
+    more = {"article_id": article or row.fields.get("article_id"), "manipulation": row.manipulation}
+    return stage_event("hydrate", row.id, decision, "rule:hydrate", why, **more)
 
 
 def _published(fields: Mapping[str, Any], file: str, line: int) -> Published:

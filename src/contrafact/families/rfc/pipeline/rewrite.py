@@ -19,6 +19,7 @@ from contrafact.corpus.ledger import LedgerEvent, write_stage
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import Bands, load_bands
+from contrafact.families.rfc.pipeline.stages import stage_event
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
 from contrafact.workers import end_with_parent
@@ -289,14 +290,15 @@ def decision(
         row = {**assignment.fields, "attempts": outcome.attempts, **why}
     else:
         row = _pair(assignment, outcome, rewriter)
-    event = LedgerEvent(
-        item_id=item.id if outcome.rewritten is None else row["id"],
+    kept = outcome.rewritten is not None
+    event = stage_event(
+        "rewrite",
+        row["id"] if kept else item.id,
+        "kept" if kept else "dropped",
+        rewriter if rewriter.startswith("model:") else "rule:rewrite",
+        outcome.reason or _why_kept(outcome),
         article_id=item.id,
         manipulation=assignment.manipulation,
-        stage="rewrite",
-        decision="dropped" if outcome.rewritten is None else "kept",
-        by=rewriter if rewriter.startswith("model:") else "rule:rewrite",
-        why=outcome.reason or _why_kept(outcome),
         **({"undecided": True} if outcome.undecided else {}),
     )
     return row, event

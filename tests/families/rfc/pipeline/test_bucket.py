@@ -196,7 +196,7 @@ def test_a_repeated_row_is_listed_among_the_dropped(tmp_path) -> None:
     rows = [article, other, {**article, "ticker": "NRK"}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     shown = bucket_file(file, tmp_path / "out.jsonl", notes)
-    assert (shown.candidates, shown.dropped) == (1, 1)
+    assert (shown["candidates"], shown["dropped"]) == (1, 1)
     lines = sidecar_path(tmp_path / "out.jsonl", "dropped").read_text(encoding="utf-8").splitlines()
     dropped = [json.loads(line) for line in lines]
     assert [row["title"] for row in dropped] == ["A quiet day", "Sales may fall"]

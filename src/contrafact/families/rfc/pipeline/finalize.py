@@ -1,7 +1,7 @@
 """Finalization: reviewed pairs become the dataset and its hard cases (RFC-BENCH, 2.2.3, 2.2.4).
 
-What the decisions on one pair come to is `decisions.follow`; what facts, judges and people know of it
-together is said here.
+What the decisions on one pair come to is `decisions.follow`; what facts, judges and people know
+of it together is said here.
 """
 
 from collections import Counter, defaultdict

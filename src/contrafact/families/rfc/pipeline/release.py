@@ -158,11 +158,7 @@ def release(
 ) -> Release:
     """Return the files of a release.
 
-    Args:
-        retained: The final pairs, as `rfc finalize` writes them.
-        hard: The hard cases, likewise.
-        facts: What the release says of itself.
-        file: The name of the file of pairs, for messages.
+    Pairs and hard cases are rows as `rfc finalize` writes them; ``file`` is their name in messages.
 
     Raises:
         InputError: A field that would be released holds eight words in a row of the original that
@@ -267,12 +263,7 @@ def card(facts: ReleaseFacts, counts: Counts, canary: str) -> str:
 
 
 def croissant(facts: ReleaseFacts, data: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata of a release as JSON-LD.
-
-    Args:
-        facts: What the release says of itself.
-        data: Its files of rows, by name.
-    """
+    """Return the metadata of a release as JSON-LD; ``data`` are its files of rows, by name."""
     about = (
         "Artificial financial misinformation: news paragraphs with one small manipulation each, "
         "for research on detection. Every text in it is false by construction."

@@ -273,6 +273,21 @@ class ModelRewriteStage:
     name: str = "`rfc rewrite`"
     partition_rows: int = 500
 
+    @property
+    def model(self) -> str:
+        """The model that writes: a stage with a model is given one."""
+        return self.settings.model
+
+    @property
+    def judge_names(self) -> tuple[str, ...]:
+        """Who judges."""
+        return () if self.settings.judging is None else self.settings.judging.judges
+
+    @property
+    def max_connections(self) -> int:
+        """Calls under way at once, in the whole cluster."""
+        return self.settings.max_connections
+
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
         return self.settings.facts()

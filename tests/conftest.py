@@ -357,6 +357,19 @@ def service(_service: Service) -> Service:
 
 
 @pytest.fixture(scope="session")
+def _pair_service() -> Iterator[Service]:
+    with serving(server=SERVER.with_name("pair_server.py")) as service:
+        yield service
+
+
+@pytest.fixture
+def pair_service(_pair_service: Service) -> Service:
+    """A writer of manipulated news that makes faults on purpose, and judges who know them."""
+    _pair_service.forget()
+    return Service(_pair_service.port)
+
+
+@pytest.fixture(scope="session")
 def start_service():
     return serving
 

@@ -47,11 +47,11 @@ REPORTS = (
     Report(
         "detect",
         "Was this paragraph tampered with?",
-        "The 24 bundled pairs, each paragraph alone. A model next to three "
+        "The 24 bundled pairs, each paragraph alone. A model next to two "
         "baselines that ask none: what looks like skill has to beat them.",
         (
             "run rfc-detect --model {model} --method plain --method majority "
-            "--method surface --method coherence --temperature 0 --out runs/detect",
+            "--method surface --temperature 0 --out runs/detect",
         ),
         "runs/detect/report.html",
     ),

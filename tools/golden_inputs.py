@@ -940,7 +940,7 @@ _RUN = {
     "--shots-from inputs/examples.jsonl --data inputs/headlines.csv",
     "finforce-many": "run finforce --model $W --method few-shot --draws 3 --judge $A",
     "detect": "run rfc-detect --model $W --model $V --method plain --method stepwise "
-    "--method memory --method reflect --method majority --method surface --method coherence "
+    "--method memory --method reflect --method majority --method surface "
     "--logprobs --limit 6",
     "detect-reasons": "run rfc-detect --model $W --judge $A --rationale --shots 2 --draws 2 "
     "--limit 6",
@@ -1203,8 +1203,7 @@ def _manipulations() -> Iterator[Step]:
     )
     yield Step(
         "rfc/rewrite",
-        "rfc rewrite rfc/labelled.jsonl --rewriter rules --seed 7 --workers 1 "
-        "--out rfc/pairs.jsonl",
+        "rfc rewrite rfc/labelled.jsonl --seed 7 --workers 1 --out rfc/pairs.jsonl",
     )
     for name, more in (
         ("model", ""),
@@ -1212,7 +1211,7 @@ def _manipulations() -> Iterator[Step]:
     ):
         yield Step(
             f"rfc/rewrite-{name}",
-            f"rfc rewrite rfc/one.jsonl --rewriter model --model $W --attempts 2{more} "
+            f"rfc rewrite rfc/one.jsonl --model $W --attempts 2{more} "
             f"--out rfc/by-{name}.jsonl",
         )
     yield Step("rfc/check", "rfc check rfc/pairs.jsonl --out rfc/checked.jsonl")
@@ -1259,7 +1258,7 @@ def _manipulations() -> Iterator[Step]:
     stages = ("bucketed", "labelled", "pairs", "reviewed-floor")
     ledgers = " ".join(f"rfc/{stage}.jsonl.ledger.jsonl" for stage in stages)
     yield Step("rfc/ledger", f"rfc ledger {ledgers} --out rfc/ledger")
-    yield Step("run/own-pairs", "run rfc-detect --model $W --method plain --method coherence "
+    yield Step("run/own-pairs", "run rfc-detect --model $W --method plain --method majority "
                "--data rfc/pairs.jsonl --limit 10 --out runs/own-pairs")  # fmt: skip
     answers: dict[str, tuple[Sequence[str], ...]] = {
         "agreement": (_TF, ("pass", "fail", ""), ("",)),
@@ -1475,7 +1474,7 @@ run rfc-detect --model $W --shots 3
 run rfc-detect --model $W --data inputs/wrong/nohead.jsonl
 run rfc-detect --model $W --judge $A
 run rfc-diagnose --model $W --shots 2
-run rfc-diagnose --method coherence
+run rfc-diagnose --method coherent
 run cobe --model $W --data inputs/wrong/nohead.jsonl
 report
 report none

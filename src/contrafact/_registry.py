@@ -12,19 +12,6 @@ from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.task import cobe
 from contrafact.families.finforce.judging import counterfactuals
 from contrafact.families.finforce.task import finforce
-from contrafact.families.rfc.inspect_solvers import (
-    rfc_coherence,
-    rfc_evidence,
-    rfc_likelihood,
-    rfc_majority,
-    rfc_memory,
-    rfc_plain,
-    rfc_reflect,
-    rfc_self_contrast,
-    rfc_stepwise,
-    rfc_surface,
-    rfc_verifier,
-)
 from contrafact.families.rfc.scoring import answered
 from contrafact.families.rfc.tasks import rfc_detect, rfc_diagnose
 from contrafact.family.text_run import criteria_scorer
@@ -37,19 +24,8 @@ __all__ = [
     "embedded",
     "finforce",
     "judged_edit",
-    "rfc_coherence",
     "rfc_detect",
     "rfc_diagnose",
-    "rfc_evidence",
-    "rfc_likelihood",
-    "rfc_majority",
-    "rfc_memory",
-    "rfc_plain",
-    "rfc_reflect",
-    "rfc_self_contrast",
-    "rfc_stepwise",
-    "rfc_surface",
-    "rfc_verifier",
     "verifier",
     "whitebox",
 ]

@@ -125,26 +125,42 @@ def test_pairs_are_checked_by_judges_and_nothing_is_asked_twice(pair_judge, tmp_
     assert any("the exam is one of x/y" in note for note in found.notes)
 
 
-def test_articles_are_rewritten_the_same_from_a_frame_and_a_file(tmp_path, monkeypatch):
+@pytest.fixture
+def pair_writer(pair_service, monkeypatch):
+    for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
+        monkeypatch.setenv(name, pair_service.environment[name])
+    return pair_service
+
+
+def test_articles_are_rewritten_the_same_from_a_frame_and_a_file(
+    tmp_path, monkeypatch, pair_writer
+):
     monkeypatch.chdir(tmp_path)
-    article = {"title": "Tern & Vale gains", "text": PAIR["original"], "manipulation": "flipping"}
+    article = {"title": "Tern gains", "summary": PAIR["original"], "manipulation": "flipping"}
     frame = pd.DataFrame([article, {**article, "manipulation": "numerical"}])
     found = cf.rewrite(frame, seed=7)
+    assert found.items["manipulation"].tolist() == ["numerical"]
     frame.to_csv("articles.csv", index=False)
     filed = cf.rewrite("articles.csv", seed=7, out="pairs.jsonl")
     assert found.items["rewritten"].tolist() == filed.items["rewritten"].tolist()
-    assert len(found.items) == found.scores["kept"].sum() and len(found.items) > 0
+    assert len(found.items) == found.scores["kept"].sum() > 0
+    by_model = cf.rewrite(
+        frame, model=f"{pair_writer.model}-sound", judge=pair_writer.judge, max_connections=2
+    )
+    assert by_model.items["passed"].tolist() == [True, True]
+    alone = cf.rewrite(frame, model=f"{pair_writer.model}-sound").scores.set_index("manipulation")
+    assert alone["undecided"].to_dict() == {"flipping": 1, "numerical": 0}
     assert cf.check(found.items).items["passed"].all()
     with pytest.raises(cf.InputError, match="--rewriter model needs a model"):
         cf.rewrite(frame, rewriter="model")
     with pytest.raises(cf.InputError, match="data:1: no manipulation"):
-        cf.rewrite([{"title": "Tern", "text": "Tern rose."}])
+        cf.rewrite([{"title": "Tern", "summary": "Tern rose."}])
 
 
 @pytest.mark.parametrize(("title", "kept"), [("Tern & Vale gains", 1), ("Tern & Vale", 0)])
 def test_rewriting_may_drop_nothing_or_all(tmp_path, title, kept):
     text = PAIR["original"] if kept else "Tern & Vale met."
-    article = {"title": title, "text": text, "manipulation": "flipping"}
+    article = {"title": title, "summary": text, "manipulation": "numerical"}
     out = tmp_path / "pairs.jsonl"
     found = cf.rewrite([article], seed=7, out=out)
     (row,) = found.scores.to_dict("records")
@@ -245,7 +261,7 @@ def test_many_rows_are_rewritten_by_a_plain_script(tmp_path: Path) -> None:
         "text = 'Orvane Steel said profit rose 12% to $40 million in March.'\n"
         "rows = [\n"
         "    {'title': f'Note {n}', 'summary': f'{text} It has {n} mills.',"
-        " 'manipulation': 'flipping'}\n"
+        " 'manipulation': 'numerical'}\n"
         "    for n in range(60)\n"
         "]\n"
         "print('kept', len(cf.rewrite(rows).items))\n",

@@ -3,6 +3,7 @@
 import json
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -43,29 +44,26 @@ def one_line(result) -> str:
 
 
 def test_pairs_what_was_dropped_and_the_ledger(quick_contrafact, tmp_path):
-    write(tmp_path / "in.jsonl")
+    write(tmp_path / "in.jsonl", [*ROWS, (*ROWS[0][:1], "Norrick Steel climbs", "It rose 9%.")])
     done = quick_contrafact("rfc", "rewrite", "in.jsonl", "--out", "pairs.jsonl")
     assert done.returncode == 0, done.stderr
-    assert "4 rows: 3 rewritten, 1 dropped; written to pairs.jsonl" in done.stderr
+    assert "5 rows: 2 rewritten, 3 dropped; written to pairs.jsonl" in done.stderr
+    assert "flipping, sentiment, causal take --model M" in done.stderr
     pairs = read(tmp_path / "pairs.jsonl")
-    assert [pair["manipulation"] for pair in pairs] == ["numerical", "flipping", "sentiment"]
     for pair in pairs:
         assert replayed(pair) == pair["rewritten"] != pair["original"]
-        assert pair["rewriter"] == "rules"
+        assert (pair["manipulation"], pair["rewriter"]) == ("numerical", "rules")
         assert pair["ticker"] == "NRK"
-    assert [pair["evidence"]["n"] for pair in pairs] == [0, 2, 3]
-    assert pairs[0]["article_id"] == pairs[1]["article_id"] != pairs[2]["article_id"]
-    (dropped,) = read(tmp_path / "pairs.jsonl.dropped.jsonl")
-    assert dropped["reason"] == "states no explicit cause"
+        assert pair["passed"] is True
+    assert [pair["evidence"]["n"] for pair in pairs] == [0, 4]
+    dropped = read(tmp_path / "pairs.jsonl.dropped.jsonl")
+    assert {row["reason"] for row in dropped} == {
+        "rules write numerical pairs alone; this one takes a model"
+    }
     events = read(tmp_path / "pairs.jsonl.ledger.jsonl")
-    assert [event["decision"] for event in events] == ["kept", "dropped", "kept", "kept"]
-    assert events[2]["item_id"] == pairs[1]["id"]
-
-
-def test_the_pairs_pass_the_check_of_their_own_command_line(quick_contrafact, tmp_path):
-    write(tmp_path / "in.jsonl")
-    assert quick_contrafact("rfc", "rewrite", "in.jsonl", "--out", "p.jsonl").returncode == 0
-    checked = quick_contrafact("rfc", "check", "p.jsonl", "--out", "checked.jsonl")
+    assert [event["decision"] for event in events] == ["kept", *["dropped"] * 3, "kept"]
+    assert events[4]["item_id"] == pairs[1]["id"]
+    checked = quick_contrafact("rfc", "check", "pairs.jsonl", "--out", "checked.jsonl")
     assert checked.returncode == 0, checked.stderr
 
 
@@ -110,30 +108,92 @@ def test_killed_and_run_again_it_ends_in_the_same_bytes(
         assert cut.read_bytes() == whole.read_bytes()
 
 
-def test_a_model_is_asked_again_at_most_so_often(quick_contrafact, service, tmp_path):
-    write(tmp_path / "in.jsonl", ROWS[:1])
-    arguments = ("rfc", "rewrite", "in.jsonl", "--rewriter", "model", "--model", service.model)
+NEWS = [
+    ("flipping", "Norrick Steel shares rise", "The shares rose 12% to $31 on strong demand."),
+    ("sentiment", "Norrick Steel shares rise", "The shares rose 12% to $31 on strong demand."),
+    ("causal", "Norrick Steel shares rise", "The shares rose 12% to $31 due to demand for pipes."),
+    ("numerical", "Norrick Steel shares rise", "The shares rose 12% to $31 on strong demand."),
+]
+
+
+def test_a_model_is_asked_again_at_most_so_often(quick_contrafact, pair_service, tmp_path):
+    write(tmp_path / "in.jsonl", NEWS[3:])
+    model = f"{pair_service.model}-copy"
     done = quick_contrafact(
-        *arguments, "--attempts", "2", "--out", "p.jsonl", env=service.environment
+        *("rfc", "rewrite", "in.jsonl", "--model", model, "--attempts", "2", "--out", "p.jsonl"),
+        env=pair_service.environment,
     )
     assert done.returncode == 0, done.stderr
-    # The stand-in knows nothing of rewriting: both its replies break the contract.
     assert read(tmp_path / "p.jsonl") == []
     (dropped,) = read(tmp_path / "p.jsonl.dropped.jsonl")
     assert dropped["attempts"] == 2
     assert dropped["violations"]
-    stats = service.stats()
+    stats = pair_service.stats()
     assert sum(stats["answered"].values()) == 2
-    assert stats["settings"]["writer: temperature"] == [0.1]
-    assert stats["settings"]["writer: top_p"] == [0.3]
+    assert stats["settings"]["writer-copy: temperature"] == [0.1]
+    assert stats["settings"]["writer-copy: top_p"] == [0.3]
     (event,) = read(tmp_path / "p.jsonl.ledger.jsonl")
-    assert event["by"] == f"model:{service.model}"
+    assert event["by"] == f"model:{model}"
+
+
+@pytest.mark.parametrize(
+    ("judge", "fault", "kept", "undecided"),
+    [
+        (None, "half", 3, 3),
+        ("judge", "half", 0, 0),  # a judge fails what only meaning is against, to the last try
+        ("judge", "sound", 3, 0),
+        ("judge-lost", "half", 3, 3),
+        ("judge", "name", 0, 0),
+    ],
+)
+def test_meaning_is_a_judges(
+    quick_contrafact, pair_service, tmp_path, judge, fault, kept, undecided
+):
+    write(tmp_path / "in.jsonl", NEWS[:3])
+    judges = () if judge is None else ("--judge", f"openai-api/fake/{judge}")
+    command = ("rfc", "rewrite", "in.jsonl", "--model", f"{pair_service.model}-{fault}", *judges)
+    done = quick_contrafact(*command, "--out", "p.jsonl", env=pair_service.environment)
+    assert done.returncode == 0, done.stderr
+    pairs = read(tmp_path / "p.jsonl")
+    assert len(pairs) == kept
+    assert sum(pair["passed"] is None for pair in pairs) == undecided
+    assert ("are undecided" in done.stderr) == bool(undecided)
+    reasons = {pair.get("undecided", "").partition(" on ")[0] for pair in pairs} - {""}
+    if undecided:
+        assert reasons == {"no verdict" if judge else "no judge was asked what it means"}
+    for row in read(tmp_path / "p.jsonl.dropped.jsonl"):
+        rules = {violation["rule"] for violation in row["violations"]}
+        assert (fault == "half") == any(rule.startswith("meaning-") for rule in rules)
+
+
+def test_yields_are_told_by_kind_and_try(quick_contrafact, pair_service, tmp_path):
+    firms = ("Norrick", "Tallow", "Oakmere", "Brindle", "Sable", "Ostrava", "Merrow", "Tern")
+    rows = [
+        (kind, f"{firm} shares rise", text)
+        for firm in firms
+        for kind, _, text in (NEWS[0], NEWS[1], NEWS[2])
+    ]
+    write(tmp_path / "in.jsonl", rows)
+    command = (
+        *("rfc", "rewrite", "in.jsonl", "--model", pair_service.model),
+        *("--judge", pair_service.judge, "--out", "p.jsonl"),
+    )
+    done = quick_contrafact(*command, env={**pair_service.environment, "COLUMNS": "200"})
+    assert done.returncode == 0, done.stderr
+    pairs = read(tmp_path / "p.jsonl")
+    assert {pair["passed"] for pair in pairs} == {True}
+    for kind in ("flipping", "sentiment", "causal"):
+        tries = Counter(pair["attempts"] for pair in pairs if pair["manipulation"] == kind)
+        assert len(tries) > 1, "the stand-in makes faults in its first two tries"
+        told = ", ".join(f"{n}: {tries[n]}" for n in sorted(tries))
+        (line,) = [one for one in done.stderr.splitlines() if one.strip().startswith(kind)]
+        assert told in line
 
 
 def test_failed_calls_are_made_by_the_next_run(quick_contrafact, start_service, tmp_path):
     write(tmp_path / "in.jsonl", [ROWS[0], ("numerical", "A doomed firm", "Sales fell 4%.")])
     with start_service() as service:
-        arguments = ("rfc", "rewrite", "in.jsonl", "--rewriter", "model", "--model", service.model)
+        arguments = ("rfc", "rewrite", "in.jsonl", "--model", service.model)
         options = ("--attempts", "1", "--max-retries", "0", "--out", "p.jsonl")
         done = quick_contrafact(*arguments, *options, env=service.environment)
         assert done.returncode == 1
@@ -147,7 +207,9 @@ def test_failed_calls_are_made_by_the_next_run(quick_contrafact, start_service, 
     ("arguments", "message"),
     [
         (("in.jsonl", "--rewriter", "model"), "--rewriter model needs a model"),
-        (("in.jsonl", "--model", "openai/x"), "--model is not used"),
+        (("in.jsonl", "--model", "openai/x", "--rewriter", "rules"), "--model is not used"),
+        (("in.jsonl", "--judge", "openai/x"), "--judge has no use with --rewriter rules"),
+        (("in.jsonl", "--bands", "in.jsonl"), "in.jsonl: is no calibration"),
         (("nowhere.jsonl",), "no such file"),
         (("bad.jsonl",), "bad.jsonl:2: unknown manipulation 'sarcasm'"),
     ],

@@ -279,12 +279,14 @@ def test_a_poor_audit_stops_everything(quick_contrafact, pairs, tmp_path):
     assert quick_contrafact(*command, "--audit-floor", "0.7").returncode == 0
 
 
-def test_without_reviewers_pairs_stay_by_their_contract_and_say_so(
-    quick_contrafact, pairs, tmp_path
-):
-    result = quick_contrafact(
-        "rfc", "finalize", "pairs.jsonl", "--unreviewed", "keep", "--out", "f.jsonl"
-    )
+def test_without_reviewers_pairs_are_undecided_and_say_so(quick_contrafact, pairs, tmp_path):
+    command = ("rfc", "finalize", "pairs.jsonl", "--unreviewed", "keep", "--out", "f.jsonl")
+    held = quick_contrafact(*command)
+    assert held.returncode == 0, held.stderr
+    assert "f.jsonl.review.jsonl: 7 pairs are undecided" in held.stdout
+    assert read(tmp_path / "f.jsonl") == []
+    assert {row["passed"] for row in read(tmp_path / "f.jsonl.review.jsonl")} == {None}
+    result = quick_contrafact(*command, "--undecided", "keep")
     assert result.returncode == 0, result.stderr
     assert "7 of them were not reviewed" in result.stdout
     assert {row["review"] for row in read(tmp_path / "f.jsonl")} == {"unreviewed"}
@@ -295,6 +297,52 @@ def test_without_reviewers_pairs_stay_by_their_contract_and_say_so(
     private = quick_contrafact("rfc", "release", "f.jsonl", "--with-originals", "--out", "private")
     assert "PRIVATE" in private.stdout
     assert (tmp_path / "private" / "PRIVATE.txt").is_file()
+    assert "7 undecided pairs are among them" in private.stdout
+    assert "7 of the pairs are undecided" in (tmp_path / "private" / "README.md").read_text()
+    counts = quick_contrafact("rfc", "statistics", "f.jsonl", "--no-plots", "--out", "s")
+    assert counts.returncode == 0, counts.stderr
+    with (tmp_path / "s" / "by_gate.csv").open() as stream:
+        found = {row["manipulation"]: row["undecided"] for row in csv.DictReader(stream)}
+    assert (found["flipping"], found["overall"]) == ("7", "7")
+    ledger = quick_contrafact("rfc", "ledger", "f.jsonl.ledger.jsonl")
+    assert "finalize left 7 undecided" in ledger.stdout
+
+
+def test_what_a_judge_found_decides_pairs_and_a_release_leaves_out_the_rest(
+    quick_contrafact, pairs, tmp_path
+):
+    ids = [row["id"] for row in read(pairs)]
+    fault = {"rule": "meaning-reversed", "message": "'bearish' stands"}
+    write(
+        tmp_path / "checks.jsonl",
+        [
+            {"id": ids[0], "passed": True, "violations": [], "review": []},
+            {"id": ids[1], "passed": False, "violations": [fault], "review": []},
+            {
+                "id": ids[2], "passed": None, "violations": [],
+                "review": [{"rule": "meaning-undecided", "message": "no verdict on reversed"}],
+            },
+        ],
+    )
+    result = quick_contrafact(
+        *("rfc", "finalize", "pairs.jsonl", "--checks", "checks.jsonl", "--out", "f.jsonl"),
+        *("--unreviewed", "keep", "--undecided", "keep"),
+    )
+    assert result.returncode == 0, result.stderr
+    rows = read(tmp_path / "f.jsonl")
+    assert [row["passed"] for row in rows] == [True, *[None] * 5]
+    assert rows[1]["undecided"] == "no verdict on reversed"
+    (dropped,) = read(tmp_path / "f.jsonl.dropped.jsonl")
+    assert dropped["reason"] == "breaks meaning-reversed ('bearish' stands)"
+    for undecided in ("review", "drop"):
+        made = quick_contrafact(
+            "rfc", "release", "f.jsonl", "--undecided", undecided, "--out", undecided
+        )
+        assert made.returncode == 0, made.stderr
+        assert "1 pairs and 0 hard cases" in made.stdout
+        (row,) = read(tmp_path / undecided / "pairs.jsonl")
+        assert row["passed"] is True
+    assert len(read(tmp_path / "review.review.jsonl")) == 5
 
 
 def test_the_schema_of_decisions_is_printed(quick_contrafact):

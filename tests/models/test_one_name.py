@@ -40,7 +40,8 @@ COMMANDS = {
     "--out out.csv",
     "finforce screen --model": "finforce screen raw.csv --model NAME --out screened.jsonl",
     "rfc label --model": "rfc label paragraphs.jsonl --model NAME --out labelled.jsonl",
-    "rfc rewrite --model": "rfc rewrite labelled.jsonl --rewriter model --model NAME "
+    "rfc rewrite --model": "rfc rewrite labelled.jsonl --model NAME --out pairs.jsonl",
+    "rfc rewrite --judge": "rfc rewrite labelled.jsonl --model mockllm/model --judge NAME "
     "--out pairs.jsonl",
     "rfc surface --fluency-model": "rfc surface pairs.jsonl --fluency-model NAME --out tables",
     "cobe augment --model": "cobe augment stories.json --model NAME --out augmented.json",
@@ -56,6 +57,7 @@ ELSEWHERE = {
     "perplexity --model": "loaded by the same function as run --fluency-model",
     "review suggest --model": "a name for verdicts that are there already",
     "rfc check --polarity-model": "a folder of a classifier",
+    "rfc rewrite --polarity-model": "a folder of a classifier",
     "train verifier --model": "loaded by what loads weights, with an output layer of its own",
     "whatif --counterfactual-model": "loaded by the same function as whatif --model",
 }

@@ -317,10 +317,12 @@ def test_a_presets_run_is_repeated(name, tmp_path):
     from contrafact.runs.prepare import load_preset
 
     preset = load_preset(name)
-    given = {"preset": name}
+    given = {"preset": name} if "models" in preset else {"preset": name, "model": ("x/y",)}
     if "data" in preset.get("needs", {}):
         given["data"] = tmp_path / "mine.jsonl"
-        given["data"].write_text('{"headline": "Ostrava mill reopens under new owners"}\n')
+        pair = {"original": "Sales rose 4%.", "rewritten": "Sales rose 7%."}
+        row = {"headline": "Ostrava mill reopens", "manipulation": "numerical", **pair}
+        given["data"].write_text(json.dumps(row) + "\n")
     first = make_config(str(preset["task"]), given).settings()
     (tmp_path / "config.yaml").write_text(config_text(first, tmp_path), encoding="utf-8")
     (again,) = prepare_cells(make_plan(read_config(tmp_path / "config.yaml"), {}))

@@ -103,7 +103,6 @@ def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
         (("rfc-detect", "--model", "x/y", "--method", "plainly"), "no method 'plainly'"),
         (("rfc-diagnose", "--model", "x/y", "--shots", "2"), "--shots"),
         (("rfc-diagnose", "--method", "majority", "--logprobs"), "--logprobs"),
-        (("rfc-diagnose", "--method", "coherence"), "no method 'coherence'"),
         (("finforce", "--model", "x/y", "--rationale"), "--rationale"),
         (("finforce", "--model", "x/y", "--method", "few-shot", "--shots", "0"), "--shots 0"),
         (("finforce",), "no model is named"),

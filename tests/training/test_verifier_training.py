@@ -452,60 +452,6 @@ def test_a_causal_model_is_read_off_its_answer_tokens(small_model, tmp_path, lor
     assert all(0 <= row["brier"] <= 1 for row in outcome.figures)
 
 
-def test_what_learned_from_rewrites_detects_them(tmp_path, monkeypatch):
-    from contrafact.family import learned
-    from contrafact.models.whitebox import classifier
-
-    folder = tmp_path / "verifier"
-    folder.mkdir()
-    row = {"temperature": 2.0, "accuracy": 1.0, "coverage": 1.0}
-    stated = {"format": 1, "length": 24, "decided": 0.75, "criteria": {"rfc/original": row}}
-    (folder / learned.FILE).write_text(json.dumps(stated))
-
-    class Counts:
-        """As unlike a model as can be: it counts words, and finds figures suspect."""
-
-        def tokens(self, statement: str, text: str) -> dict[str, list[int]]:
-            return {"input_ids": [any(c.isdigit() for c in word) for word in text.split()]}
-
-        def logits(self, fed: list[dict[str, list[int]]]) -> Any:
-            return np.array([4.0 - 8.0 * any(one["input_ids"]) for one in fed])
-
-    monkeypatch.setattr(classifier, "shared_classifier", lambda path: Counts())
-    pairs = [
-        {"original": "Tern raised its payout.", "rewritten": "Tern raised its payout 40%."},
-        {"original": "Osk sold a mill.", "rewritten": "Osk sold a mill. " + "It is far away. " * 9},
-    ]
-    rows = [
-        {"id": f"p{at}", "article_id": f"a{at}", "manipulation": "numerical", **one}
-        for at, one in enumerate(pairs)
-    ]
-    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    asked = ["run", "rfc-detect", "--data", str(tmp_path / "pairs.jsonl"), "--method"]
-    out = tmp_path / "run"
-    found = contrafact(*asked, f"verifier:folder={folder}", "--out", str(out))
-    assert found.exit_code == 0, found.stderr
-    import pandas as pd
-
-    items = pd.read_parquet(out / "items.parquet")
-    said = dict(zip(items["shown"], items["predicted"].fillna("none"), strict=True))
-    expected = ["true", "false", "true", "none"]
-    assert [said[text] for one in pairs for text in one.values()] == expected
-    assert found.stderr.count("embedded") == 0
-    for method, hint in (
-        ("verifier", "folder=DIR"),
-        (f"verifier:folder={tmp_path / 'none'}", "no such folder"),
-    ):
-        found = contrafact(*asked, method, "--out", str(tmp_path / "other"))
-        assert found.exit_code == 2 and hint in found.stderr
-        assert not (tmp_path / "other").exists()
-    stated["criteria"] = {"cobe/E1": row}
-    (folder / learned.FILE).write_text(json.dumps(stated))
-    learned.learned_verifier.cache_clear()
-    found = contrafact(*asked, f"verifier:folder={folder}", "--out", str(tmp_path / "other"))
-    assert found.exit_code == 2 and "not trained to detect" in found.stderr
-
-
 # Wrong inputs
 
 

@@ -271,31 +271,36 @@ def _judged(
 def rewrite(
     data: Any,
     *,
-    rewriter: Literal["rules", "model"] = "rules",
+    model: str | None = None,
+    judge: str | Sequence[str] = (),
+    rewriter: Literal["rules", "model"] | None = None,
     seed: int = 0,
     attempts: int | None = None,
-    model: str | None = None,
     out: _Path = None,
     **options: Any,
 ) -> Result:
     """Rewrite articles by their manipulation; keep what passes, as ``contrafact rfc rewrite`` does.
 
     Args:
-        data: Labelled articles (title, text, ``manipulation``): a data frame, a list of dicts, or a
+        data: Labelled articles (title, summary, ``manipulation``): a data frame, a list of dicts, or a
             file.
-        rewriter: By rule, without a model, or by ``model``.
+        model: The model that writes; without one rules write, and numerical pairs alone.
+        judge: Decides what a rewrite means; several form a panel. Without one, what facts leave
+            open is kept as undecided.
+        rewriter: By "rules" or by the "model"; the model, if it is given.
         seed: Seed of every choice.
-        attempts: Proposals for a row at most. [8 by rule, 3 by model]
-        model: The model that writes.
+        attempts: Proposals for a row at most. [16 by rule, 3 by model]
         out: A file to write (JSON Lines): killed and called again, it goes on. What is dropped and
             every decision stand next to it.
-        options: ``workers``, processes by rule (1; with more, a script keeps its own work under
-            ``if __name__ == "__main__"``); with a model ``feedback``, ``decoding``, ``prompts``,
-            ``max_connections``, ``max_retries``, ``timeout``.
+        options: ``bands``; by rule ``workers``, processes (1; with more, a script keeps its own
+            work under ``if __name__ == "__main__"``); with a model ``polarity_model``,
+            ``feedback``, ``decoding``, ``structured``, ``prompts``, ``max_connections``,
+            ``max_retries``, ``timeout``.
 
     Returns:
-        ``items``: the pairs. ``scores``: by manipulation, how many are kept and dropped, and the
-        most frequent reason.
+        ``items``: the pairs, ``passed`` being None where one is undecided, which says why under
+        ``undecided``. ``scores``: by manipulation, how many are kept, undecided and dropped, and
+        the most frequent reason.
 
     Raises:
         InputError: Something is wrong with what was asked, or with a row.
@@ -306,11 +311,12 @@ def rewrite(
     from contrafact.families.rfc.commands.rewrite import rewrite as command
     from contrafact.files.journal import sidecar_path
 
-    by_model = ("feedback", "decoding", "prompts", "max_connections", "max_retries", "timeout")
-    _known(options, ("workers", *by_model))
-    options.setdefault("workers", 1)
-    for name in ("decoding", "prompts"):
-        options[name] = _path(options.get(name))
+    paths = ("bands", "polarity_model", "decoding", "prompts")
+    others = ("feedback", "structured", "max_connections", "max_retries", "timeout")
+    _known(options, ("workers", *paths, *others))
+    if model is None:
+        options.setdefault("workers", 1)
+    options |= {name: _path(options.get(name)) for name in paths}
     with rows_file(data) as file, _output(out, "pairs.jsonl") as made:
         command(
             str(file),
@@ -319,22 +325,25 @@ def rewrite(
             seed=seed,
             attempts=attempts,
             model=model,
+            judge=[judge] if isinstance(judge, str) else list(judge),
             **options,
         )
         items, lost = _read(made), sidecar_path(made, "dropped")
         dropped = _read(lost) if lost.exists() else pd.DataFrame()
+    columns = ["manipulation", "undecided", "reason"]
     both = pd.concat(
         [
-            items.reindex(columns=["manipulation"]).assign(reason=None),
-            dropped.reindex(columns=["manipulation", "reason"]),
+            items.reindex(columns=columns).assign(kept=True),
+            dropped.reindex(columns=columns).assign(kept=False),
         ]
     )
     rows = [
         {
             "manipulation": name,
-            "kept": int(own["reason"].isna().sum()),
-            "dropped": int(own["reason"].notna().sum()),
-            "frequent_reason": next(iter(own["reason"].value_counts().index), ""),
+            "kept": int(own["kept"].sum()),
+            "undecided": int(own["undecided"].notna().sum()),
+            "dropped": int((~own["kept"]).sum()),
+            "frequent_reason": next(iter(own.loc[~own["kept"], "reason"].value_counts().index), ""),
         }
         for name, own in both.groupby("manipulation", sort=False)
     ]

@@ -246,27 +246,38 @@ def _show(table: "StudyTable") -> None:
         )
 
 
-def _named(tables: "Sequence[StudyTable]") -> "list[StudyTable]":
-    return [table for table in tables if table.name and not table.frame.empty]
-
-
 def _check_out(out: Path, tables: "Sequence[StudyTable]") -> None:
     from contrafact.errors import InputError
     from contrafact.files.tables import TABLE_SUFFIXES
 
-    if out.suffix in TABLE_SUFFIXES and len(_named(tables)) > 1:
+    several = sum(bool(one.name) and not one.frame.empty and not one.charts for one in tables) > 1
+    if out.suffix in TABLE_SUFFIXES and several:
         raise InputError("this study has several tables", file=out, hint="name a folder")
 
 
 def _write(tables: "Sequence[StudyTable]", out: Path) -> None:
-    """Write the tables into a folder, or the only one into a file."""
+    """Write the tables and their drawings into a folder, or the only one into a file."""
+    from contrafact.errors import installed
+    from contrafact.files.atomic import write_bytes
     from contrafact.files.tables import write_frame
+    from contrafact.report.drawing import draw_chart
 
-    one_file = len(tables) == 1 and out.suffix
-    for table in _named(tables):
+    undrawn = [table for table in tables if not table.charts]
+    one_file = len(undrawn) == 1 and out.suffix
+    for table in undrawn if one_file else tables:
+        if not table.name or table.frame.empty:
+            continue
         frame = table.frame.copy()
         for name in table.undefined:
             # Not a number is not itself.
             frame[name] = ["undefined" if x != x else x for x in frame[name].tolist()]
         write_frame(frame, out if one_file else out / f"{table.name}.csv")
+        if table.charts and not installed("matplotlib"):
+            hint = "pip install 'contrafact[figures]'"
+            typer.echo(f"figures are left out: they need matplotlib ({hint})", err=True)
+            continue
+        for chart in table.charts:
+            drawn = draw_chart(chart)
+            write_bytes(out / f"{chart.key}.svg", drawn.svg)
+            write_bytes(out / f"{chart.key}.png", drawn.png)
     typer.echo(f"The table is in {out}" if one_file else f"Tables are in {out}")

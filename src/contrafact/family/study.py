@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from contrafact.family.display import MatrixChart
     from contrafact.stats.intervals import Interval
 
 __all__ = [
@@ -138,6 +139,7 @@ class StudyTable:
         coefficients: Columns of coefficients, shown with three digits.
         empty: What is shown where it has no rows.
         undefined: Columns that say ``undefined`` in the file where a figure is.
+        charts: Drawings of it. It then goes into a folder only, not into the one file of a study.
     """
 
     name: str
@@ -147,6 +149,7 @@ class StudyTable:
     coefficients: tuple[str, ...] = ()
     empty: str = ""
     undefined: tuple[str, ...] = ()
+    charts: "tuple[MatrixChart, ...]" = ()
 
 
 @dataclass(frozen=True)

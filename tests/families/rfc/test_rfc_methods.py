@@ -45,8 +45,7 @@ DIAGNOSING = ["likelihood", "memory", "plain", "reflect", "stepwise"]
 
 
 def test_plain_and_those_that_the_paper_proposes_are_there():
-    assert methods_of("rfc-diagnose").names() == DIAGNOSING
-    assert methods_of("rfc-detect").names() == sorted([*DIAGNOSING, "evidence", "self-contrast"])
+    assert methods_of("rfc-diagnose").names() == methods_of("rfc-detect").names() == DIAGNOSING
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_no_text_can_close_its_delimiters_in_any_solver(task, name):
     for item in items_of(task, [pair]):
         for call in answerer.plan(item):
             assert "<|im_end|>" not in call.prompt
-            for tag in ("paragraph", "original", "background", "evidence", "version"):
+            for tag in ("paragraph", "original", "background"):
                 opened, closed = call.prompt.count(f"<{tag}>"), call.prompt.count(f"</{tag}>")
                 assert opened == closed
             assert "{{ shots }}" in call.prompt
@@ -127,13 +126,33 @@ def test_a_pool_too_small_to_leave_out_the_item_s_article_is_refused():
         Shots(2, one_each)
 
 
-def test_unknown_solvers_and_baselines_of_the_other_task_are_reported():
+def test_unknown_solvers_are_reported():
     with pytest.raises(InputError, match="plain"):
         make("plane", context())
-    with pytest.raises(InputError, match="rfc-diagnose has no method 'coherence'"):
-        make("coherence", context("rfc-diagnose"))
     with pytest.raises(InputError, match="no function 'method"):
         make("json.decoder", context())
+
+
+def test_the_paper_s_question_is_asked_bare_and_in_the_words_of_a_pack(tmp_path):
+    item = items_of("rfc-detect", PAIRS)[0]
+    made = make("plain:question=paper", context(shots=2))
+    (call,) = made.plan(item)
+    assert "[true/false]" in call.prompt and "tamper" not in call.prompt
+    assert call.prompt.count("Label: true\n") == call.prompt.count("Label: false\n") == 1
+    (pair,) = items_of("rfc-diagnose", PAIRS[:1])
+    (call,) = make("plain:question=paper", context("rfc-diagnose")).plan(pair)
+    assert "[numerical / flipping / sentiment / causal]" in call.prompt
+    folder = tmp_path / "pack" / "rfc"
+    folder.mkdir(parents=True)
+    text = "As printed: {{ paragraph }}{% for s in shots %}{% endfor %}"
+    (folder / "detect-paper.jinja").write_text(text)
+    pack = open_pack(tmp_path / "pack")
+    (call,) = make("plain:question=paper", context(pack=pack)).plan(item)
+    assert call.prompt == f"As printed: {item.shown}"
+    with pytest.raises(InputError, match="no question 'ours'"):
+        make("plain:question=ours", context())
+    with pytest.raises(InputError, match="a label alone"):
+        make("plain:question=paper", context(rationale=True))
 
 
 def test_a_pack_without_a_place_for_reasons_serves_until_they_are_asked_for(tmp_path):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.report import DETECT, DIAGNOSE
+from contrafact.families.rfc.report import DETECT, DIAGNOSE, asked_otherwise
 from contrafact.families.rfc.report_figures import (
     by_shots,
     confusion_frame,
@@ -315,6 +315,21 @@ def test_published_rows_stand_apart_with_their_disagreements(together: Path) -> 
     shots = pd.read_csv(together / "tables" / "rfc-detect" / "shots.csv")
     assert {"valid_0", "valid_2"} <= set(shots.columns)
     assert "GPT-4.1" in set(shots["system"])
+
+
+def test_published_rows_say_who_was_asked_another_question(together: Path) -> None:
+    text = (together / "tables" / "rfc-detect" / "overall.md").read_text(encoding="utf-8")
+    assert "Asked another question than the paper's (--preset rfc-detect-paper asks it)" in text
+    frame = rows("rfc-detect", pairs=4)
+    frame.loc[frame["system"].eq(FAIR), "method"] = "plain:question=paper"
+    frame.loc[frame["system"].eq(ALWAYS), "method"] = "given"
+    run = RunFacts(name="r", systems=(FAIR,), prompt_pack="mine")
+    runs = task_runs("rfc-detect", frame, ReportMeta(runs=(run,)))
+    found = asked_otherwise("rfc-detect", chapter_data(runs, Options(resamples=20)))
+    other, elsewhere, paper = found
+    assert "tern/two · plain." in other and FAIR not in other and SURFACE not in other
+    assert elsewhere == f"Asked elsewhere, with what is not known here: {ALWAYS}."
+    assert paper == f"Asked the paper's question in the words of the pack 'mine': {FAIR}."
 
 
 def test_paired_comparisons_of_detection_are_by_item_and_by_pair(together: Path) -> None:

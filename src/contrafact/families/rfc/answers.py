@@ -6,7 +6,7 @@ A method turns one item of ``rfc-detect`` or ``rfc-diagnose`` into an answer (RF
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspect_ai.model import (
@@ -17,8 +17,9 @@ from inspect_ai.model import (
 )
 from inspect_ai.solver import Solver, TaskState
 
+from contrafact.families.rfc.claims import Claim
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.labels import labels_of, read_label
+from contrafact.families.rfc.labels import read_label
 from contrafact.family.method import Method
 from contrafact.family.task import method_solver
 from contrafact.models.likelihood import ALTERNATIVES, begun_label
@@ -84,21 +85,25 @@ def answer_items(
 
 def item_of(metadata: Mapping[str, Any]) -> Item:
     """Return the item that a sample was made from."""
+    claim = metadata.get("claim")
     return Item(
         id=metadata["sample_id"],
         task=metadata["task"],
-        pair=Rewrite.model_validate(metadata["pair"]),
+        pair=Claim(**claim) if claim else Rewrite.model_validate(metadata["pair"]),
         gold=metadata["gold"],
         shown=metadata["shown"],
+        labels=tuple(metadata.get("labels", ())),
     )
 
 
 def answer_of(state: TaskState) -> Answer:
     """Return the answer in a sample: a solver's of ours, or whatever another wrote as output."""
-    kept = state.store.get("answer")
-    if kept is not None:
-        return Answer(**kept)
-    return read_answer(state.output, item_of(state.metadata))
+    kept, item = state.store.get("answer"), item_of(state.metadata)
+    answer = read_answer(state.output, item) if kept is None else Answer(**kept)
+    if answer.predicted is not None and answer.predicted not in item.labels:
+        reason = f"'{answer.predicted}' is no label of these data"
+        return replace(answer, predicted=None, invalid=reason, probabilities=None)
+    return answer
 
 
 def read_answer(
@@ -116,14 +121,13 @@ def read_answer(
         reasons: Whether reasons were asked for, with the label on the last line.
         trace: What to keep besides.
     """
-    labels = labels_of(item.task)
-    reading = read_label(output.completion, labels, reasons=reasons)
+    reading = read_label(output.completion, item.labels, reasons=reasons)
     invalid = reading.invalid
     if invalid is not None and output.stop_reason == "max_tokens":
         invalid = f"cut off at the token limit ({invalid})"
     probabilities = None
     if reading.label is not None:
-        probabilities = label_probabilities(_logprobs(output), labels)
+        probabilities = label_probabilities(_logprobs(output), item.labels)
     return Answer(
         predicted=reading.label,
         invalid=invalid,

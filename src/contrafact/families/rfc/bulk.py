@@ -5,7 +5,6 @@ RFC-BENCH, section 2.2, over partitions of any number of rows (`contrafact.bulk`
 
 import asyncio
 import hashlib
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.check import PairRow
-    from contrafact.families.rfc.pipeline.bucket import Summary
     from contrafact.families.rfc.pipeline.label import PerArticle
+    from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.stages import StageRow
 
 __all__ = [
@@ -39,7 +38,6 @@ __all__ = [
     "ModelRewriteStage",
     "RewriteStage",
     "SurfaceStage",
-    "bucket_summary",
 ]
 
 APART = "apart"
@@ -77,9 +75,9 @@ class BucketStage:
         return self._work
 
     def _work(self, rows: Sequence[Given]) -> Made:
-        from contrafact.families.rfc.pipeline.bucket import Summary, bucket_news, repeated_row
+        from contrafact.families.rfc.pipeline.bucket import bucket_news, repeated_row
 
-        made, told = Made(), Summary()
+        made = Made()
         index = {row.line: row.index for row in rows}
         given = []
         for row in rows:
@@ -90,36 +88,14 @@ class BucketStage:
             made.add(REJECTS, row.index, repeated_row(news, row.repeats + 1))
             made.counts["repeated"] += 1
         result = bucket_news(given, titles_alone=self.titles_alone)
-        told.add(result)
         places = {one.item.id: index[one.line] for one in given}
         for table, found in ((KEPT, result.kept), (REJECTS, result.dropped)):
             for one in found:
                 made.add(table, places[one["id"]], one)
         for event in result.events:
             made.add(LEDGER, places[event.item_id], event.model_dump(exclude_none=True))
-        made.counts["candidates"] = told.candidates
-        made.counts["dropped"] = told.dropped
-        for name, count in told.kept.items():
-            made.counts[f"kept|{name}"] = count
-        for name, reasons in told.reasons.items():
-            for why, count in reasons.items():
-                made.counts[f"why|{name}|{why}"] = count
+        made.counts.update(result.counts())
         return made
-
-
-def bucket_summary(counts: Counter[str]) -> "Summary":
-    """Return what all partitions' counts say, as the command shows it."""
-    from contrafact.families.rfc.pipeline.bucket import Summary
-
-    told = Summary(counts["candidates"], counts["dropped"])
-    for name, count in counts.items():
-        kind, _, rest = name.partition("|")
-        if kind == "kept":
-            told.kept[rest] += count
-        if kind == "why":
-            manipulation, _, why = rest.partition("|")
-            told.reasons[manipulation][why] += count
-    return told
 
 
 @dataclass(frozen=True)
@@ -245,43 +221,41 @@ class RewriteStage:
     Attributes:
         seed: Seed of every choice.
         attempts: Proposals for a row at most.
+        bands: A calibration's file; the paper's bands of length if none.
     """
 
     seed: int = 0
     attempts: int = 16
+    bands: str | None = None
     name: str = "`rfc rewrite`"
     partition_rows: int = 1_000
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
-        return {"rewriter": "rules", "seed": self.seed, "attempts": self.attempts}
+        from contrafact.families.rfc.pipeline.rewrite import rule_facts
+
+        return rule_facts(self.seed, self.attempts, self.bands)
 
     def key(self, fields: dict[str, Any]) -> str | None:
         """Return the article's id and the manipulation, which no two rows may share."""
-        return f"{item_of(fields).id} {fields.get('manipulation')}"
+        return _assigned(fields)
 
     def open(self) -> Callable[[Sequence[Given]], Made]:
         """Return the work."""
+        from contrafact.families.rfc.labels import load_bands
+        from contrafact.families.rfc.pipeline.rewrite import assignment_of, rewrite_one_by_rules
+
+        bands = None if self.bands is None else load_bands(self.bands)
 
         def work(rows: Sequence[Given]) -> Made:
-            from contrafact.families.rfc.pipeline.rewrite import (
-                assignment_of,
-                matched_outcomes,
-                rewrite_one_by_rules,
-            )
-
             made = Made()
-            news = [row for row in rows if not _repeats(made, row)]
-            given = [assignment_of(row.fields, row.line) for row in news]
-            outcomes = matched_outcomes(
-                given,
-                [
-                    rewrite_one_by_rules(one, seed=self.seed, attempts=self.attempts)
-                    for one in given
-                ],
-            )
-            for row, one, outcome in zip(news, given, outcomes, strict=True):
-                _rewritten(made, row, one, outcome, "rules")
+            for row in rows:
+                if not _repeats(made, row):
+                    one = assignment_of(row.fields, row.line)
+                    outcome = rewrite_one_by_rules(
+                        one, seed=self.seed, attempts=self.attempts, bands=bands
+                    )
+                    _rewritten(made, row, one, outcome, "rules")
             return made
 
         return work
@@ -292,66 +266,43 @@ class ModelRewriteStage:
     """``rfc rewrite`` by a model.
 
     Attributes:
-        model: The model that writes.
-        seed: Seed of the whole rewriting.
-        attempts: Proposals for a row at most.
-        feedback: Whether the model is told what its last proposal broke.
-        decoding: A file of decoding settings.
-        prompts: A folder of templates.
-        max_connections: Calls under way at once.
-        bounds: Bounds of each call.
+        settings: What the rewriting is told.
     """
 
-    model: str
-    seed: int = 0
-    attempts: int = 3
-    feedback: bool = True
-    decoding: str | None = None
-    prompts: str | None = None
-    max_connections: int = 16
-    bounds: Mapping[str, int | None] = field(default_factory=dict)
+    settings: "WriterSettings"
     name: str = "`rfc rewrite`"
     partition_rows: int = 500
 
+    @property
+    def model(self) -> str:
+        """The model that writes: a stage with a model is given one."""
+        return self.settings.model
+
+    @property
+    def judge_names(self) -> tuple[str, ...]:
+        """Who judges."""
+        return () if self.settings.judging is None else self.settings.judging.judges
+
+    @property
+    def max_connections(self) -> int:
+        """Calls under way at once, in the whole cluster."""
+        return self.settings.max_connections
+
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
-        from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
-
-        pack = open_pack(self.prompts)
-        ModelRewriter.open_templates(pack, feedback=self.feedback)
-        return {
-            "rewriter": "model",
-            "model": self.model,
-            "seed": self.seed,
-            "attempts": self.attempts,
-            "feedback": self.feedback,
-            "prompts": pack.used_hash,
-            "decoding": {
-                name: one.model_dump(exclude_none=True)
-                for name, one in load_decoding(self.decoding).items()
-            },
-        }
+        return self.settings.facts()
 
     def key(self, fields: dict[str, Any]) -> str | None:
         """Return the article's id and the manipulation, which no two rows may share."""
-        return f"{item_of(fields).id} {fields.get('manipulation')}"
+        return _assigned(fields)
 
     def open_models(
         self, wrap: "Callable[[Model], Model]", at_once: int
     ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
-        """Return the work, with the model open."""
-        from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
+        """Return the work, with the models open."""
         from contrafact.families.rfc.pipeline.rewrite import assignment_of
 
-        templates = ModelRewriter.open_templates(open_pack(self.prompts), feedback=self.feedback)
-        writer = ModelRewriter(
-            wrap(open_model(self.model, config=call_config(self.max_connections, **self.bounds))),
-            templates,
-            templates.get("feedback"),
-            load_decoding(self.decoding),
-            self.seed,
-            self.attempts,
-        )
+        writer = self.settings.open(wrap)
 
         async def one(made: Made, row: Given) -> None:
             if _repeats(made, row):
@@ -362,7 +313,7 @@ class ModelRewriteStage:
             except Exception as error:  # noqa: BLE001 - this row's call, which a rerun makes again
                 made.fail(row, f"a call failed: {failure_cause(error)}", retry=True)
                 return
-            _rewritten(made, row, assignment, outcome, f"model:{self.model}")
+            _rewritten(made, row, assignment, outcome, f"model:{self.settings.model}")
 
         return _each(one, at_once)
 
@@ -552,8 +503,11 @@ def _rewritten(made: Made, row: Given, assignment: Any, outcome: Any, rewriter: 
     found, event = decision(assignment, outcome, rewriter=rewriter)
     made.add(REJECTS if outcome.rewritten is None else KEPT, row.index, found)
     made.add(LEDGER, row.index, event.model_dump(exclude_none=True))
-    what = f"why|{outcome.reason}" if outcome.rewritten is None else "kept"
-    made.counts[f"{assignment.manipulation}|{what}"] += 1
+    made.counts.update(f"{assignment.manipulation}|{name}" for name in outcome.counted)
+
+
+def _assigned(fields: dict[str, Any]) -> str:
+    return f"{item_of(fields).id} {fields.get('manipulation')}"
 
 
 def _stage_row(row: Given) -> "StageRow":

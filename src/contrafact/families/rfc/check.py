@@ -1,4 +1,4 @@
-"""What is in a file of pairs: what is wrong with it, what is odd, and its statistics.
+"""What is in a file of pairs, or of claims: what is wrong with it, what is odd, its statistics.
 
 RFC-BENCH, section 2.1. Nothing is left out: a row that cannot be used is a violation, named by its
 line, and the others are counted all the same. Whether pairs keep the contract of their manipulation
@@ -10,14 +10,15 @@ from statistics import median
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.data import PairNotes, read_pairs
+from contrafact.families.rfc.claims import Claim, is_claim
+from contrafact.families.rfc.data import PairNotes, label_space, read_claims, read_pairs
 from contrafact.families.rfc.labels import manipulation_named
 from contrafact.family.data import DataReport, DataSpec, DataTable
 from contrafact.files.fields import column_of, fold_row, value_of
 from contrafact.files.tables import Row
 from contrafact.records import MANIPULATIONS, Rewrite
 
-__all__ = ["SPEC", "check_pairs"]
+__all__ = ["CLAIMS", "SPEC", "check_claims", "check_pairs"]
 
 
 def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
@@ -27,30 +28,56 @@ def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
         rows: The rows with their lines.
         name: What messages call the file.
     """
-    notes = PairNotes()
-    refused: list[InputError] = []
+    notes, refused = PairNotes(), list[InputError]()
     pairs = read_pairs(rows, name, notes, refused=refused.append)
+    own = {m: [pair for pair in pairs if pair.manipulation == m] for m in MANIPULATIONS}
+    columns = ("manipulation", "pairs", "articles", "words of originals", "of rewrites")
+    lines = []
+    for kind, some in own.items():
+        words = ([one.original for one in some if one.original], [one.rewritten for one in some])
+        lines.append((kind, f"{len(some):,}", _articles(some), *map(_words, words)))
+    table = DataTable("Pairs by manipulation (words: medians)", columns, tuple(lines))
+    what = f"{len(pairs):,} pairs that can be used, of {_articles(pairs)} articles."
+    return _report(notes, refused, what, table if pairs else None)
+
+
+def check_claims(rows: Iterable[Row], name: str) -> DataReport:
+    """Return what is in a file of claims, by label; arguments as `check_pairs`."""
+    notes, refused = PairNotes(), list[InputError]()
+    claims = read_claims(rows, name, notes, refused=refused.append)
+    own = {label: [one for one in claims if one.label == label]
+           for label in label_space("rfc-detect", claims)}  # fmt: skip
+    table = DataTable(
+        "Claims by label (words: medians)",
+        ("label", "claims", "words"),
+        tuple(
+            (label, f"{len(some):,}", _words(one.rewritten for one in some))
+            for label, some in own.items()
+        ),
+    )
+    what = f"{len(claims):,} claims that can be used."
+    return _report(notes, refused, what, table if claims else None)
+
+
+def _report(
+    notes: PairNotes, refused: Sequence[InputError], what: str, table: DataTable | None
+) -> DataReport:
     violations = tuple(
         f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
         for error in refused
     )
-    articles = len({pair.article_id for pair in pairs})
-    contents: list[str | DataTable] = [
-        f"{notes.rows:,} rows, {len(pairs):,} pairs that can be used, of {articles:,} articles."
-    ]
-    if pairs:
-        own = {m: [pair for pair in pairs if pair.manipulation == m] for m in MANIPULATIONS}
-        columns = ("manipulation", "pairs", "articles", "words of originals", "of rewrites")
-        table = tuple(_row(manipulation, some) for manipulation, some in own.items())
-        contents.append(DataTable("Pairs by manipulation (words: medians)", columns, table))
-    return DataReport(notes.rows, tuple(contents), violations, tuple(notes.lines()))
+    tables = () if table is None else (table,)
+    contents = (f"{notes.rows:,} rows, {what}", *tables)
+    return DataReport(notes.rows, contents, violations, tuple(notes.lines()))
 
 
-def _row(manipulation: str, pairs: Sequence[Rewrite]) -> tuple[str, ...]:
-    articles = len({pair.article_id for pair in pairs})
-    texts = ([pair.original for pair in pairs if pair.original], [p.rewritten for p in pairs])
-    words = [f"{median(len(t.split()) for t in some):,.0f}" if some else "" for some in texts]
-    return (manipulation, f"{len(pairs):,}", f"{articles:,}", *words)
+def _articles(pairs: Sequence[Rewrite | Claim]) -> str:
+    return f"{len({pair.article_id for pair in pairs}):,}"
+
+
+def _words(texts: Iterable[str]) -> str:
+    counts = [len(text.split()) for text in texts]
+    return f"{median(counts):,.0f}" if counts else ""
 
 
 def _recognises(row: Mapping[str, Any]) -> bool:
@@ -61,3 +88,5 @@ def _recognises(row: Mapping[str, Any]) -> bool:
 
 SPEC = DataSpec(recognises=_recognises, check=check_pairs)
 """Files of pairs: what ``rfc rewrite`` and ``rfc release`` write, or any table of that kind."""
+CLAIMS = DataSpec(recognises=is_claim, check=check_claims)
+"""Files of claims with their labels, as fact-checking data are."""

@@ -21,14 +21,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
-from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, manipulation_named
+from contrafact.families.rfc.claims import Claim, is_claim, read_claim
+from contrafact.families.rfc.labels import FALSE, NEI, TRUE, TaskName, labels_of, manipulation_named
 from contrafact.files.fields import column_of, columns_found, fold_row, names_of, value_of
 from contrafact.files.tables import Row, read_rows, source_name
 from contrafact.records import Rewrite, content_id
@@ -41,7 +43,10 @@ __all__ = [
     "bundled_pairs",
     "bundled_shots",
     "items_of",
+    "label_space",
+    "load_data",
     "load_pairs",
+    "read_claims",
     "read_pairs",
     "review_rows",
 ]
@@ -51,6 +56,8 @@ FIELDS = (
     *("ticker", "date", "url"),
 )
 """What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
+
+_Kept = TypeVar("_Kept", Rewrite, Claim)
 
 
 @dataclass
@@ -71,6 +78,8 @@ class PairNotes:
     """Lines with a date that cannot be read; these pairs are loaded without one."""
     broken: list[int] = field(default_factory=list)
     """Lines with half a character (a lone surrogate), replaced by U+FFFD."""
+    noun: str = "pair"
+    """What the rows hold."""
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
@@ -80,7 +89,9 @@ class PairNotes:
         ]
         if self.duplicates:
             shown = ", ".join(str(line) for line, _ in self.duplicates[:6])
-            sentences.append(f"{len(self.duplicates)} repeated pairs left out (lines {shown})")
+            sentences.append(
+                f"{len(self.duplicates)} repeated {self.noun}s left out (lines {shown})"
+            )
         if self.without_original:
             sentences.append(
                 f"{self.without_original} pairs without an original: only the manipulated half of "
@@ -104,27 +115,46 @@ class Item:
     """One sample of a task: what is shown, and what is right.
 
     Attributes:
-        id: The sample's id: the pair's, with ``-true`` or ``-false`` in detection.
+        id: The sample's id: the pair's, with ``-true`` or ``-false`` in detection; the claim's.
         task: The task.
-        pair: The pair.
+        pair: The pair, or the claim.
         gold: The gold label.
-        shown: The paragraph that detection shows; empty in diagnosis, which shows the pair.
+        shown: The paragraph or claim that detection shows; empty in diagnosis, which shows both.
+        labels: What is asked for; the task's own labels where none are given.
     """
 
     id: str
     task: TaskName
-    pair: Rewrite
+    pair: Rewrite | Claim
     gold: str
     shown: str = ""
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.labels:
+            object.__setattr__(self, "labels", labels_of(self.task))
 
     @property
     def cluster(self) -> str:
-        """The source article, by which everything clusters."""
+        """The source article, by which everything clusters; or the claim."""
         return self.pair.article_id
 
 
-def items_of(task: TaskName, pairs: Sequence[Rewrite]) -> list[Item]:
-    """Return the samples of a task: two per pair in detection, one in diagnosis.
+def label_space(task: TaskName, data: Sequence[Rewrite | Claim]) -> tuple[str, ...]:
+    """Return the labels that are asked for: a third one where some claim has it."""
+    third = any(isinstance(one, Claim) and one.label == NEI for one in data)
+    return (*labels_of(task), *((NEI,) if third else ()))
+
+
+def items_of(
+    task: TaskName, pairs: Sequence[Rewrite | Claim], labels: tuple[str, ...] = ()
+) -> list[Item]:
+    """Return the samples of a task: two per pair in detection, one in diagnosis, one per claim.
+
+    Args:
+        task: The task.
+        pairs: The pairs, or the claims.
+        labels: The labels of claims; those of these claims where none are given.
 
     Raises:
         InputError: diagnosis of a pair that has no original.
@@ -135,13 +165,31 @@ def items_of(task: TaskName, pairs: Sequence[Rewrite]) -> list[Item]:
                 "rfc-diagnose compares each paragraph with its original, and some have none",
                 hint="give them back with `contrafact rfc hydrate`",
             )
-        return [Item(pair.id, task, pair, pair.manipulation) for pair in pairs]
-    items = []
+        return [Item(pair.id, task, pair, str(pair.manipulation)) for pair in pairs]
+    items, space = [], labels or label_space(task, pairs)
     for pair in pairs:
+        if isinstance(pair, Claim):
+            items.append(Item(pair.id, task, pair, pair.label, pair.rewritten, space))
+            continue
         if pair.original:
             items.append(Item(f"{pair.id}-{TRUE}", task, pair, TRUE, pair.original))
         items.append(Item(f"{pair.id}-{FALSE}", task, pair, FALSE, pair.rewritten))
     return items
+
+
+def load_data(
+    path: str | Path,
+    notes: PairNotes | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> Sequence[Rewrite] | Sequence[Claim]:
+    """Return the pairs of a file, or the claims, where its first row is one; see `load_pairs`."""
+    rows = iter(read_rows(path, columns))
+    first = next(rows, None)
+    if first is None or not is_claim(first[1]):
+        return load_pairs(path, notes, columns=columns)
+    notes = PairNotes() if notes is None else notes
+    return read_claims(chain([first], rows), source_name(path), notes)
 
 
 def load_pairs(
@@ -153,24 +201,19 @@ def load_pairs(
 ) -> list[Rewrite]:
     """Return the pairs of a file, in its order, each once.
 
-    Accepts JSON Lines, JSON, CSV and Parquet (``-`` is standard input): what ``rfc rewrite`` and
-    ``rfc release`` write, or any table with ``manipulation``, ``rewritten`` and, for all but half
-    of detection, ``original``. In the published dataset's shape (ticker, date, link, category,
-    rewritten text) the manipulation stands under ``category``. Other fields are passed over.
-
-    A pair that names no article belongs to the article of its original; without an original, of
-    its link, or else of itself. A pair without an original has the empty text there.
+    A table with ``manipulation``, ``rewritten`` and, for all but half of detection, ``original``;
+    in the published dataset's shape the manipulation stands under ``category``. A pair that names
+    no article belongs to the article of its original; without an original, of its link, or else of
+    itself. A pair without an original has the empty text there.
 
     Args:
-        path: The file.
+        path: The file; ``-`` is standard input.
         notes: Filled with what was left out, mapped or lacking, if given.
         originals: Whether every pair must have its original, as diagnosis needs.
         columns: By field (`FIELDS`), what the file calls its column, where they differ.
 
     Raises:
-        InputError: The file cannot be read or holds no rows, a text is missing, empty or not
-            text, a manipulation is none of the four, both texts are the same, or two pairs that
-            differ have one id; the message names the line.
+        InputError: The file cannot be read or holds no rows, or a row is wrong, named by its line.
     """
     notes = PairNotes() if notes is None else notes
     name = source_name(path)
@@ -200,25 +243,60 @@ def read_pairs(
     Raises:
         InputError: A row is wrong, and `refused` is not given.
     """
-    first: dict[str, tuple[int, Rewrite]] = {}
+
+    def read(row: Mapping[str, Any], line: int) -> Rewrite:
+        pair = _pair(row, line, notes)
+        if originals and not pair.original:
+            raise InputError(
+                "the pair has no original",
+                hint="give it back with `contrafact rfc hydrate`, or leave the row out",
+            )
+        return pair
+
+    pairs = _each_once(rows, name, notes, read, refused)
+    notes.without_original += sum(not pair.original for pair in pairs)
+    return pairs
+
+
+def read_claims(
+    rows: Iterable[Row],
+    name: str,
+    notes: PairNotes,
+    *,
+    refused: Callable[[InputError], None] | None = None,
+) -> list[Claim]:
+    """Return the claims that rows hold, in their order, each once; arguments as `read_pairs`."""
+
+    def read(row: Mapping[str, Any], line: int) -> Claim:
+        claim, found = read_claim(row)
+        if claim.date is None and value_of(fold_row(row), "date") is not None:
+            notes.bad_dates.append(line)
+        if found.casefold() != claim.label:
+            notes.mapped[(found, claim.label)] += 1
+        return claim
+
+    notes.noun = "claim"
+    return _each_once(rows, name, notes, read, refused)
+
+
+def _each_once(
+    rows: Iterable[Row],
+    name: str,
+    notes: PairNotes,
+    read: Callable[[Mapping[str, Any], int], _Kept],
+    refused: Callable[[InputError], None] | None,
+) -> list[_Kept]:
+    """Return what rows are read as, each once by its id, with their problems placed or refused."""
+    first: dict[str, tuple[int, _Kept]] = {}
     for line, row in rows:
         notes.rows += 1
         try:
-            pair = _pair(row, line, notes)
-            if originals and not pair.original:
+            one = read(row, line)
+            line_before, before = first.setdefault(one.id, (line, one))
+            if _content(before) != _content(one):
                 raise InputError(
-                    "the pair has no original",
-                    hint="give it back with `contrafact rfc hydrate`, or leave the row out",
-                )
-            line_before, before = first.setdefault(pair.id, (line, pair))
-            if (before.original, before.rewritten, before.manipulation) != (
-                pair.original,
-                pair.rewritten,
-                pair.manipulation,
-            ):
-                raise InputError(
-                    f"the id '{pair.id}' is that of another pair, on line {line_before}",
-                    hint="give every pair an id of its own, or leave the ids out",
+                    f"the id '{one.id}' is that of another {notes.noun}, on line {line_before}",
+                    hint=f"give every {notes.noun} an id of its own, or leave the ids out",
                 )
         except InputError as error:
             found = InputError(error.problem, file=name, line=line, hint=error.hint)
@@ -226,11 +304,14 @@ def read_pairs(
                 raise found from error
             refused(found)
             continue
-        if before is pair:
-            notes.without_original += not pair.original
-        else:
+        if before is not one:
             notes.duplicates.append((line, line_before))
-    return [pair for _, pair in first.values()]
+    return [one for _, one in first.values()]
+
+
+def _content(one: Rewrite | Claim) -> tuple[str, ...]:
+    label = one.label if isinstance(one, Claim) else one.manipulation
+    return (one.original, one.rewritten, label)
 
 
 def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:

@@ -2,6 +2,8 @@
 
 One decision a line: who, what, when, at which stage. The schema ships as ``decisions.schema.json``;
 whatever collects decisions (a spreadsheet, a script, a review studio) writes files that keep it.
+What the decisions on one pair come to (post-annotation handling, 2.2.3, and finalization, 2.2.4) is
+`follow`, a pure function: the order in which they stand in a file does not matter.
 
 ===================  =============================================  ===============================
 stage                who                                            decisions
@@ -17,7 +19,8 @@ stage                who                                            decisions
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -33,9 +36,12 @@ from contrafact.files.workbooks import WORKBOOKS
 __all__ = [
     "ALLOWED",
     "REVIEW_STAGES",
+    "Fate",
     "ReviewDecision",
     "ReviewStage",
+    "State",
     "decisions_schema",
+    "follow",
     "load_decisions",
     "published_schema",
 ]
@@ -61,6 +67,11 @@ ALLOWED: dict[ReviewStage, tuple[ReviewAnswer, ...]] = {
     "arbitration": ("pass", "fail", "unresolved"),
 }
 """The decisions that each stage can end with."""
+APART_FROM: dict[ReviewStage, tuple[ReviewStage, ...]] = {
+    "secondary-review": ("annotation", "re-annotation"),
+    "arbitration": ("annotation", "re-annotation", "secondary-review"),
+}
+"""Whose own verdicts a stage rules on: nobody decides at it on an item of theirs (2.2.4)."""
 REVIEW_STAGES: tuple[ReviewStage, ...] = tuple(ALLOWED)
 
 
@@ -143,8 +154,8 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
 
     Raises:
         InputError: The file cannot be read, or a row does not keep the schema, decides on an item
-            that is not there, or repeats a person's decision at one stage and time. The line is
-            named.
+            that is not there, repeats a person's decision at one stage and time, or rules on a
+            dispute that its own author is part of. The line is named.
     """
     known = None if item_ids is None else set(item_ids)
     name = source_name(path)
@@ -190,7 +201,200 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
             )
         seen[key] = line
         found.append(decision)
+    if partial := _ruling_on_itself(found, seen.values()):
+        raise InputError(partial[1], file=name, line=partial[0], hint=_RULE_APART)
     return found
+
+
+_RULE_APART = "leave the ruling out, and have somebody rule who took no part in the dispute"
+
+
+def _ruling_on_itself(
+    decisions: Sequence[ReviewDecision], lines: Iterable[int]
+) -> tuple[int, str] | None:
+    """Return the line of a ruling by somebody whose own verdict it is about, and what is wrong."""
+    took_part: dict[tuple[str, str], dict[ReviewStage, int]] = {}
+    numbered = list(zip(decisions, lines, strict=True))
+    for one, line in numbered:
+        own = took_part.setdefault((one.item_id, _folded(one.decided_by)), {})
+        own.setdefault(one.stage, line)
+    for one, line in numbered:
+        own = took_part[one.item_id, _folded(one.decided_by)]
+        for stage in APART_FROM.get(one.stage, ()):
+            if stage in own:
+                return line, (
+                    f"'{one.decided_by}' rules at {one.stage} on {one.item_id}, a dispute of their "
+                    f"own ({stage}, line {own[stage]})"
+                )
+    return None
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+State = Literal["retained", "removed", "hard case", "unreviewed"]
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What became of an item.
+
+    Attributes:
+        state: The outcome; ``unreviewed`` where too few people have looked.
+        why: The reason.
+        by: Who decided, as the ledger writes it.
+        rewritten: The text that a revision gave it; none where nobody revised it.
+        experts: The decisions by which experts wrote this text or let it through: in the expert
+            review, the audit, the revision or the adjudication.
+    """
+
+    state: State
+    why: str
+    by: str
+    rewritten: str | None = None
+    experts: tuple[ReviewDecision, ...] = ()
+
+
+@dataclass
+class _Path:
+    """An item's decisions by stage, its text as last revised, and who let that through."""
+
+    at: dict[ReviewStage, list[ReviewDecision]]
+    rewritten: str | None = None
+    experts: tuple[ReviewDecision, ...] = ()
+
+    def last(self, stage: ReviewStage) -> ReviewDecision | None:
+        """Return the latest decision of a stage."""
+        return self.at[stage][-1] if self.at.get(stage) else None
+
+    def votes(self, stage: ReviewStage) -> list[ReviewDecision]:
+        """Return the latest decision of each person at a stage."""
+        latest = {decision.decided_by: decision for decision in self.at.get(stage, ())}
+        return list(latest.values())
+
+    def flagged(self, stage: ReviewStage) -> bool:
+        """Return whether somebody was not sure in their latest decision at a stage."""
+        return any(vote.flagged for vote in self.votes(stage))
+
+    def end(self, state: State, why: str, by: str) -> Fate:
+        return Fate(state, why, by, self.rewritten, self.experts)
+
+
+def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
+    """Return what the decisions on one item come to.
+
+    Expert review first: a removal is final, a revision changes the text. Then the annotators, and
+    whoever audited the item: unanimous passes retain it; a category that all find wrong, which no
+    rewriting can fix, removes it; unanimous fails send it back for revision, and it is removed if
+    it is not revised or fails again; any disagreement, and whatever an annotator has flagged, goes
+    to the secondary review, and from there, unless that is unanimous, to arbitration. What
+    arbitration leaves unresolved, or nobody has arbitrated, is a hard case.
+
+    Args:
+        decisions: All decisions on the item, in any order.
+        annotators: How many people have to annotate it.
+    """
+    path = _Path(_by_stage(decisions))
+    expert = path.last("expert-review")
+    if expert is not None:
+        if expert.decision in ("fail", "remove"):
+            return path.end("removed", expert.why or "failed by the expert", _who(expert))
+        revisions = [one for one in path.at["expert-review"] if one.decision == "revise"]
+        if revisions:
+            path.rewritten = revisions[-1].rewritten
+            # A batch that the audit returned is reviewed again: what was audited before the text
+            # was written anew speaks of another text.
+            path.at["audit"] = [
+                one for one in path.at.get("audit", ()) if one.time >= revisions[-1].time
+            ]
+        written = [one for one in revisions[-1:] if one is not expert]
+        path.experts = (*written, expert)
+    path.experts += tuple(one for one in path.votes("audit") if one.decision == "pass")
+    # An audit is of the text that the expert let through; its verdict counts like a vote.
+    votes = path.votes("annotation") + path.votes("audit")
+    annotated = len(path.votes("annotation"))
+    if annotated < annotators:
+        if annotated or any(vote.decision != "pass" for vote in votes):
+            return _too_few(path, votes, annotated, annotators)
+        return path.end("unreviewed", f"annotated by {annotated} of {annotators}", "rule:finalize")
+    if path.flagged("annotation"):
+        return _dispute(path, "an annotator is not sure")
+    if all(vote.decision == "pass" for vote in votes):
+        return path.end("retained", f"passed by all {len(votes)}", _people(votes))
+    if any(vote.decision == "pass" for vote in votes):
+        return _dispute(path, "the annotators disagree")
+    if all(vote.decision == "mis-category" for vote in votes):
+        return path.end("removed", "in the wrong category, all say", _people(votes))
+    return _again(path, votes, annotators)
+
+
+def _again(path: _Path, votes: Sequence[ReviewDecision], annotators: int) -> Fate:
+    """After a unanimous fail: revision, and everybody's second look."""
+    revision = path.last("revision")
+    if revision is None:
+        return path.end("removed", "failed by all, and not revised", _people(votes))
+    if revision.decision == "remove":
+        return path.end("removed", revision.why or "failed by all", _who(revision))
+    path.rewritten, path.experts = revision.rewritten, (revision,)
+    second = path.votes("re-annotation")
+    if len(second) < annotators:
+        why = f"revised, and annotated again by {len(second)} of {annotators}"
+        return path.end("hard case", why, "rule:finalize")
+    if path.flagged("re-annotation"):
+        return _dispute(path, "an annotator is not sure of the revision")
+    if all(vote.decision == "pass" for vote in second):
+        return path.end("retained", "passed by all when revised", _people(second))
+    if any(vote.decision == "pass" for vote in second):
+        return _dispute(path, "the annotators disagree on the revision")
+    return path.end("removed", "failed by all, revised or not", _people(second))
+
+
+def _dispute(path: _Path, why: str) -> Fate:
+    """Adjudication: secondary review, then arbitration (2.2.4)."""
+    votes = path.votes("secondary-review")
+    answers = {vote.decision for vote in votes}
+    if answers == {"pass"}:
+        path.experts = tuple(votes)
+        return path.end("retained", "passed by the secondary review", _people(votes))
+    if answers == {"fail"}:
+        reasons = dict.fromkeys(vote.why for vote in votes if vote.why)
+        return path.end("removed", "; ".join(reasons) or "failed", _people(votes))
+    arbiter = path.last("arbitration")
+    if arbiter is None:
+        seen = "the secondary review has not resolved it" if votes else "nobody has adjudicated"
+        return path.end("hard case", f"{why}, and {seen}", "rule:finalize")
+    if arbiter.decision == "pass":
+        path.experts = (arbiter,)
+        return path.end("retained", "passed by arbitration", _who(arbiter))
+    if arbiter.decision == "fail":
+        return path.end("removed", arbiter.why or "failed by arbitration", _who(arbiter))
+    return path.end("hard case", arbiter.why or "unresolved by arbitration", _who(arbiter))
+
+
+def _too_few(path: _Path, votes: Sequence[ReviewDecision], annotated: int, annotators: int) -> Fate:
+    """Too few annotators; whoever looked and was not content makes it a case in dispute."""
+    if all(vote.decision == "pass" for vote in votes):
+        why = f"annotated by {annotated} of {annotators}"
+        return path.end("unreviewed", why, "rule:finalize")
+    return _dispute(path, "somebody failed it, and too few have annotated it")
+
+
+def _by_stage(
+    decisions: Sequence[ReviewDecision],
+) -> dict[ReviewStage, list[ReviewDecision]]:
+    at: dict[ReviewStage, list[ReviewDecision]] = {}
+    for decision in sorted(decisions, key=lambda d: (d.time, d.round, d.decided_by)):
+        at.setdefault(decision.stage, []).append(decision)
+    return at
+
+
+def _who(decision: ReviewDecision) -> str:
+    return f"person:{decision.decided_by}"
+
+
+def _people(votes: Sequence[ReviewDecision]) -> str:
+    return "person:" + ", ".join(sorted({vote.decided_by for vote in votes}))
 
 
 def decisions_schema() -> dict[str, Any]:

@@ -36,8 +36,8 @@ FAMILY = Family(
         kind: Lazy(f"{_HERE}.study:{kind.upper()}")
         for kind in ("agreement", "detect", "diagnose", "reasons")
     },
-    learning=Lazy(f"{_HERE}.learning:LEARNING"),
-    data={"rfc": Lazy(f"{_HERE}.check:SPEC")},
+    data={"rfc": Lazy(f"{_HERE}.check:SPEC"), "claims": Lazy(f"{_HERE}.check:CLAIMS")},
+    presets=Lazy(f"{_HERE}.settings:PRESETS"),
     rank=2,
     demo=Lazy(f"{_HERE}.settings:DEMO"),
     review_rows=Lazy(f"{_HERE}.data:review_rows"),

@@ -11,13 +11,14 @@ failure is the run's to tell). The columns, in this order:
                  name, or an import path; with its options
 ``shots``        examples per prompt: 0, 2 or 8 (int)
 ``draw``         the epoch, from 1 (int)
-``sample_id``    detect: ``<pair_id>-true`` or ``<pair_id>-false``; diagnose: the pair's id
+``sample_id``    detect: ``<pair_id>-true`` or ``<pair_id>-false``; diagnose: the pair's id;
+                 the claim's id, also in ``pair_id`` and ``article_id``
 ``pair_id``      the pair; both members of one pair share it (pairwise accuracy)
 ``article_id``   the source article; intervals, folds and splits cluster by it
 ``manipulation`` ``numerical``, ``flipping``, ``sentiment`` or ``causal``, of the pair: also
-                 where the sample shows the unmanipulated member
-``gold``         detect: ``true`` (unmanipulated) or ``false`` (manipulated); diagnose: the
-                 manipulation
+                 where the sample shows the unmanipulated member; None of a claim
+``gold``         detect: ``true`` (unmanipulated) or ``false`` (manipulated), or the label of a
+                 claim; diagnose: the manipulation
 ``predicted``    a label of the task, or None where the reply was invalid
 ``invalid_reason``  why the reply was no label, or None where it was one
 ``p_true``       detect: the model's probability of ``true`` against ``false``, 0 to 1, or a
@@ -28,7 +29,7 @@ failure is the run's to tell). The columns, in this order:
 ``error_class``  the class of section 3.5 that a judge gave a wrong or rightly guessed answer,
                  or None
 ``original``     the paragraph as published; None where the data set has no originals
-``rewritten``    the manipulated paragraph
+``rewritten``    the manipulated paragraph, or the claim
 ``shown``        detect: the paragraph the model saw; diagnose: None (it saw both)
 ``reply``        the model's last reply, as it came; None under a baseline, and where labels'
                  probabilities were read instead (``likelihood``)
@@ -36,6 +37,8 @@ failure is the run's to tell). The columns, in this order:
 ``ticker``       the stock it was found under, or None
 ``date``         its day of publication, YYYY-MM-DD, or None
 ===============  ===================================================================
+
+Claims with three labels have ``p_false`` and ``p_not_enough_information`` behind these.
 
 Nothing is dropped or fixed here: an invalid reply is a row whose ``predicted`` is None.
 """
@@ -48,17 +51,27 @@ from inspect_ai.log import EvalSample
 
 from contrafact.families.rfc.answers import item_of
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.labels import TRUE
+from contrafact.families.rfc.labels import FALSE, NEI, TRUE
 from contrafact.family.task import score_of
 from contrafact.records import MANIPULATIONS
 
-__all__ = ["ITEM_COLUMNS", "PROBABILITIES", "SCORER", "item_row", "items_frame"]
+__all__ = [
+    "CLAIM_PROBABILITIES",
+    "ITEM_COLUMNS",
+    "PROBABILITIES",
+    "SCORER",
+    "item_row",
+    "items_frame",
+]
 
 SCORER = "label"
 """The scorer's name in logs, behind the package's."""
 
 PROBABILITIES: dict[str, str] = {label: f"p_{label}" for label in (TRUE, *MANIPULATIONS)}
 """The columns of probabilities, by the label that each is of."""
+
+CLAIM_PROBABILITIES: dict[str, str] = {FALSE: "p_false", NEI: "p_not_enough_information"}
+"""Further ones, of data with three labels: of two, one's probability says the other's."""
 
 ITEM_COLUMNS: tuple[str, ...] = (
     *("task", "system", "model", "method", "shots", "draw", "sample_id", "pair_id"),
@@ -85,70 +98,47 @@ def items_frame(
     Returns:
         One dictionary per sample that has a score, with the keys of `ITEM_COLUMNS`.
     """
+    of = {"system": system, "model": model, "method": method, "shots": shots}
     rows = []
     for sample in log_samples:
         score = score_of(sample, SCORER)
-        if sample.error is not None or score is None:
-            continue
-        found = score.metadata or {}
-        rows.append(
-            item_row(
-                item_of(sample.metadata),
-                system=system,
-                model=model,
-                method=method,
-                shots=shots,
-                draw=sample.epoch,
-                predicted=found["predicted"],
-                invalid=found["invalid"],
-                probabilities=found["probabilities"],
-                rationale=found["rationale"],
-                error_class=found.get("error_class"),
-                reply=found["reply"],
-            )
-        )
+        if sample.error is None and score is not None:
+            found = score.metadata or {}
+            rows.append(item_row(item_of(sample.metadata), found, draw=sample.epoch, **of))
     return rows
 
 
-def item_row(
-    item: Item,
-    *,
-    system: str,
-    model: str,
-    method: str,
-    shots: int,
-    draw: int,
-    predicted: str | None,
-    invalid: str | None,
-    probabilities: Mapping[str, float] | None,
-    rationale: str | None,
-    error_class: str | None,
-    reply: str | None,
-) -> dict[str, Any]:
-    """Return one row, its keys `ITEM_COLUMNS`; the module's text says what each holds."""
-    pair = item.pair
-    return {
+def item_row(item: Item, scored: Mapping[str, Any], **of: str | int) -> dict[str, Any]:
+    """Return one row; the module's text says what its columns hold.
+
+    Args:
+        item: The item.
+        scored: What the scorer kept: predicted, invalid, probabilities, rationale, reply, …
+        of: The system's columns, and the draw.
+    """
+    pair, shares = item.pair, scored["probabilities"] or {}
+    row = {
+        **of,
         "task": item.task,
-        "system": system,
-        "model": model,
-        "method": method,
-        "shots": shots,
-        "draw": draw,
         "sample_id": item.id,
         "pair_id": pair.id,
         "article_id": pair.article_id,
         "manipulation": pair.manipulation,
         "gold": item.gold,
-        "predicted": predicted,
-        "invalid_reason": invalid,
-        **{name: (probabilities or {}).get(of, math.nan) for of, name in PROBABILITIES.items()},
-        "rationale": rationale,
-        "error_class": error_class,
+        "predicted": scored["predicted"],
+        "invalid_reason": scored["invalid"],
+        **{name: shares.get(label, math.nan) for label, name in PROBABILITIES.items()},
+        "rationale": scored["rationale"],
+        "error_class": scored.get("error_class"),
         "original": pair.original or None,
         "rewritten": pair.rewritten,
         "shown": item.shown or None,
-        "reply": reply,
+        "reply": scored["reply"],
         "category": pair.category,
         "ticker": pair.ticker,
         "date": pair.date,
+    }
+    third = CLAIM_PROBABILITIES if NEI in item.labels else {}
+    return {name: row[name] for name in ITEM_COLUMNS} | {
+        name: shares.get(label, math.nan) for label, name in third.items()
     }

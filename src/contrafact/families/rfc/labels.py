@@ -3,20 +3,26 @@
 RFC-BENCH, sections 2.1, 2.2.2 and 2.3, and appendix C, after Rangapur et al. (2023): the 13 kinds
 of financial misinformation, and the manipulations that each can work by (table 8).
 
+Claims that people have labelled are true, false or, in some data, neither: `NEI`.
+
 Labels are read strictly. A reply is valid if exactly one label of the space stands in it, as
 a word of its own, in any case, once or repeated, and not denied ("not true"). With none or several
 it is invalid, with the reason; nothing is guessed.
 """
 
+import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from contrafact.errors import InputError
+from contrafact.files.atomic import os_problem
 from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = [
@@ -24,12 +30,15 @@ __all__ = [
     "FALSE",
     "LENGTH_BANDS",
     "MANIPULATION_SPELLINGS",
+    "NEI",
     "RIGHT_ONLY",
     "TRUE",
+    "Bands",
     "MisinformationType",
     "Reading",
     "TaskName",
     "labels_of",
+    "load_bands",
     "manipulation_named",
     "misinformation_types",
     "read_label",
@@ -43,6 +52,8 @@ TRUE = "true"
 """An unmanipulated paragraph, in every prompt and file."""
 FALSE = "false"
 """A manipulated one."""
+NEI = "not enough information"
+"""A claim that what is known does not settle."""
 
 RIGHT_ONLY: tuple[str, ...] = ("wrong-reason", "sound")
 ERROR_CLASSES: tuple[str, ...] = (
@@ -63,6 +74,7 @@ _DENIAL = re.compile(
     r"necessarily|really|completely))*\s*[\"'“‘*`]*$",
     re.IGNORECASE,
 )
+_NEI = re.compile(r"\b(?:NEI|not enough (?:info|evidence))\b", re.IGNORECASE)
 MANIPULATION_SPELLINGS: dict[str, Manipulation] = {
     "numerical perturbation": "numerical",
     "numeric": "numerical",
@@ -108,6 +120,8 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> R
     text, problem = strip_reasoning(reply)
     if problem:
         return Reading(None, problem)
+    if NEI in labels:
+        text = _NEI.sub(NEI, text)
     rationale = None
     if reasons:
         lines = [line for line in text.splitlines() if line.strip()]
@@ -179,7 +193,10 @@ def types_of(manipulation: Manipulation) -> tuple[str, ...]:
     return tuple(kind.name for kind in misinformation_types() if manipulation in kind.by)
 
 
-LENGTH_BANDS: MappingProxyType[Manipulation, tuple[float, float]] = MappingProxyType(
+Bands = Mapping[Manipulation, tuple[float, float]]
+"""The lowest and the highest ratio of tokens, rewrite to original, of each kind; both allowed."""
+
+LENGTH_BANDS: Bands = MappingProxyType(
     {
         "flipping": (0.90, 1.15),
         "numerical": (0.85, 1.25),
@@ -187,4 +204,25 @@ LENGTH_BANDS: MappingProxyType[Manipulation, tuple[float, float]] = MappingProxy
         "causal": (0.90, 1.30),
     }
 )
-"""The lowest and the highest ratio of tokens, rewrite to original, both allowed."""
+"""The paper's (section 2.2.2)."""
+
+
+def load_bands(path: str | Path) -> dict[Manipulation, tuple[float, float]]:
+    """Return the bands that ``rfc calibrate --out`` found, and the paper's where it found none.
+
+    Raises:
+        InputError: The file cannot be read, or is no calibration.
+    """
+    hint = "give what `contrafact rfc calibrate --out` wrote"
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))["manipulations"]
+        bands = {one["manipulation"]: one["band"] for one in found if one["band"] is not None}
+        read = {name: (float(low), float(high)) for name, (low, high) in bands.items()}
+    except OSError as error:
+        raise os_problem(error, str(path), doing="cannot be read") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError("is no calibration", file=path, hint=hint) from error
+    for name, (low, high) in read.items():
+        if name not in MANIPULATIONS or not 0.0 <= low <= high:
+            raise InputError(f"has no band for '{name}': {low} to {high}", file=path, hint=hint)
+    return {**LENGTH_BANDS, **read}

@@ -6,10 +6,8 @@ battery answers.
 
 RFC-BENCH claims in appendix L that its rewrites carry no cheap cues, and shows distributions. Here
 a classifier tries: for each kind of artefact, a logistic regression is fitted on some articles and
-judged on others. Two labels can leak. *Detection*: whether a text is an original or a rewrite, from
-that text alone; a good data set leaves 0.5. *Diagnosis*: which manipulation a pair underwent; some
-of that is what the task is about (a numerical rewrite does change numbers), so it is reported and
-nothing is required of it.
+judged on others. What it is to tell is whether a text is an original or a rewrite, from that text
+alone; a good data set leaves 0.5.
 """
 
 import io
@@ -24,19 +22,17 @@ from numpy.typing import NDArray
 
 from contrafact.errors import InputError, require
 from contrafact.families.rfc.baseline import (
-    PAIR_FEATURES,
     TEXT_FEATURES,
     cross_validated,
-    pair_features,
     text_features,
 )
 from contrafact.families.rfc.data import Item, items_of
 from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.files.atomic import write_bytes
 from contrafact.records import MANIPULATIONS, Rewrite
-from contrafact.stats.classification import auroc, classification
+from contrafact.stats.classification import auroc
 from contrafact.stats.intervals import Interval
-from contrafact.text.diff import surface, word_diff
+from contrafact.text.diff import surface
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +44,6 @@ __all__ = [
     "as_frame",
     "diagnostics",
     "draw_diagnostics",
-    "edit_position",
     "leakage",
     "leaks",
     "summary",
@@ -71,19 +66,13 @@ class Probe:
     """What one kind of artefact gives away.
 
     Attributes:
-        target: ``detection`` or ``diagnosis``.
         manipulation: The pairs looked at: one of the four, or ``all``.
         artefact: What the classifier was given.
-        measure: ``auroc`` in detection, ``accuracy`` in diagnosis.
-        chance: What guessing gets: 0.5, or the share of the most frequent manipulation.
-        figure: The measure, out of fold, with its interval over articles.
+        figure: The AUROC, out of fold, with its interval over articles.
     """
 
-    target: str
     manipulation: str
     artefact: str
-    measure: str
-    chance: float
     figure: Interval
 
 
@@ -95,7 +84,7 @@ def leakage(
     level: float = 0.95,
     resamples: int = 2_000,
 ) -> list[Probe]:
-    """Return every probe of the battery, detection first.
+    """Return every probe, of all pairs and of each manipulation.
 
     Args:
         pairs: Pairs; those without an original cannot be probed and are left out.
@@ -124,14 +113,12 @@ def leakage(
         items = items_of("rfc-detect", chosen)
         for name, features in _text_probes(items, perplexity).items():
             found.append(_detection(scope, name, features, items, **settings))
-    for name, features in _pair_probes(whole, perplexity).items():
-        found.append(_diagnosis(name, features, whole, **settings))
     return found
 
 
 def leaks(probes: Sequence[Probe], most: float) -> list[Probe]:
-    """Return the probes of detection whose AUROC is above what is allowed."""
-    return [p for p in probes if p.target == "detection" and p.figure.estimate > most]
+    """Return the probes whose AUROC is above what is allowed."""
+    return [probe for probe in probes if probe.figure.estimate > most]
 
 
 def as_frame(probes: Sequence[Probe]) -> "pd.DataFrame":
@@ -141,38 +128,17 @@ def as_frame(probes: Sequence[Probe]) -> "pd.DataFrame":
     return pd.DataFrame(
         [
             {
-                "target": probe.target,
                 "manipulation": probe.manipulation,
                 "artefact": probe.artefact,
-                "measure": probe.measure,
-                "chance": probe.chance,
-                "estimate": probe.figure.estimate,
-                "estimate_low": probe.figure.low,
-                "estimate_high": probe.figure.high,
+                "auroc": probe.figure.estimate,
+                "auroc_low": probe.figure.low,
+                "auroc_high": probe.figure.high,
                 "texts": probe.figure.n,
                 "articles": probe.figure.clusters,
             }
             for probe in probes
         ]
     )
-
-
-def edit_position(original: str, rewritten: str) -> tuple[float, float, float, float]:
-    """Return where a text was edited: first, mean and last place, and how many stretches.
-
-    A place is where a stretch of changed words begins, as a share of the original's length, 0 to 1.
-    """
-    places: list[float] = []
-    at, was_same = 0, True
-    for part in word_diff(original, rewritten):
-        if part.kind != "same" and was_same:
-            places.append(at / max(1, len(original)))
-        was_same = part.kind == "same"
-        if part.kind != "added":
-            at += len(part.text)
-    if not places:
-        return (0.0, 0.0, 0.0, 0.0)
-    return places[0], sum(places) / len(places), places[-1], float(len(places))
 
 
 def _text_probes(items: Sequence[Item], perplexity: Mapping[str, float] | None) -> dict[str, Any]:
@@ -186,20 +152,6 @@ def _text_probes(items: Sequence[Item], perplexity: Mapping[str, float] | None) 
     if perplexity is not None:
         probes["perplexity"] = _surprise(texts, perplexity)
     return probes | {"n-grams": _ngrams(texts)}
-
-
-def _pair_probes(
-    pairs: Sequence[Rewrite], perplexity: Mapping[str, float] | None
-) -> dict[str, Any]:
-    table = pair_features([(pair.original, pair.rewritten) for pair in pairs])
-    probes: dict[str, Any] = {name: table[:, [column]] for column, name in enumerate(PAIR_FEATURES)}
-    probes["edit position"] = np.array(
-        [edit_position(pair.original, pair.rewritten) for pair in pairs]
-    )
-    if perplexity is not None:
-        before = _surprise([pair.original for pair in pairs], perplexity)
-        probes["perplexity"] = _surprise([pair.rewritten for pair in pairs], perplexity) - before
-    return probes | {"n-grams of the rewritten text": _ngrams([p.rewritten for p in pairs])}
 
 
 def _surprise(texts: Sequence[str], perplexity: Mapping[str, float]) -> NDArray[np.float64]:
@@ -237,29 +189,7 @@ def _detection(
         resamples=resamples,
         rng=np.random.default_rng(seed),
     )
-    return Probe("detection", scope, name, "auroc", 0.5, area)
-
-
-def _diagnosis(
-    name: str, features: Any, pairs: Sequence[Rewrite], *, seed: int, level: float, resamples: int
-) -> Probe:
-    clusters = [pair.article_id for pair in pairs]
-    gold = [pair.manipulation for pair in pairs]
-    found = cross_validated(features, gold, MANIPULATIONS, clusters, seed=seed)
-    predicted = [MANIPULATIONS[int(row.argmax())] for row in found]
-    measured = classification(
-        gold,
-        predicted,
-        MANIPULATIONS,
-        clusters,
-        level=level,
-        resamples=resamples,
-        rng=np.random.default_rng(seed),
-    )
-    chance = max(gold.count(kind) for kind in MANIPULATIONS) / len(gold)
-    return Probe(
-        "diagnosis", "all", name, "accuracy", chance, measured.figures["accuracy", "valid"]
-    )
+    return Probe(scope, name, area)
 
 
 DIAGNOSTICS: Mapping[str, str] = {

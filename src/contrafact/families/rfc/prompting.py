@@ -15,9 +15,10 @@ from inspect_ai.model import GenerateConfig
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
+from contrafact.families.rfc.claims import Claim
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.labels import FALSE, TRUE, labels_of
-from contrafact.families.rfc.methods import asks_for_reasons, task_of
+from contrafact.families.rfc.labels import FALSE, TRUE
+from contrafact.families.rfc.methods import asks_for_reasons
 from contrafact.family.method import MethodContext, Option
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.models.likelihood import holds_to_choices
@@ -31,6 +32,7 @@ __all__ = [
     "CONSTRAINED",
     "EIGHT_SHOT_ORDER",
     "SHOTS",
+    "VARIABLES",
     "OneCall",
     "Shot",
     "Shots",
@@ -41,6 +43,13 @@ __all__ = [
 CONSTRAINED: Mapping[str, Option] = {"constrained": True}
 """The option of methods that ask for a label alone: whether a model that can be held to the labels
 is, that is, one in this process."""
+
+VARIABLES: Mapping[str, set[str]] = {
+    "detect": {"paragraph", "shots"},
+    "diagnose": {"original", "paragraph"},
+    "claim": {"claim", "labels"},
+}
+"""What every template of a kind shows."""
 
 _LABEL_TOKENS = 64  # more than any label has; held to them, an answer ends by itself
 
@@ -91,6 +100,8 @@ class Shots:
         """Return the examples for one item, in the prompt's order."""
         if not self.count:
             return []
+        if not isinstance(item.pair, Rewrite):
+            raise InputError("there are no examples of claims", hint="leave --shots out")
         kinds = (item.pair.manipulation,) if self.count == 2 else EIGHT_SHOT_ORDER
         found = []
         for kind in kinds:
@@ -115,12 +126,15 @@ class Shots:
 
 
 def kind_of(context: MethodContext) -> str:
-    """Return the first part of the task's template names: ``detect`` or ``diagnose``."""
-    return context.task.removeprefix("rfc-")
+    """Return the first part of template names: ``detect``, ``claim`` or ``diagnose``."""
+    claims = any(isinstance(one, Claim) for one in context.items[:1])
+    return "claim" if claims else context.task.removeprefix("rfc-")
 
 
-def texts_of(item: Item) -> dict[str, str]:
+def texts_of(item: Item) -> dict[str, object]:
     """Return an item's texts by the names that templates use, fit to stand between tags."""
+    if isinstance(item.pair, Claim):
+        return {"claim": delimit(item.shown), "labels": list(item.labels)}
     if item.task == "rfc-detect":
         return {"paragraph": delimit(item.shown)}
     return {"original": delimit(item.pair.original), "paragraph": delimit(item.pair.rewritten)}
@@ -135,7 +149,7 @@ class OneCall:
     Args:
         name: The solver's name.
         context: What it is made from.
-        template: The template's name after ``detect`` or ``diagnose``, with its hyphen.
+        template: What the template's name ends in, with its hyphen.
         reasons: Whether the template always asks for reasons; None where it asks by its variable
             ``rationale``.
         more: Variables of the template besides.
@@ -151,10 +165,8 @@ class OneCall:
         more: frozenset[str] = frozenset(),
     ):
         self.name = name
-        self.task = context.task
         self.reasons = asks_for_reasons(context) if reasons is None else reasons
         self._switch = reasons is None
-        self._choice: tuple[str, ...] = ()
         constrained = context.options.get("constrained")
         if (
             constrained is False
@@ -166,30 +178,28 @@ class OneCall:
                 f"({', '.join(IN_PROCESS)})",
                 hint="leave constrained=false out",
             )
-        if constrained and not self.reasons:
-            labels = labels_of(task_of(context))
-            self._choice = (*labels, *(label.capitalize() for label in labels))
-        detecting = self.task == "rfc-detect"
-        if context.shots and not detecting:
+        self._holds = bool(constrained) and not self.reasons
+        kind = kind_of(context)
+        if context.shots and kind != "detect":
             raise InputError(
-                "examples are for rfc-detect (appendix T); rfc-diagnose has none",
+                "examples are for rfc-detect on pairs (appendix T); there are none of claims, nor "
+                "for rfc-diagnose",
                 hint="leave --shots out",
             )
         self._shots = Shots(context.shots, context.pool, seed=context.seed)
         self.shots = self._shots.count
-        required = {"paragraph", "shots" if detecting else "original", *more}
         switch = {"rationale"} if self._switch else set()
         # A pack may do without reasons, unless they are asked for.
         self._template: PromptTemplate = context.pack.template(
-            f"rfc/{kind_of(context)}{template}",
-            required=required | (switch if self.reasons else set()),
+            f"rfc/{kind}{template}",
+            required=VARIABLES[kind] | more | (switch if self.reasons else set()),
             optional=switch,
         )
 
     def prompt(self, item: Item, draw: int = 1, **more: object) -> str:
         """Return the prompt for one item."""
         values: dict[str, object] = {**texts_of(item), **more}
-        if self.task == "rfc-detect":
+        if "paragraph" in values and "original" not in values:
             values["shots"] = [
                 {"paragraph": delimit(shot.paragraph), "label": shot.label}
                 for shot in self._shots.of(item, draw=draw)
@@ -200,16 +210,15 @@ class OneCall:
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
         """See `contrafact.family.method.Method`."""
-        output = await self.held(ask)(self.prompt(item, draw))
+        output = await self.held(ask, item)(self.prompt(item, draw))
         return read_answer(output, item, reasons=self.reasons)
 
-    def held(self, ask: Ask) -> Ask:
+    def held(self, ask: Ask, item: Item) -> Ask:
         """Return the model held to the labels, if it can be and a label alone is asked for."""
-        if not self._choice or not holds_to_choices(ask.model):
+        if not self._holds or not holds_to_choices(ask.model):
             return ask
-        own = GenerateConfig(
-            max_tokens=_LABEL_TOKENS, extra_body={GUIDED_CHOICE: list(self._choice)}
-        )
+        choice = [*item.labels, *(label.capitalize() for label in item.labels)]
+        own = GenerateConfig(max_tokens=_LABEL_TOKENS, extra_body={GUIDED_CHOICE: choice})
         return replace(ask, config=ask.config.merge(own))
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:

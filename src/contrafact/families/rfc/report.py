@@ -5,14 +5,14 @@ a pair and asks which manipulation it was. Tables and figures follow the paper's
 and its figures 3 and 4.
 """
 
-from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 import pandas as pd
 
-from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES
-from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
+from contrafact.families.rfc.items import CLAIM_PROBABILITIES, ITEM_COLUMNS, PROBABILITIES
+from contrafact.families.rfc.labels import FALSE, TRUE, TaskName
 from contrafact.families.rfc.published import published_notes, published_rows, published_table
 from contrafact.families.rfc.report_figures import (
     CONTEXT,
@@ -20,6 +20,7 @@ from contrafact.families.rfc.report_figures import (
     confusion,
     error_classes,
     label_figures,
+    labels_in,
     pair_frame,
     pairwise,
     surface,
@@ -40,9 +41,6 @@ from contrafact.family.display import (
     leaders,
     listed,
     percent,
-    tied,
-    verdict,
-    with_interval,
     with_published,
 )
 from contrafact.family.report import (
@@ -61,7 +59,7 @@ from contrafact.family.report import (
 from contrafact.family.run_facts import unfinished
 from contrafact.records import MANIPULATIONS
 
-__all__ = ["DETECT", "DIAGNOSE", "prepare"]
+__all__ = ["DETECT", "DIAGNOSE", "asked_otherwise", "prepare"]
 
 _ENOUGH_ANSWERS = 20
 _REASONS_LIMIT = 600
@@ -86,23 +84,28 @@ def prepare(task: TaskName, items: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         The items with ``right`` (1.0 or 0.0; NaN where the reply was invalid), ``right_strict``
-        (0.0 there), ``baseline`` (bool), and the probabilities, which tables of older runs lack.
+        (0.0 there), ``baseline`` (bool), and the probabilities, which not all tables have.
 
     Raises:
         ValueError: A label is not the task's: the caller's mistake.
     """
-    labels = labels_of(task)
-    strays = set(items["gold"]) | {label for label in items["predicted"] if label is not None}
-    if strays - set(labels):
-        raise ValueError(f"{sorted(strays - set(labels))[0]!r} is no label of {task}")
+    found = set(items["gold"]) | {label for label in items["predicted"] if label is not None}
+    strays = found - set(labels_in(task, items))
+    if strays:
+        raise ValueError(f"{sorted(strays)[0]!r} is no label of {task}")
     right = items["predicted"].eq(items["gold"]).astype(float)
-    missing = [name for name in PROBABILITIES.values() if name not in items.columns]
+    names = (PROBABILITIES | CLAIM_PROBABILITIES).values()
     return items.assign(
-        **dict.fromkeys(missing, float("nan")),
+        **dict.fromkeys([name for name in names if name not in items.columns], float("nan")),
         right=right.where(items["valid"].eq(1)),
         right_strict=right,
         baseline=items["model"].eq("none/none"),
     )
+
+
+def _of_claims(data: ChapterData) -> bool:
+    """Whether all items are claims, which have no manipulation."""
+    return bool(data.items["manipulation"].isna().all())
 
 
 def _by_manipulation(items: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -133,6 +136,32 @@ def _people(task: TaskName) -> pd.DataFrame:
     return people[people["task"].eq(task)]
 
 
+def asked_otherwise(task: TaskName, data: ChapterData) -> tuple[str, ...]:
+    """Return what the systems of a report were asked that the paper's were not."""
+    asked = data.items[~data.items["baseline"]].drop_duplicates("system")
+    packs = {
+        system: run.prompt_pack or "default" for run in data.meta.runs for system in run.systems
+    }
+    claims = list(data.items.loc[data.items["manipulation"].isna(), "system"].unique())
+    elsewhere, other, reworded = [], [], dict[str, list[str]]()
+    for system, method in zip(asked["system"], asked["method"].astype(str), strict=True):
+        if method == "given":
+            elsewhere.append(system)
+        elif "question=paper" not in method:
+            other.append(system)
+        else:
+            reworded.setdefault(packs.get(system, "default"), []).append(system)
+    found = [
+        (f"Asked another question than the paper's (--preset {task}-paper asks it)", other),
+        ("Asked elsewhere, with what is not known here", elsewhere),
+        ("On claims, with the labels of those data, not on the paper's paragraphs", claims),
+    ]
+    for pack, systems in reworded.items():
+        words = "this program's words" if pack == "default" else f"the words of the pack '{pack}'"
+        found.append((f"Asked the paper's question in {words}", systems))
+    return tuple(f"{what}: {listed(systems)}." for what, systems in found if systems)
+
+
 def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Table:
     """Return the overall table with tables 6 and 9 below, and the annotators of table 7."""
     rows = published_rows(task)
@@ -143,7 +172,7 @@ def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Ta
         models[f"{measure}_valid"] = rows[measure]
     where = "tables 6 (a) and 9" if task == "rfc-detect" else "table 6 (b)"
     label = f"Published · RFC-BENCH, {where}"
-    notes = (*_disagreements(_NOTED[task]), CONTEXT)
+    notes = (*_disagreements(_NOTED[task]), CONTEXT, *asked_otherwise(task, data))
     people = pd.DataFrame(
         {
             "system": "Person: " + _people(task)["annotator"] + " (table 7, 80 items)",
@@ -168,6 +197,9 @@ def _with_people(task: TaskName, data: ChapterData, own: Table) -> Table:
 
 def _facts(data: ChapterData) -> list[Fact]:
     items = data.items
+    if _of_claims(data):
+        of = count(items["gold"].nunique(), "label")
+        return [Fact("Claims", format_number(items["pair_id"].nunique(), "count"), f"in {of}")]
     kinds = count(items["manipulation"].nunique(), "manipulation")
     return [
         Fact("Pairs", format_number(items["pair_id"].nunique(), "count"), f"in {kinds}"),
@@ -178,19 +210,23 @@ def _facts(data: ChapterData) -> list[Fact]:
 def _example(task: TaskName, rows: pd.DataFrame, data: ChapterData) -> Example:
     """Return a pair side by side, its edit marked, and what every system answered."""
     row, detects = rows.iloc[0], task == "rfc-detect"
+    rewritten, claim = str(row["rewritten"]), row["manipulation"] is None
     original = None if pd.isna(row["original"]) else str(row["original"])
-    rewritten = str(row["rewritten"])
-    gold = f"original {TRUE}, rewritten {FALSE}" if detects else str(row["gold"])
-    where = [str(row["manipulation"]), *([] if row["category"] is None else [row["category"]])]
-    edit = None if original is None else rewritten
-    return Example(
-        where=" · ".join([*where, f"right: {gold}"]),
-        cards=[
+    gold = f"original {TRUE}, rewritten {FALSE}" if detects and not claim else str(row["gold"])
+    where = [row[name] for name in ("manipulation", "category") if row[name] is not None]
+    if claim:
+        cards = [Card("Claim", rewritten)]
+    else:
+        edit = None if original is None else rewritten
+        cards = [
             Card("Original", edit, before=original, marks=("same", "removed")),
             Card("Manipulated", rewritten, before=original, marks=("same", "added")),
-        ],
+        ]
+    return Example(
+        where=" · ".join([*map(str, where), f"right: {gold}"]),
+        cards=cards,
         answers=[
-            _answer(rows[rows["system"].eq(system)], system, detects)
+            _answer(rows[rows["system"].eq(system)], system, detects and not claim)
             for system in data.systems
             if rows["system"].eq(system).any()
         ],
@@ -217,43 +253,23 @@ def _answer(own: pd.DataFrame, system: str, detects: bool) -> tuple[str, list[Ch
 def _summary(task: TaskName, data: ChapterData) -> list[str]:
     items, systems = data.items, len(data.systems)
     asked, valid = data.asked_and_valid
-    what = (
-        "asked of single paragraphs whether they were published so or manipulated"
-        if task == "rfc-detect"
-        else "shown original and manipulated paragraph and asked which of four manipulations it was"
-    )
+    pairs, articles = items["pair_id"].nunique(), items["article_id"].nunique()
+    on = f"{count(pairs, 'pair')} from {count(articles, 'article')}"
+    what = "shown original and manipulated paragraph and asked which of four manipulations it was"
+    if _of_claims(data):
+        what = f"asked of claims whether they are {listed(labels_in(task, items))}"
+        on = count(pairs, "claim")
+    elif task == "rfc-detect":
+        what = "asked of single paragraphs whether they were published so or manipulated"
     found = [
-        f"{count(systems, 'system')} {'was' if systems == 1 else 'were'} {what}, on "
-        f"{count(items['pair_id'].nunique(), 'pair')} from "
-        f"{count(items['article_id'].nunique(), 'article')}: {asked:,} answers were asked for and "
-        f"{valid:,} ({percent(valid / asked)}) could be read."
+        f"{count(systems, 'system')} {'was' if systems == 1 else 'were'} {what}, on {on}: "
+        f"{asked:,} answers were asked for and {valid:,} ({percent(valid / asked)}) could be read."
     ]
-    found += _best(data)
-    if task == "rfc-detect":
-        found += _pairwise(data)
-    found += _manipulations(data)
-    found.append(invalid_sentence(items, ("reply", "replies"), "answers"))
-    return found
-
-
-def _ranked(data: ChapterData, *, baselines: bool) -> pd.DataFrame:
-    """Return accuracies of models, or of baselines, the highest first."""
-    distinct = data.items.drop_duplicates("system")
-    own = distinct.loc[distinct["baseline"].eq(baselines), "system"]
-    rows = data.overall("accuracy")
-    rows = rows[rows["system"].isin(set(own))]
-    return rows.sort_values("estimate", ascending=False, kind="stable")
-
-
-def _best(data: ChapterData) -> list[str]:
-    """Name the highest accuracy and say whether the next is distinguishable from it."""
-    asked, others = _ranked(data, baselines=False), _ranked(data, baselines=True)
-    if asked.empty and others.empty:
-        return []
-    found: list[str] = []
-    if len(asked) or len(others) == 1:
+    rows = data.overall("accuracy").sort_values("estimate", ascending=False, kind="stable")
+    asking = rows[rows["system"].isin(set(items.loc[~items["baseline"], "system"]))]
+    if len(rows):
         sentence = leaders(
-            asked if len(asked) else others,
+            asking if len(asking) else rows,
             data.pairs,
             "articles",
             measure="accuracy",
@@ -262,57 +278,13 @@ def _best(data: ChapterData) -> list[str]:
             called="names",
         )
         found.append(sentence)
-    if len(others) and len(asked):
-        best = others.iloc[0]
-        two = str(asked.iloc[0]["system"]), str(best["system"])
-        found.append(
-            f"Without any model, {best['system']} is right on {with_interval(best, 'articles')}."
-            + verdict(data.pairs, *two, measure="accuracy", called=" and ".join(two))
-        )
-    return found
-
-
-def _pairwise(data: ChapterData) -> list[str]:
-    rows = data.overall("pairwise_accuracy")
-    if rows.empty:
-        return []
-    rows = rows.sort_values("estimate", ascending=False, kind="stable")
-    best, shown = tied(rows, "system"), with_interval(rows.iloc[0], "articles")
-    often = "most often" if len(best) < len(rows) or len(rows) == 1 else "equally often"
-    return [
-        f"Both members of a pair are right {often} for {listed(best)}: {shown} of the pairs, "
-        "where answers by chance have 25%."
-    ]
-
-
-def _manipulations(data: ChapterData) -> list[str]:
-    """Say which manipulation the best model finds easiest and hardest."""
-    asked, figures = _ranked(data, baselines=False), data.figures
-    if asked.empty:
-        return []
-    system = asked.iloc[0]["system"]
-    parts = figures[
-        figures["system"].eq(system)
-        & figures["manipulation"].notna()
-        & figures["measure"].eq("accuracy")
-        & figures["form"].eq("valid")
-    ].sort_values("estimate", ascending=False, kind="stable")
-    if len(parts) < 2:
-        return []
-    best, worst = tied(parts, "manipulation"), tied(parts[::-1], "manipulation")[::-1]
-    high, low = (with_interval(parts.iloc[end], "articles") for end in (0, -1))
-    if len(best) == len(parts):
-        return [f"By manipulation, {system} is right as often on each: {high}."]
-    return [
-        f"By manipulation, {system} is right most often on {listed(best)}, {high}, and least often "
-        f"on {listed(worst)}, {low}."
-    ]
+    return [*found, invalid_sentence(items, ("reply", "replies"), "answers")]
 
 
 def _warnings(task: TaskName, data: ChapterData) -> Warnings:
     items = data.items
     found = embedded_system(items)
-    if task == "rfc-detect" and set(items["gold"]) == {FALSE}:
+    if task == "rfc-detect" and set(items["gold"]) == {FALSE} and not _of_claims(data):
         text = (
             "The pairs have no originals. A system that always answers false is always right "
             "here: accuracy is the recall of false and no more."
@@ -331,24 +303,17 @@ def _warnings(task: TaskName, data: ChapterData) -> Warnings:
 def _one_answer(data: ChapterData) -> Warnings:
     """Say so where a system gives nearly always the same answer; baselines may."""
     same: list[str] = []
-    pairs = data.overall("pairwise_accuracy")
     for system, own in data.items[~data.items["baseline"]].groupby("system", sort=False):
         answers = own["predicted"].dropna()
-        if len(answers) < _ENOUGH_ANSWERS:
-            continue
         share = answers.value_counts(normalize=True)
-        if share.iloc[0] < ONE_ANSWER:
+        if len(answers) < _ENOUGH_ANSWERS or share.iloc[0] < ONE_ANSWER:
             continue
-        label = share.index[0]
-        text = (
-            f"{system} answered {label} {percent(float(share.iloc[0]))} of the time, which is "
-            f"right for {percent(float(own['gold'].eq(label).mean()))} of the items whatever they "
-            "say"
+        right = percent(float(own["gold"].eq(share.index[0]).mean()))
+        same.append(
+            f"{system} answered {share.index[0]} {percent(float(share.iloc[0]))} of the time, "
+            f"which is right for {right} of the items whatever they say ({len(answers):,} valid "
+            "answers)."
         )
-        if pairs["system"].eq(system).any():
-            shown = with_interval(pairs[pairs["system"].eq(system)].iloc[0], "articles")
-            text += f" and has both members right in {shown} of the pairs"
-        same.append(f"{text} ({len(answers):,} valid answers).")
     if not same:
         return []
     same.append("Such a system tells nothing apart: do not read its accuracy as skill.")
@@ -356,35 +321,21 @@ def _one_answer(data: ChapterData) -> Warnings:
 
 
 def _measures(detects: bool) -> tuple[Measure, ...]:
-    labels: Mapping[str, str] = {
-        "accuracy": "Acc.", "precision": "Pre.", "recall": "Rec.", "f1": "Macro-F1", "mcc": "MCC",
-    }  # fmt: skip
+    labels = ("Acc.", "Pre.", "Rec.", "Macro-F1", "MCC")
+    accuracy, *others = (
+        Measure(name, label, "coefficient") for name, label in zip(_MEASURES, labels, strict=True)
+    )
     found = [
-        Measure(
-            name,
-            label,
-            "coefficient",
-            column="right" if name == "accuracy" else "",
-            compared="Accuracy, points" if name == "accuracy" else "",
-            phrase="accuracy" if name == "accuracy" else "",
-        )
-        for name, label in labels.items()
+        replace(accuracy, column="right", compared="Accuracy, points", phrase="accuracy"),
+        *others,
+        Measure("auroc", "AUROC", "coefficient", forms=("valid",)),
+        Measure("brier", "Brier", "coefficient", better="low", forms=("valid",)),
+        Measure("ece", "ECE", "coefficient", better="low", forms=("valid",)),
     ]
-    found.append(Measure("auroc", "AUROC", "coefficient", forms=("valid",)))
-    for name, label in (("brier", "Brier"), ("ece", "ECE")):
-        found.append(Measure(name, label, "coefficient", better="low", forms=("valid",)))
     if detects:
-        found.append(
-            Measure(
-                "pairwise_accuracy",
-                "Pairwise",
-                "coefficient",
-                column="right",
-                compared="Pairwise accuracy, points",
-                units=pair_frame,
-                key=("pair_id",),
-            )
-        )
+        pairs = Measure("pairwise_accuracy", "Pairwise", "coefficient", column="right",
+                        compared="Pairwise accuracy, points")  # fmt: skip
+        found.append(replace(pairs, units=pair_frame, key=("pair_id",)))
     return tuple(found)
 
 
@@ -428,33 +379,26 @@ def _tables(task: TaskName) -> tuple[MeasureTable, ...]:
     )
 
 
-def _how(detects: bool) -> tuple[tuple[str, str], ...]:
-    coherence = ", and a search for contradictions within the text (coherence)" if detects else ""
-    task: tuple[tuple[str, str], ...]
-    if detects:
-        task = (
-            (
-                "The task",
-                "One paragraph is shown, without a source to compare with: true if it is as "
-                "published, false if it was manipulated. Both members of every pair are shown, "
-                "each on its own.",
-            ),
-            (
-                "Pairwise accuracy",
-                "The share of pairs with both members right. It exposes a system that always says "
-                "the same, whose accuracy is a half and whose pairwise accuracy is 0.",
-            ),
-        )
-    else:
-        task = (
-            (
-                "The task",
-                "The published paragraph and its manipulated version are shown side by side; the "
-                "answer is the kind of manipulation: numerical, flipping, sentiment or causal.",
-            ),
-        )
+_TASKS = {
+    "rfc-detect": "One paragraph is shown, without a source to compare with: true if it is as "
+    "published, false if it was manipulated. Both members of every pair are shown, each on its "
+    "own. Of claims the question is whether they are true, and the labels are those of the data; "
+    "every claim then stands for an article.",
+    "rfc-diagnose": "The published paragraph and its manipulated version are shown side by side; "
+    "the answer is the kind of manipulation: numerical, flipping, sentiment or causal.",
+}
+_PAIRWISE = (
+    "Pairwise accuracy",
+    "The share of pairs with both members right. It exposes a system that always says the same, "
+    "whose accuracy is a half and whose pairwise accuracy is 0.",
+)
+
+
+def _how(task: TaskName) -> tuple[tuple[str, str], ...]:
+    detects = task == "rfc-detect"
     return (
-        *task,
+        ("The task", _TASKS[task]),
+        *((_PAIRWISE,) if detects else ()),
         ("Inv.", "Replies that give no label, or several. Nothing is guessed from them."),
         (
             "Over valid outputs, and strict",
@@ -478,7 +422,7 @@ def _how(detects: bool) -> tuple[tuple[str, str], ...]:
         (
             "Baselines",
             "They ask no model: the most frequent label (majority), a logistic regression on "
-            f"surface features, cross-validated by article (surface){coherence}.",
+            "surface features, cross-validated by article (surface).",
         ),
         (
             "Intervals",
@@ -582,7 +526,7 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
         summary=partial(_summary, task),
         warnings=partial(_warnings, task),
         sections=_SECTIONS,
-        how=_how(detects),
+        how=_how(task),
         terminal=(
             TerminalColumn("accuracy", "valid", "Acc. %"),
             TerminalColumn("f1", "valid", "Macro-F1 %"),

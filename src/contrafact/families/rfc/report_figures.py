@@ -5,7 +5,6 @@ counts them as wrong. Everything clusters by source article: both members of a p
 manipulations of an article, and all few-shot draws are drawn together.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -13,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from contrafact.families.rfc.items import PROBABILITIES
+from contrafact.families.rfc.items import CLAIM_PROBABILITIES, PROBABILITIES
 from contrafact.families.rfc.labels import (
     ERROR_CLASSES,
     FALSE,
+    NEI,
     RIGHT_ONLY,
     TRUE,
     TaskName,
@@ -54,6 +54,7 @@ __all__ = [
     "confusion_frame",
     "error_classes",
     "label_figures",
+    "labels_in",
     "pair_frame",
     "pairwise",
     "surface",
@@ -78,7 +79,14 @@ _CLASS_LABELS = {
 _OF_WRONG = tuple(name for name in ERROR_CLASSES if name not in (*RIGHT_ONLY, "other"))
 _SHORT = {
     "numerical": "num.", "flipping": "flip.", "sentiment": "sent.", "invalid": "no label",
+    NEI: "n.e.i.",
 }  # fmt: skip
+
+
+def labels_in(task: TaskName, rows: pd.DataFrame) -> tuple[str, ...]:
+    """Return the label space of some rows: the task's, and a third one where claims have it."""
+    third = rows["gold"].eq(NEI) | rows["predicted"].eq(NEI)
+    return (*labels_of(task), *((NEI,) if third.any() else ()))
 
 
 def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
@@ -105,16 +113,17 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
     class's own, and auroc of all is the macro average over the manipulations present, each against
     the rest. brier and ece are of the probabilities of all labels, and of the answer's.
     """
-    detects = task == "rfc-detect"
+    detects, labels = task == "rfc-detect", labels_in(task, part.rows)
     if part.group is None or detects:
-        yield from _over_all(part, labels_of(task))
+        yield from _over_all(part, labels)
     else:
         yield from _of_class(part, part.group)
     if part.wants("auroc"):
         yield from _area(part, task)
     if part.wants("brier", "ece") and (detects or part.group is None):
-        yield from _calibration(part, labels_of(task))
-    if detects and part.wants("pairwise_accuracy", "says_true", "right_on_true", "right_on_false"):
+        yield from _calibration(part, labels)
+    of_pairs = ("pairwise_accuracy", "says_true", "right_on_true", "right_on_false")
+    if detects and part.rows["manipulation"].notna().any() and part.wants(*of_pairs):
         yield from _of_detection(part)
 
 
@@ -170,12 +179,13 @@ def _of_detection(part: Part) -> Iterator[Estimate]:
 def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     """Yield how well probabilities are calibrated, over valid outputs that have them, if any."""
     valid = part.rows[part.rows["valid"].eq(1)]
-    columns = [PROBABILITIES[label] for label in labels if label in PROBABILITIES]
-    known = valid[valid[columns].notna().all(axis=1)]
+    names = PROBABILITIES | (CLAIM_PROBABILITIES if NEI in labels else {})
+    held = [label for label in labels if label in names]
+    known = valid[valid[[names[label] for label in held]].notna().all(axis=1)]
     if known.empty:
         return
-    shares = {label: known[PROBABILITIES[label]] for label in labels if label in PROBABILITIES}
-    if TRUE in shares:
+    shares = {label: known[names[label]] for label in held}
+    if FALSE in labels and FALSE not in shares:
         shares[FALSE] = 1.0 - shares[TRUE]
     of_each = np.stack([shares[label].to_numpy(float) for label in labels], axis=1)
     of_answer = of_each[np.arange(len(known)), [labels.index(one) for one in known["predicted"]]]
@@ -193,10 +203,11 @@ def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
 
 def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
     """Yield the area under the ROC curve over valid outputs that have probabilities, if any."""
-    detects = task == "rfc-detect"
-    labels = (TRUE,) if detects else MANIPULATIONS
-    columns = [PROBABILITIES[label] for label in labels]
-    rows = part.rows if detects else part.whole
+    rows = part.rows if task == "rfc-detect" else part.whole
+    labels = labels_in(task, rows)
+    two = len(labels) == 2
+    names = PROBABILITIES | CLAIM_PROBABILITIES
+    columns = [names[label] for label in (labels[:1] if two else labels)]
     known = rows[rows["valid"].eq(1) & rows[columns].notna().all(axis=1)]
     if known["gold"].nunique() < 2:
         return
@@ -206,12 +217,12 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
         "resamples": min(part.bootstrap.resamples, _AUROC_RESAMPLES),
         "rng": part.bootstrap.rng,
     }
-    if not detects and part.group is None:
+    if not two and (part.group is None or task == "rfc-detect"):
         of_each = known[columns].to_numpy(float)
         area = auroc_one_vs_rest(list(known["gold"]), of_each, labels, articles, **how)
     else:
-        label = TRUE if detects else str(part.group)
-        scores = known[PROBABILITIES[label]].to_numpy(float)
+        label = TRUE if two else str(part.group)
+        scores = known[names[label]].to_numpy(float)
         area = auroc(known["gold"].eq(label).to_numpy(float), scores, articles, **how)
     yield Estimate("auroc", "valid", area)
 
@@ -225,19 +236,16 @@ def pairwise(data: ChapterData) -> Extra:
     whole = _whole(data)
     if not whole["measure"].eq("pairwise_accuracy").any():
         return Extra()
+    both, over = ("coefficient", "Both right", "high"), ("coefficient", "Over valid outputs")
     shown = (
-        Column(
-            "pairwise_accuracy_valid", "Over valid outputs", "coefficient", "Both right", "high"
-        ),
-        Column("pairwise_accuracy_strict", "Strict", "coefficient", "Both right", "high"),
-        Column("says_true_valid", "Answers true", "coefficient", "Over valid outputs"),
-        Column("right_on_true_valid", "Right on published", "coefficient", "Over valid outputs"),
-        Column("right_on_false_valid", "Right on manipulated", "coefficient", "Over valid outputs"),
+        Column("pairwise_accuracy_valid", "Over valid outputs", *both),
+        Column("pairwise_accuracy_strict", "Strict", *both),
+        Column("says_true_valid", "Answers true", *over),
+        Column("right_on_true_valid", "Right on published", *over),
+        Column("right_on_false_valid", "Right on manipulated", *over),
     )
-    wanted = {}
-    for column in shown:
-        measure, _, form = column.key.rpartition("_")
-        wanted[column.key] = {"measure": measure, "form": form}
+    named = {column.key: column.key.rpartition("_") for column in shown}
+    wanted = {key: {"measure": part[0], "form": part[2]} for key, part in named.items()}
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
     strict = data.overall("pairwise_accuracy", "strict")
     frame = frame.merge(strict[["system", "n"]].rename(columns={"n": "pairs"}), how="left")
@@ -266,18 +274,13 @@ def by_shots(data: ChapterData) -> Extra:
     if chosen.empty:
         return Extra()
     shots = sorted(int(n) for n in chosen["shots"].unique())
-    figures = {form: data.overall("accuracy", form).set_index("system") for form in _FORMS}
-    lines: list[dict[str, object]] = []
-    for name, part in chosen.groupby("name", sort=False):
-        line: dict[str, object] = {"system": name}
-        for system, number in zip(part["system"], part["shots"], strict=True):
-            for form, found in figures.items():
-                # A run without a valid output has no figure: its place stays, and is empty.
-                row = found.loc[system] if system in found.index else None
-                for column, end in (("estimate", ""), ("low", "_low"), ("high", "_high")):
-                    value = math.nan if row is None else row[column]
-                    line[f"{form}_{int(number)}{end}"] = value
-        lines.append(line)
+    figures = pd.concat([data.overall("accuracy", form) for form in _FORMS])
+    figures = figures.merge(chosen[["system", "name", "shots"]], on="system")
+    lines: dict[str, dict[str, object]] = {name: {"system": name} for name in chosen["name"]}
+    for row in figures.to_dict("records"):
+        key = f"{row['form']}_{row['shots']}"
+        ends = {"": "estimate", "_low": "low", "_high": "high"}
+        lines[row["name"]] |= {f"{key}{end}": row[column] for end, column in ends.items()}
     columns = (
         Column("system", "Model and method", "text"),
         *(
@@ -286,8 +289,10 @@ def by_shots(data: ChapterData) -> Extra:
             for n in shots
         ),
     )
+    # A run without a valid output has no figure: its place stays, and is empty.
+    held = [f"{form}_{n}{end}" for n in shots for form in _FORMS for end in ("", "_low", "_high")]
     caption = "Accuracy by the number of worked examples, with 95% intervals by source article."
-    frame = pd.DataFrame(lines).assign(source=OWN)
+    frame = pd.DataFrame(lines.values()).reindex(columns=["system", *held]).assign(source=OWN)
     table = Table("shots", "Worked examples", caption, columns, frame)
     keys = [column.key for column in table.columns if column.key.startswith("valid_")]
     chart = GridChart(
@@ -305,19 +310,11 @@ def by_shots(data: ChapterData) -> Extra:
     )
     if data.published:
         rows = published_rows("rfc-detect")
-        paper = [
-            {
-                "system": model,
-                **{
-                    f"valid_{n}": value
-                    for n, value in zip(own["shots"], own["accuracy"], strict=True)
-                },
-            }
-            for model, own in rows.groupby("model", sort=False)
-            if len(own) > 1
-        ]
+        paper = rows.pivot(index="model", columns="shots", values="accuracy")
+        paper = paper[paper.notna().sum(axis=1) > 1].add_prefix("valid_")
+        paper = paper.rename_axis("system").reset_index()
         label = "Published · RFC-BENCH, figure 3"
-        table = with_published(table, pd.DataFrame(paper), label, (CONTEXT,))
+        table = with_published(table, paper, label, (CONTEXT,))
     return Extra([table], [chart])
 
 
@@ -415,19 +412,9 @@ def surface_figures(
             ("difference", median - alone),
         ):
             interval = sampler.interval(values, n=len(own), clusters=own["article_id"].nunique())
-            rows.append(
-                {
-                    "what": what,
-                    "measure": measure,
-                    "form": "valid",
-                    "estimate": interval.estimate,
-                    "low": interval.low,
-                    "high": interval.high,
-                    "models": len(known),
-                    "n": interval.n,
-                    "articles": interval.clusters,
-                }
-            )
+            found = {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
+            counts = {"models": len(known), "n": interval.n, "articles": interval.clusters}
+            rows.append({"what": what, "measure": measure, "form": "valid"} | found | counts)
     return pd.DataFrame(rows)
 
 
@@ -435,7 +422,7 @@ def _replicates(
     own: pd.DataFrame, task: TaskName, sampler: Sampler
 ) -> Mapping[str, NDArray[np.float64]]:
     """Return a system's measures on the data and on every resample."""
-    labels = labels_of(task)
+    labels = labels_in(task, own)
     articles = own["article_id"].to_numpy(object)
     predicted = own["predicted"].fillna("")
     cells = [
@@ -455,23 +442,19 @@ def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
 
     Columns: ``system``, ``gold``, one per label of the task, ``invalid``.
     """
-    labels = labels_of(task)
-    rows: list[dict[str, object]] = []
-    for system in data.systems:
-        own = data.items[data.items["system"].eq(system)]
-        for gold in labels:
-            part = own[own["gold"].eq(gold)]
-            if len(part):
-                counts = {label: int(part["predicted"].eq(label).sum()) for label in labels}
-                invalid = int(part["predicted"].isna().sum())
-                rows.append({"system": system, "gold": gold, **counts, "invalid": invalid})
-    return pd.DataFrame(rows)
+    labels = labels_in(task, data.items)
+    counts = pd.crosstab(
+        [data.items["system"], data.items["gold"]], data.items["predicted"].fillna("invalid")
+    )
+    order = [(s, gold) for s in data.systems for gold in labels if (s, gold) in counts.index]
+    frame = counts.reindex(index=order, columns=[*labels, "invalid"], fill_value=0).reset_index()
+    return frame.rename_axis(columns=None)
 
 
 def confusion(task: TaskName, data: ChapterData) -> Extra:
     """Return a confusion matrix for every system."""
     frame = confusion_frame(data, task)
-    labels = list(labels_of(task))
+    labels = list(labels_in(task, data.items))
     columns = (
         Column("gold", "Gold", "text"),
         *(Column(label, label, "count", "Answered") for label in labels),
@@ -508,26 +491,21 @@ def error_classes(data: ChapterData) -> Extra:
         own = classed[classed["system"].eq(system)]
         if own.empty:
             continue
-        wrong, right = (own[own["right"].eq(value)]["error_class"] for value in (0.0, 1.0))
         line: dict[str, object] = {"system": system, "sorted": len(own)}
-        line |= {name: int(wrong.eq(name).sum()) for name in _OF_WRONG}
-        line["wrong_other"] = int((~wrong.isin(_OF_WRONG)).sum())
-        line |= {name: int(right.eq(name).sum()) for name in RIGHT_ONLY}
-        line["right_other"] = int((~right.isin(RIGHT_ONLY)).sum())
+        for right, among, names in ((0.0, "wrong", _OF_WRONG), (1.0, "right", RIGHT_ONLY)):
+            of = own[own["right"].eq(right)]["error_class"]
+            line |= {name: int(of.eq(name).sum()) for name in names}
+            line[f"{among}_other"] = int((~of.isin(names)).sum())
         lines.append(line)
-    wrongly, rightly = "Of wrong answers", "Of right answers"
-    columns = (
-        Column("system", "System", "text"),
-        Column("sorted", "Sorted", "count"),
-        *(Column(name, _CLASS_LABELS[name], "count", wrongly) for name in _OF_WRONG),
-        Column("wrong_other", "None of these", "count", wrongly),
-        *(Column(name, _CLASS_LABELS[name], "count", rightly) for name in RIGHT_ONLY),
-        Column("right_other", "None of these", "count", rightly),
-    )
+    columns = [Column("system", "System", "text"), Column("sorted", "Sorted", "count")]
+    for among, names in (("wrong", _OF_WRONG), ("right", RIGHT_ONLY)):
+        heading = f"Of {among} answers"
+        columns += [Column(name, _CLASS_LABELS[name], "count", heading) for name in names]
+        columns.append(Column(f"{among}_other", "None of these", "count", heading))
     caption = (
         "Answers that came with reasons, as the judge sorted them by those: proposals of a model, "
         "not verdicts of people. What a panel could not agree on is left out."
     )
     frame = pd.DataFrame(lines)
-    table = Table("error_classes", "Answers by their reasons", caption, columns, frame)
+    table = Table("error_classes", "Answers by their reasons", caption, tuple(columns), frame)
     return Extra([table], results={"error_classes": frame})

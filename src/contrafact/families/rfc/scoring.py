@@ -12,7 +12,7 @@ reasons are sound.
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -23,7 +23,14 @@ from inspect_ai.solver import TaskState
 from contrafact.families.rfc.answers import Answer, answer_of, item_of
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.items import SCORER
-from contrafact.families.rfc.labels import ERROR_CLASSES, RIGHT_ONLY, Reading, labels_of, read_label
+from contrafact.families.rfc.labels import (
+    ERROR_CLASSES,
+    FALSE,
+    RIGHT_ONLY,
+    TRUE,
+    Reading,
+    read_label,
+)
 from contrafact.family.task import log_scorer
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
@@ -33,7 +40,6 @@ from contrafact.stats.votes import majority
 from contrafact.text.delimit import delimit
 
 __all__ = [
-    "AnsweredPair",
     "ErrorClasses",
     "answered",
     "label_rates",
@@ -125,36 +131,33 @@ def label_rates() -> Metric:
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
         if not rows:
             return {}
-        labels = labels_of(rows[0]["task"])
+        labels = rows[0]["labels"]
         matrix = confusion_matrix(
             [row["gold"] for row in rows], [row["predicted"] for row in rows], labels
         )
         valid, strict = measures(matrix, "valid"), measures(matrix, "strict")
         rates = {name: float(value) for name, value in valid.items()}
         rates |= {f"{name}_strict": float(value) for name, value in strict.items()}
-        right = [float(row["predicted"] == row["gold"]) for row in rows]
-        known = [
-            value if row["predicted"] is not None else math.nan
-            for value, row in zip(right, rows, strict=True)
-        ]
         articles = [row["article_id"] for row in rows]
         labelled = ([row["gold"] for row in rows], [row["predicted"] for row in rows])
         for form, mark in (("valid", ""), ("strict", "_strict")):
             errors = jackknife_errors(*labelled, labels, articles, cast(Form, form))
             rates |= {f"{name}{mark}_stderr": error for name, error in errors.items()}
+        right = [float(row["predicted"] == row["gold"]) for row in rows]
+        invalid = [row["predicted"] is None for row in rows]
+        known = [math.nan if no else one for no, one in zip(invalid, right, strict=True)]
         rates["accuracy_stderr"] = standard_error(known, articles)
         rates["accuracy_strict_stderr"] = standard_error(right, articles)
-        invalid = [float(row["predicted"] is None) for row in rows]
         rates["invalid_rate"] = sum(invalid) / len(rows)
-        rates["invalid_rate_stderr"] = standard_error(invalid, articles)
-        if rows[0]["task"] == "rfc-detect":
+        rates["invalid_rate_stderr"] = standard_error([float(one) for one in invalid], articles)
+        if rows[0]["task"] == "rfc-detect" and rows[0]["manipulation"]:
             rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"] = pairwise_accuracy(rows)
-            pairs = list(whole_pairs(rows))
-            among = [pair.article for pair in pairs]
-            strict_pairs = [float(pair.right) for pair in pairs]
-            of_valid = [float(pair.right) if pair.valid else math.nan for pair in pairs]
+            pairs = whole_pairs(rows)
+            among = [article for article, _, _ in pairs]
+            of_valid = [right if valid else math.nan for _, valid, right in pairs]
             rates["pairwise_accuracy_stderr"] = standard_error(of_valid, among)
-            rates["pairwise_accuracy_strict_stderr"] = standard_error(strict_pairs, among)
+            strict_error = standard_error([right for _, _, right in pairs], among)
+            rates["pairwise_accuracy_strict_stderr"] = strict_error
         return rates | _of_probabilities(rows, labels)
 
     return compute
@@ -187,6 +190,7 @@ def answered(
         }
         metadata: dict[str, Any] = {
             "task": item.task,
+            "labels": list(item.labels),
             "gold": item.gold,
             "predicted": answer.predicted,
             "invalid": answer.invalid,
@@ -221,42 +225,28 @@ def pairwise_accuracy(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
         Of the pairs with two valid answers, and of all pairs; NaN where there is no such pair. A
         pair of which only one member was shown counts in neither.
     """
-    pairs = list(whole_pairs(rows))
-    right, valid = sum(pair.right for pair in pairs), sum(pair.valid for pair in pairs)
+    pairs = whole_pairs(rows)
+    right, valid = sum(right for _, _, right in pairs), sum(valid for _, valid, _ in pairs)
     return right / valid if valid else math.nan, right / len(pairs) if pairs else math.nan
 
 
-@dataclass(frozen=True)
-class AnsweredPair:
-    """A pair whose two members were shown.
+def whole_pairs(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str | None, bool, float]]:
+    """Return the article of each pair of which both members were shown, validity, and rightness.
 
-    Attributes:
-        article: Its article.
-        valid: Whether both answers are valid.
-        right: Whether both are right.
-    """
-
-    article: str | None
-    valid: bool
-    right: bool
-
-
-def whole_pairs(rows: Iterable[Mapping[str, Any]]) -> Iterator[AnsweredPair]:
-    """Yield the pairs of which both members were shown.
-
-    Args:
-        rows: One per sample, with ``pair_id``, ``gold``, ``predicted`` and perhaps ``article_id``.
+    A pair is valid or right (1.0 or 0.0) where both answers are.
     """
     members: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         members[row["pair_id"]].append(row)
-    for both in members.values():
-        if {row["gold"] for row in both} == set(labels_of("rfc-detect")):
-            yield AnsweredPair(
-                both[0].get("article_id"),
-                all(row["predicted"] is not None for row in both),
-                all(row["predicted"] == row["gold"] for row in both),
-            )
+    return [
+        (
+            both[0].get("article_id"),
+            all(row["predicted"] is not None for row in both),
+            float(all(row["predicted"] == row["gold"] for row in both)),
+        )
+        for both in members.values()
+        if {row["gold"] for row in both} == {TRUE, FALSE}
+    ]
 
 
 def _of_probabilities(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, float]:

@@ -1,13 +1,15 @@
 """How the family is run: the options of its two tasks, and its part of the demo."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
 from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import ShotOptions, TaskOptions
 
-__all__ = ["DEMO", "DetectOptions", "DiagnoseOptions", "LabelOptions"]
+__all__ = ["DEMO", "PRESETS", "DetectOptions", "DiagnoseOptions", "LabelOptions"]
 
 
 class LabelOptions(TaskOptions):
@@ -21,7 +23,7 @@ class LabelOptions(TaskOptions):
     )
     background: Path | None = Field(
         default=None,
-        description="News that the methods memory and evidence search.",
+        description="News that the method memory searches.",
         json_schema_extra={"metavar": "FILE", "generation": True},
     )
 
@@ -34,6 +36,29 @@ class DiagnoseOptions(LabelOptions):
     """Options of diagnosis, which shows no examples."""
 
 
+_NOTES = (
+    "The paper's question (appendix T) in our own words; --prompts takes a pack with its own.",
+    "The paper names 14 models (table 5) and sets nothing of how they write: the providers' "
+    "defaults, and of open weights the official ones. Name them with --model.",
+)
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    f"{task}-paper": {
+        "task": task,
+        "methods": ("plain:question=paper",),
+        "notes": (*_NOTES, *more),
+        "needs": {
+            "data": "pairs with their originals: contrafact data fetch rfc-bench gives the "
+            "rewrites, contrafact rfc hydrate the originals; or a file of your own"
+        },
+    }
+    for task, more in (
+        ("rfc-detect", ("Zero-shot; --shots 2 and --shots 8 are the ablation of section 3.2.",)),
+        ("rfc-diagnose", ()),
+    )
+}
+"""The paper's settings (RFC-BENCH, sections 2.3 and 3, appendix T)."""
+
 _LABEL = {"temperature": 0.0, "max_tokens": 16}  # one word is asked for
 
 DEMO = (
@@ -44,8 +69,8 @@ DEMO = (
         most=24,
         text="RFC-BENCH, detection. The paragraphs of {count} bundled pairs, one at a time: as "
         "published, or manipulated? Baselines that ask no model are shown with the model.",
-        methods=("likelihood", "majority", "coherence"),
-        extras={"spacy": ("self-contrast",), "sklearn": ("surface",)},
+        methods=("likelihood", "majority"),
+        extras={"sklearn": ("surface",)},
         shown=Lazy("contrafact.families.rfc.tasks:shown_texts"),
         generation=_LABEL,
     ),

@@ -57,11 +57,14 @@ RIGHT = "right"
 UNDECIDED = "undecided"
 """Stands for the class where no class has more than half of the people."""
 
+_PRINTED = {"category_correct": ("true", "mis"), "rewrite_valid": ("pass", "fail")}
+"""What figures 9 and 10 call the answers."""
+
 _FIGURES = ("percent", "macro_f1", "kappa", "ac1")
 
 
 def _pairs(path: Path) -> "pd.DataFrame":
-    """Return the pairs of a file."""
+    """Return the pairs of a file, nothing being right or wrong yet."""
     import pandas as pd
 
     from contrafact.families.rfc.data import load_pairs
@@ -74,23 +77,14 @@ def _pairs(path: Path) -> "pd.DataFrame":
             "some pairs have no original to show",
             hint="give them back with `contrafact rfc hydrate`",
         )
-    frame = pd.DataFrame(
-        [
-            {
-                "pair_id": pair.id,
-                "article_id": pair.article_id,
-                "category": pair.manipulation,
-                "original": pair.original,
-                "rewritten": pair.rewritten,
-            }
-            for pair in pairs
-        ]
-    )
-    return frame.assign(category=pd.Categorical(frame["category"], MANIPULATIONS))
-
-
-def _without_gold(pairs: "pd.DataFrame") -> "pd.DataFrame":
-    return pairs.assign(gold="")
+    columns = {
+        "pair_id": [pair.id for pair in pairs],
+        "article_id": [pair.article_id for pair in pairs],
+        "category": pd.Categorical([pair.manipulation for pair in pairs], MANIPULATIONS),
+        "original": [pair.original for pair in pairs],
+        "rewritten": [pair.rewritten for pair in pairs],
+    }
+    return pd.DataFrame(columns).assign(gold="")
 
 
 def _with_manipulation(pairs: "pd.DataFrame") -> "pd.DataFrame":
@@ -144,16 +138,11 @@ def _tables(
 ) -> list[StudyTable]:
     """Return the figures per step, pair of raters and category.
 
-    Raters are every two people, and each person and what answers are held against. A row has
-    ``step``, ``rater``, ``other``, ``category`` ("overall" for all), ``n`` and
-
-    - ``percent``: the share of equal answers; against what is right it is the accuracy;
-    - ``macro_f1``: the mean F1 of the answers that occur, one rater taken for the truth (with two
-      raters it does not matter which);
-    - ``kappa`` (Cohen) and ``ac1`` (Gwet);
-    - ``weighted``: the percentage weighted back to all by inverse probability.
-
-    A figure is NaN where it is undefined, as kappa where both raters gave one and the same answer.
+    A row has ``step``, two people or a person and what is right (``rater``, ``other``),
+    ``category`` ("overall" for all), ``n``, and ``percent`` (of equal answers; against what is
+    right the accuracy), ``macro_f1`` over the answers that occur, ``kappa`` (Cohen), ``ac1``
+    (Gwet), and ``weighted``: the percentage weighted back to all by inverse probability. A figure
+    is NaN where it is undefined, as kappa where both gave one and the same answer.
     """
     import pandas as pd
 
@@ -181,6 +170,54 @@ def _tables(
     title = "{step}: {rater} and {other}"
     shares, frame = ("percent", "weighted"), pd.DataFrame(rows)
     return [StudyTable("figures", title, frame, shares, _FIGURES[1:], nothing, _FIGURES)]
+
+
+def _agreement_tables(study: AnsweredStudy) -> list[StudyTable]:
+    """Return the figures of agreement, and who answered what to the same items (figures 9 and 10).
+
+    ``confusion`` has one row per step, two people, category ("overall" for all) and answer of the
+    first; its other columns count the answers of the second to these items.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from contrafact.family.display import MatrixChart
+
+    rows: list[dict[str, Any]] = []
+    charts = []
+    for question in AGREEMENT.questions:
+        panels = []
+        for one, other in combinations(given := study.given(question.name), 2):
+            for category in (*MANIPULATIONS, OVERALL):
+                both = [
+                    (given[one][item.name], given[other][item.name])
+                    for item in study.items
+                    if category in (OVERALL, item["category"])
+                    and item.name in given[one].keys() & given[other].keys()
+                ]
+                about = {"step": question.name, "rater": one, "other": other, "category": category}
+                counts = [[both.count((a, b)) for b in question.answers] for a in question.answers]
+                if not both:
+                    continue
+                panels.append((f"{one} / {other}: {category}", _PRINTED[question.name], counts))
+                for answer, line in zip(question.answers, counts, strict=True):
+                    counted = dict(zip(question.answers, line, strict=True))
+                    rows.append(about | {"rater_says": answer} | counted)
+        if panels:
+            charts.append(
+                MatrixChart(
+                    question.name,
+                    f"Two people's answers: {question.name.replace('_', ' ')}",
+                    "The first by line, the second by column.",
+                    [(name, names, np.array(counts, float)) for name, names, counts in panels],
+                    _PRINTED[question.name],
+                )
+            )
+    figures = _tables(
+        study, questions=AGREEMENT.questions, categories=MANIPULATIONS, reference="gold"
+    )
+    title = "{step}: answers of {rater} (lines) and of {other} (columns)"
+    return [*figures, StudyTable("confusion", title, pd.DataFrame(rows), charts=tuple(charts))]
 
 
 def _figures(
@@ -218,11 +255,10 @@ def _figures(
 def _reason_tables(study: AnsweredStudy) -> list[StudyTable]:
     """Return how people sorted the answers of each system, how far they agree, and every answer.
 
-    - ``classes``: one row per system, outcome and class, and one for the undecided where there are
-      any: ``count``, ``n`` (answers that somebody sorted) and ``share``. What more than half of
-      those who sorted an answer say is its class. Within a system and outcome answers were drawn
-      alike, so that the share speaks of all its answers with that outcome that came with reasons;
-    - ``labels``: one row per answer that somebody sorted, to lead from a class back to its run.
+    ``classes`` has one row per system, outcome and class (and one for the undecided): ``count``,
+    ``n`` (answers that somebody sorted) and ``share``. The class is what more than half of those
+    who sorted an answer say. Within a system and outcome answers were drawn alike, so that the
+    share speaks of all its answers with reasons. ``labels`` leads from an answer back to its run.
     """
     import pandas as pd
 
@@ -278,8 +314,8 @@ def _published(kind: str) -> Sequence[StudyTable | str]:
 
     if kind == "agreement":
         title = "Published: two annotators on other rewrites (RFC-BENCH, table 3)"
-        coefficients = ("macro_f1", "cohen_kappa", "gwet_ac1")
-        return [StudyTable("", title, published_table("agreement"), ("accuracy",), coefficients)]
+        frame, coefficients = published_table("agreement"), ("macro_f1", "cohen_kappa", "gwet_ac1")
+        return [StudyTable("", title, frame, ("accuracy",), coefficients)]
     title = "Published: accuracy of other people on other items (RFC-BENCH, table 7)"
     human = published_table("human")
     own = human[human["task"].eq(f"rfc-{kind}")]
@@ -291,8 +327,9 @@ def _of_pairs(
     summary: str,
     shown: Sequence[str],
     questions: tuple[Question, ...],
-    pool: "Callable[[pd.DataFrame], pd.DataFrame] | None" = None,
+    pool: "Callable[[pd.DataFrame], pd.DataFrame]" = lambda pairs: pairs,
     assign: "Callable[[pd.DataFrame], pd.DataFrame] | None" = None,
+    tables: Callable[[AnsweredStudy], Sequence[StudyTable]] | None = None,
 ) -> StudySpec:
     """Return a study of pairs."""
     return StudySpec(
@@ -312,7 +349,8 @@ def _of_pairs(
         cluster="article_id",
         allowed={"category": MANIPULATIONS},
         reference="gold",
-        tables=partial(_tables, questions=questions, categories=MANIPULATIONS, reference="gold"),
+        tables=tables
+        or partial(_tables, questions=questions, categories=MANIPULATIONS, reference="gold"),
         published=partial(_published, kind),
     )
 
@@ -324,14 +362,13 @@ AGREEMENT = _of_pairs(
     "whether rewrites are good",
     ("claimed_manipulation", "original", "rewritten"),
     (Question("category_correct"), Question("rewrite_valid")),
-    pool=_without_gold,
+    tables=_agreement_tables,
 )
 DETECT = _of_pairs(
     "detect",
     "whether a paragraph is manipulated",
     ("paragraph",),
     (Question("label", verdict="gold"),),
-    pool=_without_gold,
     assign=_members,
 )
 DIAGNOSE = _of_pairs(

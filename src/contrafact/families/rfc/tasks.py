@@ -19,9 +19,31 @@ from inspect_ai.solver import TaskState
 from contrafact.corpus.news_items import load_news
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, answer_items, answer_of, item_of
-from contrafact.families.rfc.data import FIELDS, Item, PairNotes, items_of, load_pairs
-from contrafact.families.rfc.items import ITEM_COLUMNS, PROBABILITIES, items_frame
-from contrafact.families.rfc.labels import Reading, TaskName, labels_of, read_label
+from contrafact.families.rfc.claims import CLAIM_FIELDS, Claim, is_claim, read_claim
+from contrafact.families.rfc.data import (
+    FIELDS,
+    Item,
+    PairNotes,
+    items_of,
+    label_space,
+    load_data,
+    load_pairs,
+)
+from contrafact.families.rfc.items import (
+    CLAIM_PROBABILITIES,
+    ITEM_COLUMNS,
+    PROBABILITIES,
+    items_frame,
+)
+from contrafact.families.rfc.labels import (
+    FALSE,
+    NEI,
+    TRUE,
+    Reading,
+    TaskName,
+    labels_of,
+    read_label,
+)
 from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.scoring import ErrorClasses, answered
 from contrafact.families.rfc.settings import DetectOptions, LabelOptions
@@ -30,6 +52,7 @@ from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
 from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
+from contrafact.files.fields import fold_row, is_absent
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Rewrite
@@ -44,14 +67,13 @@ __all__ = [
     "DIAGNOSE",
     "REASONING",
     "LabelRun",
-    "label_task",
     "rfc_detect",
     "rfc_diagnose",
     "sample_of",
     "shown_texts",
 ]
 
-REASONING = frozenset({"stepwise", "reflect", "evidence"})
+REASONING = frozenset({"stepwise", "reflect"})
 """Methods that reason before they answer, whether or not reasons are asked for."""
 
 # A rationale of about the length that estimates take for one.
@@ -62,15 +84,15 @@ _RATIONALE = "The figures and the direction that the text gives them do not fit 
 _PAIR = ("original", "rewritten", "manipulation", "article_id", "category", "ticker", "date")
 
 
-class LabelRun(TaskRun[Rewrite, Item]):
+class LabelRun(TaskRun[Rewrite | Claim, Item]):
     """Runs of one of the two tasks: one row a sample.
 
     Args:
         task: The task's name.
     """
 
-    fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "pairs.jsonl"
+    bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
     version = "2-A"
     columns = ITEM_COLUMNS
     judge_reply_tokens = 5
@@ -83,10 +105,11 @@ class LabelRun(TaskRun[Rewrite, Item]):
         "reply": ("reply", "raw_reply", "response", "completion", "output"),
         "rationale": ("rationale", "reasons"),
         "invalid": ("invalid_reason",),
-        **{column: (column,) for column in PROBABILITIES.values()},
-        "p_false": ("p_false",),
+        **{column: (column,) for column in (PROBABILITIES | CLAIM_PROBABILITIES).values()},
         "probability": ("probability", "confidence"),
         "pair_id": ("pair_id",),
+        "claim": ("claim", "statement"),
+        "gold": ("gold", "claim_label"),
         **{name: (name,) for name in _PAIR},
     }
     output_layouts: ClassVar = (
@@ -96,18 +119,23 @@ class LabelRun(TaskRun[Rewrite, Item]):
     def __init__(self, task: TaskName):
         self.name = task
         self.detects = task == "rfc-detect"
-        if not self.detects:  # which shows both paragraphs, and the second one is the item's own
-            text = (*self.output_fields["text"], "rewritten")
-            self.output_fields = {**self.output_fields, "text": text}  # type: ignore[misc]
+        # Diagnosis shows both paragraphs, and the second one is the item's own.
+        own = "claim" if self.detects else "rewritten"
+        text = (*self.output_fields["text"], own)
+        self.output_fields = {**self.output_fields, "text": text}  # type: ignore[misc]
+        self.fields = (*FIELDS, *(CLAIM_FIELDS if self.detects else ()))  # type: ignore[misc]
         self.methods = methods_of(task)  # type: ignore[misc]
-        self.bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"  # type: ignore[misc]
 
     def load(
         self, path: Path, columns: Mapping[str, str] | None = None
-    ) -> tuple[Sequence[Rewrite], list[str]]:
-        """Return the pairs of a file; diagnosis needs the originals."""
+    ) -> tuple[Sequence[Rewrite | Claim], list[str]]:
+        """Return the pairs of a file, or its claims; diagnosis needs pairs with their originals."""
         notes = PairNotes()
-        found = load_pairs(path, notes, originals=not self.detects, columns=columns)
+        found: Sequence[Rewrite | Claim] = (
+            load_data(path, notes, columns=columns)
+            if self.detects
+            else load_pairs(path, notes, originals=True, columns=columns)
+        )
         return found, notes.lines()
 
     def load_shots(self, path: Path) -> Sequence[Rewrite]:
@@ -119,7 +147,7 @@ class LabelRun(TaskRun[Rewrite, Item]):
         path = _options(settings).background
         return {} if path is None else {"background": (path, load_news(path))}
 
-    def units(self, items: Sequence[Rewrite]) -> Sequence[Item]:
+    def units(self, items: Sequence[Rewrite | Claim]) -> Sequence[Item]:
         """Return the samples: two for every pair in detection."""
         return items_of(self.name, items)
 
@@ -127,30 +155,21 @@ class LabelRun(TaskRun[Rewrite, Item]):
         """Refuse settings that would change nothing."""
         options = _options(settings)
         judges, background = bool(settings.judges), options.background is not None
-        shots = settings.option("shots", 0)
+        shots, drawn = settings.option("shots", 0), settings.option("draws", 1) > 1
+        pool, silent = settings.option("shots_from") is not None, not asking
         refuse(
             [
-                ("--shots", bool(shots) and not asking, "baselines show no examples"),
-                (
-                    "--shots-from",
-                    settings.option("shots_from") is not None and not shots,
-                    "no examples are shown",
-                ),
-                ("--draws", settings.option("draws", 1) > 1 and not shots, "no examples are drawn"),
+                ("--shots", bool(shots) and silent, "baselines show no examples"),
+                ("--shots-from", pool and not shots, "no examples are shown"),
+                ("--draws", drawn and not shots, "no examples are drawn"),
                 ("--background", background and "memory" not in asking, "only memory searches it"),
-                ("--logprobs", options.logprobs and not asking, "no model is asked for them"),
-                (
-                    "--rationale",
-                    options.rationale and not asking,
-                    "the baselines named give no reasons",
-                ),
-                (
-                    "--judge",
-                    judges and not self.detects,
-                    "only rfc-detect sorts answers by their reasons",
-                ),
+                ("--logprobs", options.logprobs and silent, "no model is asked for them"),
+                ("--rationale", options.rationale and silent, "baselines give no reasons"),
+                ("--judge", judges and not self.detects, "only answers of rfc-detect are sorted"),
             ]
         )
+        if judges and settings.data:
+            _refuse_to_sort(load_once(self.load, settings.data, settings.columns)[0])
         if judges and not any(self.is_judged(settings, name) for name in asking):
             raise InputError(
                 "--judge sorts answers by their reasons, and no method here gives any",
@@ -179,44 +198,44 @@ class LabelRun(TaskRun[Rewrite, Item]):
 
     def read_output(self, given: GivenRow) -> OutputRow:
         """Return a label, of its own column or read in a raw reply, of an item by id or text."""
+        told = "gold" in given.fields or is_claim(given.row)
+        if self.detects and "claim" in given.fields and told:
+            return self._claim(given)
         identity, item = given.text("id").strip(), None
         if identity and {"original", "rewritten", "manipulation"} <= given.fields.keys():
             pair = given.text("pair_id") or re.sub("-(true|false)$", "", identity)
             item = {"id": pair, **{name: given.fields.get(name) for name in _PAIR}}
-        found: tuple[str, ...] = (identity,) if identity else ()
         if self.detects and identity not in given.units.by_id:
-            two = [f"{identity}-{label}" for label in labels_of(self.name)]
+            two = [f"{identity}-{label}" for label in (TRUE, FALSE)]
             if set(two) <= given.units.by_id.keys():
                 raise InputError(
                     f"'{identity}' is a pair, and detection shows its two paragraphs",
                     hint=f"write {' or '.join(two)}, or name the paragraph by its text",
                 )
-        if not identity:
-            shown = given.text("text").strip()
-            found = given.units.ids("text", _shown, shown)
-            if not shown or not found:
-                raise InputError("the text is none of the data's", hint="name the item by its id")
-        return OutputRow(found, {"": self._answer(given)}, item)
+        found = _ids(given) if not identity else (identity,)
+        known = given.units.by_id.get(found[0])
+        labels = known.labels if known else labels_of(self.name)
+        return OutputRow(found, {"": _answer(given, given.text("label"), labels)}, item)
 
-    def _answer(self, given: GivenRow) -> Answer:
-        labels = labels_of(self.name)
-        label, reply, reason = (given.text(name) for name in ("label", "reply", "invalid"))
-        if re.fullmatch(r"\s*[\d.,]+\s*", label):
-            # Which number means which label nobody can tell.
-            wanted = ", ".join(labels)
-            raise InputError(f"the label is '{label.strip()}'", hint=f"write one of {wanted}")
-        if reason and not label:
-            reading = Reading(None, reason)
+    def _claim(self, given: GivenRow) -> OutputRow:
+        """Return what a row gives that holds its claim, with the right label beside the answer."""
+        row = fold_row(given.row)
+        if "gold" in given.fields:
+            label, row["label"] = given.text("label"), given.fields["gold"]
         else:
-            asked = not label and bool(given.settings.option("rationale"))
-            reading = read_label(label or reply, labels, reasons=asked)
-        return Answer(
-            predicted=reading.label,
-            invalid=reading.invalid,
-            reply=reply or None,
-            rationale=given.text("rationale") or reading.rationale,
-            probabilities=_probabilities(given, labels, reading.label) if reading.label else None,
-        )
+            answers = [row[one] for one in ("predicted", "prediction") if one in row]
+            label = next((str(one) for one in answers if not is_absent(one)), "")
+        if not label and not {"reply", "invalid"} & given.fields.keys():
+            raise InputError(
+                "the row has a claim and one label, which may be the right one or an answer",
+                hint="call the answer 'prediction', or the model's reply 'reply'",
+            )
+        claim = read_claim(row)[0]
+        data = given.units.by_id
+        found = (claim.id,) if claim.id in data or not data else _ids(given)
+        answer = _answer(given, label, data[found[0]].labels if data else (TRUE, FALSE, NEI))
+        item = {"claim": claim.rewritten, **claim.model_dump(exclude={"rewritten"})}
+        return OutputRow(found, {"": answer}, item)
 
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one method."""
@@ -258,6 +277,14 @@ class LabelRun(TaskRun[Rewrite, Item]):
         return items.astype(dict.fromkeys(PROBABILITIES.values(), float))
 
 
+def _refuse_to_sort(data: Sequence[Rewrite | Claim]) -> None:
+    if any(isinstance(one, Claim) for one in data[:1]):
+        raise InputError(
+            "--judge sorts answers about manipulated paragraphs, and these are claims",
+            hint="leave it out",
+        )
+
+
 def shown_texts(state: TaskState) -> list[ShownText]:
     """Return a paragraph, what was manipulated in it, and the answer, as the demo shows them."""
     if state.store.get("answer") is None:
@@ -284,6 +311,36 @@ def _shown(item: Item) -> str:
     return (item.shown or item.pair.rewritten).strip()
 
 
+def _ids(given: GivenRow) -> tuple[str, ...]:
+    """Return the items of the data that show a row's text."""
+    shown = given.text("text").strip()
+    found = given.units.ids("text", _shown, shown) if shown else ()
+    if not found:
+        raise InputError("the text is none of the data's", hint="name the item by its id")
+    return found
+
+
+def _answer(given: GivenRow, label: str, labels: Sequence[str]) -> Answer:
+    """Return the answer that a row gives: its label, or the one read in its reply."""
+    reply, reason = given.text("reply"), given.text("invalid")
+    if re.fullmatch(r"\s*[\d.,]+\s*", label):
+        # Which number means which label nobody can tell.
+        wanted = ", ".join(labels)
+        raise InputError(f"the label is '{label.strip()}'", hint=f"write one of {wanted}")
+    if reason and not label:
+        reading = Reading(None, reason)
+    else:
+        asked = not label and bool(given.settings.option("rationale"))
+        reading = read_label(label or reply, labels, reasons=asked)
+    return Answer(
+        predicted=reading.label,
+        invalid=reading.invalid,
+        reply=reply or None,
+        rationale=given.text("rationale") or reading.rationale,
+        probabilities=_probabilities(given, labels, reading.label) if reading.label else None,
+    )
+
+
 def _probabilities(
     given: GivenRow, labels: Sequence[str], predicted: str
 ) -> dict[str, float] | None:
@@ -292,7 +349,7 @@ def _probabilities(
     Of two labels, one's is enough, or that of the label which was given.
     """
     found: dict[str, float] = {}
-    columns = {label: f"p_{label}" for label in labels}
+    columns = {label: f"p_{label.replace(' ', '_')}" for label in labels}
     if not any(column in given.fields for column in columns.values()):
         columns = {predicted: "probability"}
     for label, column in columns.items():
@@ -316,74 +373,68 @@ def _options(settings: RunSettings) -> LabelOptions:
     return cast(LabelOptions, settings.options)
 
 
-def label_task(
-    task: TaskName,
-    *,
-    data: str | None,
-    method: str,
-    shots: int = 0,
-    shots_from: str | None = None,
-    background: str | None = None,
-    rationale: bool = False,
-    judged: bool = False,
-    logprobs: bool = False,
-    seed: int = 0,
-    prompts: str | None = None,
-    limit: int | None = None,
-    cache_scope: str | None = None,
-    fingerprint: str | None = None,
-    columns: dict[str, str] | None = None,
-) -> Task:
-    """Return one of the two tasks; see `rfc_detect` for the arguments.
+def _label_task(name: TaskName, given: Mapping[str, Any]) -> Task:
+    """Return one of the two tasks, from the arguments of `rfc_detect` or `rfc_diagnose`.
 
     Raises:
         InputError: for the first thing that is wrong with them.
     """
-    run = DETECT if task == "rfc-detect" else DIAGNOSE
-    pairs, _ = load_once(run.load, data or run.bundled, columns)
-    pack = open_pack(prompts)
-    context = MethodContext(
-        task=task,
-        items=pairs,
-        pack=pack,
-        shots=shots,
-        pool=load_once(run.load_shots, shots_from or run.bundled_shots or ""),
-        settings=DetectOptions(rationale=rationale),
-        files={"background": load_news(background)} if background else {},
-        seed=seed,
-    )
-    chosen = methods_of(task).make(method, context)
-    cache = cache_policy(cache_scope)
+    run = DETECT if name == "rfc-detect" else DIAGNOSE
+    method, shots = given["method"], given.get("shots", 0)
+    judged, rationale = given.get("judged", False), given["rationale"]
     if judged and not (rationale or method in REASONING):
         raise InputError(
             "there are no reasons to sort", hint="ask for them (rationale=true), or do not judge"
         )
-    items = items_of(task, pairs[:limit])
+    data, _ = load_once(run.load, given["data"] or run.bundled, given["columns"])
+    if judged:
+        _refuse_to_sort(data)
+    background = given["background"]
+    context = MethodContext(
+        task=name,
+        items=data,
+        pack=open_pack(given["prompts"]),
+        shots=shots,
+        pool=load_once(run.load_shots, given.get("shots_from") or run.bundled_shots),
+        settings=DetectOptions(rationale=rationale),
+        files={"background": load_news(background)} if background else {},
+        seed=given["seed"],
+    )
+    chosen = methods_of(name).make(method, context)
+    cache = cache_policy(given["cache_scope"])
+    items = items_of(name, data[: given["limit"]], label_space(name, data))
     return Task(
         dataset=MemoryDataset([sample_of(item) for item in items], name="pairs"),
-        solver=answer_items(chosen, cache=cache, logprobs=logprobs),
-        scorer=answered(judged, prompts, cache_scope),
+        solver=answer_items(chosen, cache=cache, logprobs=given["logprobs"]),
+        scorer=answered(judged, given["prompts"], given["cache_scope"]),
         version=run.version,
-        name="-".join([task, *re.findall(r"[\w-]+", method.rsplit(".", 1)[-1])])
+        name="-".join([name, *re.findall(r"[\w-]+", method.rsplit(".", 1)[-1])])
         + (f"-{shots}" if shots else ""),
-        metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
+        metadata={
+            "method": chosen.name,
+            "shots": chosen.shots,
+            "fingerprint": given["fingerprint"],
+        },
     )
 
 
 def sample_of(item: Item) -> Sample:
     """Return the Inspect sample of one item."""
-    pair: Rewrite = item.pair
-    both = f"Original: {pair.original}\n\nManipulated: {pair.rewritten}"
+    pair, about = item.pair, {}
+    if isinstance(pair, Claim):
+        about = {"claim": pair.model_dump(), "labels": list(item.labels)}
+    else:
+        about = {"pair": pair.model_dump(mode="json", exclude={"edits"})}
     return Sample(
         id=item.id,
-        input=item.shown or both,
+        input=item.shown or f"Original: {pair.original}\n\nManipulated: {pair.rewritten}",
         target=item.gold,
         metadata={
             "sample_id": item.id,
             "task": item.task,
             "gold": item.gold,
             "shown": item.shown,
-            "pair": pair.model_dump(mode="json", exclude={"edits"}),
+            **about,
         },
     )
 
@@ -407,12 +458,13 @@ def rfc_detect(
 ) -> Task:
     """Reference-free detection: is a paragraph as published (true) or manipulated (false)?
 
-    Both members of every pair are shown, each as a sample of its own.
+    Both members of every pair are shown, each as a sample of its own. Of a claim the question is
+    whether it is true, false or, where the data have that label, not enough is known.
 
     Args:
-        data: File of pairs; the bundled pairs where none is given.
+        data: File of pairs, or of claims with labels; the bundled pairs where none is given.
         method: ``plain``, ``likelihood``, ``stepwise``, ``reflect``, ``memory``, a baseline
-            (``majority``, ``surface``, ``coherence``; give the model ``none``), or an import path.
+            (``majority``, ``surface``; give the model ``none``), or an import path.
         shots: Worked examples: 0, 2 (of the item's category) or 8 (all four categories).
         shots_from: File of pairs to take them from; a pool of our own writing by default.
         background: File of news for ``memory`` to search, instead of the pairs' originals.
@@ -426,23 +478,7 @@ def rfc_detect(
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
         columns: By field, what the file of data calls its column, where they differ.
     """
-    return label_task(
-        "rfc-detect",
-        data=data,
-        method=method,
-        shots=shots,
-        shots_from=shots_from,
-        background=background,
-        rationale=rationale,
-        judged=judged,
-        logprobs=logprobs,
-        seed=seed,
-        prompts=prompts,
-        limit=limit,
-        cache_scope=cache_scope,
-        fingerprint=fingerprint,
-        columns=columns,
-    )
+    return _label_task("rfc-detect", locals())
 
 
 @task(name="rfc-diagnose")
@@ -461,31 +497,7 @@ def rfc_diagnose(
 ) -> Task:
     """Comparative diagnosis: numerical, flipping, sentiment or causal?
 
-    Args:
-        data: File of pairs, with originals; the bundled pairs where none is given.
-        method: ``plain``, ``likelihood``, ``stepwise``, ``reflect``, ``memory``, a baseline
-            (``majority``, ``surface``; give the model ``none``), or an import path.
-        background: File of news for ``memory`` to search, instead of the pairs' originals.
-        rationale: Whether to ask for reasons, with the label on the last line.
-        logprobs: Whether to ask for log-probabilities, which AUROC needs.
-        seed: Seed of the baselines' folds.
-        prompts: Folder of a prompt pack; the default pack where none is given.
-        limit: Take the first so many pairs.
-        cache_scope: Keep every call's answer for a rerun under this name.
-        fingerprint: Hash of what the other arguments cannot tell apart (file contents).
-        columns: By field, what the file of data calls its column, where they differ.
+    Its arguments are those of `rfc_detect`, as far as they stand here; the file of data holds pairs
+    with their originals.
     """
-    return label_task(
-        "rfc-diagnose",
-        data=data,
-        method=method,
-        background=background,
-        rationale=rationale,
-        logprobs=logprobs,
-        seed=seed,
-        prompts=prompts,
-        limit=limit,
-        cache_scope=cache_scope,
-        fingerprint=fingerprint,
-        columns=columns,
-    )
+    return _label_task("rfc-diagnose", locals())

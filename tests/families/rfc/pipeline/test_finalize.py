@@ -14,10 +14,16 @@ from contrafact.families.rfc.decisions import (
     ALLOWED,
     ReviewDecision,
     decisions_schema,
+    follow,
     load_decisions,
     published_schema,
 )
-from contrafact.families.rfc.pipeline.finalize import audit_table, finalize, follow, retention_table
+from contrafact.families.rfc.pipeline.finalize import (
+    Standing,
+    audit_table,
+    finalize,
+    retention_table,
+)
 from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import Rewrite
 
@@ -138,8 +144,12 @@ def pair(n, manipulation="flipping", **more):
     return StageRow(n, {**made.model_dump(), **more})
 
 
-def clean(*_):
-    return []
+def clean(_):
+    return Standing()
+
+
+def breaks(*rules):
+    return lambda _: Standing(rules)
 
 
 def test_pairs_end_as_final_hard_or_dropped_with_their_reasons():
@@ -185,10 +195,10 @@ def test_what_annotators_alone_pass_and_the_contract_fails_is_a_hard_case():
     decisions = [
         decided("annotation", "pass", who, item=row.fields["id"]) for who in ("ann", "ben")
     ]
-    result = finalize([row], decisions, contract=lambda *_: ["number-changed"])
+    result = finalize([row], decisions, contract=breaks("number-changed"))
     assert result.retained == []
     assert "breaks number-changed" in result.hard[0]["reason"]
-    unseen = finalize([row], [], contract=lambda *_: ["number-changed"], unreviewed="keep")
+    unseen = finalize([row], [], contract=breaks("number-changed"), unreviewed="keep")
     assert unseen.dropped[0]["reason"] == "breaks number-changed", "nothing about it is in doubt"
     result = finalize([row], decisions, contract=clean, required=("url",))
     assert result.dropped[0]["reason"] == "lacks url"
@@ -206,7 +216,7 @@ def test_an_experts_decision_stands_against_a_rule_with_both_reasons(more, who):
     row = pair(1)
     own = [d.model_copy(update={"item_id": row.fields["id"]}) for d in [*more, *PASSED]]
     found = ["number-changed ('3.2' became '4.2')"]
-    (kept,) = finalize([row], own, contract=lambda *_: found).retained
+    (kept,) = finalize([row], own, contract=breaks(*found)).retained
     assert kept["against_rules"] == found
     assert kept["review"].endswith(
         f"against number-changed ('3.2' became '4.2'); {who}: the figures were the wrong way"
@@ -266,6 +276,60 @@ def test_an_audit_is_that_of_its_last_round():
     assert audit_table(rows, []).empty
 
 
+def test_a_category_stands_by_its_own_last_audit():
+    rows = [pair(n) for n in range(1, 5)] + [pair(n, "numerical") for n in range(11, 15)]
+    first = [decided("audit", "fail", "eve", item=r.fields["id"]) for r in rows]
+    again = [
+        decided("audit", "pass", "eve", "2026-01-03T10:00:00Z", r.fields["id"], round=2)
+        for r in rows[4:]
+    ]
+    table = audit_table(rows, [*again, *first]).set_index("category")
+    assert table.loc["flipping", "pass_rate"] == 0.0, "others were audited again, these were not"
+    assert table.loc["numerical", "pass_rate"] == 1.0
+
+
+UNDECIDED = Standing(undecided="no judge was asked")
+
+
+def test_what_nobody_decides_is_held_kept_or_dropped():
+    rows = [pair(1, passed=None), pair(2, passed=None)]
+    people = [
+        decided("annotation", "pass", who, item=rows[0].fields["id"]) for who in ("ann", "ben")
+    ]
+
+    def settled(undecided):
+        return finalize(
+            rows, people, contract=lambda _: UNDECIDED, unreviewed="keep", undecided=undecided
+        )
+
+    held = settled("review")
+    assert [row["passed"] for row in held.retained] == [True], "people have passed it"
+    (row,) = held.review
+    assert (row["reviewed_id"], row["passed"]) == (rows[1].fields["id"], None)
+    assert row["reason"] == "undecided: no judge was asked"
+    assert held.counts()["to review"] == 1
+    table = retention_table(rows, held).set_index("category")
+    assert table.loc["flipping", ["retained", "to_review", "removed"]].tolist() == [1, 1, 0]
+    kept = settled("keep")
+    assert [row["passed"] for row in kept.retained] == [True, None]
+    assert kept.retained[1]["undecided"] == "no judge was asked"
+    table = retention_table(rows, kept).set_index("category")
+    assert table.loc["flipping", ["retained", "undecided"]].tolist() == [2, 1]
+    events = [event for event in kept.events if event.stage == "finalize"]
+    assert [(e.model_extra or {}).get("undecided", False) for e in events] == [False, True]
+    assert len(settled("drop").dropped) == 1
+
+
+def test_a_verdict_on_another_wording_is_none_on_this():
+    row = pair(1, passed=True)
+    revised = decided("expert-review", "revise", "eve", item=row.fields["id"])
+    seen = []
+    finalize(
+        [row], [revised], contract=lambda r: seen.append(dict(r)) or UNDECIDED, unreviewed="keep"
+    )
+    assert "passed" not in seen[0]
+
+
 def test_the_published_schema_is_the_models_and_agrees_with_it():
     assert json.loads(published_schema()) == decisions_schema()
     check = jsonschema.Draft202012Validator(decisions_schema())
@@ -308,6 +372,14 @@ GOOD = (
         (GOOD.replace('ann"', ' "'), "decided_by: is blank"),
         (GOOD, "decides on p1 twice at one time (first on line 1)"),
         ("[1]", "the row is a list"),
+        (
+            GOOD.replace("annotation", "secondary-review"),
+            "a dispute of their own (annotation, line 1)",
+        ),
+        (
+            GOOD.replace("annotation", "arbitration").replace("ann", " Ann "),
+            "' Ann ' rules at arbitration on p1, a dispute of their own (annotation, line 1)",
+        ),
     ],
 )
 def test_a_bad_decision_is_reported_by_its_line(tmp_path, line, message):

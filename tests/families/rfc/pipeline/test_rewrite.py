@@ -5,19 +5,24 @@ import json
 from dataclasses import replace
 
 import pytest
-from inspect_ai.model import ModelOutput
+from inspect_ai.model import GenerateConfig, ModelOutput
 
 from contrafact.errors import InputError
+from contrafact.families.rfc.contracts import Options
+from contrafact.families.rfc.judging import Judging
+from contrafact.families.rfc.labels import LENGTH_BANDS, load_bands
 from contrafact.families.rfc.pipeline.model_rewriter import (
+    NOT_JUDGED,
     Decoding,
     ModelRewriter,
     load_decoding,
 )
 from contrafact.families.rfc.pipeline.rewrite import (
+    BY_MODEL_ALONE,
     Assignment,
     Outcome,
+    decision,
     load_assignments,
-    matched_outcomes,
     rewrite_all_by_rules,
     rewrite_one_by_rules,
     seed_of,
@@ -41,20 +46,21 @@ def assigned(manipulation="numerical", item=ITEM) -> Assignment:
 class Scripted:
     """Answers with the given replies, in order, and keeps what it was asked."""
 
+    config = GenerateConfig()
+
     def __init__(self, replies: tuple[str, ...]):
         self.replies = iter(replies)
         self.seen = []
 
-    async def generate(self, messages, config) -> ModelOutput:
+    async def generate(self, messages, config, **_) -> ModelOutput:
         self.seen.append((messages, config))
         return ModelOutput.from_content("scripted", next(self.replies))
 
 
 def writer(*replies: str, attempts: int = 3, feedback: bool = True):
-    templates = ModelRewriter.open_templates(open_pack())
+    templates = ModelRewriter.open_templates(open_pack(), feedback=feedback)
     model = Scripted(replies)
-    feed = templates["feedback"] if feedback else None
-    return ModelRewriter(model, templates, feed, load_decoding(), 7, attempts), model.seen
+    return ModelRewriter(model, templates, load_decoding(), 7, attempts), model.seen
 
 
 def rewritten(rewriter: ModelRewriter, assignment: Assignment) -> Outcome:
@@ -152,42 +158,99 @@ def test_decoding_settings_come_from_a_file_and_are_checked(tmp_path):
             load_decoding(path)
 
 
-def test_rules_keep_what_passes_and_say_why_they_drop():
+FLIPPED = "Norrick Steel shares slide on Tuesday. The shares fell 12% after weak sales in May."
+TURNED = {"reversed": True, "coherent": True, "nothing_added": True}
+
+
+def verdicts(words="fell 12%", **said) -> str:
+    return json.dumps(
+        {name: {"words": words, "value": value} for name, value in (TURNED | said).items()}
+    )
+
+
+def judged(replies, judge, attempts=3):
+    rewriter, seen = writer(*replies, attempts=attempts)
+    judges = [Scripted(judge)]
+    return replace(rewriter, judges=judges, judging=Judging(structured=False)), seen, judges[0].seen
+
+
+def test_without_a_judge_what_facts_leave_open_is_kept_and_undecided():
+    rewriter, _ = writer(FLIPPED)
+    outcome = rewritten(rewriter, assigned("flipping"))
+    assert (outcome.rewritten, outcome.undecided) == (FLIPPED, NOT_JUDGED)
+    row, event = decision(assigned("flipping"), outcome, rewriter="model:m")
+    assert (row["passed"], row["undecided"]) == (None, NOT_JUDGED)
+    assert "undecided" in event.why
+    numerical, _ = writer(GOOD)
+    row, _ = decision(assigned(), rewritten(numerical, assigned()), rewriter="model:m")
+    assert row["passed"] is True and "undecided" not in row
+
+
+def test_what_a_judge_fails_is_written_again_with_its_reason():
+    better = FLIPPED.replace("slide", "drop")
+    rewriter, seen, asked = judged(
+        (FLIPPED, better), (verdicts("slide on Tuesday", reversed=False), verdicts())
+    )
+    outcome = rewritten(rewriter, assigned("flipping"))
+    assert (outcome.rewritten, outcome.attempts, outcome.undecided) == (better, 2, "")
+    assert len(asked) == 2
+    assert "'slide on Tuesday'" in seen[1][0][-1].text
+
+
+def test_a_judge_is_asked_of_no_pair_that_facts_decide():
+    rewriter, _, asked = judged((GOOD,), ())
+    assert rewritten(rewriter, assigned()).undecided == ""
+    rewriter, _, asked = judged((ITEM.paragraph, FLIPPED), (verdicts(),))
+    assert rewritten(rewriter, assigned("flipping")).attempts == 2
+    assert len(asked) == 1
+
+
+def test_an_invalid_verdict_leaves_a_pair_undecided_and_writes_nothing_again():
+    rewriter, seen, _ = judged((FLIPPED,), (verdicts("words of another text"),))
+    outcome = rewritten(rewriter, assigned("flipping"))
+    assert (outcome.rewritten, len(seen)) == (FLIPPED, 1)
+    assert "no verdict on reversed" in outcome.undecided
+
+
+def test_what_a_judge_fails_to_the_last_is_dropped_with_what_it_says():
+    rewriter, _, _ = judged((FLIPPED, FLIPPED), (verdicts(coherent=False),) * 2, attempts=2)
+    outcome = rewritten(rewriter, assigned("flipping"))
+    assert outcome.rewritten is None
+    assert outcome.reason == "breaks its contract: meaning-coherent"
+
+
+def test_a_band_of_a_calibration_takes_the_papers_place(tmp_path):
+    found = [{"manipulation": "numerical", "band": [1.5, 1.6]}]
+    path = tmp_path / "bands.json"
+    path.write_text(
+        json.dumps({"manipulations": [*found, {"manipulation": "causal", "band": None}]})
+    )
+    bands = load_bands(path)
+    assert bands == {**LENGTH_BANDS, "numerical": (1.5, 1.6)}
+    rewriter, _ = writer(GOOD, attempts=1)
+    outcome = rewritten(replace(rewriter, options=Options(bands=bands)), assigned())
+    assert outcome.reason == "breaks its contract: length-band"
+    assert "length-band" in rewrite_one_by_rules(assigned(), seed=3, attempts=2, bands=bands).reason
+    path.write_text('{"manipulations": [{"manipulation": "causal", "band": [2, 1]}]}')
+    for text in (path.read_text(), "{}", "[", '{"manipulations": [{"band": [1, 2]}]}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match="calibrate --out"):
+            load_bands(path)
+
+
+def test_rules_keep_what_passes_and_leave_meaning_to_a_model():
     kept = rewrite_one_by_rules(assigned(), seed=3, attempts=8)
     assert kept.rewritten is not None
-    assert kept.violations == ()
-    dropped = rewrite_one_by_rules(assigned("causal"), seed=3, attempts=8)
-    assert dropped.rewritten is None
-    assert dropped.reason == "states no explicit cause"
+    assert (kept.violations, kept.undecided) == ((), "")
+    for manipulation in ("flipping", "sentiment", "causal"):
+        dropped = rewrite_one_by_rules(assigned(manipulation), seed=3, attempts=8)
+        assert (dropped.rewritten, dropped.reason) == (None, BY_MODEL_ALONE)
 
 
 @pytest.mark.parametrize("manipulation", ["numerical", "sentiment"])
 def test_an_outcome_survives_the_journal(manipulation):
     outcome = rewrite_one_by_rules(assigned(manipulation), seed=3, attempts=8)
     assert Outcome.of_json(json.loads(json.dumps(outcome.as_json()))) == outcome
-
-
-def test_a_build_takes_different_versions_of_texts_that_are_alike():
-    names = ("Norrick Steel", "Tallow & Finch", "Oakmere Foods", "Brindle Rail")
-    items = [NewsItem.of(f"{name} sees a weaker May", "Orders fell on Monday.") for name in names]
-    rows = [assigned("sentiment", item) for item in items]
-    outcomes = [rewrite_one_by_rules(row, seed=1, attempts=16) for row in rows]
-    built = matched_outcomes(rows, outcomes)
-    put = [outcome.edits[0].after.strip() for outcome in built]
-    assert len(set(put)) == len(put)
-    for row, before, after in zip(rows, outcomes, built, strict=True):
-        assert after.rewritten in {version.rewritten for version in before.versions}
-        (edit,) = after.edits
-        text = row.item.paragraph
-        assert text[: edit.start] + edit.after + text[edit.end :] == after.rewritten
-        assert after.versions == ()
-    assert built == matched_outcomes(rows, outcomes)
-
-
-def test_a_row_with_one_version_or_none_is_built_as_it_is():
-    rows = [assigned("numerical"), assigned("causal")]
-    outcomes = [rewrite_one_by_rules(row, seed=3, attempts=8) for row in rows]
-    assert matched_outcomes(rows, outcomes) == outcomes
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ def figures(tmp_path, files, key_path):
     kind, key = key_in(key_path)
     answers = answers_in(files, key_path)
     rng = np.random.default_rng(0)
-    (table,) = score_study(STUDIES[kind], key, answers, rng, resamples=500)
+    table = score_study(STUDIES[kind], key, answers, rng, resamples=500)[0]
     rows = table.frame.to_dict("records")
     return answers, {(r["step"], r["rater"], r["other"], r["category"]): r for r in rows}
 
@@ -141,14 +141,41 @@ def test_macro_f1_is_that_of_the_paper(tmp_path):
         for n, pair in enumerate(cells)
     ]
     spec, rng = STUDIES["agreement"], np.random.default_rng(0)
-    (table,) = score_study(spec, key, Filled(rows, ["ann", "ben"]), rng, resamples=200)
+    table, confusion = score_study(spec, key, Filled(rows, ["ann", "ben"]), rng, resamples=200)
     row = table.frame.iloc[0]
+    counts = confusion.frame.set_index(["category", "rater_says"])[["true", "false"]]
+    assert counts.loc["causal"].to_numpy().tolist() == [[12, 3], [1, 4]]
+    assert counts.loc["causal"].equals(counts.loc["overall"])
+    (chart,) = confusion.charts
+    assert [name for name, *_ in chart.panels] == ["ann / ben: causal", "ann / ben: overall"]
+    assert chart.columns == ("pass", "fail")
     assert row["percent"] == pytest.approx(16 / 20)
     assert row["macro_f1"] == pytest.approx((24 / 28 + 8 / 12) / 2)
     chance = 0.75 * 0.65 + 0.25 * 0.35
     assert row["kappa"] == pytest.approx((0.8 - chance) / (1 - chance))
     p = (0.75 + 0.65) / 2
     assert row["ac1"] == pytest.approx((0.8 - 2 * p * (1 - p)) / (1 - 2 * p * (1 - p)))
+
+
+def test_figures_9_and_10_are_drawn_in_a_folder_and_one_file_holds_the_figures(
+    quick_contrafact, tmp_path
+):
+    sheet, _, _ = drawn(tmp_path, n=2)
+    says = {"category_correct": "TRUE", "rewrite_valid": "FAIL"}
+    for name in ("ann", "ben"):
+        fill(sheet, tmp_path / f"{name}.csv", lambda _: says)
+    asked = ("rfc", "study", "score", "ann.csv", "ben.csv", "--key", "sheet.key.csv", "--out")
+    found = quick_contrafact(*asked, "figures")
+    assert found.returncode == 0, found.stderr
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    drawings = {f"{q}.{kind}" for q in says for kind in ("svg", "png")}
+    assert names == {"figures.csv", "confusion.csv"} | drawings
+    counts = pd.read_csv(tmp_path / "figures" / "confusion.csv")
+    whole = counts[counts["category"].eq("overall")]
+    assert whole[["true", "false"]].to_numpy().sum() == 2 * 8
+    assert "mis" in (tmp_path / "figures" / "category_correct.svg").read_text()
+    assert quick_contrafact(*asked, "figures.csv").returncode == 0
+    assert "percent" in pd.read_csv(tmp_path / "figures.csv").columns
 
 
 def test_a_baseline_is_held_against_what_is_right(tmp_path):

@@ -6,12 +6,12 @@ of no pair both.
 """
 
 from collections import Counter
+from typing import cast
 
 from contrafact.families.rfc.answers import Answer
 from contrafact.families.rfc.baseline import Baseline
 from contrafact.families.rfc.data import items_of
-from contrafact.families.rfc.labels import labels_of
-from contrafact.families.rfc.methods import task_of
+from contrafact.families.rfc.labels import TaskName
 from contrafact.family.method import MethodContext
 
 __all__ = ["method"]
@@ -19,8 +19,8 @@ __all__ = ["method"]
 
 def method(context: MethodContext) -> Baseline:
     """Return the method."""
-    items = items_of(task_of(context), context.items)
+    items = items_of(cast(TaskName, context.task), context.items)
     counts = Counter(item.gold for item in items)
-    shares = {label: counts[label] / len(items) for label in labels_of(task_of(context))}
+    shares = {label: counts[label] / len(items) for label in items[0].labels}
     answer = Answer(max(shares, key=lambda label: shares[label]), probabilities=shares)
     return Baseline("majority", {item.id: answer for item in items})

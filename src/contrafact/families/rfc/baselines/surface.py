@@ -4,11 +4,12 @@ For diagnosis the features are the paper's, of the pair; for detection, which th
 of the one text. Every answer comes from a model that was fitted without the item's article.
 """
 
+from typing import cast
+
 from contrafact.families.rfc.answers import Answer
 from contrafact.families.rfc.baseline import Baseline, cross_validated, pair_features, text_features
 from contrafact.families.rfc.data import items_of
-from contrafact.families.rfc.labels import labels_of
-from contrafact.families.rfc.methods import task_of
+from contrafact.families.rfc.labels import TaskName
 from contrafact.family.method import MethodContext
 
 __all__ = ["method"]
@@ -20,8 +21,8 @@ def method(context: MethodContext) -> Baseline:
     Raises:
         InputError: if the data hold fewer than two articles.
     """
-    labels = labels_of(task_of(context))
-    items = items_of(task_of(context), context.items)
+    items = items_of(cast(TaskName, context.task), context.items)
+    labels = items[0].labels
     features = (
         text_features([item.shown for item in items])
         if context.task == "rfc-detect"

@@ -1,13 +1,11 @@
 """``contrafact rfc bucket``: articles in, candidates for the four manipulations out."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections import Counter
+from typing import Annotated, Any
 
 import typer
 
 from contrafact.options import bulk_options
-
-if TYPE_CHECKING:
-    from contrafact.families.rfc.pipeline.bucket import Summary
 
 __all__ = ["bucket"]
 
@@ -38,10 +36,10 @@ def bucket(
 
     if bulk is not None:
         from contrafact.bulk.command import bulk_command
-        from contrafact.families.rfc.bulk import BucketStage, bucket_summary
+        from contrafact.families.rfc.bulk import BucketStage
 
         found = bulk_command(BucketStage(titles_alone), file, out, bulk, noun="articles")
-        _show(bucket_summary(found.counts), out)
+        _show(found.counts, out)
         found.end()
         return
     guard_output(out, file)
@@ -52,22 +50,22 @@ def bucket(
     _show(told, out)
 
 
-def _show(told: "Summary", out: str) -> None:
+def _show(counts: Counter[str], out: str) -> None:
     from contrafact.console import show_table
+    from contrafact.records import MANIPULATIONS
 
-    rows = []
-    for name, reasons in told.reasons.items():
+    rows, kept = [], 0
+    for name in MANIPULATIONS:
+        start, own = f"why|{name}|", counts[f"kept|{name}"]
+        reasons = Counter({k.removeprefix(start): n for k, n in counts.items() if start in k})
         frequent = "; ".join(f"{count} x {why}" for why, count in reasons.most_common(4))
-        rows.append((name, str(told.kept[name]), str(reasons.total()), frequent))
-    show_table(
-        "Candidates, and the others by reason",
-        ("manipulation", "candidates", "others", "most frequent reasons"),
-        rows,
-        stderr=True,
-    )
+        rows.append((name, str(own), str(reasons.total()), frequent))
+        kept += own
+    columns = ("manipulation", "candidates", "others", "most frequent reasons")
+    show_table("Candidates, and the others by reason", columns, rows, stderr=True)
+    candidates, dropped = counts["candidates"], counts["dropped"]
     typer.echo(
-        f"{told.candidates + told.dropped:,} articles: {told.candidates:,} are candidates "
-        f"({told.kept.total():,} with each of their manipulations), {told.dropped:,} dropped; "
-        f"written to {out}",
+        f"{candidates + dropped:,} articles: {candidates:,} are candidates ({kept:,} with each of "
+        f"their manipulations), {dropped:,} dropped; written to {out}",
         err=True,
     )

@@ -41,14 +41,12 @@ def calibrate(
     from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_output, write_text
     from contrafact.files.tables import source_name
-    from contrafact.text.diff import token_ratio
 
     rows = read_stage(file, ("original", "rewritten"), manipulated=True)
     given = examples(rows, file=source_name(file))
     found = learn(
         given,
-        check=lambda m, a, b: check_pair(m, a, b).violations,
-        ratio=token_ratio,
+        check=lambda *pair: [broken.rule for broken in check_pair(*pair).violations],
         coverage=coverage,
     )
     _show(found, coverage)

@@ -1,14 +1,14 @@
 """``contrafact rfc finalize``: reviewed pairs become the dataset and its hard cases."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    from contrafact.records import Manipulation
+    from contrafact.families.rfc.pipeline.finalize import Contract, Standing
 
 __all__ = ["finalize"]
 
@@ -37,6 +37,21 @@ def finalize(
         Literal["drop", "keep"],
         typer.Option(help="What to do with pairs that fewer people annotated."),
     ] = "drop",
+    undecided: Annotated[
+        Literal["review", "keep", "drop"],
+        typer.Option(
+            help="What to do with pairs kept unreviewed whose meaning nobody has decided: set them "
+            "apart in FILE.review.jsonl, or keep them marked."
+        ),
+    ] = "review",
+    checks: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What `rfc check --judge` found in the pairs."),
+    ] = None,
+    bands: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Bands of length, as `rfc calibrate --out` writes them."),
+    ] = None,
     require: Annotated[
         list[str] | None,
         typer.Option(metavar="FIELD", help="A field that no final pair may lack; repeatable."),
@@ -59,15 +74,15 @@ def finalize(
 
     Disagreements go by the adjudication; what it leaves open, and what annotators alone pass and
     the contract fails, are hard cases in FILE.hard.jsonl. An expert's decision stands against a
-    rule, and the pair says both reasons. FILE.dropped.jsonl holds what was removed,
-    FILE.ledger.jsonl every decision, FILE.retention.csv the retention per category. Exits with 1,
-    and writes nothing, where the audit's pass rate in a category is too low.
+    rule, and the pair says both reasons. What a person passed is decided, whatever judges left
+    open. FILE.dropped.jsonl holds what was removed, FILE.ledger.jsonl every decision,
+    FILE.retention.csv the retention per category. Exits with 1, and writes nothing, where the
+    last audit of a category passed too few.
 
     Example: contrafact rfc finalize pairs.jsonl --decisions decisions.jsonl --out final.jsonl
     """
     from contrafact.console import Progress, show_counts, show_frame
     from contrafact.corpus.ledger import write_stage
-    from contrafact.families.rfc.contracts import check_pair
     from contrafact.families.rfc.decisions import load_decisions
     from contrafact.families.rfc.pipeline.finalize import audit_table, retention_table
     from contrafact.families.rfc.pipeline.finalize import finalize as settle
@@ -81,6 +96,9 @@ def finalize(
     audit = audit_table(rows, decided)
     if not audit.empty:
         show_frame("Audit", audit, shares=("pass_rate",))
+        kinds = dict.fromkeys(row.fields["manipulation"] for row in rows)
+        if unaudited := [kind for kind in kinds if kind not in set(audit["category"])]:
+            typer.echo(f"Nobody has audited {', '.join(unaudited)}.", err=True)
         short = audit[audit["pass_rate"] < audit_floor]
         short = short[short["category"] != "overall"]
         if not short.empty:
@@ -92,21 +110,13 @@ def finalize(
             )
             raise typer.Exit(1)
     with Progress("pairs", len(rows)) as count:
-
-        def broken(manipulation: "Manipulation", original: str, rewritten: str) -> "Sequence[str]":
-            found = check_pair(manipulation, original, rewritten)
-            messages = {v.rule: v.message for v in reversed(found.violations)}
-            return [
-                f"{rule} ({messages[rule]})"
-                for rule in dict.fromkeys(violation.rule for violation in found.violations)
-            ]
-
         result = settle(
             rows,
             decided,
-            contract=broken,
+            contract=_contract(checks, bands),
             annotators=annotators,
             unreviewed=unreviewed,
+            undecided=undecided,
             required=require or (),
             each=count.one,
         )
@@ -114,13 +124,68 @@ def finalize(
     write_frame(retention, Path(f"{out}.retention.csv"))
     if not audit.empty:
         write_frame(audit, Path(f"{out}.audit.csv"))
-    write_stage(out, result.retained, result.events, hard=result.hard, dropped=result.dropped)
+    write_stage(
+        out,
+        result.retained,
+        result.events,
+        hard=result.hard,
+        review=result.review,
+        dropped=result.dropped,
+    )
     show_frame("Before and after adjudication", retention, shares=("retention",))
     typer.echo(f"{out}: {len(result.retained):,} of {len(rows):,} pairs")
     show_counts(result.counts())
     overruled = sum("against_rules" in row for row in result.retained)
     if overruled:
         typer.echo(f"{overruled:,} of them stand by an expert's decision against a rule.")
+    if result.review:
+        typer.echo(
+            f"{out}.review.jsonl: {len(result.review):,} pairs are undecided; judge them "
+            "(`rfc check --judge M`, then --checks), or have people review them"
+        )
     unseen = sum(row["review"] == "unreviewed" for row in result.retained)
     if unseen:
         typer.echo(f"{unseen:,} of them were not reviewed by {annotators} people.")
+
+
+def _contract(checks: Path | None, bands: Path | None) -> "Contract":
+    """Return what says where facts and judges see a pair.
+
+    A judge's verdict is that of the check's file, if the pair is in it, else the row's own.
+    """
+    from contrafact.families.rfc.contracts import Options, check_pair
+    from contrafact.families.rfc.labels import load_bands
+    from contrafact.families.rfc.pipeline.finalize import Standing
+    from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
+
+    options = Options(bands=None if bands is None else load_bands(bands))
+    found = {} if checks is None else {r.fields["id"]: r.fields for r in read_stage(checks)}
+
+    def standing(row: "Mapping[str, Any]") -> "Standing":
+        facts = check_pair(row["manipulation"], row["original"], row["rewritten"], options=options)
+        said = found.get(row["id"], row)
+        passed = passed_of(said) if facts.passed is None else facts.passed
+        broken = [(one.rule, one.message) for one in facts.violations]
+        if facts.passed is None and passed is False:
+            listed = said.get("violations")
+            broken = [
+                (str(one.get("rule")), str(one.get("message")))
+                for one in (listed if isinstance(listed, list) else [])
+            ] or [("its check", "it says that it has not passed")]
+        first = {rule: f"{rule} ({message})" for rule, message in reversed(broken)}
+        ordered = [first[rule] for rule in dict.fromkeys(rule for rule, _ in broken)]
+        why = str(said.get("undecided") or _why(said)) if passed is None else ""
+        return Standing(ordered, why)
+
+    return standing
+
+
+def _why(said: "Mapping[str, Any]") -> str:
+    """Return why a check left a pair undecided."""
+    listed = said.get("review")
+    reasons = [
+        str(one.get("message"))
+        for one in (listed if isinstance(listed, list) else [])
+        if one.get("rule") == "meaning-undecided"
+    ]
+    return "; ".join(reasons) or "nobody has said what it means"

@@ -16,7 +16,6 @@ from contrafact.options import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contrafact.families.rfc.pipeline.label import Asked
     from contrafact.families.rfc.pipeline.stages import StageRow
 
 __all__ = ["label"]
@@ -87,15 +86,17 @@ def label(
     rows = read_stage(file, ("title",))
     name = source_name(file)
     result = label_rows(rows, per_article=per_article, file=name)
-    asked = None
+    failures: dict[str, str] = {}
     if model is not None:
         bounds = {"max_retries": max_retries, "timeout": timeout}
-        asked = _ask(open_rows(rows, per_article), model, prompts, out, max_connections, bounds)
+        replies, failures = _ask(
+            open_rows(rows, per_article), model, prompts, out, max_connections, bounds
+        )
         result = label_rows(
             rows,
             per_article=per_article,
-            replies=asked.replies,
-            failures=asked.failures,
+            replies=replies,
+            failures=failures,
             model=model,
             file=name,
         )
@@ -104,12 +105,9 @@ def label(
     show_counts(result.counts)
     if result.apart:
         typer.echo(f"{sidecar_path(out, 'apart')}: {len(result.apart):,} articles without a label")
-    if asked and asked.failures:
-        failed = len(asked.failures)
-        typer.echo(
-            f"{failed} {'call' if failed == 1 else 'calls'} failed; the same command tries again",
-            err=True,
-        )
+    if failures:
+        calls = f"{len(failures)} {'call' if len(failures) == 1 else 'calls'}"
+        typer.echo(f"{calls} failed; the same command tries again", err=True)
         raise typer.Exit(1)
 
 
@@ -120,7 +118,7 @@ def _ask(
     out: str,
     max_connections: int,
     bounds: "dict[str, int | None]",
-) -> "Asked":
+) -> "tuple[dict[str, str], dict[str, str]]":
     import asyncio
 
     from contrafact.console import Progress

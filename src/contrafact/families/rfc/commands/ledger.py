@@ -3,12 +3,15 @@
 By the decisions on them, with how many errors are left; and by what each stage let through.
 """
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from contrafact.corpus.attrition import AuditRate, StageCount
     from contrafact.corpus.ledger import LedgerEvent
     from contrafact.stats.intervals import Interval
@@ -33,27 +36,40 @@ def ledger(
 
     Example: contrafact rfc ledger bucketed.jsonl.ledger.jsonl pairs.jsonl.ledger.jsonl
     """
-    from contrafact.corpus.attrition import attrition, audit_rates
+    from contrafact.console import show_frame
+    from contrafact.corpus.attrition import attrition, audit_rates, reasons
     from contrafact.corpus.ledger import read_ledger
     from contrafact.errors import InputError
+    from contrafact.files.tables import write_frame
 
     events = [event for file in files for event in read_ledger(file)]
     if not events:
         raise InputError(
             "holds no events", file=files[0], hint="run a stage first: each writes its ledger"
         )
-    counts = attrition(events)
-    rates = audit_rates(events, level=level)
-    _show_counts(counts)
-    _show_reasons(events, counts)
-    if rates:
-        _show_rates(rates, level)
-    else:
+    counts = _attrition(attrition(events))
+    show_frame("Attrition", counts, shares=("retention",))
+    for stage in dict.fromkeys(counts["stage"]):
+        for why, number in reasons(events, stage):
+            typer.echo(f"{stage} dropped {number:,}: {why or 'no reason given'}")
+    _show_undecided(events)
+    rates = _rates(audit_rates(events, level=level))
+    if rates.empty:
         typer.echo(
             "No event has an inclusion probability, so no audit speaks of the errors that are left."
         )
+    else:
+        shown = rates.drop(columns=["level", "method"])
+        title = f"Errors by audit, with {level:.0%} intervals"
+        show_frame(title, shown, shares=("error_rate", "unaudited_error_rate"))
+        typer.echo(
+            "error rate: in what was audited from; unaudited: among the items that were not drawn, "
+            "which is what is left once the faulty ones that were found are fixed"
+        )
     if out is not None:
-        _write(counts, rates, out)
+        write_frame(counts, out / "attrition.csv")
+        if not rates.empty:
+            write_frame(rates, out / "audit.csv")
         typer.echo(f"Tables are in {out}")
 
 
@@ -108,101 +124,51 @@ def statistics(
     typer.echo(f"Tables{' and figures' if plots else ''} are in {out}")
 
 
-def _show_counts(counts: "list[StageCount]") -> None:
-    from contrafact.console import show_table
-    from contrafact.corpus.ledger import DECISIONS
-
-    rows = [
-        (
-            count.stage,
-            count.category,
-            f"{count.items:,}",
-            *(f"{count.decisions[decision]:,}" for decision in DECISIONS),
-            f"{count.retention:.1%}",
-            f"{len(count.articles):,}",
-        )
-        for count in counts
-    ]
-    columns = ("stage", "category", "items", *DECISIONS, "left", "articles left")
-    show_table("Attrition", columns, rows)
-
-
-def _show_reasons(events: "list[LedgerEvent]", counts: "list[StageCount]") -> None:
-    from contrafact.corpus.attrition import reasons
-
-    for stage in dict.fromkeys(count.stage for count in counts):
-        for why, number in reasons(events, stage):
-            typer.echo(f"{stage} dropped {number:,}: {why or 'no reason given'}")
-
-
-def _show_rates(rates: "list[AuditRate]", level: float) -> None:
-    from contrafact.console import show_table
-
-    rows = [
-        (
-            rate.stage if rate.round is None else f"{rate.stage}, round {rate.round}",
-            rate.category,
-            f"{rate.audited:,}",
-            f"{rate.faulty:,}",
-            f"{rate.undecided:,}",
-            _shares(rate.rate),
-            _shares(rate.residual),
-        )
-        for rate in rates
-    ]
-    columns = ("audit", "category", "audited", "faulty", "undecided", "error rate", "unaudited")
-    show_table(f"Errors by audit, with {level:.0%} intervals", columns, rows)
-    typer.echo(
-        "error rate: in what was audited from; unaudited: among the items that were not drawn, "
-        "which is what is left once the faulty ones that were found are fixed"
+def _show_undecided(events: "list[LedgerEvent]") -> None:
+    last = {(event.stage, event.item_id, event.manipulation): event for event in events}
+    open_ones = Counter(
+        event.stage for event in last.values() if (event.model_extra or {}).get("undecided")
     )
+    for stage, number in open_ones.items():
+        typer.echo(f"{stage} left {number:,} undecided: nobody has said what they mean")
 
 
-def _shares(interval: "Interval") -> str:
-    if interval.estimate != interval.estimate:
-        return "–"
-    return f"{interval.estimate:.1%} [{interval.low:.1%}, {interval.high:.1%}]"
-
-
-def _write(counts: "list[StageCount]", rates: "list[AuditRate]", out: Path) -> None:
+def _attrition(counts: "list[StageCount]") -> "pd.DataFrame":
     import pandas as pd
 
     from contrafact.corpus.ledger import DECISIONS
-    from contrafact.files.tables import write_frame
 
-    write_frame(
-        pd.DataFrame(
-            {
-                "stage": count.stage,
-                "category": count.category,
-                "items": count.items,
-                **{name.replace(" ", "_"): count.decisions[name] for name in DECISIONS},
-                "retention": count.retention,
-                "articles_left": len(count.articles),
-            }
-            for count in counts
-        ),
-        out / "attrition.csv",
+    return pd.DataFrame(
+        {
+            "stage": count.stage,
+            "category": count.category,
+            "items": count.items,
+            **{name.replace(" ", "_"): count.decisions[name] for name in DECISIONS},
+            "retention": count.retention,
+            "articles_left": len(count.articles),
+        }
+        for count in counts
     )
-    if rates:
-        write_frame(
-            pd.DataFrame(
-                {
-                    "stage": rate.stage,
-                    "round": rate.round,
-                    "category": rate.category,
-                    "audited": rate.audited,
-                    "faulty": rate.faulty,
-                    "undecided": rate.undecided,
-                    **_columns("error_rate", rate.rate),
-                    **_columns("unaudited_error_rate", rate.residual),
-                    "level": rate.rate.level,
-                    "method": rate.rate.method,
-                }
-                for rate in rates
-            ),
-            out / "audit.csv",
-        )
+
+
+def _rates(rates: "list[AuditRate]") -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "stage": rate.stage,
+            "round": rate.round,
+            "category": rate.category,
+            "audited": rate.audited,
+            "faulty": rate.faulty,
+            "undecided": rate.undecided,
+            **_columns("error_rate", rate.rate),
+            **_columns("unaudited_error_rate", rate.residual),
+            "level": rate.rate.level,
+            "method": rate.rate.method,
+        }
+        for rate in rates
+    )
 
 
 def _columns(name: str, interval: "Interval") -> dict[str, float]:

@@ -1,7 +1,7 @@
 """``contrafact rfc release``: the folder that is published."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -42,6 +42,13 @@ def release(
     public: Annotated[
         bool, typer.Option("--public", help="With --push: a new dataset is for everybody to see.")
     ] = False,
+    undecided: Annotated[
+        Literal["keep", "review", "drop"],
+        typer.Option(
+            help="What to do with pairs whose meaning nobody has decided: keep them, marked; set "
+            "them apart in DIR.review.jsonl; or leave them out."
+        ),
+    ] = "keep",
     max_auroc: Annotated[
         float | None,
         typer.Option(
@@ -64,10 +71,10 @@ def release(
     from contrafact.errors import InputError
     from contrafact.families.rfc.pipeline.release import ReleaseFacts
     from contrafact.families.rfc.pipeline.release import release as make
-    from contrafact.families.rfc.pipeline.stages import read_stage
+    from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
     from contrafact.files.atomic import guard_folder
     from contrafact.files.journal import sidecar_path
-    from contrafact.files.tables import source_name
+    from contrafact.files.tables import source_name, write_rows
 
     if push is None and public:
         raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
@@ -81,6 +88,9 @@ def release(
     check_facts(facts)
     needed = ("article_id", "original", "rewritten")
     rows = read_stage(file, needed, manipulated=True)
+    open_ones = [row for row in rows if passed_of(row.fields) is None]
+    if open_ones and undecided != "keep":
+        rows = [row for row in rows if passed_of(row.fields) is not None]
     found = sidecar_path(file, "hard")
     if hard is None and file != "-" and found.is_file():
         hard = found
@@ -89,7 +99,16 @@ def release(
         _require_few_artefacts(rows, max_auroc)
     made = make(rows, doubtful, facts, file=source_name(file))
     checked = write_release(made.files, out)
+    if undecided == "review":
+        write_rows(sidecar_path(out, "review"), [dict(row.fields) for row in open_ones])
     typer.echo(f"{out}: {made.rows:,} pairs and {made.hard:,} hard cases")
+    if open_ones:
+        where = {
+            "keep": "are among them, with 'passed' null",
+            "review": f"are in {sidecar_path(out, 'review')}, for people to review",
+            "drop": "are left out",
+        }
+        typer.echo(f"  {len(open_ones):,} undecided pairs {where[undecided]}")
     typer.echo(f"  {made.canary}")
     typer.echo(f"  {checked}")
     if made.shared_articles and not with_originals:

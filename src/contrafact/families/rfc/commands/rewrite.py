@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from contrafact.options import (
+    JudgeArguments,
     MaxConnections,
     MaxRetries,
     Prompts,
+    Structured,
     Timeout,
     bulk_options,
+    key_values,
 )
 
 if TYPE_CHECKING:
-    from inspect_ai.model import GenerateConfig
-
-    from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
+    from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.rewrite import Assignment, Outcome
     from contrafact.files.journal import Journal
 
 __all__ = ["rewrite"]
 
-_MODEL = "With --rewriter model"
+_MODEL = "With a model"
 _ATTEMPTS = {"rules": 16, "model": 3}
 
 
@@ -35,9 +36,12 @@ def rewrite(
     ],
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="The pairs, JSON Lines.")],
     rewriter: Annotated[
-        Literal["rules", "model"],
-        typer.Option("--rewriter", help="By rule, without a model, or by --model."),
-    ] = "rules",
+        Literal["rules", "model"] | None,
+        typer.Option(
+            help="By rule, without a model, which writes numerical pairs alone; or by --model. "
+            "[model if --model is given, else rules]"
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of every choice.")] = 0,
     attempts: Annotated[
         int | None,
@@ -45,18 +49,42 @@ def rewrite(
             min=1, metavar="N", help="Proposals for a row at most. [16 by rule, 3 by model]"
         ),
     ] = None,
+    bands: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Bands of length, as `rfc calibrate --out` writes them."),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes, by rule. [one per core]")
     ] = None,
     model: Annotated[
         str | None, typer.Option(metavar="M", rich_help_panel=_MODEL, help="The model that writes.")
     ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="J",
+            rich_help_panel=_MODEL,
+            help="Decides what a rewrite means; several are a panel. Undecided if none.",
+        ),
+    ] = None,
+    each: Annotated[
+        bool,
+        typer.Option(
+            "--each", rich_help_panel=_MODEL, help="Ask judges each criterion in a call of its own."
+        ),
+    ] = False,
+    polarity_model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", rich_help_panel=_MODEL, help="A FinBERT folder that judges tone."
+        ),
+    ] = None,
     feedback: Annotated[
         bool,
         typer.Option(
             "--feedback/--no-feedback",
             rich_help_panel=_MODEL,
-            help="Tell the model what its last proposal broke.",
+            help="Tell the model what was wrong with its last proposal.",
         ),
     ] = True,
     decoding: Annotated[
@@ -68,35 +96,37 @@ def rewrite(
             "those of flipping and numerical where each other's description ends.",
         ),
     ] = None,
+    structured: Structured = True,
     prompts: Prompts = None,
+    judge_arg: JudgeArguments = None,
     max_connections: MaxConnections = 16,
     max_retries: MaxRetries = None,
     timeout: Timeout = None,
     bulk: dict[str, Any] | None = None,
 ) -> None:
-    """Rewrite each article by its manipulation; keep what passes the edit contract.
+    """Rewrite each article by its manipulation; keep what no fact and no judge is against.
 
-    What is dropped stands in FILE.dropped.jsonl, every decision in FILE.ledger.jsonl. Killed and
-    run again it goes on, and ends in the same bytes.
+    A proposal that breaks a fact, or that a judge fails, is written again with the reason. What
+    nobody decides is kept with the reason under 'undecided'. What is dropped stands in
+    FILE.dropped.jsonl, every decision in FILE.ledger.jsonl. Killed and run again it goes on.
 
-    Example: contrafact rfc rewrite labelled.jsonl --rewriter rules --seed 7 --out pairs.jsonl
+    Example: contrafact rfc rewrite labelled.jsonl --model openai/gpt-5 --judge anthropic/claude
+    --out pairs.jsonl
     """
     from contrafact.errors import InputError
-    from contrafact.families.rfc.pipeline.rewrite import (
-        Outcome,
-        load_assignments,
-        matched_outcomes,
-        write_pairs,
-    )
     from contrafact.files.atomic import guard_output
-    from contrafact.files.journal import Journal, hash_of
 
     if bulk is None:
         guard_output(out, file)
+    rewriter = rewriter or ("rules" if model is None else "model")
     if (model is None) == (rewriter == "model"):
         problem = "--rewriter model needs a model" if model is None else "--model is not used"
-        raise InputError(problem, hint="give --rewriter model and --model M together")
+        raise InputError(problem, hint="give --model M, with --rewriter model or alone")
     by_model = {
+        "--each": each,
+        "--judge-arg": judge_arg is not None,
+        "--judge": bool(judge),
+        "--polarity-model": polarity_model is not None,
         "--no-feedback": not feedback,
         "--decoding": decoding is not None,
         "--prompts": prompts is not None,
@@ -108,96 +138,97 @@ def rewrite(
         if given:
             raise InputError(f"{option} has no use with --rewriter {rewriter}", hint="leave it out")
     tries = attempts or _ATTEMPTS[rewriter]
+    writing = None
+    if model is not None:
+        from contrafact.families.rfc.checking import JudgeSettings
+        from contrafact.families.rfc.judging import check_judges
+        from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
+
+        bounds = {"max_retries": max_retries, "timeout": timeout}
+        judging = None
+        if judge:
+            judging = JudgeSettings(
+                check_judges(judge),
+                each,
+                structured=structured,
+                prompts=_absolute(prompts),
+                judge_args=key_values("--judge-arg", judge_arg),
+                max_connections=max_connections,
+                bounds=bounds,
+            )
+        writing = WriterSettings(
+            model,
+            seed,
+            tries,
+            feedback,
+            decoding=_absolute(decoding),
+            prompts=_absolute(prompts),
+            judging=judging,
+            polarity_model=_absolute(polarity_model),
+            bands=_absolute(bands),
+            max_connections=max_connections,
+            bounds=bounds,
+        )
     if bulk is not None:
         from contrafact.bulk.command import bulk_command
         from contrafact.families.rfc.bulk import ModelRewriteStage, RewriteStage
 
-        stage: RewriteStage | ModelRewriteStage = RewriteStage(seed, tries)
-        if model is not None:
-            stage = ModelRewriteStage(
-                model,
-                seed,
-                tries,
-                feedback,
-                None if decoding is None else str(decoding.absolute()),
-                None if prompts is None else str(prompts.absolute()),
-                max_connections,
-                {"max_retries": max_retries, "timeout": timeout},
-            )
+        stage = (
+            RewriteStage(seed, tries, _absolute(bands))
+            if writing is None
+            else ModelRewriteStage(writing)
+        )
         told = bulk_command(stage, file, out, bulk)
-        _show_counts(told.counts)
+        _show(told.counts, by_rule=writing is None)
         told.end()
         return
+    _one_file(file, out, writing, seed, tries, _absolute(bands), workers)
+
+
+def _one_file(
+    file: str,
+    out: str,
+    writing: "WriterSettings | None",
+    seed: int,
+    tries: int,
+    bands: str | None,
+    workers: int | None,
+) -> None:
+    from contrafact.families.rfc.pipeline.rewrite import (
+        Outcome,
+        load_assignments,
+        rule_facts,
+        write_pairs,
+    )
+    from contrafact.files.journal import Journal, hash_of
+
     assignments = load_assignments(file)
     texts = [[one.item.id, one.manipulation, one.fields] for one in assignments]
-    facts: dict[str, Any] = {
-        "input": hash_of(texts),
-        "rewriter": rewriter,
-        "seed": seed,
-        "attempts": tries,
-    }
-    writer: ModelRewriter | None = None
-    if model is not None:
-        from contrafact.models.opening import call_config
-
-        config = call_config(max_connections, max_retries=max_retries, timeout=timeout)
-        writer, decisive = _model_rewriter(model, config, seed, tries, feedback, decoding, prompts)
-        facts |= decisive
-    journal = Journal.of_output(out, facts, what="`rfc rewrite`")
+    facts = rule_facts(seed, tries, bands) if writing is None else writing.facts()
+    journal = Journal.of_output(out, {"input": hash_of(texts)} | facts, what="`rfc rewrite`")
     if journal.finished():
         typer.echo(f"{out} is finished: nothing is left to do")
         return
     with journal:
-        if writer is None:
-            _by_rules(journal, assignments, seed, tries, workers)
+        if writing is None:
+            _by_rules(journal, assignments, seed, tries, bands, workers)
         else:
-            _by_model(journal, assignments, writer, max_connections)
-        kept = [Outcome.of_json(journal.known[str(at)]) for at in range(len(assignments))]
-        outcomes = matched_outcomes(assignments, kept)
-        write_pairs(
-            Path(out),
-            assignments,
-            outcomes,
-            rewriter="rules" if model is None else f"model:{model}",
-        )
+            _by_model(journal, assignments, writing)
+        outcomes = [Outcome.of_json(journal.known[str(at)]) for at in range(len(assignments))]
+        name = "rules" if writing is None else f"model:{writing.model}"
+        write_pairs(Path(out), assignments, outcomes, rewriter=name)
         journal.finish()
-    _show(assignments, outcomes, out)
-
-
-def _model_rewriter(
-    model: str,
-    config: "GenerateConfig",
-    seed: int,
-    attempts: int,
-    feedback: bool,
-    decoding: Path | None,
-    prompts: Path | None,
-) -> "tuple[ModelRewriter, dict[str, Any]]":
-    """Return the rewriter, and what of it decides the result."""
-    from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter, load_decoding
-    from contrafact.models.opening import open_model
-    from contrafact.prompts import open_pack
-
-    pack = open_pack(prompts)
-    settings = load_decoding(decoding)
-    templates = ModelRewriter.open_templates(pack, feedback=feedback)
-    writer = ModelRewriter(
-        open_model(model, config=config),
-        templates,
-        templates.get("feedback"),
-        settings,
-        seed,
-        attempts,
+    _show(_counts(assignments, outcomes), by_rule=writing is None)
+    kept = sum(outcome.rewritten is not None for outcome in outcomes)
+    typer.echo(
+        f"{len(assignments)} rows: {kept} rewritten, {len(assignments) - kept} dropped; written "
+        f"to {out}",
+        err=True,
     )
-    decisive = {
-        "model": model,
-        "feedback": feedback,
-        "prompts": pack.used_hash,
-        "decoding": {
-            name: setting.model_dump(exclude_none=True) for name, setting in settings.items()
-        },
-    }
-    return writer, decisive
+
+
+def _absolute(path: Path | None) -> str | None:
+    return None if path is None else str(path.absolute())
 
 
 def _by_rules(
@@ -205,26 +236,30 @@ def _by_rules(
     assignments: "list[Assignment]",
     seed: int,
     attempts: int,
+    bands: str | None,
     workers: int | None,
 ) -> None:
     """Keep every row's outcome."""
     from contrafact.console import Progress
+    from contrafact.families.rfc.labels import load_bands
     from contrafact.families.rfc.pipeline.rewrite import rewrite_all_by_rules
 
     left = [at for at in range(len(assignments)) if str(at) not in journal.known]
     with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
         for position, outcome in rewrite_all_by_rules(
-            assignments, left, seed=seed, attempts=attempts, workers=workers or os.cpu_count() or 1
+            assignments,
+            left,
+            seed=seed,
+            attempts=attempts,
+            bands=None if bands is None else load_bands(bands),
+            workers=workers or os.cpu_count() or 1,
         ):
             journal.keep(str(position), outcome.as_json())
             progress.step()
 
 
 def _by_model(
-    journal: "Journal",
-    assignments: "list[Assignment]",
-    writer: "ModelRewriter",
-    at_once: int,
+    journal: "Journal", assignments: "list[Assignment]", writing: "WriterSettings"
 ) -> None:
     """Keep every row's outcome.
 
@@ -237,12 +272,16 @@ def _by_model(
     from contrafact.errors import ModelError
     from contrafact.models.asking import failure_cause
 
+    writer = writing.open()
+
     async def rewrite(position: str) -> "dict[str, Any]":
         return (await writer.rewrite(assignments[int(position)])).as_json()
 
     left = [str(at) for at in range(len(assignments)) if str(at) not in journal.known]
     with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
-        failures = asyncio.run(journal.fill(left, rewrite, at_once=at_once, each=progress.one))
+        failures = asyncio.run(
+            journal.fill(left, rewrite, at_once=writing.max_connections, each=progress.one)
+        )
     if failures:
         raise ModelError(
             f"{len(failures)} of {len(assignments)} rows failed, and nothing is written yet; the "
@@ -251,37 +290,57 @@ def _by_model(
         )
 
 
-def _show(assignments: "list[Assignment]", outcomes: "list[Outcome]", out: str) -> None:
-    counts: Counter[str] = Counter()
-    for one, outcome in zip(assignments, outcomes, strict=True):
-        what = f"why|{outcome.reason}" if outcome.rewritten is None else "kept"
-        counts[f"{one.manipulation}|{what}"] += 1
-    _show_counts(counts)
-    kept = sum(outcome.rewritten is not None for outcome in outcomes)
-    typer.echo(
-        f"{len(assignments)} rows: {kept} rewritten, {len(assignments) - kept} dropped; written "
-        f"to {out}",
-        err=True,
+def _counts(assignments: "list[Assignment]", outcomes: "list[Outcome]") -> "Counter[str]":
+    return Counter(
+        f"{one.manipulation}|{name}"
+        for one, outcome in zip(assignments, outcomes, strict=True)
+        for name in outcome.counted
     )
 
 
-def _show_counts(counts: "Counter[str]") -> None:
-    """Print what became of rows, by ``manipulation|kept`` and ``manipulation|why|reason``."""
+def _show(counts: "Counter[str]", *, by_rule: bool) -> None:
+    """Print what became of rows, by ``manipulation|kept|attempt`` and ``manipulation|why|…``."""
     from contrafact.console import show_table
     from contrafact.records import MANIPULATIONS
 
     rows = []
     for manipulation in MANIPULATIONS:
-        start = f"{manipulation}|why|"
-        reasons = Counter(
-            {key.removeprefix(start): n for key, n in counts.items() if key.startswith(start)}
+        tries, reasons = (_under(counts, f"{manipulation}|{what}|") for what in ("kept", "why"))
+        kept, dropped = tries.total(), reasons.total()
+        rows.append(
+            (
+                manipulation,
+                f"{kept + dropped:,}",
+                f"{kept:,}",
+                f"{kept / (kept + dropped):.0%}" if kept + dropped else "–",
+                ", ".join(f"{n}: {tries[n]:,}" for n in sorted(tries, key=int)) or "–",
+                f"{counts[f'{manipulation}|undecided']:,}",
+                f"{dropped:,}",
+                "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3)),
+            )
         )
-        frequent = "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
-        kept, dropped = counts[f"{manipulation}|kept"], reasons.total()
-        rows.append((manipulation, str(kept + dropped), str(kept), str(dropped), frequent))
+    columns = ("manipulation", "rows", "kept", "yield", "kept at try", "of these undecided")
     show_table(
         "Rewritten, and dropped by reason",
-        ("manipulation", "rows", "kept", "dropped", "most frequent reasons"),
+        (*columns, "dropped", "most frequent reasons"),
         rows,
         stderr=True,
+    )
+    undecided = sum(counts[f"{manipulation}|undecided"] for manipulation in MANIPULATIONS)
+    if undecided:
+        typer.echo(
+            f"{undecided:,} are undecided: no fact is against them, and nobody has said what they "
+            "mean; judge them (`rfc check --judge M`), or have people review them",
+            err=True,
+        )
+    others = [m for m in MANIPULATIONS if m != "numerical" and _under(counts, f"{m}|why|")]
+    if by_rule and others:
+        typer.echo(
+            f"Rules write numerical pairs alone: {', '.join(others)} take --model M", err=True
+        )
+
+
+def _under(counts: "Counter[str]", start: str) -> "Counter[str]":
+    return Counter(
+        {key.removeprefix(start): n for key, n in counts.items() if key.startswith(start)}
     )

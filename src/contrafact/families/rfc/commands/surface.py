@@ -117,11 +117,7 @@ def _measured(
     if plots:
         draw_diagnostics(measured, out)
     show_frame("Surface diagnostics", figures, coefficients=("mean", "sd", "p5", "median", "p95"))
-    show_frame(
-        "What artefacts give away (AUROC of detection, accuracy of diagnosis)",
-        table,
-        coefficients=("chance", "estimate"),
-    )
+    show_frame("What artefacts give away", table, coefficients=("auroc",))
     typer.echo(f"Tables{' and figures' if plots else ''} are in {out}")
     return max_auroc is not None and report_leaks(probes, max_auroc)
 

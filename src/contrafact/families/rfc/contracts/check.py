@@ -36,6 +36,7 @@ from contrafact.families.rfc.contracts.rules import (
     fail,
     rules_in,
 )
+from contrafact.families.rfc.labels import Bands
 from contrafact.family import DraftFinding
 from contrafact.files.tables import FirstLines, read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
@@ -95,10 +96,12 @@ class Options:
         polarity: A model of financial tone, which says whether a sentiment rewrite reversed it;
             nobody looks if none.
         rules: Rules of other packages (`load_rules`), which join those of the contracts.
+        bands: Bands of length (`labels.load_bands`) in place of the paper's.
     """
 
     polarity: Polarity | None = None
     rules: tuple[Rule, ...] = ()
+    bands: Bands | None = None
 
 
 def contract(manipulation: Manipulation, others: Iterable[Rule] = ()) -> tuple[Rule, ...]:
@@ -199,7 +202,7 @@ def check_pairs(
             if manipulation not in MANIPULATIONS:
                 raise ValueError(f"there is no manipulation {manipulation!r}")
             original, rewritten = sides[row["original"]], sides[row["rewritten"]]
-            pair = Pair(manipulation, original, rewritten, options.polarity)
+            pair = Pair(manipulation, original, rewritten, options.polarity, options.bands)
             yield checked(pair.manipulation, _findings(pair, contracts[pair.manipulation]))
 
 

@@ -2,6 +2,7 @@
 
 from functools import cached_property
 
+from contrafact.families.rfc.labels import Bands
 from contrafact.models.whitebox.polarity import Polarity
 from contrafact.records import Manipulation
 from contrafact.text.alignment import Alignment, Change, Span, Token, align
@@ -18,6 +19,7 @@ class Pair:
         original: The paragraph as published, or its side.
         rewritten: Its manipulated version.
         polarity: A model of financial tone, if there is one.
+        bands: Bands of length in place of the paper's.
     """
 
     def __init__(
@@ -26,11 +28,13 @@ class Pair:
         original: str | Side,
         rewritten: str | Side,
         polarity: Polarity | None = None,
+        bands: Bands | None = None,
     ) -> None:
         self.manipulation = manipulation
         self.original = original if isinstance(original, Side) else Side(original)
         self.rewritten = rewritten if isinstance(rewritten, Side) else Side(rewritten)
         self.polarity = polarity
+        self.bands = bands
         self.readings: dict[object, object] = {}
 
     @cached_property

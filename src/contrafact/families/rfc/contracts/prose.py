@@ -60,7 +60,7 @@ def length_band(
     ends included.
     """
     before, after = _tokens(pair.original), _tokens(pair.rewritten)
-    low, high = bands[pair.manipulation]
+    low, high = (pair.bands or bands)[pair.manipulation]
     if not before or not after:
         return
     ratio = after / before

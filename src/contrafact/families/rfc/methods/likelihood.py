@@ -14,8 +14,7 @@ import anyio
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.labels import labels_of
-from contrafact.families.rfc.methods import asks_for_reasons, task_of
+from contrafact.families.rfc.methods import asks_for_reasons
 from contrafact.families.rfc.prompting import OneCall
 from contrafact.family.method import MethodContext, Option
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
@@ -56,7 +55,6 @@ class Likelihood:
         self._alternatives = int(options["alternatives"])
         if self._alternatives < 2:
             raise InputError("the option alternatives is a number from 2")
-        self._labels = labels_of(task_of(context))
         self._models = context.models
         self._prompts = OneCall("likelihood", context)
         self.shots = self._prompts.shots
@@ -66,7 +64,7 @@ class Likelihood:
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
         """See `contrafact.family.method.Method`."""
         found = await label_logprobs(
-            ask, self._prompts.prompt(item, draw), self._labels, alternatives=self._alternatives
+            ask, self._prompts.prompt(item, draw), item.labels, alternatives=self._alternatives
         )
         shares = found.shares()
         trace = {
@@ -92,7 +90,7 @@ class Likelihood:
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:
         """See `contrafact.family.method.Method`; the few content-free calls are not counted."""
-        each = max((calls_for(self._labels, model) for model in self._models), default=1)
+        each = max((calls_for(item.labels, model) for model in self._models), default=1)
         return [PlannedCall(self._prompts.prompt(item), 1)] * each
 
     async def _prior(self, item: Item, ask: Ask, draw: int) -> dict[str, float]:
@@ -106,13 +104,13 @@ class Likelihood:
                 if key not in self._priors:
                     try:
                         scored = await label_logprobs(
-                            ask, prompt, self._labels, alternatives=self._alternatives
+                            ask, prompt, item.labels, alternatives=self._alternatives
                         )
                     except Unanswered as reason:
                         raise Unanswered(f"not to be calibrated: {reason}") from None
                     self._priors[key] = scored.shares()
             found.append(self._priors[key])
-        return {label: sum(one[label] for one in found) / len(found) for label in self._labels}
+        return {label: sum(one[label] for one in found) / len(found) for label in item.labels}
 
 
 def method(context: MethodContext) -> Likelihood:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from contrafact.errors import require
+from contrafact.errors import InputError, require
 from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.prompting import CONSTRAINED, OneCall
+from contrafact.families.rfc.prompting import CONSTRAINED, OneCall, kind_of
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import NewsItem, Rewrite
@@ -39,7 +39,6 @@ ITEM_CHARACTERS = 1_200
 class _Entry:
     article_id: str
     date: str | None
-    ticker: str | None
     text: str
     words: frozenset[str]
 
@@ -57,15 +56,15 @@ class Background:
         from bm25s import BM25
 
         given = (
-            [(pair.article_id, pair.date, pair.ticker, pair.original) for pair in pairs]
+            [(pair.article_id, pair.date, pair.original) for pair in pairs]
             if news is None
-            else [(item.id, item.date, item.ticker, item.paragraph) for item in news]
+            else [(item.id, item.date, item.paragraph) for item in news]
         )
         entries: dict[str, _Entry] = {}
-        for article, date, ticker, text in given:
+        for article, date, text in given:
             words = _words(text)
             if words:
-                entries.setdefault(article, _Entry(article, date, ticker, text, frozenset(words)))
+                entries.setdefault(article, _Entry(article, date, text, frozenset(words)))
         self._entries = list(entries.values())
         self._position = {entry.article_id: at for at, entry in enumerate(self._entries)}
         self._index = BM25()
@@ -73,14 +72,8 @@ class Background:
             corpus = [_words(entry.text) for entry in self._entries]
             self._index.index(corpus, show_progress=False)
 
-    def before(self, item: Item, count: int = SHOWN, *, ticker: str | None = None) -> list[str]:
-        """Return the texts of the earlier items that fit best, best first; perhaps none.
-
-        Args:
-            item: What is to be judged.
-            count: How many, at most.
-            ticker: Only news of this company; of any if none.
-        """
+    def before(self, item: Item) -> list[str]:
+        """Return the texts of the earlier items that fit best, best first; perhaps none."""
         query = item.shown or item.pair.original
         words = _words(query)
         known = [word for word in words if word in self._index.vocab_dict] if self._entries else []
@@ -92,10 +85,8 @@ class Background:
         found: list[str] = []
         for position in best:
             entry = self._entries[int(position)]
-            if scores[position] <= 0 or len(found) == count:
+            if scores[position] <= 0 or len(found) == SHOWN:
                 break
-            if ticker is not None and entry.ticker != ticker:
-                continue
             if self._is_earlier(entry, int(position), item) and not _same_story(entry, words):
                 found.append(entry.text)
         return found
@@ -118,12 +109,18 @@ class Memory(OneCall):
             template="-memory",
             more=frozenset({"background"}),
         )
-        self._background = Background(context.items, context.files.get("background"))
+        news = context.files.get("background")
+        if news is None and kind_of(context) == "claim":
+            raise InputError(
+                "memory searches earlier news, and a file of claims holds none",
+                hint="name news with --background FILE",
+            )
+        self._background = Background(context.items, news)
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
         """See `contrafact.family.method.Method`."""
         shown = self._shown(item)
-        output = await self.held(ask)(self.prompt(item, draw, background=shown))
+        output = await self.held(ask, item)(self.prompt(item, draw, background=shown))
         return read_answer(output, item, reasons=self.reasons, trace={"background": shown})
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:

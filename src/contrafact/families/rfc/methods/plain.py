@@ -1,16 +1,39 @@
 """plain: the task and the item in one call (RFC-BENCH, sections 2.3 and 3.2, appendix T).
 
 A model in this process is held to the labels, unless ``constrained=false`` leaves it free.
+``question=paper`` asks what appendix T asks, and no more (the paper's exact words are for a pack to
+bring): no model is held to the labels then.
 """
 
-from contrafact.families.rfc.prompting import CONSTRAINED, OneCall
+from dataclasses import replace
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.methods import asks_for_reasons
+from contrafact.families.rfc.prompting import CONSTRAINED, OneCall, kind_of
 from contrafact.family.method import MethodContext
 
-__all__ = ["OPTIONS", "method"]
+__all__ = ["OPTIONS", "QUESTIONS", "method"]
 
-OPTIONS = CONSTRAINED
+QUESTIONS = ("own", "paper")
+OPTIONS = {**CONSTRAINED, "question": "own"}
 
 
 def method(context: MethodContext) -> OneCall:
-    """Return the method."""
-    return OneCall(context.name or "plain", context)
+    """Return the method.
+
+    Raises:
+        InputError: There is no such question, or the paper does not ask it so.
+    """
+    name = context.name or "plain"
+    question = context.options.get("question", "own")
+    if question not in QUESTIONS:
+        raise InputError(f"there is no question '{question}'", hint=" or ".join(QUESTIONS))
+    if question == "own":
+        return OneCall(name, context)
+    if asks_for_reasons(context) or kind_of(context) == "claim":
+        raise InputError(
+            "the paper's question asks for a label alone, of paragraphs that come in pairs",
+            hint="leave question=paper out, or --rationale",
+        )
+    free = replace(context, options={})
+    return OneCall(name, free, template="-paper", reasons=False)

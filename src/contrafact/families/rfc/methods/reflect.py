@@ -12,7 +12,7 @@ from contrafact.families.rfc.answers import REASONS_TOKENS, Answer, read_answer
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import strip_reasoning
 from contrafact.families.rfc.methods import with_reasons
-from contrafact.families.rfc.prompting import OneCall, kind_of, texts_of
+from contrafact.families.rfc.prompting import VARIABLES, OneCall, kind_of, texts_of
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 
@@ -27,8 +27,9 @@ class Reflect:
     def __init__(self, context: MethodContext):
         self._draft = OneCall(self.name, with_reasons(context))
         self.shots = self._draft.shots
-        required = {"paragraph"} if context.task == "rfc-detect" else {"paragraph", "original"}
-        self._again = context.pack.template(f"rfc/{kind_of(context)}-reflect", required=required)
+        kind = kind_of(context)
+        required = VARIABLES[kind] - {"shots"}
+        self._again = context.pack.template(f"rfc/{kind}-reflect", required=required)
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
         """See `contrafact.family.method.Method`."""

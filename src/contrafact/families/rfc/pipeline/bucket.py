@@ -30,7 +30,6 @@ __all__ = [
     "Bucketed",
     "Evidence",
     "Sorted",
-    "Summary",
     "bucket",
     "bucket_file",
     "bucket_news",
@@ -103,38 +102,18 @@ class Sorted:
     dropped: list[dict[str, Any]] = field(default_factory=list)
     events: list[LedgerEvent] = field(default_factory=list)
 
-    def counts(self) -> dict[Manipulation, int]:
-        """Return how many articles are candidates for each manipulation."""
-        return {name: sum(name in row["candidates"] for row in self.kept) for name in MANIPULATIONS}
-
-
-@dataclass
-class Summary:
-    """What became of the articles of a file, counted.
-
-    Attributes:
-        candidates: Articles that are candidates for something.
-        dropped: Articles that are not, repeated rows apart.
-        kept: How many are candidates for each manipulation.
-        reasons: Why the others are not, by manipulation.
-    """
-
-    candidates: int = 0
-    dropped: int = 0
-    kept: Counter[str] = field(default_factory=Counter)
-    reasons: dict[str, Counter[str]] = field(
-        default_factory=lambda: {name: Counter() for name in MANIPULATIONS}
-    )
-
-    def add(self, result: Sorted) -> None:
-        """Count some more articles."""
-        self.candidates += len(result.kept)
-        self.dropped += len(result.dropped)
-        for name, count in result.counts().items():
-            self.kept[name] += count
-        for event in result.events:
-            if event.decision == "dropped" and event.manipulation is not None:
-                self.reasons[event.manipulation][event.why.partition(":")[0]] += 1
+    def counts(self) -> Counter[str]:
+        """Return what a summary shows: articles that are ``candidates`` and ``dropped``, and by
+        manipulation the articles ``kept|NAME``, and the others by reason, ``why|NAME|REASON``.
+        """
+        counts = Counter({"candidates": len(self.kept), "dropped": len(self.dropped)})
+        counts.update(f"kept|{name}" for row in self.kept for name in row["candidates"])
+        counts.update(
+            f"why|{event.manipulation}|{event.why.partition(':')[0]}"
+            for event in self.events
+            if event.decision == "dropped"
+        )
+        return counts
 
 
 def bucket(
@@ -226,36 +205,28 @@ def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorte
 
 
 def repeated_row(row: NewsRow, first: int) -> dict[str, Any]:
-    """Return how a row that repeats another is dropped.
-
-    Args:
-        row: The row.
-        first: The line of the one that it repeats.
-    """
+    """Return how a row that repeats the one of another line is dropped."""
     reasons = dict.fromkeys(MANIPULATIONS, f"repeats the article of line {first}")
     return {**_carried(row), "line": row.line, "reasons": reasons}
 
 
 def bucket_file(
     path: str | Path, out: str | Path, notes: NewsNotes, *, titles_alone: bool = False
-) -> Summary:
+) -> Counter[str]:
     """Sort the news items of a file as `bucket_news` does, and write the stage's files.
 
     Items are read, sorted and written `PART` at a time, in their order, so that memory does not
     grow with the texts. All files are whole or not there, the candidates last. A row that repeats
     another is among the dropped, after those of its part, with the line of that; its article has
-    its events in the ledger already.
+    its events in the ledger already. ``notes`` is filled with what the reader met.
 
-    Args:
-        path: The file.
-        out: Where the candidates go.
-        notes: Filled with what the reader met.
-        titles_alone: See `bucket_news`.
+    Returns:
+        What `Sorted.counts` says of all parts.
 
     Raises:
         InputError: The file cannot be read, a row is bad, or a file cannot be written.
     """
-    told = Summary()
+    told: Counter[str] = Counter()
 
     def repeated() -> Iterator[dict[str, Any]]:
         # Each once, and none is kept: a file may repeat itself without end.
@@ -268,7 +239,7 @@ def bucket_file(
         rows = stream_news(path, notes)
         while part := list(islice(rows, PART)):
             result = bucket_news(part, titles_alone=titles_alone)
-            told.add(result)
+            told.update(result.counts())
             kept.writelines(map(json_line, result.kept))
             dropped.writelines(map(json_line, result.dropped))
             dropped.writelines(map(json_line, repeated()))

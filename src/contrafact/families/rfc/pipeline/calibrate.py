@@ -8,11 +8,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import MANIPULATIONS, Manipulation
+from contrafact.text.diff import token_ratio
 
 __all__ = ["MIN_EXAMPLES", "Calibration", "Example", "calibrate", "examples"]
 
@@ -30,19 +31,6 @@ _QUANTILES = {
 }
 _YES = frozenset(("true", "valid", "pass", "yes", "1"))
 _NO = frozenset(("false", "invalid", "fail", "no", "0"))
-
-
-class Broken(Protocol):
-    """One rule that a pair breaks."""
-
-    @property
-    def rule(self) -> str:
-        """The rule's name."""
-        ...
-
-
-Check = Callable[[Manipulation, str, str], Sequence[Broken]]
-Ratio = Callable[[str, str], float]
 
 
 @dataclass(frozen=True)
@@ -126,59 +114,54 @@ def examples(rows: Sequence[StageRow], *, file: str) -> list[Example]:
 
 
 def calibrate(
-    given: Sequence[Example], *, check: Check, ratio: Ratio, coverage: float = 0.95
+    given: Sequence[Example],
+    *,
+    check: Callable[[Manipulation, str, str], Sequence[str]],
+    ratio: Callable[[str, str], float] = token_ratio,
+    coverage: float = 0.95,
 ) -> list[Calibration]:
     """Return what the examples say, for each manipulation that has any.
 
     Args:
         given: The examples.
-        check: Returns what a pair breaks of its contract: (manipulation, original, rewritten).
-        ratio: Returns the token-length ratio of a pair: (original, rewritten).
-        coverage: The middle share of the valid examples that the band is to hold.
-
-    Raises:
-        ValueError: The coverage is not above 0 and at most 1.
+        check: Returns the rules of its contract that a pair (manipulation, original, rewritten)
+            breaks.
+        ratio: Returns how much longer a rewrite is than its original.
+        coverage: The middle share of the valid examples that the band is to hold, above 0.
     """
-    if not 0.0 < coverage <= 1.0:
-        raise ValueError(f"coverage must be above 0 and at most 1, not {coverage}")
-    return [
-        _one(name, own, check, ratio, coverage)
-        for name in MANIPULATIONS
-        if (own := [example for example in given if example.manipulation == name])
-    ]
+    found = []
+    for name in MANIPULATIONS:
+        if own := [example for example in given if example.manipulation == name]:
+            rules = {
+                one.id: list(dict.fromkeys(check(name, one.original, one.rewritten))) for one in own
+            }
+            ratios = {one.id: ratio(one.original, one.rewritten) for one in own}
+            found.append(_one(name, own, rules, ratios, coverage))
+    return found
 
 
 def _one(
-    name: Manipulation, own: Sequence[Example], check: Check, ratio: Ratio, coverage: float
+    name: Manipulation,
+    own: Sequence[Example],
+    rules_of: dict[str, list[str]],
+    ratios: dict[str, float],
+    coverage: float,
 ) -> Calibration:
     import numpy as np
 
-    ratios = {e.id: ratio(e.original, e.rewritten) for e in own}
-    valid = [example for example in own if example.valid]
-    invalid = [example for example in own if not example.valid]
-    values = [ratios[example.id] for example in valid]
+    valid = [one.id for one in own if one.valid]
+    invalid = [one.id for one in own if not one.valid]
     quantiles: dict[str, float] = {}
     band: tuple[float, float] | None = None
-    if values:
+    outside: set[str] = set()
+    if values := [ratios[id_] for id_ in valid]:
         quantiles = {q: round(float(np.quantile(values, at)), 4) for q, at in _QUANTILES.items()}
         tail = (1.0 - coverage) / 2.0
         low, high = (float(q) for q in np.quantile(values, [tail, 1.0 - tail]))
         band = (_twentieth(low, down=True), _twentieth(high, down=False))
-    rules_of = {
-        example.id: list(
-            dict.fromkeys(
-                broken.rule
-                for broken in check(example.manipulation, example.original, example.rewritten)
-            )
-        )
-        for example in own
-    }
-    broken = {example.id: rules_of[example.id] for example in invalid}
+        outside = {id_ for id_, ratio in ratios.items() if not band[0] <= ratio <= band[1]}
+    broken = {id_: rules_of[id_] for id_ in invalid}
     counted = Counter(rule for rules in broken.values() for rule in rules)
-
-    def outside(example: Example) -> bool:
-        return band is not None and not band[0] <= ratios[example.id] <= band[1]
-
     return Calibration(
         manipulation=name,
         valid=len(valid),
@@ -186,12 +169,12 @@ def _one(
         quantiles=quantiles,
         band=band,
         unsure=len(valid) < MIN_EXAMPLES,
-        outside=[example.id for example in valid if outside(example)],
-        band_rejects=[example.id for example in invalid if outside(example)],
+        outside=[id_ for id_ in valid if id_ in outside],
+        band_rejects=[id_ for id_ in invalid if id_ in outside],
         broken=broken,
         rules=dict(sorted(counted.items(), key=lambda item: (-item[1], item[0]))),
-        missed=[name for name, rules in broken.items() if not rules],
-        false_alarms={e.id: rules_of[e.id] for e in valid if rules_of[e.id]},
+        missed=[id_ for id_, rules in broken.items() if not rules],
+        false_alarms={id_: rules_of[id_] for id_ in valid if rules_of[id_]},
     )
 
 

@@ -1,7 +1,7 @@
 """Finalization: reviewed pairs become the dataset and its hard cases (RFC-BENCH, 2.2.3, 2.2.4).
 
-What the decisions on one pair come to (post-annotation handling, 2.2.3, and finalization, 2.2.4) is
-`follow`, a pure function; the order in which decisions stand in a file does not matter.
+What the decisions on one pair come to is `decisions.follow`; what facts, judges and people know
+of it together is said here.
 """
 
 from collections import Counter, defaultdict
@@ -10,57 +10,46 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
-from contrafact.families.rfc.decisions import REVIEW_STAGES, ReviewDecision, ReviewStage
-from contrafact.families.rfc.pipeline.stages import StageRow
-from contrafact.records import MANIPULATIONS, Manipulation, Rewrite
+from contrafact.families.rfc.decisions import REVIEW_STAGES, Fate, ReviewDecision, follow
+from contrafact.families.rfc.pipeline.stages import StageRow, stage_event
+from contrafact.records import MANIPULATIONS, Rewrite
 from contrafact.stats.sampling import stratified_share
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "AUDIT_FLOOR",
-    "Fate",
     "Finalized",
-    "State",
+    "Standing",
+    "Undecided",
     "Unreviewed",
     "audit_table",
     "finalize",
-    "follow",
     "retention_table",
 ]
 
 STAGE = "finalize"
-AUDIT_FLOOR = 0.8
-"""The audit's pass rate under which a corpus goes back to the expert (2.2.3)."""
-
 _LEDGER_WORD: dict[str, Decision] = {"pass": "kept", "revise": "revised", "unresolved": "hard case"}
 
-State = Literal["retained", "removed", "hard case", "unreviewed"]
 Unreviewed = Literal["drop", "keep"]
-Contract = Callable[[Manipulation, str, str], Sequence[str]]
-"""Takes manipulation, original and rewritten text; returns the rules that the pair breaks, each
-with what was found or without."""
+Undecided = Literal["review", "keep", "drop"]
 
 
 @dataclass(frozen=True)
-class Fate:
-    """What became of an item.
+class Standing:
+    """Where facts and judges see a pair.
 
     Attributes:
-        state: The outcome; ``unreviewed`` where too few people have looked.
-        why: The reason.
-        by: Who decided, as the ledger writes it.
-        rewritten: The text that a revision gave it; none where nobody revised it.
-        experts: The decisions by which experts wrote this text or let it through: in the expert
-            review, the audit, the revision or the adjudication.
+        broken: What it breaks of its contract, each with what was found or without.
+        undecided: Why nobody has said yet what it means; empty where that is decided.
     """
 
-    state: State
-    why: str
-    by: str
-    rewritten: str | None = None
-    experts: tuple[ReviewDecision, ...] = ()
+    broken: Sequence[str] = ()
+    undecided: str = ""
+
+
+Contract = Callable[[Mapping[str, Any]], Standing]
+"""Takes a pair as a row."""
 
 
 @dataclass
@@ -70,24 +59,25 @@ class Finalized:
     Attributes:
         retained: The final dataset, with ``review`` saying how far people have seen each pair.
         hard: Pairs without a clear verdict, with the reason.
+        review: Undecided pairs that people are to review, with the reason.
         dropped: Pairs that were removed, with the reason.
         events: One ledger event for every decision, those of people among them.
     """
 
     retained: list[dict[str, Any]] = field(default_factory=list)
     hard: list[dict[str, Any]] = field(default_factory=list)
+    review: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[dict[str, Any]] = field(default_factory=list)
     events: list[LedgerEvent] = field(default_factory=list)
 
     def counts(self) -> Counter[str]:
         """Return how many pairs ended where."""
-        return Counter(
-            {
-                "retained": len(self.retained),
-                "hard cases": len(self.hard),
-                "dropped": len(self.dropped),
-            }
-        )
+        found = {"retained": self.retained, "hard cases": self.hard, "dropped": self.dropped}
+        found |= {"to review": self.review} if self.review else {}
+        counts = Counter({name: len(rows) for name, rows in found.items()})
+        if undecided := sum(row["passed"] is None for row in self.retained):
+            counts["retained undecided"] = undecided
+        return counts
 
 
 def finalize(
@@ -97,6 +87,7 @@ def finalize(
     contract: Contract,
     annotators: int = 2,
     unreviewed: Unreviewed = "drop",
+    undecided: Undecided = "review",
     required: Sequence[str] = (),
     each: Callable[[object], None] = lambda _: None,
 ) -> Finalized:
@@ -105,15 +96,18 @@ def finalize(
     What people retained then passes the integrity checks: the fields that the release needs are
     there, and the pair keeps its contract. An expert's decision stands against a rule: the pair is
     kept, ``against_rules`` and ``review`` give both reasons. A pair that annotators alone pass and
-    the contract fails is ambiguous, and so a hard case.
+    the contract fails is ambiguous, and so a hard case. What people passed is decided (``passed``
+    is true), whatever judges left open.
 
     Args:
         rows: Pairs, as `rfc rewrite` writes them.
         decisions: All decisions on them.
-        contract: Says which rules a pair breaks.
+        contract: Says which rules a pair breaks, and whether it is undecided.
         annotators: How many people have to annotate a pair.
         unreviewed: What to do with pairs that too few people annotated: ``drop`` them, or
             ``keep`` them marked as unreviewed.
+        undecided: What to do with those of them that nobody has decided: hold them for ``review``,
+            ``keep`` them with ``passed`` none, or ``drop`` them.
         required: Fields that a retained pair may not lack.
         each: Called with a pair's id when it is done with.
     """
@@ -126,7 +120,10 @@ def finalize(
         fate = follow(own, annotators=annotators)
         result.events += _of_people(row.fields, own)
         edited = {name: text for one in own for name, text in one.review_edited.items()}
-        _place(result, row.fields, edited, fate, contract, unreviewed, required)
+        final = _revised(row.fields, edited, fate.rewritten)
+        place, why, by = _settled(final, fate, contract, unreviewed, undecided, required)
+        final["review"] = "unreviewed" if fate.state == "unreviewed" else why
+        _put(result, row.fields, final, place, why, by)
         each(row.fields["id"])
     return result
 
@@ -134,50 +131,57 @@ def finalize(
 def retention_table(rows: Sequence[StageRow], result: Finalized) -> "pd.DataFrame":
     """Return table 4: pairs before and after adjudication, per category and in all.
 
-    Columns: ``category``, ``before``, ``retained``, ``hard_cases``, ``removed``, ``retention``
-    (a share from 0 to 1) with ``retention_low`` and ``retention_high``, the bounds of a 95%
-    interval in which articles are clusters.
+    Columns: ``category``, ``before``, ``retained``, of these ``undecided``, ``hard_cases``,
+    ``to_review``, ``removed``, ``retention`` (a share from 0 to 1) with ``retention_low`` and
+    ``retention_high``, the bounds of a 95% interval in which articles are clusters.
     """
     import pandas as pd
 
     kept = {row["reviewed_id"] for row in result.retained}
-    hard = {row["reviewed_id"] for row in result.hard}
+    open_ = {row["reviewed_id"] for row in result.retained if row["passed"] is None}
+    hard, held = ({row["reviewed_id"] for row in some} for some in (result.hard, result.review))
     table = []
     for category in (*MANIPULATIONS, "overall"):
         own = [r.fields for r in rows if category in ("overall", r.fields["manipulation"])]
-        ids = [row["id"] for row in own]
-        interval = stratified_share(
-            [float(name in kept) for name in ids],
-            [1.0] * len(ids),
-            clusters=[str(row["article_id"]) for row in own],
-        )
-        retained, hard_cases = len(kept.intersection(ids)), len(hard.intersection(ids))
+        ids = {row["id"] for row in own}
+        sizes = [len(some & ids) for some in (kept, hard, held)]
         table.append(
             {
                 "category": category,
                 "before": len(own),
-                "retained": retained,
-                "hard_cases": hard_cases,
-                "removed": len(own) - retained - hard_cases,
-                "retention": interval.estimate,
-                "retention_low": interval.low,
-                "retention_high": interval.high,
+                "retained": sizes[0],
+                "undecided": len(open_ & ids),
+                "hard_cases": sizes[1],
+                "to_review": sizes[2],
+                "removed": len(own) - sum(sizes),
+                **_share("retention", own, [row["id"] in kept for row in own]),
             }
         )
     return pd.DataFrame(table)
 
 
 def audit_table(rows: Sequence[StageRow], decisions: Sequence[ReviewDecision]) -> "pd.DataFrame":
-    """Return table 2: the audit's last round, per category and in all; empty without an audit.
+    """Return table 2: each category's last audit, and all of them; empty without an audit.
+
+    A category that a later round does not audit again stands by the round that did: one that
+    failed is not let through because others were audited after it.
 
     Columns: ``category``, ``sample``, ``passed``, ``failed``, ``pass_rate`` with its bounds
     ``pass_rate_low`` and ``pass_rate_high`` (95%, articles are clusters).
     """
     import pandas as pd
 
-    audits = [decision for decision in decisions if decision.stage == "audit"]
-    last = max((decision.round for decision in audits), default=0)
-    passed = {d.item_id: d.decision == "pass" for d in audits if d.round == last}
+    kind_of = {row.fields["id"]: row.fields["manipulation"] for row in rows}
+    audits = [one for one in decisions if one.stage == "audit" and one.item_id in kind_of]
+    last: dict[str, int] = {}
+    for one in audits:
+        kind = kind_of[one.item_id]
+        last[kind] = max(last.get(kind, 0), one.round)
+    passed = {
+        one.item_id: one.decision == "pass"
+        for one in sorted(audits, key=lambda one: one.time)
+        if one.round == last[kind_of[one.item_id]]
+    }
     table = []
     for category in (*MANIPULATIONS, "overall"):
         own = [
@@ -185,79 +189,84 @@ def audit_table(rows: Sequence[StageRow], decisions: Sequence[ReviewDecision]) -
             for r in rows
             if r.fields["id"] in passed and category in ("overall", r.fields["manipulation"])
         ]
-        if not own:
-            continue
-        verdicts = [passed[row["id"]] for row in own]
-        rate = stratified_share(
-            [float(verdict) for verdict in verdicts],
-            [1.0] * len(own),
-            clusters=[str(row["article_id"]) for row in own],
-        )
-        table.append(
-            {
-                "category": category,
-                "sample": len(own),
-                "passed": sum(verdicts),
-                "failed": len(own) - sum(verdicts),
-                "pass_rate": rate.estimate,
-                "pass_rate_low": rate.low,
-                "pass_rate_high": rate.high,
-            }
-        )
+        if own:
+            verdicts = [passed[row["id"]] for row in own]
+            counts = {"sample": len(own), "passed": sum(verdicts)}
+            counts["failed"] = len(own) - counts["passed"]
+            table.append({"category": category, **counts, **_share("pass_rate", own, verdicts)})
     return pd.DataFrame(table)
 
 
-def _place(
-    result: Finalized,
-    row: Mapping[str, Any],
-    edited: Mapping[str, str],
+def _share(name: str, own: Sequence[Mapping[str, Any]], hits: Sequence[bool]) -> dict[str, float]:
+    """Return a share with its bounds; articles are clusters."""
+    found = stratified_share(
+        [float(hit) for hit in hits],
+        [1.0] * len(own),
+        clusters=[str(row["article_id"]) for row in own],
+    )
+    return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
+def _settled(
+    final: dict[str, Any],
     fate: Fate,
     contract: Contract,
     unreviewed: Unreviewed,
+    undecided: Undecided,
     required: Sequence[str],
-) -> None:
-    final = _revised(row, edited, fate.rewritten)
-    state, why, by = fate.state, fate.why, fate.by
-    if state == "unreviewed" and unreviewed == "keep":
-        state = "retained"
-    elif state == "unreviewed":
-        state, why = "removed", f"{why}: not reviewed"
-    if state == "retained":
-        state, why, by, against = _checked(final, fate, contract, required)
-        if against:
-            final["against_rules"] = against
-    final |= {"review": "unreviewed" if fate.state == "unreviewed" else why}
-    if state == "retained":
-        result.retained.append(final)
-        result.events.append(_event(row, "kept", by, why))
-    elif state == "hard case":
-        result.hard.append({**final, "reason": why})
-        result.events.append(_event(row, "hard case", by, why))
-    else:
-        result.dropped.append({**final, "reason": why})
-        result.events.append(_event(row, "dropped", by, why))
+) -> tuple[str, str, str]:
+    """Return where a pair goes, why, and who decided, after the integrity checks (2.2.4).
 
-
-def _checked(
-    row: Mapping[str, Any], fate: Fate, contract: Contract, required: Sequence[str]
-) -> tuple[State, str, str, list[str]]:
-    """Return state, reason, decider and rules overruled after the integrity checks (2.2.4)."""
-    missing = [name for name in required if not str(row.get(name) or "").strip()]
+    ``passed`` is set to what is known, ``against_rules`` to what an expert overruled.
+    """
+    seen = fate.state != "unreviewed"
+    if not seen and unreviewed == "drop":
+        return "dropped", f"{fate.why}: not reviewed", fate.by
+    if seen and fate.state != "retained":
+        return {"removed": "dropped"}.get(fate.state, fate.state), fate.why, fate.by
+    missing = [name for name in required if not str(final.get(name) or "").strip()]
     if missing:
-        return "removed", f"lacks {', '.join(missing)}", "rule:finalize", []
-    broken = list(contract(row["manipulation"], row["original"], row["rewritten"]))
-    if not broken:
-        return "retained", fate.why, fate.by, []
-    rules = ", ".join(broken)
-    if fate.state == "unreviewed":
-        return "removed", f"breaks {rules}", "rule:contract", []
-    if fate.experts:
+        return "dropped", f"lacks {', '.join(missing)}", "rule:finalize"
+    standing = contract(final)
+    final.pop("undecided", None)
+    final["passed"] = True
+    rules = ", ".join(standing.broken)
+    if rules and not seen:
+        return "dropped", f"breaks {rules}", "rule:contract"
+    if rules and not fate.experts:
+        return "hard case", f"{fate.why}, but it breaks {rules}", "rule:contract"
+    if rules:
+        final["against_rules"] = list(standing.broken)
         reasons = "; ".join(
             f"{one.decided_by}: {one.why or f'{one.decision}, without a reason'}"
             for one in fate.experts
         )
-        return "retained", f"{fate.why}, against {rules}; {reasons}", fate.by, broken
-    return "hard case", f"{fate.why}, but it breaks {rules}", "rule:contract", []
+        return "retained", f"{fate.why}, against {rules}; {reasons}", fate.by
+    if seen or not standing.undecided:
+        return "retained", fate.why, fate.by
+    final |= {"passed": None, "undecided": standing.undecided}
+    place = {"keep": "retained", "drop": "dropped", "review": "to review"}[undecided]
+    return place, f"undecided: {standing.undecided}", fate.by
+
+
+def _put(
+    result: Finalized,
+    row: Mapping[str, Any],
+    final: dict[str, Any],
+    place: str,
+    why: str,
+    by: str,
+) -> None:
+    rows, decision = {
+        "retained": (result.retained, "kept"),
+        "hard case": (result.hard, "hard case"),
+        "to review": (result.review, "hard case"),
+        "dropped": (result.dropped, "dropped"),
+    }[place]
+    rows.append(final if place == "retained" else {**final, "reason": why})
+    open_ = place in ("retained", "to review") and final["passed"] is None
+    more = {"undecided": True} if open_ else {}
+    result.events.append(_event(row, decision, by, why, **more))
 
 
 def _revised(
@@ -271,7 +280,9 @@ def _revised(
     if all(final[name] == row[name] for name in texts):
         return final
     pair = Rewrite.of(*(final[name] for name in texts), article_id=final["article_id"])
-    # The log of edits was the rewriter's; a person keeps none, and an old one would be wrong.
+    # The log of edits was the rewriter's, and verdicts were on its text: old ones would be wrong.
+    for name in ("passed", "undecided"):
+        final.pop(name, None)
     return final | {"id": pair.id, "edits": [], "revised": True}
 
 
@@ -289,187 +300,21 @@ def _of_people(row: Mapping[str, Any], own: Sequence[ReviewDecision]) -> list[Le
             answers = {_LEDGER_WORD.get(d.decision, "dropped") for d in latest.values()}
             outcome = answers.pop() if len(answers) == 1 else "hard case"
             votes = ", ".join(f"{who} {d.decision}" for who, d in sorted(latest.items()))
-            event = _event(row, outcome, "rule:finalize", votes)
-            events.append(event.model_copy(update={"stage": stage}))
+            events.append(_event(row, outcome, "rule:finalize", votes, stage=stage))
     return events
 
 
-def _of_person(row: Mapping[str, Any], decision: ReviewDecision) -> LedgerEvent:
-    kind = _LEDGER_WORD.get(decision.decision, "dropped")
-    audit = {}
-    if decision.stage == "audit":
-        audit = {
-            "inclusion_probability": decision.inclusion_probability,
-            "round": decision.round,
-        }
-    return LedgerEvent.model_validate(
-        {
-            "item_id": row["id"],
-            "article_id": row["article_id"],
-            "manipulation": row["manipulation"],
-            "stage": decision.stage,
-            "decision": kind,
-            "by": f"person:{decision.decided_by}",
-            "when": decision.when,
-            "why": decision.why or decision.decision,
-            **audit,
-        }
-    )
+def _of_person(row: Mapping[str, Any], one: ReviewDecision) -> LedgerEvent:
+    audit: dict[str, Any] = {}
+    if one.stage == "audit":
+        audit = {"inclusion_probability": one.inclusion_probability, "round": one.round}
+    word = _LEDGER_WORD.get(one.decision, "dropped")
+    by, why = f"person:{one.decided_by}", one.why or one.decision
+    return _event(row, word, by, why, stage=one.stage, when=one.when, **audit)
 
 
 def _event(
-    row: Mapping[str, Any],
-    decision: Decision,
-    by: str,
-    why: str,
+    row: Mapping[str, Any], decision: str, by: str, why: str, *, stage: str = STAGE, **more: Any
 ) -> LedgerEvent:
-    return LedgerEvent(
-        item_id=row["id"],
-        article_id=row["article_id"],
-        manipulation=row["manipulation"],
-        stage=STAGE,
-        decision=decision,
-        by=by,
-        why=why,
-    )
-
-
-@dataclass
-class _Path:
-    """An item's decisions by stage, its text as last revised, and who let that through."""
-
-    at: dict[ReviewStage, list[ReviewDecision]]
-    rewritten: str | None = None
-    experts: tuple[ReviewDecision, ...] = ()
-
-    def last(self, stage: ReviewStage) -> ReviewDecision | None:
-        """Return the latest decision of a stage."""
-        return self.at[stage][-1] if self.at.get(stage) else None
-
-    def votes(self, stage: ReviewStage) -> list[ReviewDecision]:
-        """Return the latest decision of each person at a stage."""
-        latest = {decision.decided_by: decision for decision in self.at.get(stage, ())}
-        return list(latest.values())
-
-    def flagged(self, stage: ReviewStage) -> bool:
-        """Return whether somebody was not sure in their latest decision at a stage."""
-        return any(vote.flagged for vote in self.votes(stage))
-
-    def end(self, state: State, why: str, by: str) -> Fate:
-        return Fate(state, why, by, self.rewritten, self.experts)
-
-
-def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
-    """Return what the decisions on one item come to.
-
-    Expert review first: a removal is final, a revision changes the text. Then the annotators, and
-    whoever audited the item: unanimous passes retain it; a category that all find wrong, which no
-    rewriting can fix, removes it; unanimous fails send it back for revision, and it is removed if
-    it is not revised or fails again; any disagreement, and whatever an annotator has flagged, goes
-    to the secondary review, and from there, unless that is unanimous, to arbitration. What
-    arbitration leaves unresolved, or nobody has arbitrated, is a hard case.
-
-    Args:
-        decisions: All decisions on the item, in any order.
-        annotators: How many people have to annotate it.
-    """
-    path = _Path(_by_stage(decisions))
-    expert = path.last("expert-review")
-    if expert is not None:
-        if expert.decision in ("fail", "remove"):
-            return path.end("removed", expert.why or "failed by the expert", _who(expert))
-        revisions = [one for one in path.at["expert-review"] if one.decision == "revise"]
-        if revisions:
-            path.rewritten = revisions[-1].rewritten
-            # A batch that the audit returned is reviewed again: what was audited before the text
-            # was written anew speaks of another text.
-            path.at["audit"] = [
-                one for one in path.at.get("audit", ()) if one.time >= revisions[-1].time
-            ]
-        written = [one for one in revisions[-1:] if one is not expert]
-        path.experts = (*written, expert)
-    path.experts += tuple(one for one in path.votes("audit") if one.decision == "pass")
-    # An audit is of the text that the expert let through; its verdict counts like a vote.
-    votes = path.votes("annotation") + path.votes("audit")
-    annotated = len(path.votes("annotation"))
-    if annotated < annotators:
-        if annotated or any(vote.decision != "pass" for vote in votes):
-            return _too_few(path, votes, annotated, annotators)
-        return path.end("unreviewed", f"annotated by {annotated} of {annotators}", "rule:finalize")
-    if path.flagged("annotation"):
-        return _dispute(path, "an annotator is not sure")
-    if all(vote.decision == "pass" for vote in votes):
-        return path.end("retained", f"passed by all {len(votes)}", _people(votes))
-    if any(vote.decision == "pass" for vote in votes):
-        return _dispute(path, "the annotators disagree")
-    if all(vote.decision == "mis-category" for vote in votes):
-        return path.end("removed", "in the wrong category, all say", _people(votes))
-    return _again(path, votes, annotators)
-
-
-def _again(path: _Path, votes: Sequence[ReviewDecision], annotators: int) -> Fate:
-    """After a unanimous fail: revision, and everybody's second look."""
-    revision = path.last("revision")
-    if revision is None:
-        return path.end("removed", "failed by all, and not revised", _people(votes))
-    if revision.decision == "remove":
-        return path.end("removed", revision.why or "failed by all", _who(revision))
-    path.rewritten, path.experts = revision.rewritten, (revision,)
-    second = path.votes("re-annotation")
-    if len(second) < annotators:
-        why = f"revised, and annotated again by {len(second)} of {annotators}"
-        return path.end("hard case", why, "rule:finalize")
-    if path.flagged("re-annotation"):
-        return _dispute(path, "an annotator is not sure of the revision")
-    if all(vote.decision == "pass" for vote in second):
-        return path.end("retained", "passed by all when revised", _people(second))
-    if any(vote.decision == "pass" for vote in second):
-        return _dispute(path, "the annotators disagree on the revision")
-    return path.end("removed", "failed by all, revised or not", _people(second))
-
-
-def _dispute(path: _Path, why: str) -> Fate:
-    """Adjudication: secondary review, then arbitration (2.2.4)."""
-    votes = path.votes("secondary-review")
-    answers = {vote.decision for vote in votes}
-    if answers == {"pass"}:
-        path.experts = tuple(votes)
-        return path.end("retained", "passed by the secondary review", _people(votes))
-    if answers == {"fail"}:
-        reasons = dict.fromkeys(vote.why for vote in votes if vote.why)
-        return path.end("removed", "; ".join(reasons) or "failed", _people(votes))
-    arbiter = path.last("arbitration")
-    if arbiter is None:
-        seen = "the secondary review has not resolved it" if votes else "nobody has adjudicated"
-        return path.end("hard case", f"{why}, and {seen}", "rule:finalize")
-    if arbiter.decision == "pass":
-        path.experts = (arbiter,)
-        return path.end("retained", "passed by arbitration", _who(arbiter))
-    if arbiter.decision == "fail":
-        return path.end("removed", arbiter.why or "failed by arbitration", _who(arbiter))
-    return path.end("hard case", arbiter.why or "unresolved by arbitration", _who(arbiter))
-
-
-def _too_few(path: _Path, votes: Sequence[ReviewDecision], annotated: int, annotators: int) -> Fate:
-    """Too few annotators; whoever looked and was not content makes it a case in dispute."""
-    if all(vote.decision == "pass" for vote in votes):
-        why = f"annotated by {annotated} of {annotators}"
-        return path.end("unreviewed", why, "rule:finalize")
-    return _dispute(path, "somebody failed it, and too few have annotated it")
-
-
-def _by_stage(
-    decisions: Sequence[ReviewDecision],
-) -> dict[ReviewStage, list[ReviewDecision]]:
-    at: dict[ReviewStage, list[ReviewDecision]] = {}
-    for decision in sorted(decisions, key=lambda d: (d.time, d.round, d.decided_by)):
-        at.setdefault(decision.stage, []).append(decision)
-    return at
-
-
-def _who(decision: ReviewDecision) -> str:
-    return f"person:{decision.decided_by}"
-
-
-def _people(votes: Sequence[ReviewDecision]) -> str:
-    return "person:" + ", ".join(sorted({vote.decided_by for vote in votes}))
+    named = {name: row[name] for name in ("article_id", "manipulation")}
+    return stage_event(stage, row["id"], decision, by, why, **named, **more)

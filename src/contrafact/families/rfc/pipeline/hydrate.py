@@ -9,7 +9,7 @@ import asyncio
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -23,6 +23,7 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import manipulation_named
 from contrafact.families.rfc.pipeline.release import original_hash
+from contrafact.families.rfc.pipeline.stages import stage_event
 from contrafact.files.fields import columns_found, fold, fold_row, names_of, value_of
 from contrafact.files.journal import Journal
 from contrafact.files.tables import read_rows, source_name
@@ -126,22 +127,19 @@ def load_published(path: str | Path) -> list[Published]:
             manipulation; two rows are the same. The line is named.
     """
     name = source_name(path)
-    rows: list[Published] = []
-    first: dict[str, int] = {}
+    rows: dict[str, Published] = {}
     for line, fields in read_rows(path):
         row = _published(fields, name, line)
-        if row.id in first:
+        if (first := rows.setdefault(row.id, row)) is not row:
             raise InputError(
-                f"the row '{row.id}' is there twice (first on line {first[row.id]})",
+                f"the row '{row.id}' is there twice (first on line {first.line})",
                 file=name,
                 line=line,
                 hint="leave one of them out",
             )
-        first[row.id] = line
-        rows.append(row)
     if not rows:
         raise InputError("the file holds no rows", file=name, hint="give at least one")
-    return rows
+    return [*rows.values()]
 
 
 def held_news(items: Iterable[NewsItem]) -> Find:
@@ -252,32 +250,18 @@ def _keep(result: Hydrated, row: Published, item: NewsItem, how: str) -> None:
 def _drop(result: Hydrated, row: Published, problem: str, why: str) -> None:
     result.dropped.append({**row.fields, "line": row.line, "problem": problem, "reason": why})
     result.counts[problem] += 1
-    result.events.append(_event(row, "dropped", f"{problem}: {why}", None))
+    result.events.append(_event(row, "dropped", f"{problem}: {why}"))
 
 
-def _event(
-    row: Published, decision: Literal["kept", "dropped"], why: str, article: str | None
-) -> LedgerEvent:
-    return LedgerEvent.model_validate(
-        {
-            "item_id": row.id,
-            "article_id": article or row.fields.get("article_id"),
-            "manipulation": row.manipulation,
-            "stage": "hydrate",
-            "decision": decision,
-            "by": "rule:hydrate",
-            "why": why,
-        }
-    )
+def _event(row: Published, decision: str, why: str, article: str | None = None) -> LedgerEvent:
+    more = {"article_id": article or row.fields.get("article_id"), "manipulation": row.manipulation}
+    return stage_event("hydrate", row.id, decision, "rule:hydrate", why, **more)
 
 
 def _published(fields: Mapping[str, Any], file: str, line: int) -> Published:
     columns = fold_row(fields)
-
-    def first(name: str) -> str | None:
-        return _plain(value_of(columns, name))
-
-    rewritten = first("rewritten")
+    own = {n: _plain(value_of(columns, n)) for n in ("rewritten", "url", "ticker", "date")}
+    rewritten, url = own.pop("rewritten"), own.pop("url")
     if rewritten is None:
         raise InputError(
             f"no rewritten text (found: {columns_found(fields)})",
@@ -295,13 +279,11 @@ def _published(fields: Mapping[str, Any], file: str, line: int) -> Published:
             line=line,
             hint=f"fill in 'manipulation' with one of {', '.join(MANIPULATIONS)}",
         )
-    url = first("url")
-    own = {name: first(name) for name in ("ticker", "date")}
-    sha256 = _plain(columns.get(fold("original_sha256")))
     identity = _plain(columns.get("id")) or content_id(
         url or "", manipulation, rewritten, prefix="r"
     )
     carried = {**fields, **{name: value for name, value in own.items() if value is not None}}
+    sha256 = _plain(columns.get(fold("original_sha256")))
     return Published(line, identity, manipulation, rewritten, url, sha256, carried)
 
 
@@ -327,20 +309,6 @@ class FetchSettings:
     pause: float = 0.5
     timeout: float = 30.0
     backoff: float = 1.0
-
-
-@dataclass
-class _Hosts:
-    """When each host may be asked again."""
-
-    pause: float
-    _next: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-
-    async def turn(self, host: str) -> None:
-        now = asyncio.get_running_loop().time()
-        start = max(now, self._next[host])
-        self._next[host] = start + self.pause
-        await asyncio.sleep(start - now)
 
 
 def usable_address(url: object) -> bool:
@@ -372,26 +340,30 @@ async def fetch_pages(
         each: Called with an address when it is done with.
     """
     settings = settings or FetchSettings()
-    hosts = _Hosts(settings.pause)
+    free: dict[str, float] = defaultdict(float)  # when each host may be asked again
+
+    async def turn(url: str) -> None:
+        host, now = urlsplit(url).hostname or "", asyncio.get_running_loop().time()
+        start = max(now, free[host])
+        free[host] = start + settings.pause
+        await asyncio.sleep(start - now)
+
+    agent = f"contrafact/{__version__} (gives a published dataset its originals)"
     async with httpx.AsyncClient(
         follow_redirects=True,
         max_redirects=8,
         timeout=settings.timeout,
-        headers={
-            "User-Agent": f"contrafact/{__version__} (gives a published dataset its originals)",
-            "Accept": "text/html,application/xhtml+xml",
-        },
+        headers={"User-Agent": agent, "Accept": "text/html,application/xhtml+xml"},
     ) as client:
 
         async def fetch(url: str) -> dict[str, Any]:
-            return asdict(await _page(client, url, hosts, settings.backoff))
+            return asdict(await _page(client, url, turn, settings.backoff))
 
         failures = await pages.fill(urls, fetch, at_once=settings.at_once, each=each)
-    found: dict[str, Found] = {}
-    for url, error in failures.items():
+    for error in failures.values():
         if not isinstance(error, _Unfetched):
             raise error
-        found[url] = Found("failed", str(error))
+    found = {url: Found("failed", str(error)) for url, error in failures.items()}
     for url in urls:
         if (kept := pages.known.get(url)) is not None:
             titles, summaries = tuple(kept["titles"]), tuple(kept["summaries"])
@@ -403,16 +375,17 @@ class _Unfetched(Exception):
     """A page that could not be had, for a reason that may pass."""
 
 
-async def _page(client: httpx.AsyncClient, url: str, hosts: _Hosts, backoff: float) -> Found:
+async def _page(
+    client: httpx.AsyncClient, url: str, turn: Callable[[str], Awaitable[None]], backoff: float
+) -> Found:
     """Return a page's texts, or that it is gone.
 
     Raises:
         _Unfetched: Neither is known.
     """
-    why = ""
-    for attempt in range(TRIES):
-        await hosts.turn(urlsplit(url).hostname or "")
-        wait = backoff * 2**attempt
+    for attempt in range(1, TRIES + 1):
+        await turn(url)
+        wait = backoff * 2 ** (attempt - 1)
         try:
             async with client.stream("GET", url) as response:
                 if response.status_code not in _AGAIN:
@@ -423,20 +396,21 @@ async def _page(client: httpx.AsyncClient, url: str, hosts: _Hosts, backoff: flo
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             why = f"no answer ({type(error).__name__})"
             if isinstance(error, httpx.TooManyRedirects | httpx.InvalidURL):
-                break
-        if attempt + 1 < TRIES:
-            if wait > LONGEST_WAIT:
-                raise _Unfetched(f"{why}, and asks to wait {wait:.0f} s")
-            await asyncio.sleep(wait)
-    raise _Unfetched(why)
+                raise _Unfetched(why) from error
+        if attempt == TRIES:
+            raise _Unfetched(why)
+        if wait > LONGEST_WAIT:
+            raise _Unfetched(f"{why}, and asks to wait {wait:.0f} s")
+        await asyncio.sleep(wait)
+    raise AssertionError("the last try ends above")
 
 
 async def _read_response(response: httpx.Response, url: str) -> Found:
-    if response.status_code in _GONE:
-        return Found("gone", f"the host answers {response.status_code}")
-    if response.status_code >= 400:
-        raise _Unfetched(f"the host answers {response.status_code}")
-    landed = response.url
+    status, landed = response.status_code, response.url
+    if status >= 400:
+        if status in _GONE:
+            return Found("gone", f"the host answers {status}")
+        raise _Unfetched(f"the host answers {status}")
     if (landed.host or "").startswith("consent."):
         raise _Unfetched("the host wants consent first")
     if landed.path in ("", "/") and urlsplit(url).path not in ("", "/"):
@@ -484,26 +458,21 @@ def read_page(html: str) -> PageText:
     reader = _Reader()
     reader.feed(html)
     reader.close()
-    titles = [*reader.linked["headline"], *_of(reader.meta, _TITLES), *reader.first["title"]]
-    summaries = [*reader.linked["description"], *_of(reader.meta, _SUMMARIES)]
-    return PageText(_once([*titles, *reader.first["h1"]]), _once([*summaries, *reader.first["p"]]))
+    texts, meta = reader.texts, reader.meta
+    titles = [*texts["headline"], *(meta[n] for n in _TITLES if n in meta), *texts["title"][:1]]
+    summaries = [*texts["description"], *(meta[n] for n in _SUMMARIES if n in meta)]
+    return PageText(_once([*titles, *texts["h1"][:1]]), _once([*summaries, *texts["p"][:1]]))
 
 
-@dataclass
 class _Reader(HTMLParser):
-    """Collects metadata and the first title, heading and paragraph."""
+    """Collects metadata, titles, headings, paragraphs, and what JSON-LD says of an article."""
 
-    meta: dict[str, str] = field(default_factory=dict)
-    linked: dict[str, list[str]] = field(
-        default_factory=lambda: {"headline": [], "description": []}
-    )
-    first: dict[str, list[str]] = field(default_factory=lambda: {"title": [], "h1": [], "p": []})
-
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
+        self.meta: dict[str, str] = {}
+        self.texts: dict[str, list[str]] = defaultdict(list)
         self._inside: str | None = None
-        self._texts: list[str] = []
-        self._json = False
+        self._parts: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note metadata, and where a text begins that is wanted."""
@@ -513,39 +482,36 @@ class _Reader(HTMLParser):
             if name and given.get("content"):
                 self.meta.setdefault(name, given["content"])
         elif tag == "script":
-            self._json = given.get("type", "").strip().casefold() == "application/ld+json"
-            self._inside, self._texts = ("script", []) if self._json else (None, [])
-        elif tag in self.first and not self.first[tag]:
-            self._inside, self._texts = tag, []
+            linked = given.get("type", "").strip().casefold() == "application/ld+json"
+            self._inside, self._parts = ("script" if linked else None), []
+        elif tag in ("title", "h1", "p") and not self.texts[tag]:
+            self._inside, self._parts = tag, []
 
     def handle_data(self, data: str) -> None:
         """Take in the text of what is being read."""
         if self._inside:
-            self._texts.append(data)
+            self._parts.append(data)
 
     def handle_endtag(self, tag: str) -> None:
         """Take the text that has ended."""
         if tag != self._inside:
             return
-        text = "".join(self._texts)
+        text = "".join(self._parts)
         self._inside = None
-        if tag == "script":
-            self._take_linked(text)
-        elif text.strip():
-            self.first[tag].append(text)
-
-    def _take_linked(self, text: str) -> None:
+        if tag != "script":
+            self.texts[tag] += [text] if text.strip() else []
+            return
         try:
-            value = json.loads(text)
+            nodes = _nodes(json.loads(text))
         except (ValueError, RecursionError):
             return  # a page's broken JSON-LD leaves its other metadata
-        for node in _nodes(value):
+        for node in nodes:
             kinds = node.get("@type")
             names = kinds if isinstance(kinds, list) else [kinds]
             if any(isinstance(name, str) and _ARTICLES.match(name) for name in names):
-                for key, found in self.linked.items():
+                for key in ("headline", "description"):
                     if isinstance(node.get(key), str):
-                        found.append(node[key])
+                        self.texts[key].append(node[key])
 
 
 def _nodes(value: Any) -> list[dict[str, Any]]:
@@ -554,10 +520,6 @@ def _nodes(value: Any) -> list[dict[str, Any]]:
     if isinstance(value, dict):
         return [value, *_nodes(value.get("@graph", []))]
     return []
-
-
-def _of(meta: dict[str, str], names: tuple[str, ...]) -> list[str]:
-    return [meta[name] for name in names if name in meta]
 
 
 def _once(texts: list[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import read_label
-from contrafact.families.rfc.pipeline.stages import StageRow
+from contrafact.families.rfc.pipeline.stages import StageRow, stage_event
 from contrafact.files.journal import Journal
 from contrafact.records import MANIPULATIONS, NewsItem
 from contrafact.text.delimit import delimit
@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # labelling by rules needs no engine, whose import takes more
 
 __all__ = [
     "NO_CATEGORY",
-    "Asked",
     "Labelled",
     "PerArticle",
     "ask_label",
@@ -105,19 +104,6 @@ def open_rows(rows: Sequence[StageRow], per_article: PerArticle) -> list[StageRo
     return found
 
 
-@dataclass
-class Asked:
-    """What a model says of open articles, by their ids.
-
-    Attributes:
-        replies: Its replies.
-        failures: Why a call failed; a rerun makes it again.
-    """
-
-    replies: dict[str, str] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
-
-
 def label_template(pack: "PromptPack") -> "PromptTemplate":
     """Return the prompt that asks for a label, checked.
 
@@ -128,13 +114,7 @@ def label_template(pack: "PromptPack") -> "PromptTemplate":
 
 
 async def ask_label(paragraph: str, model: "Model", template: "PromptTemplate") -> str:
-    """Return the model's reply about an article.
-
-    Args:
-        paragraph: Its paragraph.
-        model: The labeller.
-        template: The prompt, from `label_template`.
-    """
+    """Return the model's reply about an article's paragraph."""
     from inspect_ai.model import GenerateConfig
 
     config = GenerateConfig(temperature=0.0)
@@ -154,16 +134,20 @@ async def ask_labels(
     *,
     at_once: int = 16,
     each: Callable[[str], None] = lambda _: None,
-) -> Asked:
-    """Return the model's reply for every row, asking only for those that are not known.
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Ask about every open article of which no reply is known.
 
     Args:
-        rows: The open articles.
+        rows: The articles.
         model: The labeller.
         template: The prompt, from `label_template`.
         answers: Where replies are kept as they come.
         at_once: How many calls may be under way at the same time.
         each: Called with an article's id when it is done with.
+
+    Returns:
+        The model's reply for each article by its id, and why a call failed, which a rerun makes
+        again.
     """
     from contrafact.models.asking import failure_cause
 
@@ -173,10 +157,10 @@ async def ask_labels(
         return await ask_label(texts[key], model, template)
 
     failures = await answers.fill(texts, ask, at_once=at_once, each=each)
-    return Asked(
-        {key: answers.known[key] for key in texts if key in answers.known},
-        {key: f"the call failed ({failure_cause(error)})" for key, error in failures.items()},
-    )
+    replies = {key: answers.known[key] for key in texts if key in answers.known}
+    return replies, {
+        key: f"the call failed ({failure_cause(error)})" for key, error in failures.items()
+    }
 
 
 def label_rows(
@@ -216,12 +200,12 @@ def label_rows(
             for name in standing:
                 _keep(result, row, name, "rule", why)
             continue
-        reply = (replies or {}).get(_id(row))
+        reply = (replies or {}).get(str(row.fields["id"]))
         if reply is not None:
             _by_model(result, row, standing, reply, model or "unnamed")
             continue
         doubt = f"several candidates ({', '.join(standing)})" if standing else "no candidate"
-        failed = (failures or {}).get(_id(row))
+        failed = (failures or {}).get(str(row.fields["id"]))
         why = f"{doubt}, and {failed or 'no model was asked'}"
         _set_apart(result, row, None, "rule:label", why)
     return result
@@ -288,10 +272,6 @@ def _set_apart(result: Labelled, row: StageRow, label: str | None, by: str, why:
     result.counts[NO_CATEGORY if label else "left open"] += 1
 
 
-def _id(row: StageRow) -> str:
-    return str(row.fields["id"])
-
-
 def _event(
     row: StageRow,
     decision: Literal["kept", "dropped"],
@@ -299,14 +279,7 @@ def _event(
     why: str,
     manipulation: str | None,
 ) -> LedgerEvent:
-    return LedgerEvent.model_validate(
-        {
-            "item_id": _id(row),
-            "article_id": _id(row),
-            "manipulation": manipulation,
-            "stage": STAGE,
-            "decision": decision,
-            "by": by,
-            "why": why,
-        }
+    article = str(row.fields["id"])
+    return stage_event(
+        STAGE, article, decision, by, why, article_id=article, manipulation=manipulation
     )

@@ -1,9 +1,14 @@
-"""Rewriting by a language model, through Inspect's model interface (RFC-BENCH, section 2.2.2)."""
+"""Rewriting by a language model, through Inspect's model interface (RFC-BENCH, section 2.2.2).
+
+A proposal that breaks a fact is written again, the model being told which; one that keeps the facts
+goes to the judges, where any are named, and is written again where they find that it does not mean
+what its manipulation asks for. What they cannot decide is kept, as undecided.
+"""
 
 import asyncio
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from math import ceil
 from pathlib import Path
@@ -19,23 +24,36 @@ from inspect_ai.model import (
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.labels import LENGTH_BANDS
+from contrafact.families.rfc.checking import JudgeSettings
+from contrafact.families.rfc.contracts import Check, Options, check_pair
+from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
+from contrafact.families.rfc.labels import LENGTH_BANDS, Bands, load_bands
+from contrafact.families.rfc.pipeline.edits import between
 from contrafact.families.rfc.pipeline.rewrite import (
     Assignment,
     Outcome,
-    Proposal,
-    decided,
     refused,
+    rule_facts,
     seed_of,
 )
-from contrafact.families.rfc.pipeline.rules.edits import between
 from contrafact.files.atomic import os_problem
-from contrafact.prompts import PromptPack, PromptTemplate
+from contrafact.models.opening import call_config, open_model
+from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import token_count
 
-__all__ = ["Decoding", "ModelRewriter", "load_decoding", "longest_reply"]
+__all__ = [
+    "NOT_JUDGED",
+    "Decoding",
+    "ModelRewriter",
+    "WriterSettings",
+    "load_decoding",
+    "longest_reply",
+]
+
+NOT_JUDGED = "no judge was asked what it means"
+"""Why a rewrite against which no fact speaks is undecided, where no judge is named."""
 
 TOKENIZERS = 2.0
 """Times as many tokens as cl100k that another model's tokenizer may make of a text (ours)."""
@@ -92,25 +110,107 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
 
 
 @dataclass(frozen=True)
+class WriterSettings:
+    """What a rewriting by a model is told; another process opens the same rewriter from it.
+
+    Attributes:
+        model: The model that writes.
+        seed: Seed of the whole rewriting; each try has its own, drawn from it.
+        attempts: The most proposals for one row.
+        feedback: Whether the model is told what its last proposal broke; without, the same
+            question is asked again with another seed.
+        decoding: A file of decoding settings; the paper's if none.
+        prompts: A folder of templates; ours if none.
+        judging: Who decides what a rewrite means, and how they are asked; nobody if none.
+        polarity_model: A folder with a classifier of tone.
+        bands: A calibration's file; the paper's bands of length if none.
+        max_connections: Calls under way at once.
+        bounds: Bounds of each call.
+    """
+
+    model: str
+    seed: int = 0
+    attempts: int = 3
+    feedback: bool = True
+    decoding: str | None = None
+    prompts: str | None = None
+    judging: JudgeSettings | None = None
+    polarity_model: str | None = None
+    bands: str | None = None
+    max_connections: int = 16
+    bounds: Mapping[str, int | None] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the result."""
+        pack = open_pack(self.prompts)
+        self._templates(pack)
+        return rule_facts(self.seed, self.attempts, self.bands) | {
+            "rewriter": "model",
+            "model": self.model,
+            "feedback": self.feedback,
+            "prompts": pack.used_hash,
+            "decoding": {
+                name: one.model_dump(exclude_none=True)
+                for name, one in load_decoding(self.decoding).items()
+            },
+            "judging": None if self.judging is None else self.judging.facts(),
+            "polarity-model": self.polarity_model,
+        }
+
+    def open(self, wrap: Callable[[Model], Model] = lambda model: model) -> "ModelRewriter":
+        """Return the rewriter, with its models open.
+
+        Args:
+            wrap: What each language model is wrapped in.
+        """
+        pack = open_pack(self.prompts)
+        templates = self._templates(pack)
+        config = call_config(self.max_connections, **self.bounds)
+        options = Options(bands=None if self.bands is None else load_bands(self.bands))
+        if self.polarity_model is not None:
+            from contrafact.families.rfc.contracts.polarity import load_polarity_model
+
+            options = replace(options, polarity=load_polarity_model(self.polarity_model))
+        judges = [] if self.judging is None else self.judging.models()
+        return ModelRewriter(
+            wrap(open_model(self.model, config=config)),
+            templates,
+            load_decoding(self.decoding),
+            self.seed,
+            self.attempts,
+            options,
+            [wrap(judge) for judge in judges],
+            Judging() if self.judging is None else self.judging.judging(),
+        )
+
+    def _templates(self, pack: PromptPack) -> dict[str, PromptTemplate]:
+        return ModelRewriter.open_templates(pack, feedback=self.feedback)
+
+
+@dataclass(frozen=True)
 class ModelRewriter:
-    """A model that rewrites, asked again while the contract of the manipulation fails.
+    """A model that rewrites, asked again while facts or judges are against what it writes.
 
     Attributes:
         model: Any Inspect model.
-        templates: The prompt of each manipulation (`open_templates`).
-        feedback: The prompt that names the violations and asks again; without it the same
-            question is asked again with another seed.
+        templates: The prompt of each manipulation, and ``feedback``, which names what was wrong and
+            asks again, if the model is to be told (`open_templates`).
         decoding: Settings of each manipulation.
-        seed: Seed of the whole rewriting; each try has its own, drawn from it.
+        seed: Seed of the whole rewriting.
         attempts: The most proposals for one row.
+        options: How facts are checked.
+        judges: Who is asked what a rewrite means, where facts leave it open; nobody leaves it so.
+        judging: What they are asked.
     """
 
     model: Model
     templates: Mapping[str, PromptTemplate]
-    feedback: PromptTemplate | None
     decoding: Mapping[Manipulation, Decoding]
     seed: int = 0
     attempts: int = 3
+    options: Options = field(default_factory=Options)
+    judges: Sequence[Model] = ()
+    judging: Judging = field(default_factory=Judging)
 
     @staticmethod
     def open_templates(pack: PromptPack, *, feedback: bool = True) -> dict[str, PromptTemplate]:
@@ -139,13 +239,14 @@ class ModelRewriter:
             reply, problem = await self._ask(messages, assignment, attempt)
             if problem is not None:
                 return Outcome(attempts=attempt, reason=problem)
-            proposal = Proposal(reply, between(original, reply))
-            violations = await asyncio.to_thread(decided, manipulation, original, proposal)
-            if not violations:
-                return Outcome(reply, proposal.edits, attempt)
+            found = await self._decide(manipulation, original, reply)
+            if found.passed is not False:
+                undecided = "" if found.passed else _why_undecided(found, judged=bool(self.judges))
+                return Outcome(reply, between(original, reply), attempt, undecided=undecided)
+            violations = tuple(one.as_row() for one in found.violations)
             tried.append(violations)
-            if self.feedback is not None:
-                again = self.feedback.render(
+            if (feedback := self.templates.get("feedback")) is not None:
+                again = feedback.render(
                     paragraph=delimit(original),
                     violations=[delimit(str(violation["message"])) for violation in violations],
                 )
@@ -157,12 +258,22 @@ class ModelRewriter:
                 ]
         return refused(tried, self.attempts)
 
+    async def _decide(self, manipulation: Manipulation, original: str, reply: str) -> Check:
+        """Return what facts say of a proposal and, where these leave it open, the judges."""
+        facts = await asyncio.to_thread(
+            check_pair, manipulation, original, reply, options=self.options
+        )
+        if not self.judges or not self.judging.asks(manipulation, facts):
+            return facts
+        judged = await self.judging.judge(self.judges, manipulation, original, reply)
+        return settled(facts, judged, manipulation, original, reply)
+
     async def _ask(
         self, messages: list[ChatMessage], assignment: Assignment, attempt: int
     ) -> tuple[str, str | None]:
         """Return the reply as one text, and why asking again is useless, if it is."""
         seed = seed_of(self.seed, assignment.item.id, assignment.manipulation, attempt)
-        limit = {"max_tokens": longest_reply(assignment)}
+        limit = {"max_tokens": longest_reply(assignment, self.options.bands or LENGTH_BANDS)}
         decoding = limit | self.decoding[assignment.manipulation].model_dump(exclude_none=True)
         config = GenerateConfig(**decoding, seed=seed % 2**31)
         output = await self.model.generate(messages, config=config)
@@ -173,13 +284,19 @@ class ModelRewriter:
         return _bare(output.completion), None
 
 
-def longest_reply(assignment: Assignment) -> int:
+def longest_reply(assignment: Assignment, bands: Bands = LENGTH_BANDS) -> int:
     """Return how many tokens a reply may have: what is longer cannot keep to the length band.
 
     A decoding file's ``max_tokens`` takes its place, for models that think before they write.
     """
-    most = LENGTH_BANDS[assignment.manipulation][1] * token_count(assignment.item.paragraph)
+    most = bands[assignment.manipulation][1] * token_count(assignment.item.paragraph)
     return ceil(TOKENIZERS * most) + DELIMITERS
+
+
+def _why_undecided(found: Check, *, judged: bool) -> str:
+    if not judged:
+        return NOT_JUDGED
+    return "; ".join(one.message for one in found.review if one.rule == UNDECIDED)
 
 
 def _bare(reply: str) -> str:

@@ -22,7 +22,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from contrafact.corpus.release import Facts, croissant_of, sha256_text, with_checksums
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import types_of
-from contrafact.families.rfc.pipeline.stages import StageRow
+from contrafact.families.rfc.pipeline.stages import StageRow, passed_of
 from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
 
@@ -58,6 +58,11 @@ FIELDS: dict[str, tuple[str, str]] = {
     "rewriter": ("string", "'rules', or 'model:' and the model's name."),
     "misinformation_types": ("array", "Kinds of misinformation that the manipulation can serve."),
     "original_sha256": ("string", "SHA-256 of the original paragraph, for those who hold it."),
+    "passed": (
+        "boolean",
+        "True where facts, a judge or people found the rewrite to do what its manipulation is to "
+        "do; null where nobody has decided.",
+    ),
     "canary": ("string", "A mark by which training corpora can be searched for this dataset."),
 }
 """The fields of a released row: type and meaning. Nothing else of a pair is ever written."""
@@ -69,6 +74,7 @@ ORIGINAL_FIELDS: dict[str, tuple[str, str]] = {
 """What the rows of a private copy have as well."""
 
 _OPTIONAL = ("ticker", "date", "url", "category")
+_NULLABLE = (*_OPTIONAL, "passed")
 _WORD = re.compile(r"\w+")
 _MEANING = {
     "numerical": "quantities changed; direction, names and dates kept",
@@ -108,10 +114,12 @@ class Release:
 class Counts:
     """What a card says in figures: rows and hard cases per manipulation, articles, days.
 
-    ``shared_articles`` are those with several rewrites.
+    ``undecided`` are rows of which nobody has said whether they mean what they are to mean,
+    ``shared_articles`` those with several rewrites.
     """
 
     pairs: Mapping[str, int]
+    undecided: Mapping[str, int]
     hard: Mapping[str, int]
     articles: int
     shared_articles: int
@@ -126,14 +134,19 @@ class Counts:
         days = sorted(row["date"] for row in (*rows, *hard) if row["date"])
         writers = sorted({row["rewriter"] for row in (*rows, *hard)})
         return cls(
-            pairs={m: sum(row["manipulation"] == m for row in rows) for m in MANIPULATIONS},
-            hard={m: sum(row["manipulation"] == m for row in hard) for m in MANIPULATIONS},
+            pairs=_kinds(rows),
+            undecided=_kinds([row for row in rows if row["passed"] is None]),
+            hard=_kinds(hard),
             articles=len(articles),
             shared_articles=sum(number > 1 for number in articles.values()),
             first_day=days[0] if days else None,
             last_day=days[-1] if days else None,
             rewriters={w: sum(r["rewriter"] == w for r in (*rows, *hard)) for w in writers},
         )
+
+
+def _kinds(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    return {name: sum(row["manipulation"] == name for row in rows) for name in MANIPULATIONS}
 
 
 def release(
@@ -145,11 +158,7 @@ def release(
 ) -> Release:
     """Return the files of a release.
 
-    Args:
-        retained: The final pairs, as `rfc finalize` writes them.
-        hard: The hard cases, likewise.
-        facts: What the release says of itself.
-        file: The name of the file of pairs, for messages.
+    Pairs and hard cases are rows as `rfc finalize` writes them; ``file`` is their name in messages.
 
     Raises:
         InputError: A field that would be released holds eight words in a row of the original that
@@ -198,7 +207,7 @@ def row_schema(*, with_originals: bool = False) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     for name, (kind, meaning) in fields.items():
         plain = "string" if kind == "date" else kind
-        types: Any = [plain, "null"] if name in _OPTIONAL else plain
+        types: Any = [plain, "null"] if name in _NULLABLE else plain
         properties[name] = {"type": types, "description": meaning, **constants.get(name, {})}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -254,12 +263,7 @@ def card(facts: ReleaseFacts, counts: Counts, canary: str) -> str:
 
 
 def croissant(facts: ReleaseFacts, data: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata of a release as JSON-LD.
-
-    Args:
-        facts: What the release says of itself.
-        data: Its files of rows, by name.
-    """
+    """Return the metadata of a release as JSON-LD; ``data`` are its files of rows, by name."""
     about = (
         "Artificial financial misinformation: news paragraphs with one small manipulation each, "
         "for research on detection. Every text in it is false by construction."
@@ -283,6 +287,7 @@ def _row(row: StageRow, facts: ReleaseFacts, canary: str, file: str | None) -> d
         "label": "false",
         "artificial": True,
         "rewriter": _text(pair.get("rewriter")) or "unknown",
+        "passed": passed_of(pair),
         "misinformation_types": list(types_of(pair["manipulation"])),
         "original_sha256": original_hash(pair["original"]),
         "canary": canary,

@@ -1,16 +1,16 @@
 """The rewriting stage: rows with a manipulation in, pairs out (RFC-BENCH, section 2.2.2).
 
 A rewriter proposes, the edit contract decides: a proposal that breaks it is made again, at most so
-many times, and the row is dropped with its violations as the reason if none passes. What becomes
-of a row depends on the input, the settings and the seed alone, so that a rewriting that was
-interrupted and resumed ends in the very same bytes: its versions on the row itself, and which of
-them is taken on the other rows.
+many times, and the row is dropped with its violations as the reason if none passes. By rule, what
+becomes of a row depends on the row, the settings and the seed alone, so that a rewriting that was
+interrupted and resumed ends in the very same bytes.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, get_args
@@ -18,26 +18,29 @@ from typing import Any, get_args
 from contrafact.corpus.ledger import LedgerEvent, write_stage
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.matching import matched
+from contrafact.families.rfc.labels import Bands, load_bands
+from contrafact.families.rfc.pipeline.stages import stage_event
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
 from contrafact.workers import end_with_parent
 
 __all__ = [
+    "BY_MODEL_ALONE",
     "Assignment",
     "Outcome",
-    "Proposal",
     "assignment_of",
-    "decided",
     "decision",
     "load_assignments",
-    "matched_outcomes",
     "refused",
     "rewrite_all_by_rules",
     "rewrite_one_by_rules",
+    "rule_facts",
     "seed_of",
     "write_pairs",
 ]
+
+BY_MODEL_ALONE = "rules write numerical pairs alone; this one takes a model"
+"""Why a row whose rewrite is a matter of meaning is dropped where no model writes."""
 
 # Rows that one task of a worker holds: long enough to hide the cost of handing them over, short
 # enough that a killed rewriting loses seconds.
@@ -63,60 +66,42 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Proposal:
-    """One try at a rewrite."""
-
-    rewritten: str
-    edits: tuple[Edit, ...]
-
-
-@dataclass(frozen=True)
 class Outcome:
     """What became of one row.
 
     Attributes:
-        rewritten: The rewrite that passed its contract; none where the row is dropped.
+        rewritten: The rewrite that is kept; none where the row is dropped.
         edits: Its edit log.
         attempts: How many proposals were made.
         reason: Why the row is dropped, in a few words.
         violations: What the best of the refused proposals broke.
-        versions: All that passed, where there are several: a build takes one of them.
+        undecided: Why nobody knows yet whether the rewrite means what it is to mean; empty where
+            facts or judges have decided.
     """
 
     rewritten: str | None = None
     edits: tuple[Edit, ...] = ()
     attempts: int = 1
     reason: str = ""
-    violations: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
-    versions: tuple[Proposal, ...] = ()
+    violations: tuple[Mapping[str, Any], ...] = ()
+    undecided: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome as the journal keeps it."""
-        return {
-            "rewritten": self.rewritten,
-            "edits": [edit.model_dump() for edit in self.edits],
-            "attempts": self.attempts,
-            "reason": self.reason,
-            "violations": list(self.violations),
-            "versions": [
-                {"rewritten": one.rewritten, "edits": [edit.model_dump() for edit in one.edits]}
-                for one in self.versions
-            ],
-        }
+        return {**vars(self), "edits": [edit.model_dump() for edit in self.edits]}
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> "Outcome":
         """Return the outcome that the journal kept."""
+        edits = tuple(Edit.model_validate(edit) for edit in value["edits"])
+        return cls(**{**value, "violations": tuple(value["violations"]), "edits": edits})
 
-        def log(edits: Sequence[Any]) -> tuple[Edit, ...]:
-            return tuple(Edit.model_validate(edit) for edit in edits)
-
-        versions = tuple(
-            Proposal(v["rewritten"], log(v["edits"])) for v in value.get("versions", ())
-        )
-        violations = tuple(value["violations"])
-        edits = log(value["edits"])
-        return cls(**{**value, "edits": edits, "violations": violations, "versions": versions})
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The names under which a summary counts it."""
+        if self.rewritten is None:
+            return (f"why|{self.reason}",)
+        return (f"kept|{self.attempts}", *(("undecided",) if self.undecided else ()))
 
 
 def load_assignments(path: str | Path) -> list[Assignment]:
@@ -171,78 +156,39 @@ def seed_of(seed: int, item_id: str, manipulation: str, attempt: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
 
-def decided(
-    manipulation: Manipulation, original: str, proposal: Proposal
-) -> tuple[Mapping[str, Any], ...]:
-    """Return the violations of the manipulation's contract in a proposal; empty if it passes."""
-    from contrafact.families.rfc.contracts import check_pair
+def rewrite_one_by_rules(
+    assignment: Assignment, *, seed: int, attempts: int, bands: Bands | None = None
+) -> Outcome:
+    """Rewrite one row by rule: proposals are made until one passes its contract.
 
-    check = check_pair(manipulation, original, proposal.rewritten)
-    return tuple(violation.as_row() for violation in check.violations)
-
-
-def rewrite_one_by_rules(assignment: Assignment, *, seed: int, attempts: int) -> Outcome:
-    """Rewrite one row by rule: proposals are tried until one passes its contract.
-
-    Where the rules list the versions of a text, they are all tried, up to so many attempts, and
-    what passes is kept for `matched_outcomes` to choose from.
+    Args:
+        assignment: The row.
+        seed: Seed of every choice.
+        attempts: Proposals at most.
+        bands: The bands of length of a calibration; the paper's if none.
     """
-    from contrafact.families.rfc.pipeline.rules import NoRewrite, versions_by_rules
+    from contrafact.families.rfc.contracts import Options, check_pair
+    from contrafact.families.rfc.pipeline.numerical import NoRewrite, rewrite_numerical
 
     original, manipulation = assignment.item.paragraph, assignment.manipulation
+    if manipulation != "numerical":
+        return Outcome(reason=BY_MODEL_ALONE)
+    options = Options(bands=bands)
     tried: dict[str, tuple[Mapping[str, Any], ...]] = {}
-    passed: list[Proposal] = []
-    reason = ""
-    made = 0
-    while made < attempts and not passed:
-        result = versions_by_rules(
-            original, manipulation, seed_of(seed, assignment.item.id, manipulation, made + 1)
-        )
-        if isinstance(result, NoRewrite):
-            reason = reason or result.reason
-            if not tried:  # where one variant has no rewrite at all, hardly another has
-                break
-            made += 1
+    for attempt in range(1, attempts + 1):
+        own = seed_of(seed, assignment.item.id, manipulation, attempt)
+        made = rewrite_numerical(original, own)
+        if isinstance(made, NoRewrite):
+            if not tried:  # where one seed finds no figures, hardly another does
+                return Outcome(reason=made.reason)
             continue
-        for one in result[: attempts - made]:
-            made += 1
-            if one.rewritten in tried:
-                continue
-            proposal = Proposal(one.rewritten, one.edits)
-            violations = decided(manipulation, original, proposal)
-            tried[one.rewritten] = violations
-            if not violations:
-                passed.append(proposal)
-    if passed:
-        first, versions = passed[0], tuple(passed) if len(passed) > 1 else ()
-        return Outcome(first.rewritten, first.edits, made, versions=versions)
-    if not tried:
-        return Outcome(reason=reason)
+        if made.rewritten in tried:
+            continue
+        check = check_pair(manipulation, original, made.rewritten, options=options)
+        if check.passed is not False:
+            return Outcome(made.rewritten, made.edits, attempt)
+        tried[made.rewritten] = tuple(one.as_row() for one in check.violations)
     return refused(list(tried.values()), attempts)
-
-
-def matched_outcomes(
-    assignments: Sequence[Assignment], outcomes: Sequence[Outcome]
-) -> list[Outcome]:
-    """Return the outcomes with one version each, by which rewrites resemble originals most.
-
-    Each manipulation is matched by itself, over all rows given (`matching.matched`).
-    """
-    found = [replace(outcome, versions=()) for outcome in outcomes]
-    for manipulation in MANIPULATIONS:
-        places = [
-            at
-            for at, (one, outcome) in enumerate(zip(assignments, outcomes, strict=True))
-            if one.manipulation == manipulation and outcome.versions
-        ]
-        taken = matched(
-            [assignments[at].item.paragraph for at in places],
-            [[version.rewritten for version in outcomes[at].versions] for at in places],
-        )
-        for at, version in zip(places, taken, strict=True):
-            chosen = outcomes[at].versions[version]
-            found[at] = replace(found[at], rewritten=chosen.rewritten, edits=chosen.edits)
-    return found
 
 
 def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> Outcome:
@@ -258,6 +204,7 @@ def rewrite_all_by_rules(
     *,
     seed: int,
     attempts: int,
+    bands: Bands | None = None,
     workers: int = 1,
 ) -> Iterator[tuple[int, Outcome]]:
     """Yield the outcome of each of the rows at ``positions``, as they are done.
@@ -265,19 +212,16 @@ def rewrite_all_by_rules(
     The order is that of completion; outcomes do not depend on the number of workers.
     """
     chunks = [positions[i : i + _CHUNK] for i in range(0, len(positions), _CHUNK)]
+    one = partial(rewrite_one_by_rules, seed=seed, attempts=attempts, bands=bands)
     if workers <= 1 or len(chunks) <= 1:
-        for position in positions:
-            yield (
-                position,
-                rewrite_one_by_rules(assignments[position], seed=seed, attempts=attempts),
-            )
+        yield from ((position, one(assignments[position])) for position in positions)
         return
     # Spawned, not forked: the parent has threads (a progress bar, BLAS) that a fork would cut off.
     with ProcessPoolExecutor(
         min(workers, len(chunks)), mp_context=get_context("spawn"), initializer=end_with_parent
     ) as pool:
         futures = {
-            pool.submit(_rewrite_chunk, [assignments[i] for i in chunk], seed, attempts): chunk
+            pool.submit(_rewrite_chunk, one, [assignments[i] for i in chunk]): chunk
             for chunk in chunks
         }
         try:
@@ -288,8 +232,20 @@ def rewrite_all_by_rules(
             raise
 
 
-def _rewrite_chunk(assignments: list[Assignment], seed: int, attempts: int) -> list[Outcome]:
-    return [rewrite_one_by_rules(one, seed=seed, attempts=attempts) for one in assignments]
+def _rewrite_chunk(
+    one: Callable[[Assignment], Outcome], assignments: list[Assignment]
+) -> list[Outcome]:
+    return [one(assignment) for assignment in assignments]
+
+
+def rule_facts(seed: int, attempts: int, bands: str | None) -> dict[str, Any]:
+    """Return what decides a rewriting by rule."""
+    return {
+        "rewriter": "rules",
+        "seed": seed,
+        "attempts": attempts,
+        "bands": None if bands is None else {**load_bands(bands)},
+    }
 
 
 def write_pairs(
@@ -334,16 +290,24 @@ def decision(
         row = {**assignment.fields, "attempts": outcome.attempts, **why}
     else:
         row = _pair(assignment, outcome, rewriter)
-    event = LedgerEvent(
-        item_id=item.id if outcome.rewritten is None else row["id"],
+    kept = outcome.rewritten is not None
+    event = stage_event(
+        "rewrite",
+        row["id"] if kept else item.id,
+        "kept" if kept else "dropped",
+        rewriter if rewriter.startswith("model:") else "rule:rewrite",
+        outcome.reason or _why_kept(outcome),
         article_id=item.id,
         manipulation=assignment.manipulation,
-        stage="rewrite",
-        decision="dropped" if outcome.rewritten is None else "kept",
-        by=rewriter if rewriter.startswith("model:") else "rule:rewrite",
-        why=outcome.reason or f"its contract holds at try {outcome.attempts}",
+        **({"undecided": True} if outcome.undecided else {}),
     )
     return row, event
+
+
+def _why_kept(outcome: Outcome) -> str:
+    if outcome.undecided:
+        return f"no fact is against it at try {outcome.attempts}; undecided: {outcome.undecided}"
+    return f"its contract holds at try {outcome.attempts}"
 
 
 def _pair(assignment: Assignment, outcome: Outcome, rewriter: str) -> dict[str, Any]:
@@ -366,4 +330,7 @@ def _pair(assignment: Assignment, outcome: Outcome, rewriter: str) -> dict[str, 
         for name, value in assignment.fields.items()
         if name not in pair and name not in _NEWS
     }
-    return pair | carried
+    decided: dict[str, Any] = {"passed": None if outcome.undecided else True}
+    if outcome.undecided:
+        decided["undecided"] = outcome.undecided
+    return pair | decided | {k: v for k, v in carried.items() if k not in decided}

@@ -4,7 +4,6 @@ Items per manipulation before and after each gate, over time, and by ticker. Ite
 articles: one article may be a candidate for several manipulations.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import require
+from contrafact.families.rfc.pipeline.stages import passed_of
 from contrafact.records import MANIPULATIONS
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Item:
     manipulation: str | None
     day: str | None
     ticker: str | None
+    undecided: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,18 @@ def items_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:
         names = [row["manipulation"]] if row.get("manipulation") else row.get("candidates")
         day = day_of(str(row["date"])) if row.get("date") else None
         ticker = str(row["ticker"]) if row.get("ticker") else None
-        found += [Item(article, name, day, ticker) for name in (names or [None])]
+        open_ = "passed" in row and passed_of(row) is None
+        found += [Item(article, name, day, ticker, open_) for name in (names or [None])]
     return tuple(found)
 
 
 def by_gate(gates: Sequence[Gate]) -> "pd.DataFrame":
     """Return items and articles per manipulation after each gate.
 
-    Columns: ``gate``, ``manipulation`` (or "overall"), ``items``, ``articles``, ``of_first`` and
-    ``of_previous``: the share of the first and of the previous gate's items that is left, NaN
-    where those have none. A row for items without a manipulation ("none yet") is there where a
-    gate has such.
+    Columns: ``gate``, ``manipulation`` (or "overall"), ``items``, of these ``undecided`` (nobody
+    has said what they mean), ``articles``, ``of_first`` and ``of_previous``: the share of the
+    first and of the previous gate's items that is left, NaN where those have none. A row for items
+    without a manipulation ("none yet") is there where a gate has such.
     """
     import pandas as pd
 
@@ -90,6 +92,7 @@ def by_gate(gates: Sequence[Gate]) -> "pd.DataFrame":
                     "gate": gate.name,
                     "manipulation": name,
                     "items": len(own),
+                    "undecided": sum(item.undecided for item in own),
                     "articles": len({item.article for item in own}),
                     "of_first": _share(len(own), first.get(name)),
                     "of_previous": _share(len(own), previous.get(name)),
@@ -108,24 +111,18 @@ def over_time(gates: Sequence[Gate]) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    table = []
-    for gate in gates:
-        groups: dict[tuple[str, str], list[str]] = {}
-        for item in gate.items:
-            key = (item.manipulation or "none yet", (item.day or "unknown")[:7])
-            groups.setdefault(key, []).append(item.article)
-        table += [
-            {
-                "gate": gate.name,
-                "manipulation": name,
-                "month": month,
-                "items": len(articles),
-                "articles": len(set(articles)),
-            }
-            for (name, month), articles in sorted(groups.items())
-        ]
     columns = ["gate", "manipulation", "month", "items", "articles"]
-    return pd.DataFrame(table, columns=columns)
+    rows = [
+        (gate.name, item.manipulation or "none yet", (item.day or "unknown")[:7], item.article)
+        for gate in gates
+        for item in gate.items
+    ]
+    groups = pd.DataFrame(rows, columns=[*columns[:3], "article"])
+    groups["gate"] = pd.Categorical(groups["gate"], [gate.name for gate in gates])
+    counts = groups.groupby(columns[:3], observed=True)["article"].agg(
+        items="size", articles="nunique"
+    )
+    return counts.reset_index().astype({"gate": str})[columns]
 
 
 def by_ticker(gate: Gate) -> "pd.DataFrame":
@@ -136,46 +133,36 @@ def by_ticker(gate: Gate) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    articles: dict[str, set[str]] = {}
-    items: dict[str, Counter[str | None]] = {}
-    for item in gate.items:
-        ticker = item.ticker or "unknown"
-        articles.setdefault(ticker, set()).add(item.article)
-        items.setdefault(ticker, Counter())[item.manipulation] += 1
-    ranked = sorted(items, key=lambda name: (-items[name].total(), name))
-    return pd.DataFrame(
-        [
-            {
-                "ticker": name,
-                "articles": len(articles[name]),
-                "items": items[name].total(),
-                **{manipulation: items[name][manipulation] for manipulation in MANIPULATIONS},
-            }
-            for name in ranked
-        ],
-        columns=["ticker", "articles", "items", *MANIPULATIONS],
-    )
+
+    rows = [(item.ticker or "unknown", item.article, item.manipulation) for item in gate.items]
+    found = pd.DataFrame(rows, columns=["ticker", "article", "manipulation"]).groupby("ticker")
+    table = found["article"].agg(articles="nunique", items="size")
+    for name in MANIPULATIONS:
+        table[name] = found["manipulation"].agg(lambda own, name=name: int((own == name).sum()))
+    order = ["ticker", "articles", "items", *MANIPULATIONS]
+    ranked = table.reset_index().sort_values(["items", "ticker"], ascending=[False, True])
+    return ranked.reset_index(drop=True)[order]
 
 
 def draw_figures(gates: Sequence[Gate], folder: Path, *, tickers: int = 20) -> list[Path]:
-    """Write the figures as PNG and SVG: items by gate (figure 8), over time, by ticker.
+    """Write the figures as PNG and SVG, and return them: items by gate (figure 8), over time, by
+    ticker.
 
     Nothing is drawn over time or by ticker where no item has a date or a ticker.
-
-    Returns:
-        The paths of the files.
     """
     require("matplotlib", "figures")
     import matplotlib as mpl
-    from matplotlib.figure import Figure
 
-    counts = by_gate(gates)
-    figures: dict[str, Figure] = {"by_gate": _gates_figure(counts, gates)}
     last = gates[-1]
+    figures = {"by_gate": _gates_figure(by_gate(gates), gates)}
     if any(item.day for item in last.items):
-        figures["over_time"] = _time_figure(over_time([last]))
+        found = over_time([last])
+        dated = found[found["month"] != "unknown"]
+        months = dated.pivot_table("items", "month", "manipulation", "sum", fill_value=0)
+        figures["over_time"] = _stacked(months[[*dict.fromkeys(dated["manipulation"])]], 4)
     if any(item.ticker for item in last.items):
-        figures["by_ticker"] = _ticker_figure(by_ticker(last).head(tickers))
+        most = by_ticker(last).head(tickers).set_index("ticker")[[*MANIPULATIONS]]
+        figures["by_ticker"] = _stacked(most, 0.28 * len(most) + 1, across=True)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, figure in figures.items():
@@ -193,24 +180,23 @@ def _share(part: int, whole: int | None) -> float:
     return part / whole if whole else float("nan")
 
 
-def _axes(width: float, height: float) -> tuple[Any, Any]:
+def _axes(height: float) -> tuple[Any, Any]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(8, height), layout="constrained")
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes
 
 
 def _gates_figure(counts: "pd.DataFrame", gates: Sequence[Gate]) -> Any:
-    figure, axes = _axes(8, 4)
+    figure, axes = _axes(4)
     names = [*MANIPULATIONS, OVERALL]
     width = 0.8 / len(gates)
     for place, gate in enumerate(gates):
         own = counts[counts["gate"] == gate.name].set_index("manipulation")["items"]
-        heights = [int(own.get(name, 0)) for name in names]
         at = [x + (place - (len(gates) - 1) / 2) * width for x in range(len(names))]
-        bars = axes.bar(at, heights, width, label=gate.name)
+        bars = axes.bar(at, [int(own.get(name, 0)) for name in names], width, label=gate.name)
         axes.bar_label(bars, fontsize=7)
     axes.set_xticks(range(len(names)), names)
     axes.set_ylabel("items")
@@ -218,32 +204,21 @@ def _gates_figure(counts: "pd.DataFrame", gates: Sequence[Gate]) -> Any:
     return figure
 
 
-def _time_figure(table: "pd.DataFrame") -> Any:
-    figure, axes = _axes(8, 4)
-    dated = table[table["month"] != "unknown"]
-    months = sorted(dated["month"].unique())
-    floor = [0] * len(months)
-    for name in dict.fromkeys(dated["manipulation"]):
-        own = dated[dated["manipulation"] == name].set_index("month")["items"]
-        heights = [int(own.get(month, 0)) for month in months]
-        axes.bar(range(len(months)), heights, bottom=floor, label=name)
-        floor = [low + more for low, more in zip(floor, heights, strict=True)]
-    step = max(1, len(months) // 12)
-    axes.set_xticks(range(0, len(months), step), months[::step], rotation=45, ha="right")
-    axes.set_ylabel("items")
-    axes.legend(frameon=False)
-    return figure
-
-
-def _ticker_figure(table: "pd.DataFrame") -> Any:
-    figure, axes = _axes(8, 0.28 * len(table) + 1)
-    floor = [0] * len(table)
-    for name in MANIPULATIONS:
-        widths = table[name].tolist()
-        axes.barh(range(len(table)), widths, left=floor, label=name)
-        floor = [low + more for low, more in zip(floor, widths, strict=True)]
-    axes.set_yticks(range(len(table)), table["ticker"].tolist())
-    axes.invert_yaxis()
-    axes.set_xlabel("items")
+def _stacked(table: "pd.DataFrame", height: float, *, across: bool = False) -> Any:
+    """Draw a bar for each row, of pieces for each column; ``across`` puts the first on top."""
+    figure, axes = _axes(height)
+    places, floor = range(len(table)), [0] * len(table)
+    for name, sizes in table.items():
+        draw, start = (axes.barh, "left") if across else (axes.bar, "bottom")
+        draw(places, sizes.tolist(), label=name, **{start: floor})
+        floor = [low + more for low, more in zip(floor, sizes, strict=True)]
+    if across:
+        axes.set_yticks(places, table.index.tolist())
+        axes.invert_yaxis()
+        axes.set_xlabel("items")
+    else:
+        step = max(1, len(table) // 12)
+        axes.set_xticks(places[::step], table.index[::step].tolist(), rotation=45, ha="right")
+        axes.set_ylabel("items")
     axes.legend(frameon=False)
     return figure

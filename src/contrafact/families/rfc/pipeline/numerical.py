@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from contrafact.families.rfc.pipeline.rules.edits import (
+from contrafact.families.rfc.pipeline.edits import (
     NoRewrite,
     RuleRewrite,
     apply,
@@ -31,21 +31,11 @@ from contrafact.records import Edit
 from contrafact.text.quantities import Quantity, quantities, render
 from contrafact.text.tokens import sentence_spans
 
-__all__ = [
-    "Relation",
-    "Strength",
-    "candidate",
-    "changeable",
-    "fits",
-    "holds",
-    "relations",
-    "rewrite_numerical",
-    "solved",
-]
+__all__ = ["NoRewrite", "RuleRewrite", "rewrite_numerical"]
 
-Strength = Literal["stronger", "weaker"]
-"""Whether a rewrite puts the news stronger or weaker."""
+_Strength = Literal["stronger", "weaker"]
 
+_MARKUP = re.compile(r"</?[a-z][^>]{0,200}>", re.IGNORECASE)
 _DRAWS = 60
 _PERIOD = re.compile(r"\b(?:month(?:ly)?|m/m|MoM|quarter(?:ly)?|q/q|QoQ)\b", re.IGNORECASE)
 # Published upper bounds of declines: under 40% to 60%, under 60% to 90%, else to 100%.
@@ -80,7 +70,7 @@ _POLICY_STEPS = (0.1, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class _Relation:
     """An arithmetic relation that quantities of a text stand in.
 
     Attributes:
@@ -103,20 +93,23 @@ class _Problem:
 
     text: str
     found: list[Quantity]
-    related: list[Relation]
+    related: list[_Relation]
     monthly: list[bool]
 
     def free(self) -> list[int]:
-        return [i for i, quantity in enumerate(self.found) if changeable(quantity)]
+        return [i for i, quantity in enumerate(self.found) if _changeable(quantity)]
 
 
-def rewrite_numerical(text: str, rng: np.random.Generator) -> RuleRewrite | NoRewrite:
+def rewrite_numerical(text: str, seed: int) -> RuleRewrite | NoRewrite:
     """Return the text with every quantity changed, or why that cannot be done.
 
     Args:
         text: A paragraph.
-        rng: Where all choices come from.
+        seed: Which of the possible versions; the same seed gives the same version.
     """
+    if _MARKUP.search(text):
+        return NoRewrite("holds markup, and is no paragraph")
+    rng = np.random.default_rng(seed)
     problem = _problem(text)
     free = problem.free()
     if not free:
@@ -136,7 +129,7 @@ def rewrite_numerical(text: str, rng: np.random.Generator) -> RuleRewrite | NoRe
     )
     if counted is not None:
         return NoRewrite(f"'{counted.text}' may count what the text names one by one")
-    strengths: tuple[Strength, ...] = ("stronger", "weaker")
+    strengths: tuple[_Strength, ...] = ("stronger", "weaker")
     if rng.random() < 0.4:
         strengths = ("weaker", "stronger")
     reason = ""
@@ -154,11 +147,11 @@ def _problem(text: str) -> _Problem:
     found, spans = quantities(text), sentence_spans(text, dashes=True)
     sentences = [sum(end <= quantity.start for _, end in spans) for quantity in found]
     monthly = [bool(_PERIOD.search(text, *spans[number])) for number in sentences]
-    return _Problem(text, found, relations(found, sentences), monthly)
+    return _Problem(text, found, _relations(found, sentences), monthly)
 
 
 def _draw(
-    problem: _Problem, free: Sequence[int], strength: Strength, rng: np.random.Generator
+    problem: _Problem, free: Sequence[int], strength: _Strength, rng: np.random.Generator
 ) -> list[float]:
     """Return a value for every quantity, equal where the old ones are."""
     factors: dict[str, float] = {}
@@ -177,10 +170,10 @@ def _draw(
         size = abs(values[i])
         key = (quantity.kind, quantity.unit, round(size, 9), quantity.role == "policy rate")
         if key not in chosen:
-            new = abs(candidate(quantity, strength, factors[family]))
+            new = abs(_candidate(quantity, strength, factors[family]))
             chosen[key] = _natural(quantity, size, new, rng)
         values[i] = chosen[key] if values[i] > 0 else -chosen[key]
-    solved(problem.related, values, problem.found)
+    _solved(problem.related, values, problem.found)
     return values
 
 
@@ -223,7 +216,7 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
         return "the new figures do not read as the old ones do"
     values = [quantity.value or 0.0 for quantity in back]
     for i in free:
-        if not fits(old[i], values[i], monthly=problem.monthly[i]):
+        if not _fits(old[i], values[i], monthly=problem.monthly[i]):
             return f"'{old[i].text}' finds no value in its range"
     for i in free:
         for j in free:
@@ -241,7 +234,7 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
             if alike and old[i].value != old[j].value and values[i] == values[j]:
                 return f"'{old[i].text}' and '{old[j].text}' become one"
     for relation in problem.related:
-        if not holds(relation, values, back):
+        if not _holds(relation, values, back):
             a, b, c = (old[i].text for i in relation.parts)
             return f"'{a}', '{b}' and '{c}' no longer agree"
     return ""
@@ -270,20 +263,17 @@ def _sign(found: Sequence[Quantity], i: int, j: int) -> int:
     return (difference > 1e-9) - (difference < -1e-9)
 
 
-def changeable(quantity: Quantity) -> bool:
+def _changeable(quantity: Quantity) -> bool:
     """Return whether the rules change a quantity: not durations, which are references to time,
     and not vague words, which state no value.
     """
     return quantity.kind != "duration" and bool(quantity.value)
 
 
-def fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
-    """Return whether a quantity may become ``new`` (both in the measure of its value).
+def _fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
+    """Return whether a quantity may become ``new``, signed as its value is.
 
-    Args:
-        quantity: The quantity.
-        new: Its new value, signed as the old one.
-        monthly: Whether the sentence speaks of a month or a quarter, for macro-economic figures.
+    ``monthly``: the sentence speaks of a month or a quarter, for macro-economic figures.
     """
     old = quantity.value
     if not old or not new or (old < 0) != (new < 0) or abs(new - old) <= 1e-9 * abs(old):
@@ -328,16 +318,11 @@ def _decline_top(was: float) -> float:
     return next((top for bound, top in _DECLINE_TOPS if was < bound), 99.0)
 
 
-def candidate(quantity: Quantity, strength: Strength, factor: float) -> float:
-    """Return the value that a quantity would take under a common factor.
+def _candidate(quantity: Quantity, strength: _Strength, factor: float) -> float:
+    """Return the value that a quantity would take under a common factor, 1.5 to 2 or under a half.
 
     Where a factor makes no sense (a policy rate, a share near the whole), the nearest value that
-    does is returned; `fits` has the last word.
-
-    Args:
-        quantity: The quantity.
-        strength: Whether the rewrite puts the news stronger or weaker.
-        factor: The factor of its kind: 1.5 to 2 if stronger, under a half if weaker.
+    does is returned; `_fits` has the last word.
     """
     old = quantity.value or 0.0
     sign, was = (-1.0 if old < 0 else 1.0), abs(old)
@@ -365,14 +350,9 @@ def candidate(quantity: Quantity, strength: Strength, factor: float) -> float:
     return sign * new
 
 
-def relations(found: Sequence[Quantity], sentences: Sequence[int]) -> list[Relation]:
-    """Return the relations among quantities that stand in one sentence.
-
-    Args:
-        found: The quantities.
-        sentences: The number of the sentence that each stands in.
-    """
-    result: list[Relation] = []
+def _relations(found: Sequence[Quantity], sentences: Sequence[int]) -> list[_Relation]:
+    """Return the relations among quantities that stand in one sentence, by its number."""
+    result: list[_Relation] = []
     for number in sorted(set(sentences)):
         inside = [
             i
@@ -386,7 +366,7 @@ def relations(found: Sequence[Quantity], sentences: Sequence[int]) -> list[Relat
     return result
 
 
-def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[Relation]:
+def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relation]:
     one, two, three = found[a], found[b], found[c]
     if not _alike(one, two):
         return []
@@ -396,15 +376,15 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[Relation
             return []
         if one.is_level and two.is_level and x != y:
             if _near(100 * abs(y - x) / x, z, three):
-                return [Relation("growth", (a, b, c), 1 if y > x else -1)]
+                return [_Relation("growth", (a, b, c), 1 if y > x else -1)]
         elif not one.is_level and two.is_level:
             sign = -1 if "down" in (one.direction, three.direction) else 1
             before = y - sign * x
             if before > 0 and _near(100 * x / before, z, three):
-                return [Relation("move", (a, b, c), sign)]
+                return [_Relation("move", (a, b, c), sign)]
     elif a < b and _alike(one, three) and one.is_level and two.is_level and x != y:
         if not three.is_level and abs(abs(y - x) - z) < 1e-6 * max(x, y):
-            return [Relation("difference", (a, b, c), 1 if y > x else -1)]
+            return [_Relation("difference", (a, b, c), 1 if y > x else -1)]
     elif (
         a < b
         and (one.kind, three.kind) == ("percent", "basis points")
@@ -412,7 +392,7 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[Relation
         and two.is_level
         and abs(100 * abs(y - x) - z) < 1e-6
     ):
-        return [Relation("difference", (a, b, c), 1 if y > x else -1)]
+        return [_Relation("difference", (a, b, c), 1 if y > x else -1)]
     return []
 
 
@@ -427,7 +407,7 @@ def _near(exact: float, written: float, quantity: Quantity) -> bool:
     return abs(exact - written) <= 0.51 * 10.0 ** -len(digits) + 0.005 * abs(exact)
 
 
-def solved(related: Sequence[Relation], values: list[float], found: Sequence[Quantity]) -> None:
+def _solved(related: Sequence[_Relation], values: list[float], found: Sequence[Quantity]) -> None:
     """Change, in place, the values that follow from others so that every relation holds again.
 
     Percentages and first levels are taken as given; second levels and changes follow.
@@ -457,7 +437,7 @@ def _signed(size: float, quantity: Quantity) -> float:
     return -size if (quantity.value or 0) < 0 else size
 
 
-def holds(relation: Relation, values: Sequence[float], found: Sequence[Quantity]) -> bool:
+def _holds(relation: _Relation, values: Sequence[float], found: Sequence[Quantity]) -> bool:
     """Return whether a relation holds among values as they are written out."""
     a, _, c = relation.parts
     x, y, z = (abs(values[i]) for i in relation.parts)

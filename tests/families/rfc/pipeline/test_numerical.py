@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from contrafact.families.rfc.pipeline.rules import NoRewrite, rewrite_by_rules
+from contrafact.families.rfc.pipeline.numerical import NoRewrite, rewrite_numerical
 
 
 def figures(text: str) -> list[float]:
@@ -12,7 +12,7 @@ def figures(text: str) -> list[float]:
 
 
 def rewrites(text: str, seeds: int = 25) -> list[str]:
-    results = [rewrite_by_rules(text, "numerical", seed) for seed in range(seeds)]
+    results = [rewrite_numerical(text, seed) for seed in range(seeds)]
     assert not [r.reason for r in results if isinstance(r, NoRewrite)]
     return [result.rewritten for result in results]
 
@@ -95,7 +95,7 @@ def test_values_are_written_as_the_old_ones_are():
 
 
 def test_no_figure_no_rewrite():
-    result = rewrite_by_rules("Norrick Steel names a new chief.", "numerical", 1)
+    result = rewrite_numerical("Norrick Steel names a new chief.", 1)
     assert result == NoRewrite("states no quantity that could be changed")
 
 

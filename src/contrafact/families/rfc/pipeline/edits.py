@@ -7,11 +7,7 @@ has an empty span. Everything between the spans is, by construction, as it was.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-import numpy as np
-
-from contrafact.families.rfc.pipeline.rules.grammar import article_for
 from contrafact.records import Edit
 from contrafact.text.diff import word_diff
 
@@ -19,14 +15,21 @@ __all__ = [
     "NoRewrite",
     "RuleRewrite",
     "apply",
+    "article_for",
     "between",
     "compose",
     "replace_at",
-    "shuffled",
     "with_articles",
 ]
 
-_T = TypeVar("_T")
+_SILENT_H = ("hour", "honest", "honour", "honor", "heir")
+# Written with a vowel, spoken with "you" or "w".
+_CONSONANT_SOUND = re.compile(r"(?:uni(?!n|m)|use|usu|usag|util|eu|one(?!r)|once|ura|ufo)", re.I)
+# Letters whose names begin with a vowel: an S&P rise, an IPO.
+_VOWEL_NAMES = frozenset("AEFHILMNORSX")
+_SPOKEN_NUMBER = re.compile(r"[^\w\s]{0,2}(?:US|C|A)?[$€£¥]?\s?(?P<digits>\d[\d,]*)")
+_LETTERS = re.compile(r"[A-Za-z&.]+")
+_ARTICLE_BEFORE = re.compile(r"\b(an?)(\s+[\"'“‘(]?)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +93,6 @@ def _touch(one: Edit, other: Edit) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def shuffled(items: Sequence[_T], rng: np.random.Generator) -> list[_T]:
-    """Return items in a random order."""
-    return [items[int(index)] for index in rng.permutation(len(items))]
-
-
-_ARTICLE_BEFORE = re.compile(r"\b(an?)(\s+[\"'“‘(]?)\Z", re.IGNORECASE)
-
-
 def with_articles(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
     """Return the log with "a" and "an" agreeing with the words that now follow them.
 
@@ -119,6 +114,30 @@ def with_articles(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
                 replace_at(text, *found.span(1), after, "a or an, as the next word needs")
             )
     return compose(edits, repairs)
+
+
+def article_for(text: str) -> str:
+    """Return "a" or "an", whichever goes before a text.
+
+    Numbers go by how they are spoken: an 8% rise, an $11 billion deal, a $110 target.
+    """
+    text = text.lstrip("\"'“‘( ")
+    if number := _SPOKEN_NUMBER.match(text):
+        digits = number["digits"].replace(",", "")
+        leading = len(digits) % 3 or 3
+        return "an" if digits[0] == "8" or digits[:leading] in ("11", "18") else "a"
+    word = _LETTERS.match(text)
+    if word is None:
+        return "a"
+    letters = word[0]
+    if len(letters) <= 5 and letters.replace("&", "").replace(".", "").isupper():
+        return "an" if letters[0] in _VOWEL_NAMES else "a"
+    plain = letters.casefold()
+    if plain.startswith(_SILENT_H):
+        return "an"
+    if plain[0] not in "aeiou" or _CONSONANT_SOUND.match(plain):
+        return "a"
+    return "an"
 
 
 def between(original: str, rewritten: str) -> tuple[Edit, ...]:

@@ -4,23 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.families.rfc.pipeline.rules import NoRewrite, rewrite_by_rules
-from contrafact.families.rfc.pipeline.rules.edits import (
+from contrafact.families.rfc.pipeline.edits import (
     apply,
+    article_for,
     between,
     compose,
     replace_at,
     with_articles,
 )
-from contrafact.families.rfc.pipeline.rules.grammar import article_for
+from contrafact.families.rfc.pipeline.numerical import NoRewrite, rewrite_numerical
 from contrafact.records import Edit
 
-NEWS = {
-    "numerical": "Norrick Steel raised its dividend 8% to $1.35 a share on sales of $4.6 billion.",
-    "flipping": "Shares of Norrick Steel rose 4% on Tuesday after strong sales beat estimates.",
-    "sentiment": "Sales at Norrick Steel rose 4% on solid demand, and the outlook may improve.",
-    "causal": "Shares of Norrick Steel fell 4% on Tuesday due to softer demand for pipes.",
-}
+NEWS = "Norrick Steel raised its dividend 8% to $1.35 a share on sales of $4.6 billion."
 
 
 def replayed(original: str, edits) -> str:
@@ -32,11 +27,9 @@ def replayed(original: str, edits) -> str:
     return text
 
 
-@pytest.mark.parametrize("manipulation", list(NEWS))
-def test_the_log_gives_the_rewrite_and_all_outside_it_is_as_it_was(manipulation):
-    original = NEWS[manipulation]
+def test_the_log_gives_the_rewrite_and_all_outside_it_is_as_it_was():
     for seed in range(12):
-        result = rewrite_by_rules(original, manipulation, seed)
+        result = rewrite_numerical(NEWS, seed)
         assert not isinstance(result, NoRewrite), result.reason
         ends = [0]
         for edit in result.edits:
@@ -44,18 +37,12 @@ def test_the_log_gives_the_rewrite_and_all_outside_it_is_as_it_was(manipulation)
             assert edit.before != edit.after
             assert edit.why
             ends.append(edit.end)
-        assert replayed(original, result.edits) == result.rewritten != original
+        assert replayed(NEWS, result.edits) == result.rewritten != NEWS
 
 
-@pytest.mark.parametrize("manipulation", list(NEWS))
-def test_one_seed_gives_one_rewrite(manipulation):
-    first, second = (rewrite_by_rules(NEWS[manipulation], manipulation, 5) for _ in range(2))
-    assert first == second
-
-
-def test_seeds_give_different_figures():
-    texts = {rewrite_by_rules(NEWS["numerical"], "numerical", s).rewritten for s in range(8)}
-    assert len(texts) > 4
+def test_one_seed_gives_one_rewrite_and_others_other_figures():
+    assert rewrite_numerical(NEWS, 5) == rewrite_numerical(NEWS, 5)
+    assert len({rewrite_numerical(NEWS, seed).rewritten for seed in range(8)}) > 4
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -111,7 +98,4 @@ def test_articles_go_by_sound(word, article):
 
 def test_markup_is_no_paragraph():
     text = "<ol><li>Shares of Norrick Steel rose 4%</li></ol>"
-    for manipulation in NEWS:
-        assert rewrite_by_rules(text, manipulation, 1) == NoRewrite(
-            "holds markup, and is no paragraph"
-        )
+    assert rewrite_numerical(text, 1) == NoRewrite("holds markup, and is no paragraph")

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from contrafact.exam.file import read_exam
 from contrafact.families.cobe.data import (
     KnownAnswer,
     KnownStory,
@@ -16,6 +15,7 @@ from contrafact.families.cobe.exam import CobeExamOptions, cobe_items
 from contrafact.families.cobe.exam import examiner as cobe_examiner
 from contrafact.families.cobe.phrasing import queries
 from contrafact.families.finforce.exam import examiner, finforce_items
+from contrafact.family.exam_file import read_exam
 from contrafact.family.settings import StructuredOptions
 from contrafact.prompts import open_pack
 from contrafact.records import Story

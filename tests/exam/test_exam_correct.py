@@ -11,8 +11,8 @@ from contrafact.exam.correct import (
     examined_criteria,
     ranked_systems,
 )
-from contrafact.exam.file import Rate
 from contrafact.exam.score import ExamRow, examine
+from contrafact.family.exam_file import Rate
 from contrafact.family.run import PackRecord
 from contrafact.stats.correction import correct_rate
 from contrafact.stats.intervals import clustered_proportion

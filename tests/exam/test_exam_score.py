@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.exam.file import Exam, read_exam, read_exams, write_exam
 from contrafact.exam.score import ExamRow, examine
+from contrafact.family.exam_file import Exam, read_exam, read_exams, write_exam
 from contrafact.family.run import PackRecord
 
 

@@ -6,9 +6,9 @@ import json
 import pandas as pd
 import pytest
 
-from contrafact.exam.file import read_exam
 from contrafact.families.cobe.exam import EXAM, CobeExamOptions, drawn_known, examiner
 from contrafact.families.cobe.judging import Judging, criteria_of
+from contrafact.family.exam_file import read_exam
 from contrafact.prompts import open_pack
 
 NAMES = ("E1", "E2", "E3", "E4", "E5")

@@ -6,9 +6,9 @@ import json
 import pandas as pd
 import pytest
 
-from contrafact.exam.file import read_exam
 from contrafact.families.finforce.exam import examiner, finforce_items
 from contrafact.families.finforce.judging import Judging
+from contrafact.family.exam_file import read_exam
 from contrafact.family.settings import StructuredOptions
 from contrafact.prompts import open_pack
 from contrafact.records import CRITERIA, SIDES, Headline

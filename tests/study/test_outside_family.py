@@ -21,9 +21,9 @@ from contrafact import plugins
 from contrafact.cli import main
 from contrafact.cli.main import app
 from contrafact.errors import InputError
-from contrafact.exam.file import read_exam
 from contrafact.family import family_named
 from contrafact.family.exam import ExamSpec
+from contrafact.family.exam_file import read_exam
 from contrafact.family.study import StudySpec
 from contrafact.report.labels import read_labels
 

@@ -181,8 +181,8 @@ def correct(
 def _corrected_run(
     folder: Path, exams: Sequence[Path], labels: Sequence[Path], level: float, seed: int
 ) -> Result:
-    from contrafact.exam.file import read_exams
     from contrafact.family import family_of_task
+    from contrafact.family.exam_file import read_exams
     from contrafact.report.chapter import Options, chapter_data
     from contrafact.report.estimates import judged_rates
     from contrafact.report.frames import read_tasks

@@ -138,7 +138,7 @@ class Run(Result):
         Raises:
             InputError: There is nothing to report, or an exam or a label is of no judge in it.
         """
-        from contrafact.exam.file import read_exams
+        from contrafact.family.exam_file import read_exams
         from contrafact.report.build import build_report
         from contrafact.report.frames import read_tasks
         from contrafact.report.labels import read_labels

@@ -132,7 +132,7 @@ def check(data: Any, *, rule: str | Sequence[str] = (), polarity_model: _Path = 
     from contrafact.api.tables import frame_of, is_path
     from contrafact.families.rfc.contracts import Options, load_rules
     from contrafact.families.rfc.contracts.check import check_object, check_rows, read_pairs
-    from contrafact.families.rfc.contracts.sentiment import load_polarity_model
+    from contrafact.families.rfc.contracts.polarity import load_polarity_model
 
     paths = [rule] if isinstance(rule, str) else rule
     options = Options(
@@ -146,13 +146,15 @@ def check(data: Any, *, rule: str | Sequence[str] = (), polarity_model: _Path = 
     with rows_file(data) as file:
         checked = list(check_rows(read_pairs(file), str(file), options=options))
     items = pd.DataFrame([check_object(row, found) for row, found in checked])
-    counts = items.assign(fail=~items["passed"], to_review=items["review"].map(bool)).rename(
-        columns={"passed": "pass"}
+    passed = [row["passed"] for row in items.to_dict("records")]
+    counts = items.assign(
+        **{"pass": [one is True for one in passed], "fail": [one is False for one in passed]},
+        to_review=items["review"].map(bool),
     )
     scores = counts.groupby("manipulation", sort=False)[["pass", "fail", "to_review"]].sum()
     bad = [row.problem for row, _ in checked if row.problem is not None]
     notes = tuple(f"row {p.line}: {p.problem}" for p in bad)
-    title = f"{len(items)} pairs, {int(items['passed'].sum())} keep their contract"
+    title = f"{len(items)} pairs, {sum(one is True for one in passed)} keep their contract"
     return Result(title, items, scores.reset_index(), notes)
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from contrafact.console import Progress
-    from contrafact.exam.file import Exam
     from contrafact.family import DemoPart, ShownText
+    from contrafact.family.exam_file import Exam
     from contrafact.report.chapter import Chapter
     from contrafact.runs.execute import RunResult
 

@@ -20,8 +20,8 @@ from contrafact.options import (
 )
 
 if TYPE_CHECKING:
-    from contrafact.exam.file import CriterionExam, Exam, Figure, Rate, SurfaceRow
     from contrafact.family.exam import ExamSpec
+    from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, SurfaceRow
     from contrafact.family.settings import TaskOptions
 
 __all__ = ["ExamCommand", "command"]

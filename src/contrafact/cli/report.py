@@ -45,7 +45,7 @@ def report(
 
     Example: contrafact report runs/a runs/b --exam exam.json --out report
     """
-    from contrafact.exam.file import read_exams
+    from contrafact.family.exam_file import read_exams
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
     from contrafact.report.labels import read_labels

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrafact.exam.file import Exam
 from contrafact.family import families
 from contrafact.family.exam import RESPONSE
+from contrafact.family.exam_file import Exam
 from contrafact.stats.conjunction import correct_conjunction
 from contrafact.stats.correction import correct_rate, ppi_mean
 from contrafact.stats.intervals import cluster_bootstrap

@@ -8,11 +8,11 @@ from typing import Any
 
 from contrafact.console import Progress
 from contrafact.errors import InputError, ModelError
-from contrafact.exam.file import Exam, write_exam
 from contrafact.exam.questions import Question, put, questions_of
 from contrafact.exam.score import exam_rows, examine, leak_notes, row_object, surface_rows
 from contrafact.family import family_named, task_named
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec
+from contrafact.family.exam_file import Exam, write_exam
 from contrafact.family.run import PackRecord
 from contrafact.family.settings import TaskOptions, check_verifiers, judge_names
 from contrafact.files.atomic import guard_output

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
-from contrafact.exam.file import (
+from contrafact.exam.questions import Question
+from contrafact.family.exam import RESPONSE, ExamItem
+from contrafact.family.exam_file import (
     CriterionExam,
     Exam,
     Figure,
@@ -26,8 +28,6 @@ from contrafact.exam.file import (
     Repeats,
     SurfaceRow,
 )
-from contrafact.exam.questions import Question
-from contrafact.family.exam import RESPONSE, ExamItem
 from contrafact.family.run import PackRecord
 from contrafact.judges.judge import all_pass, panel_verdict
 from contrafact.judges.surface import OVERALL, LeakItem, leak_rows

@@ -49,6 +49,7 @@ __all__ = [
     "judges_of_role",
     "panel_verdict",
     "read_letter",
+    "unreadable",
 ]
 
 _V = TypeVar("_V", bound=Verdict)
@@ -116,7 +117,7 @@ async def judge_once(
         config = config.model_copy(update={"response_schema": bool_schema(criterion)})
     output = await model.generate(prompt, config=config, cache=cache)
     reply, passed = output.completion, None
-    invalid = _unreadable(output)
+    invalid = unreadable(output)
     if invalid is None:
         passed, invalid = read_bool(reply, criterion)
     return Verdict(
@@ -223,7 +224,7 @@ async def judge_letter(
             raise
         config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
         output = await model.generate(prompt, config=config, cache=cache)
-    invalid = _unreadable(output)
+    invalid = unreadable(output)
     if invalid is None:
         given = output.choices[0].logprobs if output.choices else None
         letter = read_letter(output.completion, () if given is None else given.content)
@@ -314,7 +315,7 @@ def judges_of_role() -> list[Model]:
     return [bound] if isinstance(bound, Model) else list(bound)
 
 
-def _unreadable(output: ModelOutput) -> str | None:
+def unreadable(output: ModelOutput) -> str | None:
     """Return why an output holds no answer, whatever its text; none if it may hold one."""
     if output.stop_reason == "model_length":
         return f"prompt too long for the judge: {output.error or output.completion}"

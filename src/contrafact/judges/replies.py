@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Reply", "read_bool", "read_json_object"]
+__all__ = ["Reply", "as_bool", "read_bool", "read_json_object"]
 
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
 _REPAIRS: tuple[tuple[str, re.Pattern[str], str], ...] = (
@@ -78,7 +78,7 @@ def read_bool(text: str, key: str) -> tuple[bool | None, str | None]:
     Returns:
         The answer and none, or none and the reason.
     """
-    bare = _as_bool(text.strip().strip("`'\". "))
+    bare = as_bool(text.strip().strip("`'\". "))
     if bare is not None:
         return bare, None
     reply = read_json_object(text)
@@ -87,11 +87,12 @@ def read_bool(text: str, key: str) -> tuple[bool | None, str | None]:
     value: Any = reply.value.get(key, reply.value)
     if isinstance(value, dict):
         value = value.get("value")
-    answer = _as_bool(value)
+    answer = as_bool(value)
     return (answer, None) if answer is not None else (None, f"no true or false under '{key}'")
 
 
-def _as_bool(value: object) -> bool | None:
+def as_bool(value: object) -> bool | None:
+    """Return true or false, or the word for it; None for anything else."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):

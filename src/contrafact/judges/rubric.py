@@ -1,7 +1,7 @@
-"""Asking a panel of judges several criteria at once, each criterion in a call of its own.
+"""Asking a panel of judges several criteria: each in a call of its own, or together in one.
 
-A judge sees one text and one criterion at a time. The rubric comes first in a prompt and the text
-last, so that prefix caches serve.
+A judge sees one text at a time, and one criterion unless it is asked several together. The rubric
+comes first in a prompt and the text last, so that prefix caches serve.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import Criterion, Verdict
 from contrafact.text.delimit import delimit
 
-__all__ = ["JUDGE_CONFIG", "Judged", "Rubric", "judge_all"]
+__all__ = ["JUDGE_CONFIG", "Judged", "Rubric", "judge_all", "judge_together"]
 
 _V = TypeVar("_V", bound=Verdict)
 
@@ -52,27 +52,46 @@ async def judge_all(
     questions: Sequence[tuple[str, str]],
     ask: Callable[[Model, str, str], Awaitable[_V]],
 ) -> Judged[_V]:
-    """Ask every judge every question.
-
-    All calls are made at once; the first failure is raised when all have ended, so that no answer
-    that was paid for is lost.
+    """Ask every judge every question, each of one criterion; see `judge_together`.
 
     Args:
         judges: One judge or a panel.
         questions: The criteria's names and the prompts that ask them.
         ask: Asks one judge one prompt about one criterion.
     """
-    calls = [ask(judge, prompt, name) for name, prompt in questions for judge in judges]
+
+    async def one(judge: Model, prompt: str, names: Sequence[str]) -> list[_V]:
+        return [await ask(judge, prompt, names[0])]
+
+    return await judge_together(judges, [((name,), prompt) for name, prompt in questions], one)
+
+
+async def judge_together(
+    judges: Sequence[Model],
+    questions: Sequence[tuple[Sequence[str], str]],
+    ask: Callable[[Model, str, Sequence[str]], Awaitable[Sequence[_V]]],
+) -> Judged[_V]:
+    """Ask every judge every question, each of which may be about several criteria.
+
+    All calls are made at once; the first failure is raised when all have ended, so that no answer
+    that was paid for is lost.
+
+    Args:
+        judges: One judge or a panel.
+        questions: The names of the criteria that a prompt asks together, and the prompt.
+        ask: Asks one judge one prompt; returns a verdict on each of its criteria.
+    """
+    calls = [ask(judge, prompt, names) for names, prompt in questions for judge in judges]
     replies = await asyncio.gather(*calls, return_exceptions=True)
-    verdicts: list[_V] = []
+    verdicts: list[Sequence[_V]] = []
     for reply in replies:
         if isinstance(reply, BaseException):
             raise reply
         verdicts.append(reply)
-    members = {
-        name: verdicts[place * len(judges) : (place + 1) * len(judges)]
-        for place, (name, _) in enumerate(questions)
-    }
+    members: dict[str, list[_V]] = {}
+    for place, (names, _) in enumerate(questions):
+        own = verdicts[place * len(judges) : (place + 1) * len(judges)]
+        members |= {name: [one[at] for one in own] for at, name in enumerate(names)}
     return Judged({name: panel_verdict(votes) for name, votes in members.items()}, members)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from contrafact.errors import InputError
-from contrafact.exam.file import Exam
 from contrafact.family.display import listed
+from contrafact.family.exam_file import Exam
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.report.chapter import Chapter, Options, make_chapter
 from contrafact.report.frames import TaskRuns

@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from contrafact.console import say_once
 from contrafact.errors import installed
-from contrafact.exam.file import Exam
 from contrafact.family.display import Fact, Table, Warnings, count
+from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData, Extra, Section
 from contrafact.family.run_facts import ReportMeta
 from contrafact.report.drawing import Figure, draw_chart

@@ -27,7 +27,7 @@ from contrafact.exam.correct import (
     examined_criteria,
     ranked_systems,
 )
-from contrafact.exam.file import Exam
+from contrafact.family.exam_file import Exam
 from contrafact.family.report import (
     ChapterData,
     Comparable,

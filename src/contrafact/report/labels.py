@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.exam.file import Exam
 from contrafact.family import family_of_task, tasks
+from contrafact.family.exam_file import Exam
 from contrafact.files.tables import read_rows
 from contrafact.report.frames import TaskRuns
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.exam.file import Exam
 from contrafact.exam.score import ExamRow, examine
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
+from contrafact.family.exam_file import Exam
 from contrafact.family.report import ChapterData
 from contrafact.family.run import PackRecord
 from contrafact.family.run_facts import ReportMeta, RunFacts

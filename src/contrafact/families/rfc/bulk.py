@@ -147,7 +147,7 @@ class CheckStage:
         found = tuple(rule for path in self.rules for rule in load_rules(path))
         options = Options(rules=found)
         if self.polarity_model is not None:
-            from contrafact.families.rfc.contracts.sentiment import load_polarity_model
+            from contrafact.families.rfc.contracts.polarity import load_polarity_model
 
             options = Options(polarity=load_polarity_model(Path(self.polarity_model)), rules=found)
 
@@ -174,7 +174,8 @@ class CheckStage:
                 made.add(KEPT, row.index, check_object(pair, found))
                 name = row.fields["manipulation"]
                 made.counts[f"{name}|pairs"] += 1
-                made.counts[f"{name}|{'pass' if found.passed else 'fail'}"] += 1
+                outcome = {True: "pass", False: "fail", None: "undecided"}[found.passed]
+                made.counts[f"{name}|{outcome}"] += 1
                 made.counts[f"{name}|review"] += bool(found.review)
                 made.counts.update(
                     f"{name}|rule|{rule}" for rule in {one.rule for one in found.violations}

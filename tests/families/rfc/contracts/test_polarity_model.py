@@ -7,7 +7,7 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Options, check_pair
-from contrafact.families.rfc.contracts.sentiment import load_polarity_model
+from contrafact.families.rfc.contracts.polarity import load_polarity_model
 
 pytestmark = pytest.mark.slow  # PyTorch takes seconds to import
 

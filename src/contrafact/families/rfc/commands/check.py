@@ -73,7 +73,7 @@ def check(
     rules = tuple(found for path in rule or () for found in load_rules(path))
     options = Options(rules=rules)
     if polarity_model is not None:
-        from contrafact.families.rfc.contracts.sentiment import load_polarity_model
+        from contrafact.families.rfc.contracts.polarity import load_polarity_model
 
         options = Options(polarity=load_polarity_model(polarity_model), rules=rules)
     summary = _Summary()
@@ -159,9 +159,10 @@ class _Summary:
             return
         name = str(row.fields["manipulation"])
         figures = self._figures.setdefault(name, [0, 0, 0, 0])
-        for place, counts in enumerate((True, found.passed, not found.passed, bool(found.review))):
+        failed = found.passed is False
+        for place, counts in enumerate((True, bool(found.passed), failed, bool(found.review))):
             figures[place] += counts
-        self.failed += not found.passed
+        self.failed += failed
         self._broken.setdefault(name, Counter()).update({v.rule for v in found.violations})
 
     def show(self) -> None:

@@ -28,6 +28,7 @@ from contrafact.families.rfc.contracts import (
     names,
     numbers,
     numerical,
+    polarity,
     prose,
     sentiment,
 )
@@ -91,6 +92,7 @@ _MODULES = (
     causal_effects,
     causal_plausibility,
     sentiment,
+    polarity,
     content,
 )
 
@@ -100,7 +102,8 @@ class Options:
     """What a user may choose of a check.
 
     Attributes:
-        polarity: A model of financial tone; the lexicons if none.
+        polarity: A model of financial tone, which says whether a sentiment rewrite reversed it;
+            nobody looks if none.
         rules: Rules of other packages (`load_rules`), which join those of the contracts.
     """
 
@@ -209,7 +212,7 @@ def check_pairs(
                 raise ValueError(f"there is no manipulation {manipulation!r}")
             original, rewritten = (sides[str(row[k])] for k in ("original", "rewritten"))
             pair = Pair(manipulation, original, rewritten, options.polarity)
-            yield checked(_findings(pair, contracts[pair.manipulation]))
+            yield checked(pair.manipulation, _findings(pair, contracts[pair.manipulation]))
 
 
 def _shared_out(
@@ -434,7 +437,7 @@ def check_object(row: PairRow, found: Check | None) -> dict[str, Any]:
     return {
         "id": row.fields.get("id"),
         "manipulation": row.fields.get("manipulation"),
-        "passed": found is not None and found.passed,
+        "passed": False if found is None else found.passed,
         "violations": [finding.as_row() for finding in violations],
         "review": [finding.as_row() for finding in (() if found is None else found.review)],
     }

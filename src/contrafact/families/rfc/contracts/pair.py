@@ -452,7 +452,7 @@ class Pair:
         manipulation: Which one.
         original: The paragraph as published, or its side.
         rewritten: Its manipulated version.
-        polarity: A model of financial tone; the lexicons judge it if none.
+        polarity: A model of financial tone, if there is one.
     """
 
     def __init__(

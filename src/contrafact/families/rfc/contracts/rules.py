@@ -30,6 +30,7 @@ from contrafact.families.rfc.contracts.pair import Pair, Span
 from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = [
+    "BY_FACTS",
     "TOPICS",
     "Check",
     "Finding",
@@ -102,15 +103,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The outcome of a pair's contract.
+    """What facts say of a pair.
 
     Attributes:
-        passed: Whether no rule was broken.
+        passed: False where a rule is broken. True where none is and facts alone decide, in a
+            numerical pair. None where none is and the rest is a matter of meaning, for a judge or
+            a person.
         violations: What broke a rule.
-        review: What rules cannot decide and a person should see.
+        review: What a fact leaves to a person; it fails nothing.
     """
 
-    passed: bool
+    passed: bool | None
     violations: tuple[Finding, ...]
     review: tuple[Finding, ...]
 
@@ -135,11 +138,16 @@ def review(
     return Finding(rule, message, original_span, rewritten_span, for_review=True)
 
 
-def checked(findings: Iterable[Finding]) -> Check:
+BY_FACTS: frozenset[Manipulation] = frozenset(("numerical",))
+"""The manipulations whose contract facts alone decide; that of the others is one of meaning too."""
+
+
+def checked(manipulation: Manipulation, findings: Iterable[Finding]) -> Check:
     """Return the check that findings amount to; each is kept once, in the order found."""
     unique = list(dict.fromkeys(findings))
     violations = tuple(finding for finding in unique if not finding.for_review)
-    return Check(not violations, violations, tuple(f for f in unique if f.for_review))
+    passed = False if violations else (True if manipulation in BY_FACTS else None)
+    return Check(passed, violations, tuple(f for f in unique if f.for_review))
 
 
 # Rules

@@ -5,16 +5,14 @@ model of financial tone from a folder, such as FinBERT's.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated
 
-from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.directional_cues import Tier, direction_alignment
-from contrafact.families.rfc.contracts.pair import Change, Pair, Polarity, Span, Token, read_once
+from contrafact.families.rfc.contracts.pair import Change, Pair, Span, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import (
     any_of,
@@ -31,7 +29,6 @@ __all__ = [
     "amplifiers",
     "hedge_overturned",
     "lean",
-    "load_polarity_model",
     "loosened_hedges",
     "lost_words",
     "new_words",
@@ -42,7 +39,6 @@ __all__ = [
     "stacked",
     "stronger",
     "tone",
-    "tone_kept",
     "too_many_stronger_words",
 ]
 
@@ -190,58 +186,6 @@ def lean(pair: Pair) -> tuple[float, float]:
 
 
 # Rules
-
-
-@rule(
-    "tone-reversed",
-    "tone-weaker",
-    about="tone",
-    paper="2.2.2; R.3",
-    manipulations=("sentiment",),
-    to_review="a mixed original; a tone that a model finds weaker",
-)
-def tone_kept(
-    pair: Pair,
-    *,
-    clear: Annotated[float, "ours: a tone from -1 to 1 that a model is sure of"] = 0.2,
-    weaker: Annotated[float, "ours: by how much a model finds it weaker"] = 0.1,
-    leaning: Annotated[float, "ours: directions by which a text leans by the lists"] = 1.0,
-    plain: Annotated[float, "ours: directions by which it plainly does"] = 1.5,
-) -> Iterator[Finding]:
-    """Good news stays good, and bad bad: by the model of ``--polarity-model``, or by the lists."""
-    if pair.polarity is not None:
-        before, after = pair.polarity([pair.original.text, pair.rewritten.text])
-        if before * after < 0 and min(abs(before), abs(after)) >= clear:
-            yield fail(
-                "tone-reversed",
-                f"the tone went from {before:+.2f} to {after:+.2f} by the polarity model",
-            )
-        elif abs(after) < abs(before) - weaker:
-            yield review(
-                "tone-weaker", f"the tone went from {before:+.2f} to {after:+.2f} by the model"
-            )
-        return
-    before, after = lean(pair)
-    if before * after < 0 and min(abs(before), abs(after)) >= leaning:
-        yield fail("tone-reversed", "the rewrite leans the other way than its original")
-        return
-    values, intensifiers = tone().valence, set(amplifiers(pair))
-    # "Strong cost pressures": a word of degree only strengthens what it stands by.
-    new = [
-        token
-        for token in new_words(pair)
-        if token.key in values and not (token in intensifiers and token.key in words("degrees"))
-    ]
-    for token in new:
-        against = _goes_against(pair, token, values[token.key])
-        if against is not None:
-            yield Finding(
-                "tone-reversed",
-                f"'{token.text}' goes against '{against.text}'",
-                None,
-                (token.start, token.end),
-                for_review=abs(before) >= plain and values[token.key] * before > 0,
-            )
 
 
 def _goes_against(pair: Pair, token: Token, sign: int) -> Token | None:
@@ -493,68 +437,3 @@ def predictions_added(
         found = pattern("stakeholders").search(after)
         if found and found[0].casefold().rstrip("s") not in original:
             yield review("new-stakeholder", f"'{found[0]}' has no part in the original", None, span)
-
-
-# A model of tone
-
-_HINT = "name a folder that transformers saved, such as FinBERT's"
-_SIGNS = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
-
-
-def load_polarity_model(folder: str | Path) -> Polarity:
-    """Return a function that gives each text its tone, from -1 to 1, by a classifier.
-
-    The tone is the probability of ``positive`` less that of ``negative``. No network is used.
-
-    Args:
-        folder: A sequence classifier with its tokenizer, as transformers saves them, with the
-            labels positive, negative and neutral.
-
-    Raises:
-        InputError: There is no such folder, it holds no such model, or transformers is missing.
-    """
-    path = Path(folder)
-    if not (path / "config.json").is_file():
-        raise InputError("holds no model", file=path, hint=_HINT)
-    from contrafact.models.whitebox.conversion import quietly
-
-    try:
-        import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
-    except ImportError as error:
-        raise InputError(
-            "a polarity model needs PyTorch and transformers",
-            hint="install contrafact with its extra 'whitebox'",
-        ) from error
-    try:
-        with quietly():
-            tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
-            model, found = AutoModelForSequenceClassification.from_pretrained(
-                path, local_files_only=True, output_loading_info=True
-            )
-    except Exception as error:  # whatever the libraries say of weights that are none
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:120]
-        raise InputError(
-            f"no classifier can be loaded from it ({reason})", file=path, hint=_HINT
-        ) from error
-    if missing := sorted(found["missing_keys"]):
-        raise InputError(f"holds no classifier: it lacks {missing[0]}", file=path, hint=_HINT)
-    labels = [str(model.config.id2label[i]).casefold() for i in range(model.config.num_labels)]
-    if not {"positive", "negative"} <= set(labels):
-        raise InputError(
-            f"has the labels {', '.join(labels)}",
-            file=path,
-            hint="use a classifier of positive and negative tone",
-        )
-    weights = torch.tensor([_SIGNS.get(label, 0.0) for label in labels])
-    model.eval()
-
-    def tones(texts: Sequence[str]) -> list[float]:
-        inputs = tokenizer(
-            list(texts), padding=True, truncation=True, max_length=512, return_tensors="pt"
-        )
-        with torch.inference_mode():
-            shares = model(**inputs).logits.softmax(-1)
-        return [float(tone) for tone in shares @ weights]
-
-    return tones

@@ -1,0 +1,270 @@
+"""Judging what a pair means: what no rule reads, asked of a language model or a panel of them.
+
+RFC-BENCH, appendices Q, R.1 to R.4 and S. Facts come first (``contracts``); a pair that a fact
+fails is not asked about. Each kind has its criteria, asked in one call, or each in one of its own;
+every verdict quotes the words that decide it (`contrafact.judges.quoted`). The rubric comes first
+in the prompt and the texts last, so that prefix caches serve.
+
+What a judge says of a numerical pair, which facts decide, is for a person to see and fails nothing.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from inspect_ai.model import CachePolicy, Model
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.contracts import Check, Finding, fail, review
+from contrafact.files.journal import Journal
+from contrafact.judges.judge import all_pass
+from contrafact.judges.quoted import QuotedVerdict, find_words, judge_quoted
+from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_together
+from contrafact.models.asking import failure_cause
+from contrafact.prompts import PromptPack, PromptTemplate, open_pack
+from contrafact.records import Criterion, Manipulation
+from contrafact.text.delimit import delimit
+
+__all__ = [
+    "CRITERIA",
+    "MEANING",
+    "UNDECIDED",
+    "JudgedPair",
+    "Judging",
+    "check_judges",
+    "judge_pairs",
+    "settled",
+]
+
+_FAULTS: Mapping[Manipulation, Mapping[str, str]] = {
+    "numerical": {
+        "plausible": "a figure is not plausible",
+        "only_figures": "something other than a figure is new",
+    },
+    "flipping": {
+        "reversed": "a direction, an outlook or an evaluation is left standing",
+        "coherent": "it contradicts itself",
+        "nothing_added": "something is added",
+    },
+    "sentiment": {
+        "stronger": "the tone is not stronger",
+        "same_direction": "something points the other way",
+        "nothing_added": "a fact is added",
+    },
+    "causal": {
+        "cause_changed": "there is no other cause, or none that could be",
+        "effect_kept": "what happened is told otherwise",
+        "coherent": "it contradicts itself",
+    },
+}
+
+CRITERIA: Mapping[Manipulation, tuple[Criterion, ...]] = {
+    kind: tuple(Criterion(name=name, template=f"rfc/judge-{kind}") for name in faults)
+    for kind, faults in _FAULTS.items()
+}
+"""What is asked of a pair of each kind; all of it must be true."""
+
+MEANING = "meaning-"
+"""How the id of a criterion begins among findings, as in ``meaning-nothing-added``."""
+
+UNDECIDED = "meaning-undecided"
+"""The id of a finding that says why a criterion has no verdict."""
+
+
+@dataclass
+class Judging:
+    """The questions, their templates opened and checked.
+
+    Attributes:
+        pack: The prompt pack.
+        each: Whether each criterion is asked in a call of its own.
+        numerical: Whether numerical pairs are asked about as well.
+        structured: Whether to ask for schema-constrained JSON.
+        cache: Inspect's cache policy for the calls.
+        answers: Where replies are kept as they come, and found again; nowhere if None.
+    """
+
+    pack: PromptPack = field(default_factory=open_pack)
+    each: bool = False
+    numerical: bool = False
+    structured: bool = True
+    cache: bool | CachePolicy = False
+    answers: Journal | None = None
+    _templates: dict[str, PromptTemplate] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._templates = {
+            kind: self.pack.template(
+                criteria[0].template,
+                required={"original", "rewritten"} | ({"criteria"} if self.each else set()),
+                optional={"criteria"},
+            )
+            for kind, criteria in CRITERIA.items()
+        }
+
+    def criteria(self, manipulation: Manipulation) -> tuple[Criterion, ...]:
+        """Return the criteria of a kind."""
+        return CRITERIA[manipulation]
+
+    def asks(self, manipulation: Manipulation, facts: Check) -> bool:
+        """Tell whether a judge is asked about a pair of which facts say this."""
+        return facts.passed is None or (
+            facts.passed and manipulation == "numerical" and self.numerical
+        )
+
+    def prompts(
+        self, manipulation: Manipulation, original: str, rewritten: str
+    ) -> list[tuple[tuple[str, ...], str]]:
+        """Return the prompts about a pair, each with the names of the criteria that it asks."""
+        names = tuple(one.name for one in self.criteria(manipulation))
+        template = self._templates[manipulation]
+        texts = {"original": delimit(original), "rewritten": delimit(rewritten)}
+        groups = [(name,) for name in names] if self.each else [names]
+        return [(group, template.render(criteria=group, **texts)) for group in groups]
+
+    async def judge(
+        self, judges: Sequence[Model], manipulation: Manipulation, original: str, rewritten: str
+    ) -> Judged[QuotedVerdict]:
+        """Judge a pair by all criteria of its kind; see `judge_together`.
+
+        Args:
+            judges: One judge or a panel.
+            manipulation: The pair's kind.
+            original: The paragraph as published.
+            rewritten: Its manipulated version.
+        """
+
+        async def ask(judge: Model, prompt: str, names: Sequence[str]) -> list[QuotedVerdict]:
+            return await judge_quoted(
+                judge,
+                prompt,
+                names,
+                (original, rewritten),
+                structured=self.structured,
+                cache=self.cache,
+                config=JUDGE_CONFIG,
+                answers=self.answers,
+            )
+
+        questions = self.prompts(manipulation, original, rewritten)
+        return await judge_together(judges, questions, ask)
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """What facts and judges say of a pair.
+
+    Attributes:
+        check: What they amount to.
+        judged: The judges' verdicts; None where none was asked, or a call failed.
+        failure: Why a call failed, where one did.
+    """
+
+    check: Check
+    judged: Judged[QuotedVerdict] | None = None
+    failure: str | None = None
+
+
+async def judge_pairs(
+    judging: Judging,
+    judges: Sequence[Model],
+    pairs: Sequence[tuple[Mapping[str, Any], Check]],
+    *,
+    at_once: int = 16,
+    each: Callable[[], None] = lambda: None,
+) -> list[JudgedPair]:
+    """Judge the pairs that facts leave open, so many at a time, and return the outcome of all.
+
+    A pair about which a call failed stays undecided, and says why; the others go on.
+
+    Args:
+        judging: The questions.
+        judges: One judge or a panel.
+        pairs: Rows with ``manipulation``, ``original`` and ``rewritten``, and what facts say.
+        at_once: How many pairs are judged at the same time.
+        each: Called when a pair is done with.
+    """
+    free = asyncio.Semaphore(at_once)
+
+    async def one(row: Mapping[str, Any], facts: Check) -> JudgedPair:
+        kind, original, rewritten = (row[k] for k in ("manipulation", "original", "rewritten"))
+        if not judging.asks(kind, facts):
+            each()
+            return JudgedPair(facts)
+        async with free:
+            try:
+                judged = await judging.judge(judges, kind, original, rewritten)
+            except InputError:
+                raise
+            except Exception as error:  # noqa: BLE001 - this pair's failure; the others go on
+                cause = failure_cause(error)
+                open_ = review(UNDECIDED, f"the call of a judge failed: {cause}")
+                return JudgedPair(replace(facts, review=(*facts.review, open_)), None, cause)
+            finally:
+                each()
+        return JudgedPair(settled(facts, judged, kind, original, rewritten), judged)
+
+    return list(await asyncio.gather(*(one(row, facts) for row, facts in pairs)))
+
+
+def settled(
+    facts: Check,
+    judged: Judged[QuotedVerdict],
+    manipulation: Manipulation,
+    original: str,
+    rewritten: str,
+) -> Check:
+    """Return what facts and verdicts amount to.
+
+    All criteria true pass a pair, one false fails it, and without one an invalid verdict or a tie
+    leaves it undecided, with the reason for review. A numerical pair stays what facts make it.
+
+    Args:
+        facts: What facts say; they have not failed the pair.
+        judged: The verdicts on the criteria of its kind.
+        manipulation: Its kind.
+        original: The paragraph as published.
+        rewritten: Its manipulated version.
+    """
+    found: list[Finding] = []
+    for name, panel in judged.panel.items():
+        members = judged.members[name]
+        if panel.passed is None:
+            why = "; ".join(f"{one.invalid or one.passed} ({one.judge})" for one in members)
+            what = f"{panel.invalid}: {why}" if len(members) > 1 else why
+            found.append(review(UNDECIDED, f"no verdict on {name}: {what}"))
+        if panel.passed is False:
+            says = fail if facts.passed is None else review
+            votes = [one for one in members if one.passed is False]
+            words = votes[0].words
+            found.append(
+                says(
+                    MEANING + name.replace("_", "-"),
+                    f"{_FAULTS[manipulation][name]}, says {', '.join(v.judge for v in votes)}: "
+                    f"'{words}'",
+                    find_words(words, original),
+                    find_words(words, rewritten),
+                )
+            )
+    passed = facts.passed
+    if passed is None:
+        passed = all_pass(verdict.passed for verdict in judged.panel.values())
+    return Check(
+        passed,
+        (*facts.violations, *(one for one in found if not one.for_review)),
+        (*facts.review, *(one for one in found if one.for_review)),
+    )
+
+
+def check_judges(judges: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of judges as Inspect knows them.
+
+    Raises:
+        InputError: One is a verifier: what a pair means none of them reads.
+    """
+    from contrafact.family.settings import check_verifiers, judge_names
+
+    names = judge_names(judges)
+    check_verifiers("rfc", names)
+    return names

@@ -1,0 +1,204 @@
+"""Several criteria in one call, each decided by words that the judge must quote.
+
+The reply is one JSON object that gives, for each criterion, first the words that decide it and
+then true or false: ``{"coherent": {"words": "fell on strong demand", "value": false}, …}``.
+
+Words that stand in none of the texts make a verdict invalid: whoever made them up has not read. How
+they are compared takes no account of case, spaces, what cannot be seen, the shapes of quotation
+marks and dashes, signs at either end, and what an ellipsis leaves out. A verdict of true may come
+with none (of what is not there nothing can be quoted), one of false may not.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+
+from inspect_ai.model import CachePolicy, GenerateConfig, Model, ResponseSchema
+from inspect_ai.util import JSONSchema
+from pydantic import Field
+
+from contrafact.files.journal import Journal, hash_of
+from contrafact.judges.judge import unreadable
+from contrafact.judges.replies import as_bool, read_json_object
+from contrafact.models.opening import TRANSPORT
+from contrafact.models.requests import SharedSchema
+from contrafact.records import Verdict
+from contrafact.text.delimit import printable
+
+__all__ = ["QuotedVerdict", "find_words", "judge_quoted", "quoted_schema", "read_quoted"]
+
+_SAME = str.maketrans(
+    dict.fromkeys("‘’‚‛′`´", "'")
+    | dict.fromkeys("“”„‟″«»", '"')
+    | dict.fromkeys("‐‑‒–—―−", "-")
+    | {"‹": "<"}
+)
+_ENDS = " .,;:!?\"'()[]"
+
+
+class QuotedVerdict(Verdict):
+    """A verdict with the words that decide it."""
+
+    words: str = Field(default="", description="As the judge quotes them; empty where it did not.")
+
+
+@cache
+def quoted_schema(criteria: tuple[str, ...]) -> ResponseSchema:
+    """Return the schema of a reply about these criteria: words first, then the value."""
+    verdict = JSONSchema(
+        type="object",
+        properties={"words": JSONSchema(type="string"), "value": JSONSchema(type="boolean")},
+        required=["words", "value"],
+        additionalProperties=False,
+    )
+    return SharedSchema(
+        name="verdicts",
+        json_schema=JSONSchema(
+            type="object",
+            properties=dict.fromkeys(criteria, verdict),
+            required=list(criteria),
+            additionalProperties=False,
+        ),
+        strict=True,
+    )
+
+
+async def judge_quoted(
+    model: Model,
+    prompt: str,
+    criteria: Sequence[str],
+    texts: Sequence[str],
+    *,
+    structured: bool = True,
+    cache: bool | CachePolicy = False,
+    config: GenerateConfig | None = None,
+    answers: Journal | None = None,
+) -> list[QuotedVerdict]:
+    """Ask one judge several criteria about one text in one call; return a verdict on each.
+
+    What cannot be read is an invalid verdict with its reason: on one criterion, or on all. A call
+    that fails raises: a judge's failure is an error of the sample, never a "false".
+
+    Args:
+        model: The judge.
+        prompt: The rendered rubric with the texts.
+        criteria: The criteria's names, the keys of the reply.
+        texts: The texts that may be quoted.
+        structured: Whether to ask the provider to hold the reply to the schema.
+        cache: Inspect's cache policy for the call.
+        config: Settings on top of the model's own.
+        answers: Where replies are kept as they come, and found again.
+    """
+    config = config or GenerateConfig()
+    name = str(model)
+    settings = model.config.merge(config).model_dump(
+        exclude_none=True, exclude={"max_connections", *TRANSPORT}
+    )
+    key = hash_of([name, settings, structured, prompt])
+    kept = None if answers is None else answers.known.get(key)
+    if kept is None:
+        if structured:
+            config = config.model_copy(update={"response_schema": quoted_schema(tuple(criteria))})
+        output = await model.generate(prompt, config=config, cache=cache)
+        kept = {"reply": output.completion, "invalid": unreadable(output)}
+        if answers is not None:
+            answers.keep(key, kept)
+    return read_quoted(kept["reply"], criteria, texts, judge=name, invalid=kept["invalid"])
+
+
+def read_quoted(
+    reply: str,
+    criteria: Sequence[str],
+    texts: Sequence[str],
+    *,
+    judge: str,
+    invalid: str | None = None,
+) -> list[QuotedVerdict]:
+    """Return the verdicts of a reply, one for each criterion.
+
+    Args:
+        reply: The reply, as it came.
+        criteria: The criteria's names.
+        texts: The texts that may be quoted.
+        judge: Whose reply it is.
+        invalid: Why it holds no answer, where that is known before it is read.
+    """
+    read = read_json_object(reply)
+    invalid = invalid or read.invalid
+    found = []
+    for name in criteria:
+        passed, words, reason = None, "", invalid
+        if invalid is None:
+            passed, words, reason = _one((read.value or {}).get(name), name, texts)
+        found.append(
+            QuotedVerdict(
+                criterion=name,
+                passed=passed,
+                invalid=reason,
+                judge=judge,
+                reply=reply,
+                words=words,
+            )
+        )
+    return found
+
+
+def _one(given: object, name: str, texts: Sequence[str]) -> tuple[bool | None, str, str | None]:
+    """Return the verdict on a criterion, the words, and why it is invalid."""
+    if not isinstance(given, dict):
+        return None, "", f"nothing under '{name}' with words and a value"
+    words, value = given.get("words"), as_bool(given.get("value"))
+    if value is None:
+        return None, "", f"no true or false under '{name}'"
+    if not isinstance(words, str):
+        return None, "", f"no words under '{name}'"
+    blank = not any(character.isalnum() for character in words)
+    if blank and not value:
+        return None, "", f"false under '{name}', and no words that decide it"
+    if not blank and all(find_words(words, text) is None for text in texts):
+        return None, words, f"quotes words under '{name}' that stand in no text"
+    return value, "" if blank else words, None
+
+
+def find_words(words: str, text: str) -> tuple[int, int] | None:
+    """Return where quoted words stand in a text, ``(start, end)`` in characters; None if nowhere.
+
+    Only whole words are found. Words with an ellipsis are found where what stands on its sides
+    does, in that order; the place then reaches from the first to the last of it.
+    """
+    folded, places = _folded(text)
+    quote = _folded(words)[0].strip(_ENDS)
+    span = _find(quote, folded, 0)
+    if span is None and "..." in quote:
+        first, last = len(folded), 0
+        for part in filter(None, (one.strip(_ENDS) for one in quote.split("..."))):
+            if (found := _find(part, folded, last)) is None:
+                return None
+            first, last = min(first, found[0]), found[1]
+        span = first, last
+    if span is None or span[0] >= span[1]:
+        return None
+    return places[span[0]], places[span[1] - 1] + 1
+
+
+def _find(quote: str, folded: str, start: int) -> tuple[int, int] | None:
+    if not quote:
+        return None
+    found = re.compile(rf"(?<![a-z0-9]){re.escape(quote)}(?![a-z0-9])").search(folded, start)
+    return found and found.span()
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """Return a text as quotations are compared, and of each character where it comes from."""
+    characters: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        shown = printable(character)
+        if shown.isspace():
+            shown = "" if characters[-1:] == [" "] else " "
+        else:
+            shown = unicodedata.normalize("NFKD", shown.translate(_SAME)).casefold()
+        characters += shown
+        places += [place] * len(shown)
+    return "".join(characters), places

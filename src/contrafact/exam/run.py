@@ -98,7 +98,10 @@ class PreparedExam:
             surface=surface,
             surface_of=self.spec.surface_of,
             surface_features=self.spec.surface_features,
+            wholes=self.spec.wholes,
         )
+        trusted = [trust_of(exam, whole).line for whole in self.spec.wholes]
+        exam = exam.model_copy(update={"notes": [*exam.notes, *trusted]})
         write_frame(pd.DataFrame([row_object(row) for row in rows], dtype=object), items)
         write_exam(out, exam)
         return exam

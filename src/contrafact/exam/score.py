@@ -126,8 +126,9 @@ def exam_rows(
     """
     votes: dict[tuple[str, str, int, bool], dict[str, Mapping[str, Any]]] = {}
     for q in questions:
-        place = (q.item, q.criterion, q.repeat, q.swapped)
-        votes.setdefault(place, {})[q.judge] = answers[q.key]
+        given = answers[q.key]
+        for name, vote in given.items() if q.about else [(q.criterion, given)]:
+            votes.setdefault((q.item, name, q.repeat, q.swapped), {})[q.judge] = vote
     times = range(1, max((q.repeat for q in questions), default=1) + 1)
     rows: list[ExamRow] = []
     for item in items:
@@ -185,6 +186,7 @@ def examine(
     surface: Mapping[str, SurfaceRow] | None = None,
     surface_of: str = RESPONSE,
     surface_features: SurfaceFeatures | None = None,
+    wholes: Sequence[str] = (),
     level: float = 0.95,
     resamples: int = 10_000,
 ) -> Exam:
@@ -206,6 +208,8 @@ def examine(
         surface: What readers reach that follow nothing, as `surface_rows` returns it.
         surface_of: The criterion for which surface features are compared with the judge.
         surface_features: Returns the features of texts; `likeness` if not given.
+        wholes: Criteria that are verdicts on a kind as a whole. With them errors on the criteria
+            of one response are not compared: each whole has rates of its own.
         level: Confidence level.
         resamples: How many times clusters are drawn.
     """
@@ -227,7 +231,7 @@ def examine(
             by_criterion.get(surface_of, []), surface_features or likeness
         ),
         surface=dict(surface or {}),
-        together=figures.together(by_criterion),
+        together=None if wholes else figures.together(by_criterion),
         repeats=Repeats(
             times=max((len(row.repeats) for row in rows), default=1),
             same=figures.repeats(by_criterion),

@@ -37,7 +37,6 @@ fails them stands apart, as ``KIND:control``, as do numerical pairs, which facts
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import permutations
@@ -55,7 +54,16 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = ["CONTROL", "EXAM", "WHOLES", "crossed_items", "examiner", "rfc_items", "surface_items"]
+__all__ = [
+    "CONTROL",
+    "EXAM",
+    "WHOLES",
+    "crossed_items",
+    "examiner",
+    "labelled_items",
+    "rfc_items",
+    "surface_items",
+]
 
 WHOLES: tuple[Manipulation, ...] = ("flipping", "sentiment", "causal")
 """The kinds whose meaning a judge decides."""
@@ -65,6 +73,7 @@ CONTROL = "control"
 
 _HERE = Path(__file__)
 _ORIGINAL, _REWRITE = 0, 1
+_CONTROLS = ("figure or name", "copy")
 _BOTH_WAYS = (0, 3)
 """Of the six causal originals of a frame, those whose parties stand either way round."""
 
@@ -76,8 +85,8 @@ class _Pair(NamedTuple):
 
 @cache
 def rfc_items() -> tuple[ExamItem, ...]:
-    """Return all items: crossed ones, then labelled ones, then controls."""
-    return (*crossed_items(), *_labelled(), *_controls())
+    """Return all items: crossed ones, then labelled ones with the controls."""
+    return (*crossed_items(), *labelled_items())
 
 
 # Crossed items
@@ -88,7 +97,7 @@ def crossed_items() -> tuple[ExamItem, ...]:
     """Return the items whose rewrites are each paired with several originals."""
     making = {"flipping": _flips, "sentiment": _tones, "causal": _causes}
     found: list[ExamItem] = []
-    for place, frame in enumerate(_rows("exam_items.jsonl")):
+    for place, frame in enumerate(_rows(_HERE.with_name("exam_items.jsonl"))):
         found += making[frame["kind"]](frame, f"x{place}", place % 2 == 1)
     return tuple(found)
 
@@ -100,7 +109,7 @@ def _flips(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[Ex
     """
 
     def text(signs: str, event: int, wording: int) -> str:
-        ways = {name: "up" if sign == "+" else "down" for name, sign in zip("hst", signs)}
+        ways = {name: "up" if sign == "+" else "down" for name, sign in zip("hst", signs, strict=True)}
         words = {name: frame["slots"][name][way][wording] for name, way in ways.items()}
         return str(frame["text"]).format(**words, e=frame["events"][event][wording])
 
@@ -175,9 +184,7 @@ def _causes(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[E
 
     def pair(cause: int, new: int, denied: int, turned: bool, after: bool | None = None) -> _Pair:
         other = turned if after is None else after
-        return _Pair(
-            text(cause, denied, turned, _ORIGINAL), text(new, denied, other, _REWRITE)
-        )
+        return _Pair(text(cause, denied, turned, _ORIGINAL), text(new, denied, other, _REWRITE))
 
     right = {"cause_changed": True, "effect_kept": True, "coherent": True}
     for place, (cause, denied) in enumerate(permutations(range(3), 2)):
@@ -219,20 +226,33 @@ def _item(
     )
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
-    lines = _HERE.with_name(name).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-# Labelled items, and what facts find
+# Labelled pairs, and what facts find
 
 
-def _labelled() -> Iterator[ExamItem]:
-    yield from ()
-
-
-def _controls() -> Iterator[ExamItem]:
-    yield from ()
+@cache
+def labelled_items() -> tuple[ExamItem, ...]:
+    """Return the labelled pairs, then controls: faults that facts find, and copies."""
+    samples = _HERE.parent / "samples"
+    pairs = {
+        row["id"]: row
+        for path in sorted(samples.glob("contract_pairs_*.jsonl"))
+        for row in _rows(path)
+    }
+    found = []
+    for row in _rows(_HERE.with_name("exam_labelled.jsonl")):
+        own = pairs[row["id"]]
+        kind, made = own["manipulation"], row["made"]
+        pair = _Pair(own["original"], own["original" if made == "copy" else "rewritten"])
+        known = dict.fromkeys(row["true"], True) | dict.fromkeys(row["false"], False)
+        if made in _CONTROLS:
+            known = {CONTROL: False}
+        cluster = content_id(pair.original, prefix="p")
+        found.append(_item(kind, f"labelled, {made}", cluster, pair, known))
+    return tuple(found)
 
 
 # The judge's side

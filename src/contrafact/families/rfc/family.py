@@ -36,6 +36,7 @@ FAMILY = Family(
         kind: Lazy(f"{_HERE}.study:{kind.upper()}")
         for kind in ("agreement", "detect", "diagnose", "reasons")
     },
+    exam=Lazy(f"{_HERE}.exam:EXAM"),
     learning=Lazy(f"{_HERE}.learning:LEARNING"),
     data={"rfc": Lazy(f"{_HERE}.check:SPEC")},
     rank=2,

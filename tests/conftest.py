@@ -331,8 +331,8 @@ class Service:
 
 
 @contextmanager
-def serving(*arguments: str) -> Iterator[Service]:
-    command = [sys.executable, str(SERVER), *arguments]
+def serving(*arguments: str, server: Path = SERVER) -> Iterator[Service]:
+    command = [sys.executable, str(server), *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -359,6 +359,30 @@ def service(_service: Service) -> Service:
 @pytest.fixture(scope="session")
 def start_service():
     return serving
+
+
+@pytest.fixture(scope="session")
+def start_pair_judge(tmp_path_factory: pytest.TempPathFactory):
+    """Start judges of pairs, who know the pairs that `made_pairs` of their module makes."""
+    sys.path.append(str(SERVER.parent))
+    from pair_judge import key_of, made_pairs
+
+    key = tmp_path_factory.mktemp("pairs") / "key.json"
+    key.write_text(json.dumps(key_of(made_pairs(1_600))), encoding="utf-8")
+    return partial(serving, str(key), server=SERVER.with_name("pair_judge.py"))
+
+
+@pytest.fixture(scope="session")
+def _pair_judge(start_pair_judge) -> Iterator[Service]:
+    with start_pair_judge() as running:
+        yield running
+
+
+@pytest.fixture
+def pair_judge(_pair_judge: Service) -> Service:
+    """Judges of pairs, by name; they have counted nothing yet."""
+    _pair_judge.forget()
+    return _pair_judge
 
 
 NEWS = "<news>{{ headline }}</news>"

@@ -15,6 +15,10 @@ from contrafact.errors import InputError, ModelError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from contrafact.families.rfc.checking import JudgeSettings
+    from contrafact.families.rfc.contracts import Check
+    from contrafact.families.rfc.contracts.check import PairRow
+
 __all__ = ["check", "generate", "rewrite", "synth"]
 
 _Path = str | PathLike[str] | None
@@ -110,22 +114,44 @@ def generate(
 
 
 @Verb
-def check(data: Any, *, rule: str | Sequence[str] = (), polarity_model: _Path = None) -> Result:
-    """Check pairs against the contract of their manipulation, as ``contrafact rfc check`` does.
+def check(
+    data: Any,
+    *,
+    judge: str | Sequence[str] = (),
+    each: bool = False,
+    numerical: bool = False,
+    exam: _Path = None,
+    rule: str | Sequence[str] = (),
+    polarity_model: _Path = None,
+    out: _Path = None,
+    **options: Any,
+) -> Result:
+    """Check pairs: facts by rule, what they mean by a judge, as ``contrafact rfc check`` does.
 
     Args:
         data: Pairs with ``id``, ``manipulation``, ``original`` and ``rewritten``: a data frame, a
             list of dicts, or a file. Without an ``id``, rows that are handed in are numbered.
+        judge: A model that says what pairs mean, an Inspect name; several form a panel. Without
+            one, what facts leave open is undecided.
+        each: Ask each criterion in a call of its own.
+        numerical: Ask about numerical pairs too; what is said of them is for ``review`` alone.
+        exam: The file of the judge's exam, by which it is said how many pairs are really sound.
         rule: Rules of your own, by import path.
-        polarity_model: A FinBERT folder that judges tone; word lists if not given.
+        polarity_model: A FinBERT folder that judges tone; nobody does if not given.
+        out: A file to write (JSON Lines); replies stand next to it, and nothing is asked twice.
+        options: With a judge ``prompts``, ``structured``, ``judge_args``, ``max_connections``,
+            ``max_retries``, ``timeout``, ``attempt_timeout``.
 
     Returns:
-        ``items``: ``id``, ``manipulation``, ``passed``, ``violations``, and what is for ``review``
-        by a person. ``scores``: by manipulation, how many pass and fail. A bad row has the
-        violation ``bad-row``.
+        ``items``: ``id``, ``manipulation``, ``passed`` (None where it is undecided),
+        ``violations``, and what is for ``review`` by a person. ``scores``: by manipulation, how
+        many pass, fail and are undecided, and how many lack a verdict that a judge was asked for;
+        with an exam, also how many are really ``sound``, from ``low`` to ``high``, and in ``all``.
+        A bad row has the violation ``bad-row``.
 
     Raises:
-        InputError: The pairs cannot be read, or a rule fails.
+        InputError: The pairs cannot be read, a rule fails, or a judge cannot be used.
+        ModelError: Every call failed. Pairs some of whose calls failed are undecided.
     """
     import pandas as pd
 
@@ -133,29 +159,112 @@ def check(data: Any, *, rule: str | Sequence[str] = (), polarity_model: _Path = 
     from contrafact.families.rfc.contracts import Options, load_rules
     from contrafact.families.rfc.contracts.check import check_object, check_rows, read_pairs
     from contrafact.families.rfc.contracts.polarity import load_polarity_model
+    from contrafact.files.atomic import guard_output, write_text
+    from contrafact.files.tables import json_line
 
     paths = [rule] if isinstance(rule, str) else rule
-    options = Options(
+    rules = Options(
         polarity=None if polarity_model is None else load_polarity_model(Path(polarity_model)),
         rules=tuple(found for path in paths for found in load_rules(path)),
     )
+    judges = [judge] if isinstance(judge, str) else list(judge)
+    settings = _judge_settings(judges, each, numerical, exam, options)
     if not is_path(data):
         data = frame_of(data)
         if "id" not in data.columns:
             data = data.assign(id=[str(number) for number in range(1, len(data) + 1)])
     with rows_file(data) as file:
-        checked = list(check_rows(read_pairs(file), str(file), options=options))
-    items = pd.DataFrame([check_object(row, found) for row, found in checked])
-    passed = [row["passed"] for row in items.to_dict("records")]
+        if out is not None:
+            guard_output(Path(out), file)
+        facts = check_rows(read_pairs(file), str(file), options=rules)
+        checked, sound, notes = _judged(facts, settings, exam, _path(out))
+    lines = [check_object(row, found) for row, found in checked]
+    if out is not None:
+        write_text(Path(out), "".join(map(json_line, lines)))
+    items = pd.DataFrame(lines).astype({"passed": object})
+    scores = _check_scores(items)
+    if sound is not None:
+        scores = scores.merge(sound, on="manipulation", how="outer", sort=False)
+    elif settings is None and (left := scores["undecided"].sum()):
+        notes.append(f"{left} are undecided: what they mean is for a judge or a person to say")
+    notes += [f"row {p.line}: {p.problem}" for row, _ in checked if (p := row.problem) is not None]
+    title = f"{len(items)} pairs, {sum(one is True for one in items['passed'])} keep their contract"
+    return Result(title, items, scores, tuple(notes))
+
+
+def _check_scores(items: "pd.DataFrame") -> "pd.DataFrame":
+    """Return by kind how many pairs pass, fail and are open, and lack a judge's verdict."""
+    from contrafact.families.rfc.contracts.check import NO_VERDICT
+
+    passed = items["passed"].tolist()
     counts = items.assign(
         **{"pass": [one is True for one in passed], "fail": [one is False for one in passed]},
+        undecided=[one is None for one in passed],
+        no_verdict=[any(f["rule"] == NO_VERDICT for f in found) for found in items["review"]],
         to_review=items["review"].map(bool),
     )
-    scores = counts.groupby("manipulation", sort=False)[["pass", "fail", "to_review"]].sum()
-    bad = [row.problem for row, _ in checked if row.problem is not None]
-    notes = tuple(f"row {p.line}: {p.problem}" for p in bad)
-    title = f"{len(items)} pairs, {sum(one is True for one in passed)} keep their contract"
-    return Result(title, items, scores.reset_index(), notes)
+    names = ["pass", "fail", "undecided", "no_verdict", "to_review"]
+    return counts.groupby("manipulation", sort=False)[names].sum().reset_index()
+
+
+def _judge_settings(
+    judges: Sequence[str], each: bool, numerical: bool, exam: _Path, options: dict[str, Any]
+) -> "JudgeSettings | None":
+    """Return who judges and how; None without a judge."""
+    bounds = ("max_retries", "timeout", "attempt_timeout")
+    _known(options, ("prompts", "structured", "judge_args", "max_connections", *bounds))
+    if not judges:
+        given = {"each": each, "numerical": numerical, "exam": exam, **options}
+        if useless := next((name for name, value in given.items() if value), None):
+            raise InputError(f"{useless} has no use without judge", hint="name a judge")
+        return None
+    from contrafact.families.rfc.checking import JudgeSettings
+    from contrafact.families.rfc.judging import check_judges
+
+    transport = {name: options.pop(name) for name in bounds if name in options}
+    prompts = _path(options.pop("prompts", None))
+    return JudgeSettings(
+        check_judges(judges),
+        each,
+        numerical,
+        prompts=None if prompts is None else str(prompts.absolute()),
+        bounds=transport,
+        **options,
+    )
+
+
+def _judged(
+    facts: "Iterator[tuple[PairRow, Check | None]]",
+    settings: "JudgeSettings | None",
+    exam: _Path,
+    out: Path | None,
+) -> "tuple[list[tuple[PairRow, Check | None]], pd.DataFrame | None, list[str]]":
+    """Return rows with what facts and judges say, how many are sound, and what to know."""
+    if settings is None:
+        return list(facts), None, []
+    import numpy as np
+    import pandas as pd
+
+    from contrafact.families.rfc.checking import judge_rows
+    from contrafact.families.rfc.sound import counted, exam_of, sound_pairs
+
+    with settings.answers(out) as answers:
+        found = list(judge_rows(facts, settings, answers=answers))
+    checked = [(row, None if judged is None else judged.check) for row, judged in found]
+    asked = [one for _, one in found if one is not None and (one.failure or one.judged)]
+    failures = [one.failure for one in asked if one.failure is not None]
+    problem = f"{len(failures)} of {len(asked)} pairs were not judged, for calls that failed"
+    if failures and len(failures) == len(asked):
+        raise ModelError(f"{problem}:", failures)
+    notes = [problem] if failures else []
+    if exam is None:
+        return checked, None, notes
+    known, why = exam_of(str(exam), settings)
+    pairs = [counted(row.fields, judged) for row, judged in found if judged is not None]
+    sound = sound_pairs(pairs, known, why, rng=np.random.default_rng(0))
+    notes += [f"{one.kind}: {one.why}" for one in sound if one.why]
+    rows = [(one.kind, one.estimate, one.low, one.high) for one in sound]
+    return checked, pd.DataFrame(rows, columns=["manipulation", "sound", "low", "high"]), notes
 
 
 @Verb

@@ -32,9 +32,6 @@ __all__ = [
 
 NOT_EXAMINED = "this judge was not examined"
 
-MOST_TOGETHER = 0.05
-"""How far the judge's errors on the criteria of one response may depend on one another: what is
-added to the share that passes as a whole. Beyond it the joint correction is not made."""
 _UNEQUAL = 1.05
 """Inclusion probabilities that differ by more than this factor are taken apart into strata."""
 
@@ -240,14 +237,7 @@ def _other_exam(
 ) -> str:
     if exam is None:
         return NOT_EXAMINED
-    used = packs.get(system, exam.pack.templates)
-    if any(used.get(name) != own for name, own in exam.pack.templates.items()):
-        return "the exam asked with other prompts than the run"
-    asked = settings.get(system, {})
-    for name, value in exam.settings.items():
-        if name in asked and asked[name] != value:
-            return f"the exam asked otherwise than the run ({name.replace('_', ' ')})"
-    return ""
+    return exam.asked_otherwise(packs.get(system, exam.pack.templates), settings.get(system, {}))
 
 
 def _nothing(why: str) -> dict[str, Any]:
@@ -303,19 +293,8 @@ def _conjunction(
     missing = [parts[column] for column in asked if parts[column] not in exam.criteria]
     if missing or not asked:
         return _nothing(f"the exam did not ask {', '.join(missing) or 'any of its criteria'}")
-    together = exam.together
-    if (
-        together is not None
-        and None not in (together.low, together.high, together.estimate)
-        and together.low * together.high > 0  # type: ignore[operator]
-        and abs(together.estimate) > MOST_TOGETHER  # type: ignore[arg-type]
-    ):
-        more = "more" if (together.estimate or 0.0) > 0 else "less"
-        share = abs(together.estimate or 0.0)
-        return _nothing(
-            f"not known: in the exam, responses pass as a whole {share:.0%} {more} often than "
-            "independent errors on the criteria would have them"
-        )
+    if why := exam.errs_together():
+        return _nothing(why)
     known = [exam.criteria[parts[column]] for column in asked]
     found = correct_conjunction(
         held[asked].to_numpy(float),

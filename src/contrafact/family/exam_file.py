@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +16,7 @@ from contrafact.stats.intervals import Interval, Proportion
 
 __all__ = [
     "FORMAT",
+    "MOST_TOGETHER",
     "VERSION",
     "CriterionExam",
     "Exam",
@@ -32,6 +33,10 @@ __all__ = [
 
 FORMAT: Literal["contrafact-exam"] = "contrafact-exam"
 VERSION: Literal[1] = 1
+
+MOST_TOGETHER = 0.05
+"""How far the judge's errors on the criteria of one response may depend on one another: what is
+added to the share that passes as a whole. Beyond it the joint correction is not made."""
 
 
 def _number(value: Any) -> Any:
@@ -168,6 +173,37 @@ class Exam(_Part):
     repeats: Repeats = Field(description="Self-consistency.")
     items: str = Field(description="The file of items, next to this one.")
     notes: list[str] = Field(default_factory=list, description="What a reader should know.")
+
+    def asked_otherwise(self, templates: Mapping[str, str], settings: Mapping[str, Any]) -> str:
+        """Return how the judge was asked otherwise than elsewhere; blank where it was not.
+
+        Args:
+            templates: The templates that are used there, and their hashes.
+            settings: How the judge is asked there, as far as it is known.
+        """
+        if any(templates.get(name) != own for name, own in self.pack.templates.items()):
+            return "the exam asked with other prompts than the run"
+        for name, value in self.settings.items():
+            if name in settings and settings[name] != value:
+                return f"the exam asked otherwise than the run ({name.replace('_', ' ')})"
+        return ""
+
+    def errs_together(self) -> str:
+        """Return why rates on the criteria say nothing of the whole; blank where they do.
+
+        They do where errors on the criteria of one response do not hang together by more than
+        `MOST_TOGETHER`.
+        """
+        found = self.together
+        if found is None or found.estimate is None or found.low is None or found.high is None:
+            return ""
+        if found.low * found.high <= 0 or abs(found.estimate) <= MOST_TOGETHER:
+            return ""
+        return (
+            f"not known: in the exam, responses pass as a whole {abs(found.estimate):.0%} "
+            f"{'more' if found.estimate > 0 else 'less'} often than independent errors on the "
+            "criteria would have them"
+        )
 
 
 def write_exam(path: str | Path, exam: Exam) -> None:

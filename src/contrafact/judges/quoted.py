@@ -24,7 +24,7 @@ from contrafact.judges.replies import as_bool, read_json_object
 from contrafact.models.opening import TRANSPORT
 from contrafact.models.requests import SharedSchema
 from contrafact.records import Verdict
-from contrafact.text.delimit import printable
+from contrafact.text.delimit import printable, shorten
 
 __all__ = ["QuotedVerdict", "find_words", "judge_quoted", "quoted_schema", "read_quoted"]
 
@@ -130,7 +130,7 @@ def read_quoted(
     for name in criteria:
         passed, words, reason = None, "", invalid
         if invalid is None:
-            passed, words, reason = _one((read.value or {}).get(name), name, texts)
+            passed, words, reason = _one((read.value or {}).get(name), texts)
         found.append(
             QuotedVerdict(
                 criterion=name,
@@ -144,20 +144,20 @@ def read_quoted(
     return found
 
 
-def _one(given: object, name: str, texts: Sequence[str]) -> tuple[bool | None, str, str | None]:
+def _one(given: object, texts: Sequence[str]) -> tuple[bool | None, str, str | None]:
     """Return the verdict on a criterion, the words, and why it is invalid."""
     if not isinstance(given, dict):
-        return None, "", f"nothing under '{name}' with words and a value"
+        return None, "", "the reply has no words and value under its name"
     words, value = given.get("words"), as_bool(given.get("value"))
     if value is None:
-        return None, "", f"no true or false under '{name}'"
+        return None, "", "its value is neither true nor false"
     if not isinstance(words, str):
-        return None, "", f"no words under '{name}'"
+        return None, "", "it comes without words"
     blank = not any(character.isalnum() for character in words)
     if blank and not value:
-        return None, "", f"false under '{name}', and no words that decide it"
+        return None, "", "false, and no words that decide it"
     if not blank and all(find_words(words, text) is None for text in texts):
-        return None, words, f"quotes words under '{name}' that stand in no text"
+        return None, words, f"quotes what stands in no text: '{shorten(words, 60)[0]}'"
     return value, "" if blank else words, None
 
 

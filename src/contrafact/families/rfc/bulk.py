@@ -21,6 +21,9 @@ from contrafact.prompts import open_pack
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
+    from contrafact.families.rfc.checking import JudgeSettings
+    from contrafact.families.rfc.contracts import Check
+    from contrafact.families.rfc.contracts.check import PairRow
     from contrafact.families.rfc.pipeline.bucket import Summary
     from contrafact.families.rfc.pipeline.label import PerArticle
     from contrafact.families.rfc.pipeline.stages import StageRow
@@ -30,6 +33,7 @@ __all__ = [
     "SAMPLE",
     "BucketStage",
     "CheckStage",
+    "JudgedCheckStage",
     "LabelStage",
     "ModelLabelStage",
     "ModelRewriteStage",
@@ -142,24 +146,30 @@ class CheckStage:
 
     def open(self) -> Callable[[Sequence[Given]], Made]:
         """Return the work, with rules and models loaded."""
+        check = self._checker()
+
+        def work(rows: Sequence[Given]) -> Made:
+            made = Made()
+            for row, pair, found in check(made, rows):
+                _checked(made, row, pair, found)
+            return made
+
+        return work
+
+    def _checker(self) -> Callable[[Made, Sequence[Given]], "list[tuple[Given, PairRow, Check]]"]:
+        """Return what checks facts: bad rows fail, the others come back with their check."""
         from contrafact.families.rfc.contracts import Options, load_rules
+        from contrafact.families.rfc.contracts.check import PairRow, check_pairs, pair_problem
 
         found = tuple(rule for path in self.rules for rule in load_rules(path))
         options = Options(rules=found)
         if self.polarity_model is not None:
             from contrafact.families.rfc.contracts.polarity import load_polarity_model
 
-            options = Options(polarity=load_polarity_model(Path(self.polarity_model)), rules=found)
+            options = replace(options, polarity=load_polarity_model(Path(self.polarity_model)))
 
-        def work(rows: Sequence[Given]) -> Made:
-            from contrafact.families.rfc.contracts.check import (
-                PairRow,
-                check_object,
-                check_pairs,
-                pair_problem,
-            )
-
-            made, good = Made(), []
+        def check(made: Made, rows: Sequence[Given]) -> list[tuple[Given, PairRow, Check]]:
+            good = []
             for row in rows:
                 pair = PairRow(row.line, row.fields)
                 if (problem := pair_problem(pair, "")) is not None:
@@ -170,16 +180,59 @@ class CheckStage:
                 else:
                     good.append((row, pair))
             checks = check_pairs((pair.fields for _, pair in good), options=options)
-            for (row, pair), found in zip(good, checks, strict=True):
-                made.add(KEPT, row.index, check_object(pair, found))
-                name = row.fields["manipulation"]
-                made.counts[f"{name}|pairs"] += 1
-                outcome = {True: "pass", False: "fail", None: "undecided"}[found.passed]
-                made.counts[f"{name}|{outcome}"] += 1
-                made.counts[f"{name}|review"] += bool(found.review)
-                made.counts.update(
-                    f"{name}|rule|{rule}" for rule in {one.rule for one in found.violations}
-                )
+            return [(*one, found) for one, found in zip(good, checks, strict=True)]
+
+        return check
+
+
+@dataclass(frozen=True)
+class JudgedCheckStage(CheckStage):
+    """``rfc check`` with judges, who are asked about pairs that facts leave open.
+
+    Attributes:
+        settings: Who judges, and how.
+    """
+
+    settings: "JudgeSettings" = field(kw_only=True)
+    partition_rows: int = 500
+
+    @property
+    def model(self) -> str:
+        """The first judge."""
+        return self.settings.judges[0]
+
+    @property
+    def max_connections(self) -> int:
+        """Calls under way at once, in the whole cluster."""
+        return self.settings.max_connections
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the results."""
+        return {**super().facts(), **self.settings.facts()}
+
+    def open_models(
+        self, wrap: "Callable[[Model], Model]", at_once: int
+    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+        """Return the work, with the judges open."""
+        from contrafact.families.rfc.checking import judge_pairs
+        from contrafact.families.rfc.sound import signs_of
+
+        check = self._checker()
+        judging = self.settings.judging()
+        judges = [wrap(model) for model in self.settings.models()]
+
+        async def work(rows: Sequence[Given]) -> Made:
+            made = Made()
+            good = await asyncio.to_thread(check, made, rows)
+            pairs = [(pair.fields, found) for _, pair, found in good]
+            judged = await judge_pairs(judging, judges, pairs, at_once=at_once)
+            for (row, pair, _), one in zip(good, judged, strict=True):
+                if one.failure is not None:
+                    made.fail(row, f"the call of a judge failed: {one.failure}", retry=True)
+                    continue
+                _checked(made, row, pair, one.check)
+                kind = pair.fields["manipulation"]
+                made.counts[f"{kind}|signs|{signs_of(kind, one)}"] += 1
             return made
 
         return work
@@ -452,6 +505,13 @@ class SurfaceStage:
             return made
 
         return work
+
+
+def _checked(made: Made, row: Given, pair: "PairRow", found: "Check") -> None:
+    from contrafact.families.rfc.contracts.check import check_counts, check_object
+
+    made.add(KEPT, row.index, check_object(pair, found))
+    made.counts.update(check_counts(pair.fields["manipulation"], found))
 
 
 def _repeats(made: Made, row: Given) -> bool:

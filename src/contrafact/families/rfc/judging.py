@@ -8,20 +8,18 @@ in the prompt and the texts last, so that prefix caches serve.
 What a judge says of a numerical pair, which facts decide, is for a person to see and fails nothing.
 """
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from inspect_ai.model import CachePolicy, Model
 
-from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Check, Finding, fail, review
+from contrafact.families.rfc.contracts.check import NO_VERDICT
+from contrafact.family.settings import check_verifiers, judge_names
 from contrafact.files.journal import Journal
 from contrafact.judges.judge import all_pass
 from contrafact.judges.quoted import QuotedVerdict, find_words, judge_quoted
 from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_together
-from contrafact.models.asking import failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import Criterion, Manipulation
 from contrafact.text.delimit import delimit
@@ -30,10 +28,8 @@ __all__ = [
     "CRITERIA",
     "MEANING",
     "UNDECIDED",
-    "JudgedPair",
     "Judging",
     "check_judges",
-    "judge_pairs",
     "settled",
 ]
 
@@ -68,7 +64,7 @@ CRITERIA: Mapping[Manipulation, tuple[Criterion, ...]] = {
 MEANING = "meaning-"
 """How the id of a criterion begins among findings, as in ``meaning-nothing-added``."""
 
-UNDECIDED = "meaning-undecided"
+UNDECIDED = NO_VERDICT
 """The id of a finding that says why a criterion has no verdict."""
 
 
@@ -151,63 +147,6 @@ class Judging:
         return await judge_together(judges, questions, ask)
 
 
-@dataclass(frozen=True)
-class JudgedPair:
-    """What facts and judges say of a pair.
-
-    Attributes:
-        check: What they amount to.
-        judged: The judges' verdicts; None where none was asked, or a call failed.
-        failure: Why a call failed, where one did.
-    """
-
-    check: Check
-    judged: Judged[QuotedVerdict] | None = None
-    failure: str | None = None
-
-
-async def judge_pairs(
-    judging: Judging,
-    judges: Sequence[Model],
-    pairs: Sequence[tuple[Mapping[str, Any], Check]],
-    *,
-    at_once: int = 16,
-    each: Callable[[], None] = lambda: None,
-) -> list[JudgedPair]:
-    """Judge the pairs that facts leave open, so many at a time, and return the outcome of all.
-
-    A pair about which a call failed stays undecided, and says why; the others go on.
-
-    Args:
-        judging: The questions.
-        judges: One judge or a panel.
-        pairs: Rows with ``manipulation``, ``original`` and ``rewritten``, and what facts say.
-        at_once: How many pairs are judged at the same time.
-        each: Called when a pair is done with.
-    """
-    free = asyncio.Semaphore(at_once)
-
-    async def one(row: Mapping[str, Any], facts: Check) -> JudgedPair:
-        kind, original, rewritten = (row[k] for k in ("manipulation", "original", "rewritten"))
-        if not judging.asks(kind, facts):
-            each()
-            return JudgedPair(facts)
-        async with free:
-            try:
-                judged = await judging.judge(judges, kind, original, rewritten)
-            except InputError:
-                raise
-            except Exception as error:  # noqa: BLE001 - this pair's failure; the others go on
-                cause = failure_cause(error)
-                open_ = review(UNDECIDED, f"the call of a judge failed: {cause}")
-                return JudgedPair(replace(facts, review=(*facts.review, open_)), None, cause)
-            finally:
-                each()
-        return JudgedPair(settled(facts, judged, kind, original, rewritten), judged)
-
-    return list(await asyncio.gather(*(one(row, facts) for row, facts in pairs)))
-
-
 def settled(
     facts: Check,
     judged: Judged[QuotedVerdict],
@@ -263,8 +202,6 @@ def check_judges(judges: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InputError: One is a verifier: what a pair means none of them reads.
     """
-    from contrafact.family.settings import check_verifiers, judge_names
-
     names = judge_names(judges)
     check_verifiers("rfc", names)
     return names

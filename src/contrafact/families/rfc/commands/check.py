@@ -1,29 +1,56 @@
-"""``contrafact rfc check``: does every pair keep the contract of its manipulation?"""
+"""``contrafact rfc check``: does every pair do what its manipulation is to do, and only that?"""
 
+import math
 import os
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.options import bulk_options
+from contrafact.errors import InputError, ModelError
+from contrafact.options import (
+    AttemptTimeout,
+    JudgeArguments,
+    MaxConnections,
+    MaxRetries,
+    Prompts,
+    Structured,
+    Timeout,
+    bulk_options,
+    key_values,
+)
 
 if TYPE_CHECKING:
-    from contrafact.errors import InputError
+    from contrafact.bulk.command import BulkResult
+    from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.check import PairRow
+    from contrafact.families.rfc.sound import Counted
+    from contrafact.files.journal import Journal
 
 __all__ = ["check"]
 
 _SHOWN = 20  # bad rows shown one by one; the rest are counted
+_VERDICT_TOKENS = 40  # of a reply, for one criterion
+_COLUMNS = {
+    "pairs": "pairs",
+    "pass": "passed",
+    "fail": "failed",
+    "undecided": "undecided",
+    "invalid": "no verdict",
+    "review": "to review",
+}
+"""What is counted of each manipulation, and the heads of its columns."""
 
 
-@bulk_options(rates=False)
+@bulk_options(rates=True)
 def check(
     file: Annotated[
         str,
@@ -33,6 +60,33 @@ def check(
         str | None,
         typer.Option("--out", metavar="FILE", help="The checks, JSON Lines. [standard output]"),
     ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge",
+            metavar="J",
+            help="A model that says what pairs mean; several form a panel. Without one that is "
+            "undecided.",
+        ),
+    ] = None,
+    each: Annotated[
+        bool, typer.Option("--each", help="Ask each criterion in a call of its own.")
+    ] = False,
+    numerical: Annotated[
+        bool,
+        typer.Option("--numerical", help="Ask about numerical pairs too; for review alone."),
+    ] = False,
+    exam: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="The judge's exam: how many pairs are really sound, by it."
+        ),
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say calls, tokens and cost, and call nothing.")
+    ] = False,
+    prompts: Prompts = None,
+    structured: Structured = True,
     rule: Annotated[
         list[str] | None,
         typer.Option(
@@ -44,38 +98,107 @@ def check(
     polarity_model: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="A FinBERT folder that judges tone; word lists if not given."
+            metavar="DIR", help="A FinBERT folder that judges tone; nobody does if not given."
         ),
     ] = None,
+    judge_arg: JudgeArguments = None,
+    max_connections: MaxConnections = 16,
+    max_retries: MaxRetries = None,
+    timeout: Timeout = None,
+    attempt_timeout: AttemptTimeout = None,
     bulk: dict[str, Any] | None = None,
 ) -> None:
-    """Check pairs against the contract of their manipulation: what must change, what must stay.
+    """Check pairs: facts by rule, and what they mean by a judge.
 
-    Each row needs id, manipulation, original and rewritten. Each gets a row with passed, the
-    violations, and what rules cannot decide, for review by a person. Exits with 0 if all pass, 1
-    if some fail, 2 if a row is bad; bad rows are named by line, the others are checked all the
-    same.
+    Each row needs id, manipulation, original and rewritten. Each gets a row with passed (true,
+    false, or null where it is undecided), the violations, and what a person should see, as review.
+    A numerical pair is decided by facts. The others need a judge besides, who is asked where facts
+    find no fault, and quotes the words that decide. Replies are kept in FILE's name with
+    .answers.jsonl as they come: killed and run again, nothing is asked twice.
+
+    Exits with 0, 1 if some fail, 2 if a row is bad; bad rows are named by line, the others are
+    checked all the same.
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
-    from contrafact.console import Progress
-    from contrafact.families.rfc.contracts import Options, load_rules
-    from contrafact.families.rfc.contracts.check import check_object, check_rows, read_pairs
-    from contrafact.files.atomic import atomic_path, guard_output
-    from contrafact.files.tables import json_line, row_count, source_name
-    from contrafact.text.delimit import replace_surrogates
+    only_judged = {
+        "--each": each,
+        "--numerical": numerical,
+        "--exam": exam,
+        "--estimate": estimate,
+        "--prompts": prompts,
+        "--no-structured": not structured,
+        "--judge-arg": judge_arg,
+    }
+    settings = None
+    if judge:
+        from contrafact.families.rfc.checking import JudgeSettings
+        from contrafact.families.rfc.judging import check_judges
 
+        settings = JudgeSettings(
+            check_judges(judge),
+            each,
+            numerical,
+            structured,
+            None if prompts is None else str(prompts.absolute()),
+            key_values("--judge-arg", judge_arg),
+            max_connections,
+            {"max_retries": max_retries, "timeout": timeout, "attempt_timeout": attempt_timeout},
+        )
+    elif useless := next((name for name, value in only_judged.items() if value), None):
+        raise InputError(f"{useless} has no use without --judge", hint="name a judge")
+    rules = tuple(rule or ())
     if bulk is not None:
-        _in_bulk(file, out, tuple(rule or ()), polarity_model, bulk)
-        return
-    if out is not None:
-        guard_output(out, file)
-    rules = tuple(found for path in rule or () for found in load_rules(path))
-    options = Options(rules=rules)
+        if estimate:
+            raise InputError("--estimate has no use with --engine ray", hint="leave one out")
+        summary = _in_bulk(file, out, rules, polarity_model, settings, bulk)
+    else:
+        from contrafact.files.atomic import guard_output
+
+        if out is not None:
+            guard_output(out, file)
+        facts = _facts(file, rules, polarity_model)
+        if settings is not None and estimate:
+            _estimate(facts, settings)
+            return
+        summary = _check(file, out, facts, settings)
+    summary.show()
+    if exam is not None and settings is not None:
+        _show_sound(summary, exam, settings)
+    summary.end(judged=settings is not None)
+
+
+def _facts(
+    file: str, rules: tuple[str, ...], polarity_model: Path | None
+) -> "Iterator[tuple[PairRow, Check | None]]":
+    """Yield the rows of a file with what facts say."""
+    from contrafact.families.rfc.contracts import Options, load_rules
+    from contrafact.families.rfc.contracts.check import check_rows, read_pairs
+    from contrafact.files.tables import source_name
+
+    options = Options(rules=tuple(found for path in rules for found in load_rules(path)))
     if polarity_model is not None:
         from contrafact.families.rfc.contracts.polarity import load_polarity_model
 
-        options = Options(polarity=load_polarity_model(polarity_model), rules=rules)
+        options = replace(options, polarity=load_polarity_model(polarity_model))
+    return check_rows(
+        read_pairs(file), source_name(file), options=options, workers=os.cpu_count() or 1
+    )
+
+
+def _check(
+    file: str,
+    out: str | None,
+    facts: "Iterator[tuple[PairRow, Check | None]]",
+    settings: "JudgeSettings | None",
+) -> "_Summary":
+    """Write the checks, and return what they amount to."""
+    from contrafact.console import Progress
+    from contrafact.families.rfc.contracts.check import check_object
+    from contrafact.files.atomic import atomic_path
+    from contrafact.files.tables import json_line, row_count
+    from contrafact.text.delimit import replace_surrogates
+
     summary = _Summary()
     with (
         Progress("pairs", row_count(file)) as progress,
@@ -83,23 +206,60 @@ def check(
         TemporaryFile("w+", encoding="utf-8")
         if whole is None
         else whole.open("w", encoding="utf-8", newline="") as lines,
+        nullcontext() if settings is None else settings.answers(out) as answers,
     ):
-        rows = read_pairs(file)
-        for row, found in check_rows(
-            rows, source_name(file), options=options, workers=os.cpu_count() or 1
-        ):
+        for row, found in _outcomes(facts, settings, answers, summary, progress.step):
             lines.write(replace_surrogates(json_line(check_object(row, found))))
-            summary.add(row, found)
-            if found is not None:
-                progress.step()
         if whole is None:  # now that all of it is there
             lines.seek(0)
             shutil.copyfileobj(lines, sys.stdout)
-    summary.show()
-    if summary.bad:
-        raise typer.Exit(2)
-    if summary.failed:
-        raise typer.Exit(1)
+    return summary
+
+
+def _outcomes(
+    facts: "Iterator[tuple[PairRow, Check | None]]",
+    settings: "JudgeSettings | None",
+    answers: "Journal | None",
+    summary: "_Summary",
+    step: Callable[[], None],
+) -> "Iterator[tuple[PairRow, Check | None]]":
+    """Yield rows with what facts and judges say, and count them."""
+    if settings is None:
+        for row, found in facts:
+            summary.add(row, found)
+            if found is not None:
+                step()
+            yield row, found
+        return
+    from contrafact.families.rfc.checking import judge_rows
+    from contrafact.families.rfc.sound import counted
+
+    for row, judged in judge_rows(facts, settings, answers=answers, each=step):
+        summary.add(row, None if judged is None else judged.check)
+        if judged is None:
+            yield row, None
+            continue
+        if judged.failure is not None:
+            summary.failures.append(judged.failure)
+        summary.counted.append(counted(row.fields, judged))
+        yield row, judged.check
+
+
+def _estimate(facts: "Iterator[tuple[PairRow, Check | None]]", settings: "JudgeSettings") -> None:
+    """Say what judging costs; call nothing."""
+    from contrafact.models.estimate import judge_estimates, sampled, show_estimate
+
+    judging = settings.judging()
+    pairs = [
+        tuple(row.fields[name] for name in ("manipulation", "original", "rewritten"))
+        for row, found in facts
+        if found is not None and judging.asks(row.fields["manipulation"], found)
+    ]
+    some = sampled(pairs)
+    asked = [prompt for pair in some for _, prompt in judging.prompts(*pair)]
+    tokens = _VERDICT_TOKENS if settings.each else 3 * _VERDICT_TOKENS
+    times = len(pairs) / max(1, len(some))
+    show_estimate(judge_estimates(settings.judges, asked, times, reply_tokens=tokens, tokens=True))
 
 
 def _in_bulk(
@@ -107,89 +267,139 @@ def _in_bulk(
     out: str | None,
     rules: tuple[str, ...],
     polarity_model: Path | None,
-    settings: dict[str, Any],
-) -> None:
+    settings: "JudgeSettings | None",
+    bulk: dict[str, Any],
+) -> "_Summary":
     from contrafact.bulk.command import bulk_command
-    from contrafact.errors import InputError
-    from contrafact.families.rfc.bulk import CheckStage
+    from contrafact.families.rfc.bulk import CheckStage, JudgedCheckStage
     from contrafact.families.rfc.contracts import load_rules
-    from contrafact.records import MANIPULATIONS
 
     if out is None:
         raise InputError("--engine ray writes a folder", hint="name one with --out")
     for path in rules:
         load_rules(path)
     model = None if polarity_model is None else str(polarity_model.absolute())
-    result = bulk_command(CheckStage(rules, model), file, out, settings, noun="pairs")
+    stage = CheckStage(rules, model)
+    if settings is not None:
+        stage = JudgedCheckStage(rules, model, settings=settings)
+    result = bulk_command(stage, file, out, bulk, noun="pairs")
+    summary = _Summary(result.counts, result)
+    if settings is not None:
+        from contrafact.families.rfc.sound import Counted
+
+        for key, times in result.counts.items():
+            kind, what, *signs = key.split("|")
+            if what == "signs":
+                same = (Counted(kind, signs[0], f"{key} {n}") for n in range(times))  # type: ignore[arg-type]
+                summary.counted += same
+    return summary
+
+
+def _show_sound(summary: "_Summary", exam: str, settings: "JudgeSettings") -> None:
+    """Show how many pairs are really sound, by the judge's exam."""
+    import numpy as np
+
+    from contrafact.console import show_table
+    from contrafact.families.rfc.sound import exam_of, sound_pairs
+
+    known, why = exam_of(exam, settings)
     rows = []
-    for name in MANIPULATIONS:
-        if not (pairs := result.counts[f"{name}|pairs"]):
-            continue
-        start = f"{name}|rule|"
-        broken = Counter(
-            {
-                key.removeprefix(start): n
-                for key, n in result.counts.items()
-                if key.startswith(start)
-            }
-        )
-        figures = [result.counts[f"{name}|{what}"] for what in ("pass", "fail", "review")]
-        rows.append(_line(name, (pairs, *figures), broken))
-    _table(rows)
-    result.end()
-    if any(result.counts[f"{name}|fail"] for name in MANIPULATIONS):
-        raise typer.Exit(1)
+    for one in sound_pairs(summary.counted, known, why, rng=np.random.default_rng(0)):
+        figure = "–"
+        if not math.isnan(one.estimate):
+            figure = f"{one.estimate:,.0f}"
+            if one.low < one.high:
+                figure += f" ({one.low:,.0f} to {one.high:,.0f})"
+        rows.append([one.kind, f"{one.pairs:,}", f"{one.passed:,}", figure, one.why or "–"])
+    columns = ("manipulation", "pairs", "passed", "really sound", "what to know")
+    title = f"Pairs that are really sound, by the judge's exam ({known.level:.0%} intervals)"
+    show_table(title, columns, rows, stderr=True)
 
 
 class _Summary:
-    """Counts how many pairs of each manipulation pass, and which rules the others break."""
+    """Counts how many pairs of each manipulation pass, fail and stay open, and why.
 
-    def __init__(self) -> None:
-        self.bad = 0
-        self.failed = 0
+    Args:
+        counts: What is counted already, by the names of `check_counts`.
+        bulk: What became of the rows elsewhere.
+    """
+
+    def __init__(
+        self, counts: "Counter[str] | None" = None, bulk: "BulkResult | None" = None
+    ) -> None:
+        self.counts: Counter[str] = Counter(counts)
+        self.counted: list[Counted] = []
+        self.failures: list[str] = []
+        self._bulk = bulk
+        self._bad = 0
         self._problems: list[InputError] = []
-        self._figures: dict[str, list[int]] = {}
-        self._broken: dict[str, Counter[str]] = {}
 
     def add(self, row: "PairRow", found: "Check | None") -> None:
+        """Count a row; one without a check is bad."""
+        from contrafact.families.rfc.contracts.check import check_counts
+
         if found is None or row.problem is not None:
-            self.bad += 1
+            self._bad += 1
             if row.problem is not None and len(self._problems) < _SHOWN:
                 self._problems.append(row.problem)
             return
-        name = str(row.fields["manipulation"])
-        figures = self._figures.setdefault(name, [0, 0, 0, 0])
-        failed = found.passed is False
-        for place, counts in enumerate((True, bool(found.passed), failed, bool(found.review))):
-            figures[place] += counts
-        self.failed += failed
-        self._broken.setdefault(name, Counter()).update({v.rule for v in found.violations})
+        self.counts.update(check_counts(row.fields["manipulation"], found))
 
     def show(self) -> None:
         """Print the counts, and the rows that are bad."""
+        from contrafact.console import show_table
         from contrafact.records import MANIPULATIONS
 
-        _table(
-            [
-                _line(name, tuple(self._figures[name]), self._broken[name])
-                for name in MANIPULATIONS
-                if name in self._figures
-            ]
-        )
+        rows = []
+        for name in MANIPULATIONS:
+            if not self.counts[f"{name}|pairs"]:
+                continue
+            figures = [f"{self.counts[f'{name}|{what}']:,}" for what in _COLUMNS]
+            start = f"{name}|rule|"
+            broken = Counter(
+                {
+                    key.removeprefix(start): n
+                    for key, n in self.counts.items()
+                    if key.startswith(start)
+                }
+            )
+            rules = ", ".join(f"{rule} {count:,}" for rule, count in broken.most_common())
+            rows.append([name, *figures, rules or "–"])
+        if rows:
+            columns = ("manipulation", *_COLUMNS.values(), "rules broken (pairs)")
+            show_table("Pairs by manipulation", columns, rows, stderr=True)
         for problem in self._problems:
             typer.echo(f"contrafact: {problem}", err=True)
-        if self.bad > _SHOWN:
-            typer.echo(f"contrafact: and {self.bad - _SHOWN:,} more bad rows", err=True)
+        if self._bad > _SHOWN:
+            typer.echo(f"contrafact: and {self._bad - _SHOWN:,} more bad rows", err=True)
 
+    def end(self, *, judged: bool) -> None:
+        """Say what is open, and end with what the pairs amount to.
 
-def _line(name: str, figures: tuple[int, ...], broken: "Counter[str]") -> list[str]:
-    rules = ", ".join(f"{rule} {count}" for rule, count in broken.most_common())
-    return [name, *(f"{figure:,}" for figure in figures), rules or "–"]
+        Args:
+            judged: Whether a judge was asked.
 
+        Raises:
+            typer.Exit: With 2 if rows are bad, 1 if pairs failed or were not judged.
+        """
+        undecided, failed = (self._all(what) for what in ("undecided", "fail"))
+        if undecided and not judged:
+            typer.echo(
+                f"{undecided:,} pairs are undecided: no fact is against them, and what they mean "
+                "is for a judge (--judge) or a person to say",
+                err=True,
+            )
+        if self.failures:
+            problem = f"{len(self.failures):,} pairs were not judged; the same command tries again:"
+            typer.echo(f"contrafact: {ModelError(problem, self.failures)}", err=True)
+        if self._bulk is not None:
+            self._bulk.end()
+        if self._bad:
+            raise typer.Exit(2)
+        if failed or self.failures:
+            raise typer.Exit(1)
 
-def _table(rows: list[list[str]]) -> None:
-    from contrafact.console import show_table
+    def _all(self, what: str) -> int:
+        from contrafact.records import MANIPULATIONS
 
-    if rows:
-        columns = ("manipulation", "pairs", "pass", "fail", "to review", "rules broken (pairs)")
-        show_table("Pairs by manipulation", columns, rows, stderr=True)
+        return sum(self.counts[f"{name}|{what}"] for name in MANIPULATIONS)

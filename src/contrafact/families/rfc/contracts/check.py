@@ -52,10 +52,12 @@ from contrafact.workers import end_with_parent
 __all__ = [
     "CONTRACTS",
     "LONGEST",
+    "NO_VERDICT",
     "WORTH_SHARING",
     "Options",
     "PairRow",
     "batched",
+    "check_counts",
     "check_draft",
     "check_object",
     "check_pair",
@@ -74,6 +76,9 @@ PART = 256
 
 WORTH_SHARING = 1_000
 """Pairs from which several processes are worth their start (ours: it takes a second)."""
+
+NO_VERDICT = "meaning-undecided"
+"""The id of a finding that says why a judge's verdict is missing."""
 
 BATCH = 64
 """Pairs in whose texts the terms of the word lists are found at once."""
@@ -441,3 +446,18 @@ def check_object(row: PairRow, found: Check | None) -> dict[str, Any]:
         "violations": [finding.as_row() for finding in violations],
         "review": [finding.as_row() for finding in (() if found is None else found.review)],
     }
+
+
+def check_counts(manipulation: str, found: Check) -> Iterator[str]:
+    """Yield what a pair's check counts as, ``KIND|WHAT``.
+
+    What is ``pairs``; ``pass``, ``fail`` or ``undecided``; ``review`` where a person should see it;
+    ``invalid`` where a judge was asked and a verdict is missing; and ``rule|ID`` for each rule that
+    it breaks.
+    """
+    outcome = {True: "pass", False: "fail", None: "undecided"}[found.passed]
+    asked = {finding.rule for finding in found.review}
+    broken = {f"rule|{finding.rule}" for finding in found.violations}
+    counts = ["pairs", outcome, *["review"] * bool(asked), *broken]
+    counts += ["invalid"] * (NO_VERDICT in asked)
+    yield from (f"{manipulation}|{one}" for one in counts)

@@ -1,0 +1,169 @@
+"""Checking pairs with judges: facts first, then meaning, over as many rows as a file has."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from inspect_ai.model import Model
+
+from contrafact.errors import InputError
+from contrafact.families.rfc.contracts import Check, review
+from contrafact.families.rfc.contracts.check import PairRow
+from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
+from contrafact.files.journal import Journal, sidecar_path
+from contrafact.judges.quoted import QuotedVerdict
+from contrafact.judges.rubric import Judged
+from contrafact.models.asking import failure_cause
+from contrafact.models.opening import call_config, open_model
+from contrafact.models.secrets import without_secrets
+from contrafact.prompts import open_pack
+
+__all__ = ["PART", "JudgeSettings", "JudgedPair", "judge_pairs", "judge_rows"]
+
+PART = 1_000
+"""Pairs that are held and judged together, however many a file has."""
+
+
+@dataclass(frozen=True)
+class JudgeSettings:
+    """Who judges, what is asked and how calls are made.
+
+    Attributes:
+        judges: Names of judges as Inspect knows them; several form a panel.
+        each: As in `Judging`, and so the two below.
+        numerical: Whether numerical pairs are asked about as well.
+        structured: Whether to ask for schema-constrained JSON.
+        prompts: A folder of templates.
+        judge_args: Arguments of the judges' provider.
+        max_connections: Calls under way at once.
+        bounds: Bounds of each call.
+    """
+
+    judges: tuple[str, ...]
+    each: bool = False
+    numerical: bool = False
+    structured: bool = True
+    prompts: str | None = None
+    judge_args: Mapping[str, Any] = field(default_factory=dict)
+    max_connections: int = 16
+    bounds: Mapping[str, int | None] = field(default_factory=dict)
+
+    def judging(self, answers: Journal | None = None) -> Judging:
+        """Return the questions, opened and checked."""
+        pack = open_pack(self.prompts)
+        return Judging(pack, self.each, self.numerical, self.structured, answers=answers)
+
+    def models(self) -> list[Model]:
+        """Return the judges, opened."""
+        config = call_config(self.max_connections, **self.bounds)
+        return [open_model(name, config=config, **self.judge_args) for name in self.judges]
+
+    def answers(self, out: str | Path | None) -> AbstractContextManager[Journal | None]:
+        """Return where replies are kept: next to an output, if there is one."""
+        if out is None:
+            return nullcontext()
+        return Journal(sidecar_path(out, "answers"), {"judge-arg": self.asked().get("judge_args")})
+
+    def asked(self) -> dict[str, Any]:
+        """Return how judges are asked, as an exam has it, without secrets."""
+        given = without_secrets(dict(self.judge_args))
+        own = {"each": self.each, "structured": self.structured}
+        return {**own, "judge_args": given} if given else own
+
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the verdicts."""
+        prompts = self.judging().pack.used_hash
+        own = {"judge": list(self.judges), "numerical": self.numerical, "prompts": prompts}
+        return {**own, **self.asked()}
+
+
+@dataclass(frozen=True)
+class JudgedPair:
+    """What facts and judges say of a pair.
+
+    Attributes:
+        check: What they amount to.
+        judged: The judges' verdicts; None where none was asked, or a call failed.
+        failure: Why a call failed, where one did.
+    """
+
+    check: Check
+    judged: Judged[QuotedVerdict] | None = None
+    failure: str | None = None
+
+
+async def judge_pairs(
+    judging: Judging,
+    judges: Sequence[Model],
+    pairs: Sequence[tuple[Mapping[str, Any], Check]],
+    *,
+    at_once: int = 16,
+    each: Callable[[], None] = lambda: None,
+) -> list[JudgedPair]:
+    """Judge the pairs that facts leave open, so many at a time, and return the outcome of all.
+
+    A pair about which a call failed stays undecided, and says why; the others go on.
+
+    Args:
+        judging: The questions.
+        judges: One judge or a panel.
+        pairs: Rows with ``manipulation``, ``original`` and ``rewritten``, and what facts say.
+        at_once: How many pairs are judged at the same time.
+        each: Called when a pair is done with.
+    """
+    free = asyncio.Semaphore(at_once)
+
+    async def one(row: Mapping[str, Any], facts: Check) -> JudgedPair:
+        kind, original, rewritten = (row[k] for k in ("manipulation", "original", "rewritten"))
+        if not judging.asks(kind, facts):
+            each()
+            return JudgedPair(facts)
+        async with free:
+            try:
+                judged = await judging.judge(judges, kind, original, rewritten)
+            except InputError:
+                raise
+            except Exception as error:  # noqa: BLE001 - this pair's failure; the others go on
+                cause = failure_cause(error)
+                open_ = review(UNDECIDED, f"the call of a judge failed: {cause}")
+                return JudgedPair(replace(facts, review=(*facts.review, open_)), None, cause)
+            finally:
+                each()
+        return JudgedPair(settled(facts, judged, kind, original, rewritten), judged)
+
+    return list(await asyncio.gather(*(one(row, facts) for row, facts in pairs)))
+
+
+def judge_rows(
+    rows: Iterable[tuple[PairRow, Check | None]],
+    settings: JudgeSettings,
+    *,
+    answers: Journal | None = None,
+    each: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[PairRow, JudgedPair | None]]:
+    """Yield checked rows with what judges say of those that facts leave open, in order.
+
+    Args:
+        rows: Rows with what facts say, as `check_rows` yields them.
+        settings: Who judges, and how.
+        answers: Where replies are kept as they come, and found again.
+        each: Called when a pair is done with.
+
+    Raises:
+        InputError: A judge or a template cannot be used, or answers not be kept.
+    """
+    judging, judges = settings.judging(answers), settings.models()
+    source = iter(rows)
+    with asyncio.Runner() as runner:  # one loop for all parts: clients of services live in it
+        while part := list(islice(source, PART)):
+            open_ones = [(row.fields, found) for row, found in part if found is not None]
+            work = judge_pairs(
+                judging, judges, open_ones, at_once=settings.max_connections, each=each
+            )
+            outcomes = iter(runner.run(work))
+            for row, found in part:
+                yield row, None if found is None else next(outcomes)

@@ -1,0 +1,201 @@
+"""``contrafact rfc check --judge``: judges over HTTP, each of a known behaviour."""
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "support"))
+from pair_judge import FAULTS, MALFORMED, faulty, made_pairs  # noqa: E402
+
+KINDS = ("flipping", "sentiment", "causal")
+FAKE = "openai-api/fake/"
+
+
+@pytest.fixture
+def check(quick_contrafact, pair_judge, tmp_path):
+    """Check made pairs by judges, and return the rows, standard error and the exit code."""
+
+    def run(*judges, number=48, out="checks.jsonl", more=()):
+        (tmp_path / "pairs.jsonl").write_text(
+            "".join(json.dumps(one) + "\n" for one in made_pairs(number)), encoding="utf-8"
+        )
+        command = ["rfc", "check", "pairs.jsonl", "--out", out, *more]
+        command += [word for one in judges for word in ("--judge", f"{FAKE}{one}")]
+        done = quick_contrafact(*command, env=pair_judge.environment)
+        assert "Traceback" not in done.stderr
+        text = (tmp_path / out).read_text(encoding="utf-8") if (tmp_path / out).exists() else ""
+        return [json.loads(line) for line in text.splitlines()], done.stderr, done.returncode
+
+    return run
+
+
+def outcomes(rows):
+    return [row["passed"] for row in rows]
+
+
+def truth(number):
+    return [one["manipulation"] == "numerical" or not faulty(place)
+            for place, one in enumerate(made_pairs(number))]  # fmt: skip
+
+
+def figures(shown, kind):
+    """Return the figures of a kind in the summary."""
+    line = next(line for line in shown.splitlines() if line.startswith(kind))
+    return [int(word.replace(",", "")) for word in line.split()[1:6]]
+
+
+def test_without_a_judge_meaning_is_undecided_and_that_is_said_once(check):
+    rows, shown, code = check()
+    assert code == 0
+    assert [row["passed"] for row in rows] == [
+        True if row["manipulation"] == "numerical" else None for row in rows
+    ]
+    assert shown.count("undecided: no fact is against them") == 1 and "36 pairs" in shown
+    assert figures(shown, "causal") == [12, 0, 0, 12, 0]
+
+
+def test_a_judge_that_knows_passes_the_sound_and_fails_the_faulty_with_its_words(check):
+    rows, shown, code = check("labels")
+    assert outcomes(rows) == truth(48) and code == 1
+    assert "are undecided" not in shown
+    for row, pair in zip(rows, made_pairs(48), strict=True):
+        if row["passed"]:
+            assert row["violations"] == []
+            continue
+        (found,) = row["violations"]
+        assert found["rule"] == "meaning-" + FAULTS[row["manipulation"]].replace("_", "-")
+        quoted = pair["rewritten"][slice(*found["rewritten_span"])]
+        assert found["message"].endswith(f"says {FAKE}labels: '{quoted}'") and quoted
+    assert figures(shown, "flipping") == [12, 9, 3, 0, 0]
+    assert "meaning-reversed 3" in shown
+
+
+def test_judges_that_say_the_same_of_everything_pass_and_fail_everything(check, pair_judge):
+    rows, _, code = check("passes")
+    assert all(outcomes(rows)) and code == 0
+    rows, _, code = check("fails", out="failed.jsonl")
+    assert outcomes(rows) == [row["manipulation"] == "numerical" for row in rows] and code == 1
+    assert {len(row["violations"]) for row in rows} == {0, 3}
+
+
+@pytest.mark.parametrize("judge", ["invents", *(f"malformed-{n}" for n in range(len(MALFORMED)))])
+def test_words_that_nobody_wrote_and_replies_that_nobody_can_read_decide_nothing(check, judge):
+    rows, shown, code = check(judge, number=8)
+    assert code == 0 and figures(shown, "flipping") == [2, 0, 0, 2, 2]
+    for row in rows:
+        if row["manipulation"] != "numerical":
+            assert row["passed"] is None and row["violations"] == []
+            reasons = [one["message"] for one in row["review"]
+                       if one["rule"] == "meaning-undecided"]  # fmt: skip
+            assert reasons and all(FAKE + judge in one for one in reasons)
+
+
+def test_a_judge_right_on_three_kinds_only_is_wrong_on_the_fourth(check):
+    rows, _, _ = check("partial")
+    right = truth(48)
+    for row, known in zip(rows, right, strict=True):
+        assert row["passed"] is (False if row["manipulation"] == "causal" else known)
+
+
+def test_a_panel_decides_by_majority_and_a_tie_is_no_verdict(check):
+    rows, _, _ = check("passes", "labels", "malformed-0", "fails")
+    assert outcomes(rows) == truth(48)
+    rows, shown, code = check("labels", "passes", out="two.jsonl")
+    assert outcomes(rows) == [True if one else None for one in truth(48)] and code == 0
+    assert figures(shown, "causal") == [12, 9, 0, 3, 3]
+    tied = next(row for row in rows if row["passed"] is None)
+    (why,) = [one["message"] for one in tied["review"] if one["rule"] == "meaning-undecided"]
+    assert "no verdict on reversed: tie" in why
+
+
+def test_each_criterion_may_be_asked_alone_and_numerical_pairs_on_request(check, pair_judge):
+    together, _, _ = check("labels")
+    asked = sum(pair_judge.stats()["answered"].values())
+    assert asked == 36
+    alone, _, _ = check("labels", out="each.jsonl", more=["--each"])
+    assert alone == together
+    assert sum(pair_judge.stats()["answered"].values()) == asked + 3 * 36
+    pair_judge.forget()
+    rows, shown, code = check("fails", out="n.jsonl", more=["--numerical"])
+    assert sum(pair_judge.stats()["answered"].values()) == 48 and code == 1
+    numerical = [row for row in rows if row["manipulation"] == "numerical"]
+    assert all(row["passed"] and not row["violations"] for row in numerical)
+    assert {one["rule"] for row in numerical for one in row["review"]} == {
+        "meaning-plausible", "meaning-only-figures"
+    }  # fmt: skip
+    assert figures(shown, "numerical") == [12, 12, 0, 0, 0]
+
+
+def test_a_pair_that_a_fact_fails_is_not_asked_about(quick_contrafact, pair_judge, tmp_path):
+    pairs = made_pairs(4)
+    for one in pairs:
+        one["rewritten"] = one["rewritten"].replace("Steel", "Copper")
+    (tmp_path / "p.json").write_text(json.dumps(pairs), encoding="utf-8")
+    done = quick_contrafact("rfc", "check", "p.json", "--judge", FAKE + "passes",
+                            env=pair_judge.environment)  # fmt: skip
+    assert done.returncode == 1 and pair_judge.stats()["answered"] == {}
+    assert not any(json.loads(line)["passed"] for line in done.stdout.splitlines())
+
+
+def test_repeated_it_asks_nothing_and_killed_it_goes_on(
+    check, start_contrafact, start_pair_judge, tmp_path
+):
+    expected, _, _ = check("labels", number=400)
+    with start_pair_judge("0.05") as slow:
+        command = ["rfc", "check", "pairs.jsonl", "--out", "k.jsonl", "--judge", f"{FAKE}labels"]
+        command += ["--max-connections", "2"]
+        kept = tmp_path / "k.jsonl.answers.jsonl"
+        with start_contrafact(*command, env=slow.environment) as begun:
+            while not kept.exists() or kept.read_bytes().count(b"\n") < 20:
+                assert begun.poll() is None
+                time.sleep(0.02)
+            begun.kill()
+        assert not (tmp_path / "k.jsonl").exists()
+        for _ in range(2):  # on it goes, and then there is nothing left to ask
+            with start_contrafact(*command, env=slow.environment) as again:
+                assert again.wait() == 1
+            answered = slow.stats()["answered"]
+            # What was under way when it was killed is asked again: two calls at most.
+            assert len(answered) == 300 and sum(answered.values()) <= 302
+    made = [json.loads(line) for line in (tmp_path / "k.jsonl").read_text().splitlines()]
+    assert made == expected
+
+
+def test_calls_that_fail_leave_pairs_open_and_are_made_again(
+    quick_contrafact, pair_judge, tmp_path
+):
+    pairs = made_pairs(12)
+    for side in ("original", "rewritten"):
+        pairs[2][side] += " It bought a doomed rival."  # the server never answers that
+    (tmp_path / "p.json").write_text(json.dumps(pairs), encoding="utf-8")
+    command = ["rfc", "check", "p.json", "--out", "c.jsonl", "--judge", FAKE + "passes"]
+    for asked in (8, 0):
+        pair_judge.forget()
+        done = quick_contrafact(*command, "--max-retries", "0", env=pair_judge.environment)
+        assert done.returncode == 1 and "1 pairs were not judged" in done.stderr
+        assert len(pair_judge.stats()["answered"]) == asked
+    rows = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text().splitlines()]
+    assert [row["passed"] for row in rows].count(None) == 1
+    assert "the call of a judge failed" in rows[2]["review"][-1]["message"]
+
+
+def test_an_estimate_calls_nothing_and_options_of_judges_need_one(check, pair_judge, tmp_path):
+    rows, _, code = check("labels", more=["--estimate"])
+    assert code == 0 and rows == [] and pair_judge.stats()["answered"] == {}
+    for option in (["--each"], ["--exam", "x.json"], ["--estimate"], ["--no-structured"]):
+        rows, shown, code = check(more=option)
+        assert code == 2 and rows == [] and f"{option[0]} has no use without --judge" in shown
+        assert len(shown.strip().splitlines()) == 1
+
+
+def test_an_estimate_counts_a_call_a_pair_and_judge(quick_contrafact, pair_judge, tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps(made_pairs(80)), encoding="utf-8")
+    command = ["rfc", "check", "p.json", "--estimate", "--judge", FAKE + "a", "--judge", FAKE + "b"]
+    for more, calls in (([], 120), (["--numerical"], 160), (["--each"], 360)):
+        done = quick_contrafact(*command, *more, env=pair_judge.environment)
+        assert done.returncode == 0, done.stderr
+        assert re.search(rf"\b{calls:,} calls", done.stdout), done.stdout

@@ -208,8 +208,7 @@ def examine(
         surface: What readers reach that follow nothing, as `surface_rows` returns it.
         surface_of: The criterion for which surface features are compared with the judge.
         surface_features: Returns the features of texts; `likeness` if not given.
-        wholes: Criteria that are verdicts on a kind as a whole. With them errors on the criteria
-            of one response are not compared: each whole has rates of its own.
+        wholes: Criteria that are verdicts on a kind as a whole, made of others.
         level: Confidence level.
         resamples: How many times clusters are drawn.
     """
@@ -231,7 +230,7 @@ def examine(
             by_criterion.get(surface_of, []), surface_features or likeness
         ),
         surface=dict(surface or {}),
-        together=None if wholes else figures.together(by_criterion),
+        together=figures.together({k: v for k, v in by_criterion.items() if k not in wholes}),
         repeats=Repeats(
             times=max((len(row.repeats) for row in rows), default=1),
             same=figures.repeats(by_criterion),
@@ -362,16 +361,16 @@ class _Figures:
                 right, wrong = (sum(own) / len(own) if own else math.nan for own in sides)
                 rates[name] = right, wrong
         due: dict[str, float] = {}
+        given: dict[str, list[bool | None]] = {}
         for name in rates:
             for row in by_criterion[name]:
                 share = rates[name][0] if row.known else rates[name][1]
                 due[row.item] = due.get(row.item, 1.0) * share
-        whole = [
-            row
-            for row in by_criterion.get(RESPONSE, [])
-            if row.passed is not None and row.item in due
-        ]
-        gaps = np.array([float(bool(row.passed)) - due[row.item] for row in whole])
+                given.setdefault(row.item, []).append(row.passed)
+        # What is known of an item is compared with what was said of the same.
+        passed = {item: all_pass(own) for item, own in given.items()}
+        whole = [row for row in by_criterion.get(RESPONSE, []) if passed.get(row.item) is not None]
+        gaps = np.array([float(bool(passed[row.item])) - due[row.item] for row in whole])
         if not len(gaps) or np.isnan(gaps).any():
             return None
         return Figure.of(

@@ -83,6 +83,7 @@ class Examiner:
         ask: Asks one judge one question.
         subject: Returns what a verifier is handed of an item; None in a family that has none.
         together: Asks one judge all about an item in one call, instead of ``ask``.
+        settings: How it asks besides the options, for the exam's file.
     """
 
     prompts: Callable[[ExamItem], Mapping[str, str]]
@@ -90,6 +91,7 @@ class Examiner:
     ask: Ask | None = None
     subject: Callable[[ExamItem], Subject] | None = None
     together: AskTogether | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,9 @@ def _flips(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[Ex
     """
 
     def text(signs: str, event: int, wording: int) -> str:
-        ways = {name: "up" if sign == "+" else "down" for name, sign in zip("hst", signs, strict=True)}
+        ways = {
+            name: "up" if sign == "+" else "down" for name, sign in zip("hst", signs, strict=True)
+        }
         words = {name: frame["slots"][name][way][wording] for name, way in ways.items()}
         return str(frame["text"]).format(**words, e=frame["events"][event][wording])
 
@@ -297,7 +299,7 @@ def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
         parts = {f"{kind}:{one.criterion}": one for one in given}
         return {**parts, kind: whole, f"{kind}:{CONTROL}": whole}
 
-    return Examiner(prompts, shown, together=together)
+    return Examiner(prompts, shown, together=together, settings={"each": judging.each})
 
 
 def _kind(item: ExamItem) -> Manipulation:

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from contrafact.family.exam_file import write_exam
+
 sys.path.append(str(Path(__file__).parents[1] / "support"))
-from pair_judge import FAULTS, MALFORMED, faulty, made_pairs  # noqa: E402
+from made_exams import exam_with
+from pair_judge import FAULTS, MALFORMED, faulty, made_pairs
 
 KINDS = ("flipping", "sentiment", "causal")
 FAKE = "openai-api/fake/"
@@ -199,3 +202,54 @@ def test_an_estimate_counts_a_call_a_pair_and_judge(quick_contrafact, pair_judge
         done = quick_contrafact(*command, *more, env=pair_judge.environment)
         assert done.returncode == 0, done.stderr
         assert re.search(rf"\b{calls:,} calls", done.stdout), done.stdout
+
+
+CRITERIA = {
+    "flipping": ("reversed", "coherent", "nothing_added"),
+    "sentiment": ("stronger", "same_direction", "nothing_added"),
+    "causal": ("cause_changed", "effect_kept", "coherent"),
+}
+
+
+def test_an_exam_says_how_many_are_really_sound(check, tmp_path):
+    rates = {
+        f"{kind}:{name}": ((360, 400), (360, 400)) for kind in KINDS for name in CRITERIA[kind]
+    }
+    judge, path = FAKE + "noisy-1", tmp_path / "exam.json"
+    write_exam(path, exam_with(rates, judge=judge))
+    rows, shown, _ = check("noisy-1", number=800, more=["--exam", str(path)])
+    table = shown[shown.index("really sound, by the judge's exam (95% intervals)") :]
+    sound = [row for row, one in zip(rows, truth(800), strict=True) if one]
+    passed = [row for row in rows if row["passed"]]
+    found = {}
+    for line in table.splitlines():
+        if figures := re.match(r"(\w+) +(\d+) +(\d+) +(\d+)(?: \((\d+) to (\d+)\))?", line):
+            found[figures[1]] = [int(one or 0) for one in figures.groups()[1:]]
+    assert list(found) == ["numerical", *KINDS, "all"]
+    assert found["numerical"][:3] == [200, 200, 200]
+    for kind, (pairs, passes, estimate, low, high) in found.items():
+        if kind == "numerical":
+            continue
+        known = sum(row["manipulation"] == kind or kind == "all" for row in sound)
+        assert passes == sum(row["manipulation"] == kind or kind == "all" for row in passed)
+        assert low <= known <= high and low <= estimate <= high and passes < low < pairs
+
+
+def test_an_exam_of_another_judge_or_with_other_prompts_gives_no_figure(check, tmp_path):
+    path = tmp_path / "exam.json"
+    for exam, why in (
+        (exam_with({}, judge="x/y"), "the exam is one of x/y"),
+        (
+            exam_with({}, judge=FAKE + "passes", templates={"rfc/judge-causal": "0"}),
+            "the exam asked with other prompts",
+        ),
+        (exam_with({}, judge=FAKE + "passes"), "the exam did not ask flipping:reversed"),
+    ):
+        write_exam(path, exam)
+        _, shown, code = check("passes", number=8, more=["--exam", str(path)])
+        table = " ".join(shown[shown.index("really sound, by") :].split())
+        assert code == 0 and why.split()[0] in table
+        assert "not known" in table and not re.search(r"\d to \d", table)
+    write_exam(path, exam_with({}).model_copy(update={"family": "cobe"}))
+    _, shown, code = check("passes", number=8, more=["--exam", str(path)])
+    assert code == 2 and "is an exam in cobe, not in rfc" in shown

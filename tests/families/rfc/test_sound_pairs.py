@@ -1,37 +1,19 @@
 """How many pairs are really sound, by a judge's exam."""
 
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from contrafact.families.rfc.judging import CRITERIA
 from contrafact.families.rfc.sound import BY_FACTS, Counted, sound_pairs
-from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, Repeats
-from contrafact.family.run import PackRecord
+
+sys.path.append(str(Path(__file__).parents[2] / "support"))
+from made_exams import exam_with
 
 KINDS = ("flipping", "sentiment", "causal")
-
-
-def rate(right, n):
-    return Rate(k=right, n=n, n_effective=n, clusters=n, estimate=right / n, low=None, high=None)
-
-
-def exam_with(rates, **more):
-    """Return an exam of these rates: of each criterion (right, n) of sound and of faulty items."""
-    none = Figure(estimate=None)
-    criteria = {
-        name: CriterionExam(
-            sensitivity=rate(*passes), specificity=rate(*fails), invalid=rate(0, 100),
-            bias_true=none, length=none, order=None, kinds={},
-        )
-        for name, (passes, fails) in rates.items()
-    }  # fmt: skip
-    return Exam(
-        judge="j", family="rfc", task_version="1", n=100, seed=0, level=0.95, criteria=criteria,
-        pack=PackRecord(name="default", hash="x", templates={}), surface_scores={},
-        repeats=Repeats(times=1, same={}), items="x", **more,
-    )  # fmt: skip
 
 
 def names(kind):

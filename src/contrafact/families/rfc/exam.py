@@ -190,7 +190,7 @@ def _causes(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[E
 
     right = {"cause_changed": True, "effect_kept": True, "coherent": True}
     for place, (cause, denied) in enumerate(permutations(range(3), 2)):
-        turned = (place % 2 == 1) != reverse
+        turned = (denied == 1) != reverse  # as it is for the other text that denies this
         third = 3 - cause - denied
         yield _item("causal", "sound", cluster, pair(cause, third, denied, turned), right)
         same = pair(cause, cause, denied, turned)

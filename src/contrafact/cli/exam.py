@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from contrafact.cli.lazy import command_of, option_of
+from contrafact.errors import InputError
 from contrafact.options import (
     AttemptTimeout,
     JudgeArguments,
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ExamCommand", "command"]
 
+_WIDE = 4
+"""Columns of criteria beyond which a table has them as rows."""
+
 
 def _common(
     judge: Annotated[
@@ -33,8 +37,9 @@ def _common(
         typer.Option("--judge", metavar="J", help="The judge; several form a panel."),
     ],
     out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="The result, JSON; for `report --exam`.")
-    ],
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="The result, JSON; for `report --exam`."),
+    ] = None,
     family: Annotated[str, typer.Option(help="Whose questions it is to answer.")] = "",
     n: Annotated[
         int | None,
@@ -53,6 +58,9 @@ def _common(
         bool,
         typer.Option("--order/--no-order", help="Put each once more, the texts before the rubric."),
     ] = True,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say calls, tokens and cost, and stop.")
+    ] = False,
     prompts: Prompts = None,
     judge_arg: JudgeArguments = None,
     max_connections: MaxConnections = 16,
@@ -142,7 +150,12 @@ def _own_options(family: str) -> dict[str, inspect.Parameter]:
 def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
     from contrafact.exam.run import hold_exam
 
-    out: Path = values["out"]
+    if values["estimate"]:
+        _estimate(values, options)
+        return
+    out: Path | None = values["out"]
+    if out is None:
+        raise InputError("--out is missing", hint="name the exam's file, as in --out exam.json")
     named = ("family", "judge", "prompts", "n", "seed", "repeats", "order", "max_connections")
     bounds = ("max_retries", "timeout", "attempt_timeout")
     result, asked = hold_exam(
@@ -155,6 +168,22 @@ def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
         typer.echo("every question had its answer: no model was called")
     _show(result)
     typer.echo(f"exam: {out}")
+
+
+def _estimate(values: Mapping[str, Any], options: "TaskOptions") -> None:
+    from contrafact.exam.run import prepare_exam
+    from contrafact.models.estimate import show_estimate
+    from contrafact.prompts import open_pack
+
+    named = ("n", "seed", "repeats", "order")
+    prepared = prepare_exam(
+        values["family"],
+        values["judge"],
+        open_pack(values["prompts"]),
+        options,
+        **{name: values[name] for name in named},
+    )
+    show_estimate(prepared.estimate())
 
 
 def _show(exam: "Exam") -> None:
@@ -173,8 +202,21 @@ def _show(exam: "Exam") -> None:
         for name, one in exam.criteria.items()
     ]
     show_table(title, columns, rows)
-    unread = _spec(exam.family).unread
-    if exam.surface:
+    spec = _spec(exam.family)
+    unread = spec.unread
+    for whole in spec.wholes:
+        _show_made(exam, whole)
+    if len(exam.surface) > _WIDE:
+        show_table(
+            "Right told from wrong (balanced accuracy; a reader's area under the ROC curve; 0.5 is "
+            "chance)",
+            ("criterion", exam.judge, f"{unread} ({_limits(exam)})"),
+            [
+                (name, _balanced(exam.criteria.get(name)), _surface(one))
+                for name, one in exam.surface.items()
+            ],
+        )
+    elif exam.surface:
         show_table(
             "Right told from wrong (balanced accuracy of the judge, area under the ROC curve of a "
             "reader of surface features; 0.5 is chance)",
@@ -198,6 +240,24 @@ def _show(exam: "Exam") -> None:
             if figure.estimate is not None
         )
         typer.echo(f"right told from wrong (area under the ROC curve, 0.5 is chance): {scores}")
+
+
+def _show_made(exam: "Exam", whole: str) -> None:
+    """Show how often the judge is right on a kind, by how its items were made."""
+    from contrafact.console import show_table
+
+    rows = [
+        (name.removeprefix(f"{whole}: "), "passed" if one.known else "failed", _rate(one.right))
+        for criterion in (whole, f"{whole}:control")
+        if criterion in exam.criteria
+        for name, one in exam.criteria[criterion].kinds.items()
+    ]
+    if rows:
+        show_table(f"{whole}, by how items were made", ("made", "should be", "was"), rows)
+
+
+def _limits(exam: "Exam") -> str:
+    return "limit " + " to ".join(sorted({f"{one.limit:.2f}" for one in exam.surface.values()}))
 
 
 def _balanced(one: "CriterionExam | None") -> str:

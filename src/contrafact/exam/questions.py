@@ -32,6 +32,7 @@ class Question:
         repeat: From 1.
         swapped: Whether the texts come in the other order.
         subject: What is judged, as data, where the judge is a verifier.
+        about: The item, where the one call answers all of its criteria.
     """
 
     item: str
@@ -41,6 +42,7 @@ class Question:
     repeat: int
     swapped: bool
     subject: Subject | None = None
+    about: ExamItem | None = None
 
     @property
     def key(self) -> str:
@@ -75,6 +77,7 @@ def questions_of(
     """
     found = []
     for item in items:
+        about = item if examiner.together else None
         for criterion, prompt in examiner.prompts(item).items():
             swapped = other_order(prompt, examiner.shown(item)) if order else None
             for judge in judges:
@@ -84,11 +87,12 @@ def questions_of(
                     found.append(Question(item.id, criterion, prompt, judge, 1, False, subject))
                     continue
                 found += [
-                    Question(item.id, criterion, prompt, judge, repeat, False)
+                    Question(item.id, criterion, prompt, judge, repeat, False, about=about)
                     for repeat in range(1, repeats + 1)
                 ]
                 if swapped is not None:
-                    found.append(Question(item.id, criterion, swapped, judge, 1, True))
+                    asked = Question(item.id, criterion, swapped, judge, 1, True, about=about)
+                    found.append(asked)
     return found
 
 
@@ -137,7 +141,7 @@ async def put(
         questions: As `questions_of` returns them.
         examiner: The family's way to ask.
         judges: The judges, by the names that the questions have.
-        answers: Where verdicts are kept, as dictionaries.
+        answers: Where verdicts are kept, as dictionaries; by criterion where one call answers all.
         at_once: How many calls may be under way at the same time.
         each: Called when a question is done with.
 
@@ -148,6 +152,10 @@ async def put(
 
     async def ask(key: str) -> dict[str, Any]:
         one = open_ones[key]
+        if one.about is not None and examiner.together:
+            given = await examiner.together(judges[one.judge], one.about, one.prompt)
+            return {name: verdict.model_dump(mode="json") for name, verdict in given.items()}
+        assert examiner.ask is not None, "an examiner asks criteria one by one, or together"
         verdict = await examiner.ask(judges[one.judge], one.criterion, one.prompt, one.subject)
         return verdict.model_dump(mode="json")
 

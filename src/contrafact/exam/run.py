@@ -18,11 +18,15 @@ from contrafact.family.settings import TaskOptions, check_verifiers, judge_names
 from contrafact.files.atomic import guard_output
 from contrafact.files.journal import Journal
 from contrafact.files.tables import write_frame
+from contrafact.models.estimate import CallEstimate, judge_estimates, sampled
 from contrafact.models.opening import call_config, open_model
 from contrafact.models.secrets import without_secrets
 from contrafact.prompts import PromptPack, open_pack
 
 __all__ = ["PreparedExam", "hold_exam", "prepare_exam"]
+
+_VERDICT_TOKENS, _VERDICTS_TOKENS = 10, 100
+"""About how long a true or false in JSON is, and several with the words that decide them."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,21 @@ class PreparedExam:
             **self.settings,
         }
 
+    def estimate(self) -> list[CallEstimate]:
+        """Return how many calls it takes of each judge, and about how many tokens."""
+        found = []
+        for judge in self.judges:
+            asked = list({q.key: q for q in self.questions if q.judge == judge}.values())
+            some = sampled(asked)
+            found += judge_estimates(
+                [judge],
+                [q.prompt for q in some],
+                len(asked) / max(1, len(some)),
+                reply_tokens=_VERDICTS_TOKENS if self.examiner.together else _VERDICT_TOKENS,
+                tokens=True,
+            )
+        return found
+
     def conclude(
         self, out: Path, answers: Mapping[str, Mapping[str, Any]], notes: Sequence[str] = ()
     ) -> Exam:
@@ -98,7 +117,10 @@ class PreparedExam:
             surface=surface,
             surface_of=self.spec.surface_of,
             surface_features=self.spec.surface_features,
+            wholes=self.spec.wholes,
         )
+        trusted = [exam.trust(whole)[1] for whole in self.spec.wholes if whole in exam.criteria]
+        exam = exam.model_copy(update={"notes": [*exam.notes, *trusted]})
         write_frame(pd.DataFrame([row_object(row) for row in rows], dtype=object), items)
         write_exam(out, exam)
         return exam
@@ -159,7 +181,7 @@ def prepare_exam(
         questions=questions_of(items, examiner, judges, repeats=repeats, order=order),
         judges=judges,
         seed=seed,
-        settings={**own, **(settings or {})},
+        settings={**own, **examiner.settings, **(settings or {})},
     )
 
 

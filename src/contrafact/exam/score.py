@@ -126,8 +126,9 @@ def exam_rows(
     """
     votes: dict[tuple[str, str, int, bool], dict[str, Mapping[str, Any]]] = {}
     for q in questions:
-        place = (q.item, q.criterion, q.repeat, q.swapped)
-        votes.setdefault(place, {})[q.judge] = answers[q.key]
+        given = answers[q.key]
+        for name, vote in given.items() if q.about else [(q.criterion, given)]:
+            votes.setdefault((q.item, name, q.repeat, q.swapped), {})[q.judge] = vote
     times = range(1, max((q.repeat for q in questions), default=1) + 1)
     rows: list[ExamRow] = []
     for item in items:
@@ -185,6 +186,7 @@ def examine(
     surface: Mapping[str, SurfaceRow] | None = None,
     surface_of: str = RESPONSE,
     surface_features: SurfaceFeatures | None = None,
+    wholes: Sequence[str] = (),
     level: float = 0.95,
     resamples: int = 10_000,
 ) -> Exam:
@@ -206,6 +208,7 @@ def examine(
         surface: What readers reach that follow nothing, as `surface_rows` returns it.
         surface_of: The criterion for which surface features are compared with the judge.
         surface_features: Returns the features of texts; `likeness` if not given.
+        wholes: Criteria that are verdicts on a kind as a whole, made of others.
         level: Confidence level.
         resamples: How many times clusters are drawn.
     """
@@ -227,7 +230,7 @@ def examine(
             by_criterion.get(surface_of, []), surface_features or likeness
         ),
         surface=dict(surface or {}),
-        together=figures.together(by_criterion),
+        together=figures.together({k: v for k, v in by_criterion.items() if k not in wholes}),
         repeats=Repeats(
             times=max((len(row.repeats) for row in rows), default=1),
             same=figures.repeats(by_criterion),
@@ -358,16 +361,16 @@ class _Figures:
                 right, wrong = (sum(own) / len(own) if own else math.nan for own in sides)
                 rates[name] = right, wrong
         due: dict[str, float] = {}
+        given: dict[str, list[bool | None]] = {}
         for name in rates:
             for row in by_criterion[name]:
                 share = rates[name][0] if row.known else rates[name][1]
                 due[row.item] = due.get(row.item, 1.0) * share
-        whole = [
-            row
-            for row in by_criterion.get(RESPONSE, [])
-            if row.passed is not None and row.item in due
-        ]
-        gaps = np.array([float(bool(row.passed)) - due[row.item] for row in whole])
+                given.setdefault(row.item, []).append(row.passed)
+        # What is known of an item is compared with what was said of the same.
+        passed = {item: all_pass(own) for item, own in given.items()}
+        whole = [row for row in by_criterion.get(RESPONSE, []) if passed.get(row.item) is not None]
+        gaps = np.array([float(bool(passed[row.item])) - due[row.item] for row in whole])
         if not len(gaps) or np.isnan(gaps).any():
             return None
         return Figure.of(

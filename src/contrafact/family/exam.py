@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RESPONSE",
     "Ask",
+    "AskTogether",
     "ExamItem",
     "ExamSpec",
     "Examiner",
@@ -31,6 +32,10 @@ RESPONSE = "response"
 
 Ask = Callable[["Model", str, str, Subject | None], Awaitable["Verdict"]]
 """Asks one judge about one criterion with one prompt, and for a verifier with what is judged."""
+
+
+AskTogether = Callable[["Model", "ExamItem", str], Awaitable[Mapping[str, "Verdict"]]]
+"""Asks one judge about all criteria of an item with one prompt; returns a verdict on each."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +77,21 @@ class Examiner:
     """How a family puts its questions, exactly as its runs do.
 
     Attributes:
-        prompts: Returns the prompt for each criterion whose verdict is known of an item.
+        prompts: Returns the prompt for each criterion whose verdict is known of an item; with
+            ``together`` a single one, under any name.
         shown: Returns the texts to judge, as they stand in the prompts.
         ask: Asks one judge one question.
         subject: Returns what a verifier is handed of an item; None in a family that has none.
+        together: Asks one judge all about an item in one call, instead of ``ask``.
+        settings: How it asks besides the options, for the exam's file.
     """
 
     prompts: Callable[[ExamItem], Mapping[str, str]]
     shown: Callable[[ExamItem], Sequence[str]]
-    ask: Ask
+    ask: Ask | None = None
     subject: Callable[[ExamItem], Subject] | None = None
+    together: AskTogether | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,9 @@ class ExamSpec:
             more is to mean right. BLEU, ROUGE-L and likeness by edits if not given.
         surface: Returns items as readers see them that follow nothing; what those reach stands
             beside the judge. It is not measured if not given.
+        wholes: Criteria that are verdicts on a whole kind of item, each made of those that its
+            name begins: ``flipping`` of ``flipping:reversed`` and others. Of each the exam says
+            whether the judge may be trusted with it.
         unread: Names those readers, as in "reads no story".
     """
 
@@ -116,6 +129,7 @@ class ExamSpec:
     ) = None
     surface: Callable[[Sequence[ExamItem]], "Sequence[LeakItem]"] | None = None
     unread: str = "reads nothing"
+    wholes: Sequence[str] = ()
 
 
 def true_or_false(*, structured: bool = True) -> Ask:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from contrafact.errors import InputError
 from contrafact.family.run import PackRecord
 from contrafact.files.atomic import os_problem, write_text
-from contrafact.stats.correction import ExamRate
+from contrafact.stats.correction import MIN_YOUDEN, ExamRate
 from contrafact.stats.intervals import Interval, Proportion
 
 __all__ = [
@@ -203,6 +203,41 @@ class Exam(_Part):
             f"not known: in the exam, responses pass as a whole {abs(found.estimate):.0%} "
             f"{'more' if found.estimate > 0 else 'less'} often than independent errors on the "
             "criteria would have them"
+        )
+
+    def trust(self, whole: str) -> tuple[bool, str]:
+        """Return whether the judge may be trusted with a kind of item, and a sentence that says so.
+
+        It may where the lower bounds of its sensitivity and specificity sum to 1.2 for the verdict
+        on the kind as a whole, and to more than 1 for each criterion of it: a judge that says the
+        same of everything reaches 1, and from 1.2 corrections were tested (`MIN_YOUDEN`).
+
+        Args:
+            whole: The criterion that is the verdict on the kind, as in ``flipping``; its own
+                criteria begin with its name, as in ``flipping:reversed``.
+        """
+        parts = [
+            name
+            for name, one in self.criteria.items()
+            if name.startswith(f"{whole}:") and one.sensitivity.n and one.specificity.n
+        ]
+        for name in (whole, *parts):
+            one = self.criteria.get(name)
+            if one is None or not one.sensitivity.n or not one.specificity.n:
+                return False, f"not for {whole}: the exam has no sound or no faulty item of it"
+            found = (one.sensitivity.low or 0.0) + (one.specificity.low or 0.0)
+            least = 1.0 + (MIN_YOUDEN if name == whole else 0.0)
+            if found < least or (name != whole and found <= least):
+                what = name.removeprefix(f"{whole}:") if name != whole else "as a whole"
+                return False, (
+                    f"not for {whole}: {what}, the lower bounds of sensitivity and specificity sum "
+                    f"to {found:.2f}, and {'1.20' if name == whole else 'more than 1'} is asked"
+                )
+        one = self.criteria[whole]
+        found = (one.sensitivity.low or 0.0) + (one.specificity.low or 0.0)
+        return True, (
+            f"may be trusted with {whole}: the lower bounds of sensitivity and specificity sum to "
+            f"{found:.2f}"
         )
 
 

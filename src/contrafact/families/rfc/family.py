@@ -36,6 +36,7 @@ FAMILY = Family(
         kind: Lazy(f"{_HERE}.study:{kind.upper()}")
         for kind in ("agreement", "detect", "diagnose", "reasons")
     },
+    exam=Lazy(f"{_HERE}.exam:EXAM"),
     data={"rfc": Lazy(f"{_HERE}.check:SPEC"), "claims": Lazy(f"{_HERE}.check:CLAIMS")},
     presets=Lazy(f"{_HERE}.settings:PRESETS"),
     rank=2,

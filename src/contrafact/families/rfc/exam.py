@@ -1,0 +1,340 @@
+"""Rewritten pairs with known verdicts: crossed, of the project's own writing; labelled; controls.
+
+``exam_items.jsonl`` holds frames: short reports on invented companies, each with places that can
+say one thing or its contrary, and each of these in two wordings. Originals use the first wording,
+rewrites the second, so that what stays is reworded as much as what changes, and how much a rewrite
+repeats of its original says nothing. Within a frame rewrites are paired with several originals:
+
+=============  ==========================  =======================  ===============================
+kind           made by                     criterion that is false  why that is beyond doubt
+=============  ==========================  =======================  ===============================
+``flipping``   sound                       none                     headline and both statements
+                                                                    turned
+``flipping``   unturned                    ``reversed``             a statement says the original's
+                                                                    direction in other words
+``flipping``   contradiction               ``reversed``,            headline and body say contrary
+                                           ``coherent``             things of one figure
+``flipping``   event added                 ``nothing_added``        an event that the original has
+                                                                    not, in place of another
+``sentiment``  sound                       none                     both judgements a degree firmer
+``sentiment``  weaker                      ``stronger``             both judgements a degree milder
+``sentiment``  turned                      ``same_direction``       praise for blame, or blame for
+                                                                    praise
+``sentiment``  fact added                  ``nothing_added``        an event that the original has
+                                                                    not
+``causal``     sound                       none                     another cause of the same effect
+``causal``     same cause                  ``cause_changed``        the original's own cause in
+                                                                    other words
+``causal``     denied cause                ``coherent``             the text denies the new cause
+``causal``     effect changed              ``effect_kept``          the two parties change places
+=============  ==========================  =======================  ===============================
+
+So a rewrite is right for one original and wrong for another, or, where it contradicts itself, each
+half of it stands as often where it is right. `exam_labelled.jsonl` names bundled pairs with labels,
+and for the faulty ones what is false of them; a criterion is asked only where its verdict is
+certain. Controls (a figure or a name changed, a copy) are faults that facts find: whether a judge
+fails them stands apart, as ``KIND:control``, as do numerical pairs, which facts decide.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items
+from contrafact.family.settings import StructuredOptions
+from contrafact.records import MANIPULATIONS, Manipulation, Verdict, content_id
+from contrafact.text.delimit import delimit
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
+
+    from contrafact.judges.surface import LeakItem
+    from contrafact.prompts import PromptPack
+
+__all__ = [
+    "CONTROL",
+    "EXAM",
+    "WHOLES",
+    "crossed_items",
+    "examiner",
+    "labelled_items",
+    "rfc_items",
+    "surface_items",
+]
+
+WHOLES: tuple[Manipulation, ...] = ("flipping", "sentiment", "causal")
+"""The kinds whose meaning a judge decides."""
+
+CONTROL = "control"
+"""Names what facts find, as in ``flipping:control``: a judge should fail it."""
+
+_HERE = Path(__file__)
+_ORIGINAL, _REWRITE = 0, 1
+_CONTROLS = ("figure or name", "copy")
+_BOTH_WAYS = (0, 3)
+"""Of the six causal originals of a frame, those whose parties stand either way round."""
+
+
+class _Pair(NamedTuple):
+    original: str
+    rewritten: str
+
+
+@cache
+def rfc_items() -> tuple[ExamItem, ...]:
+    """Return all items: crossed ones, then labelled ones with the controls."""
+    return (*crossed_items(), *labelled_items())
+
+
+# Crossed items
+
+
+@cache
+def crossed_items() -> tuple[ExamItem, ...]:
+    """Return the items whose rewrites are each paired with several originals."""
+    making = {"flipping": _flips, "sentiment": _tones, "causal": _causes}
+    found: list[ExamItem] = []
+    for place, frame in enumerate(_rows(_HERE.with_name("exam_items.jsonl"))):
+        found += making[frame["kind"]](frame, f"x{place}", place % 2 == 1)
+    return tuple(found)
+
+
+def _flips(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[ExamItem]:
+    """Yield the items of a flipping frame: a headline and a statement of one thing, and another.
+
+    Signs say which way headline, statement and other statement point; events are 0 and 1.
+    """
+
+    def text(signs: str, event: int, wording: int) -> str:
+        ways = {
+            name: "up" if sign == "+" else "down" for name, sign in zip("hst", signs, strict=True)
+        }
+        words = {name: frame["slots"][name][way][wording] for name, way in ways.items()}
+        return str(frame["text"]).format(**words, e=frame["events"][event][wording])
+
+    def pair(before: str, after: str, event: int, new: int | None = None) -> _Pair:
+        if reverse:
+            before, after = (one.translate(str.maketrans("+-", "-+")) for one in (before, after))
+        other = event if new is None else new
+        return _Pair(text(before, event, _ORIGINAL), text(after, other, _REWRITE))
+
+    right = {"reversed": True, "coherent": True, "nothing_added": True}
+    for before, after, event in (
+        ("+++", "---", 0),
+        ("++-", "--+", 0),
+        ("+++", "---", 1),
+        ("---", "+++", 1),
+    ):
+        yield _item("flipping", "sound", cluster, pair(before, after, event), right)
+    for before, after in (("+++", "--+"), ("++-", "---")):
+        known = right | {"reversed": False}
+        yield _item("flipping", "unturned", cluster, pair(before, after, 0), known)
+    for before, after, event in (("+++", "-+-", 0), ("---", "+-+", 1)):
+        known = {"reversed": False, "coherent": False}
+        yield _item("flipping", "contradiction", cluster, pair(before, after, event), known)
+    for event in (0, 1):
+        known = right | {"nothing_added": False}
+        added = pair("+++", "---", event, 1 - event)
+        yield _item("flipping", "event added", cluster, added, known)
+
+
+def _tones(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[ExamItem]:
+    """Yield the items of a sentiment frame: judgements of three degrees either way, and an event.
+
+    Rewrites have the middle degree.
+    """
+    mild, middle, extreme = range(3)
+
+    def text(way: str, degree: int, event: int, wording: int) -> str:
+        words = {name: ways[way][degree] for name, ways in frame["slots"].items()}
+        return str(frame["text"]).format(**words, e=frame["events"][event][wording])
+
+    def pair(way: str, degree: int, event: int, way2: str = "", new: int | None = None) -> _Pair:
+        after = text(way2 or way, middle, event if new is None else new, _REWRITE)
+        return _Pair(text(way, degree, event, _ORIGINAL), after)
+
+    good, bad = ("bad", "good") if reverse else ("good", "bad")
+    right = {"stronger": True, "same_direction": True, "nothing_added": True}
+    for way in (good, bad):
+        for event in (0, 1):
+            yield _item("sentiment", "sound", cluster, pair(way, mild, event), right)
+    for way, event in ((good, 0), (bad, 1)):
+        known = right | {"stronger": False}
+        yield _item("sentiment", "weaker", cluster, pair(way, extreme, event), known)
+    for way, other, event in ((good, bad, 0), (bad, good, 1)):
+        turned = pair(way, mild, event, other)
+        yield _item("sentiment", "turned", cluster, turned, {"same_direction": False})
+    for way, event in ((good, 1), (bad, 0)):
+        known = right | {"nothing_added": False}
+        added = pair(way, mild, event, new=1 - event)
+        yield _item("sentiment", "fact added", cluster, added, known)
+
+
+def _causes(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[ExamItem]:
+    """Yield the items of a causal frame: three causes, of which a text denies one."""
+    parties = frame["parties"]
+
+    def text(cause: int, denied: int, turned: bool, wording: int) -> str:
+        first, second = reversed(parties) if turned else parties
+        effect = frame["effect"][wording].format(a=first, b=second)
+        effect = f"{effect[0].upper()}{effect[1:]} because of {frame['causes'][cause][wording]}"
+        effect += ", traders said"
+        return f"{frame['head']}. {effect}. {frame['denials'][denied]}."
+
+    def pair(cause: int, new: int, denied: int, turned: bool, after: bool | None = None) -> _Pair:
+        other = turned if after is None else after
+        return _Pair(text(cause, denied, turned, _ORIGINAL), text(new, denied, other, _REWRITE))
+
+    right = {"cause_changed": True, "effect_kept": True, "coherent": True}
+    for place, (cause, denied) in enumerate(permutations(range(3), 2)):
+        turned = (denied == 1) != reverse  # as it is for the other text that denies this
+        third = 3 - cause - denied
+        yield _item("causal", "sound", cluster, pair(cause, third, denied, turned), right)
+        same = pair(cause, cause, denied, turned)
+        yield _item("causal", "same cause", cluster, same, right | {"cause_changed": False})
+        contrary = pair(cause, denied, denied, turned)
+        known = {"effect_kept": True, "coherent": False}
+        yield _item("causal", "denied cause", cluster, contrary, known)
+        if place not in _BOTH_WAYS:
+            continue
+        other = pair(cause, third, denied, not turned)
+        yield _item("causal", "sound", cluster, other, right)
+        for before in (turned, not turned):
+            changed = pair(cause, third, denied, before, not before)
+            known = {"effect_kept": False, "coherent": True}
+            yield _item("causal", "effect changed", cluster, changed, known)
+
+
+def _item(
+    kind: Manipulation, made: str, cluster: str, pair: _Pair, known: Mapping[str, bool]
+) -> ExamItem:
+    """Return an item; all criteria of a sound pair are known, and a fault makes the whole false."""
+    whole = None if CONTROL in known or kind not in WHOLES else all(known.values())
+    verdicts = {f"{kind}:{name}": value for name, value in known.items()}
+    if whole is not None:
+        verdicts[kind] = whole
+    return ExamItem(
+        id=content_id(kind, *pair, prefix="x"),
+        cluster=cluster,
+        kind=f"{kind}: {made}",
+        about=pair.original,
+        text=pair.rewritten,
+        known=verdicts,
+        whole=whole,
+        facts={"manipulation": kind},
+    )
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+# Labelled pairs, and what facts find
+
+
+@cache
+def labelled_items() -> tuple[ExamItem, ...]:
+    """Return the labelled pairs, then controls: faults that facts find, and copies."""
+    samples = _HERE.parent / "samples"
+    pairs = {
+        row["id"]: row
+        for path in sorted(samples.glob("contract_pairs_*.jsonl"))
+        for row in _rows(path)
+    }
+    found = []
+    for row in _rows(_HERE.with_name("exam_labelled.jsonl")):
+        own = pairs[row["id"]]
+        kind, made = own["manipulation"], row["made"]
+        pair = _Pair(own["original"], own["original" if made == "copy" else "rewritten"])
+        known = dict.fromkeys(row["true"], True) | dict.fromkeys(row["false"], False)
+        if made in _CONTROLS:
+            known = {CONTROL: False}
+        cluster = content_id(pair.original, prefix="p")
+        found.append(_item(kind, f"labelled, {made}", cluster, pair, known))
+    return tuple(found)
+
+
+# The judge's side
+
+
+def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
+    """Return how a judge is asked, as `contrafact.families.rfc.judging.Judging` asks."""
+    from contrafact.families.rfc.judging import Judging
+
+    judging = Judging(pack, structured=options.structured)
+
+    def prompts(item: ExamItem) -> Mapping[str, str]:
+        kind = _kind(item)
+        ((_, prompt),) = judging.prompts(kind, item.about, item.text)
+        return {kind: prompt}
+
+    def shown(item: ExamItem) -> Sequence[str]:
+        return delimit(item.about), delimit(item.text)
+
+    async def together(judge: "Model", item: ExamItem, prompt: str) -> Mapping[str, Verdict]:
+        from contrafact.judges.judge import all_pass
+        from contrafact.judges.quoted import judge_quoted
+        from contrafact.judges.rubric import JUDGE_CONFIG
+
+        kind = _kind(item)
+        given = await judge_quoted(
+            judge,
+            prompt,
+            [one.name for one in judging.criteria(kind)],
+            (item.about, item.text),
+            structured=judging.structured,
+            config=JUDGE_CONFIG,
+        )
+        passed = all_pass(one.passed for one in given)
+        why = "; ".join(f"{one.criterion}: {one.invalid}" for one in given if one.invalid)
+        whole = Verdict(
+            criterion=kind,
+            passed=passed,
+            invalid=why if passed is None else None,
+            judge=given[0].judge,
+        )
+        parts = {f"{kind}:{one.criterion}": one for one in given}
+        return {**parts, kind: whole, f"{kind}:{CONTROL}": whole}
+
+    return Examiner(prompts, shown, together=together, settings={"each": judging.each})
+
+
+def _kind(item: ExamItem) -> Manipulation:
+    return next(kind for kind in MANIPULATIONS if kind == item.facts["manipulation"])
+
+
+def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
+    """Return crossed and labelled items as readers see them that follow nothing.
+
+    What they see is the rewrite and how much of the original it repeats; folds are by original
+    and by frame. Controls and numerical pairs, which facts find, are left out.
+    """
+    from contrafact.judges.surface import LeakItem
+
+    return [
+        LeakItem(
+            text=item.text,
+            about=(item.about, ""),
+            asked={},
+            verdicts={name: value for name, value in item.known.items() if name not in WHOLES},
+            block=item.cluster,
+            groups={"frame": item.cluster},
+        )
+        for item in items
+        if item.whole is not None
+    ]
+
+
+EXAM = ExamSpec(
+    task="rfc-detect",
+    criteria={},
+    items=lambda options, n, seed: draw_items(rfc_items(), n, seed),
+    examiner=examiner,
+    options=StructuredOptions,
+    surface=surface_items,
+    unread="reads no meaning",
+    wholes=WHOLES,
+)

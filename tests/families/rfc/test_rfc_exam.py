@@ -1,0 +1,140 @@
+"""Items of the exam of a judge of pairs: certain, unguessable from surface, and free of facts."""
+
+from collections import Counter, defaultdict
+
+import pytest
+
+from contrafact.exam.questions import other_order, questions_of
+from contrafact.families.rfc.contracts.check import check_pairs
+from contrafact.families.rfc.exam import (
+    EXAM,
+    WHOLES,
+    crossed_items,
+    examiner,
+    labelled_items,
+    rfc_items,
+    surface_items,
+)
+from contrafact.families.rfc.judging import CRITERIA
+from contrafact.family.settings import StructuredOptions
+from contrafact.judges.surface import OVERALL_LIMIT, leak_rows
+from contrafact.prompts import open_pack
+
+
+@pytest.fixture(scope="module")
+def asks():
+    return examiner(open_pack(), StructuredOptions())
+
+
+def facts_of(items):
+    rows = [
+        {"manipulation": i.facts["manipulation"], "original": i.about, "rewritten": i.text}
+        for i in items
+    ]
+    return list(check_pairs(rows))
+
+
+def test_every_criterion_has_enough_sound_and_faulty_items_and_every_id_is_one_items():
+    known = Counter((name, value) for i in rfc_items() for name, value in i.known.items())
+    for kind in WHOLES:
+        for name in (kind, *(f"{kind}:{one.name}" for one in CRITERIA[kind])):
+            assert min(known[name, True], known[name, False]) >= 40, name
+        assert known[f"{kind}:control", False] >= 15 and not known[f"{kind}:control", True]
+    assert len({i.id for i in rfc_items()}) == len(rfc_items()) == 1000
+
+
+def test_what_is_asked_of_meaning_no_fact_finds():
+    meaning = [item for item in rfc_items() if item.whole is not None]
+    found = [
+        (item.kind, item.text, check.violations)
+        for item, check in zip(meaning, facts_of(meaning), strict=True)
+        if check.violations
+    ]
+    assert not found
+
+
+def test_controls_and_faulty_numerical_pairs_are_what_facts_find():
+    controls = [i for i in rfc_items() if i.whole is None and False in i.known.values()]
+    assert len(controls) > 60
+    missed = [
+        (item.kind, item.text)
+        for item, check in zip(controls, facts_of(controls), strict=True)
+        if not check.violations
+    ]
+    assert not missed
+
+
+def test_readers_of_surface_guess_no_criterion():
+    readers = ("words", "overlap", "connectors", "quotes", "all")
+    rows = list(leak_rows(surface_items(rfc_items()), readers=readers, least=40))
+    assert {row.target for row in rows} == {"overall"} | {
+        f"{kind}:{one.name}" for kind in WHOLES for one in CRITERIA[kind]
+    }
+    best = {(r.target, r.reader, r.model): round(r.auroc, 3) for r in rows}
+    assert max(best.values()) <= OVERALL_LIMIT, best
+
+
+def test_one_rewrite_is_right_for_one_original_and_wrong_for_another():
+    sides = defaultdict(set)
+    for item in crossed_items():
+        for name, value in item.known.items():
+            sides[name, item.text].add(value)
+    both = Counter(name for (name, _), values in sides.items() if len(values) == 2)
+    faulty = Counter(name for (name, _), values in sides.items() if False in values)
+    for kind in WHOLES:
+        for one in CRITERIA[kind]:
+            name = f"{kind}:{one.name}"
+            # What contradicts itself does so beside every original.
+            assert (both[name] == 0) if one.name == "coherent" else both[name] >= 20, name
+            if name not in ("flipping:reversed", "flipping:coherent", "causal:coherent"):
+                assert both[name] == faulty[name], name
+
+
+def test_half_of_what_contradicts_itself_stands_where_it_does_not():
+    """Headline and statement, or cause and denial: each is as often beside what fits it."""
+    items = [i for i in crossed_items() if i.facts["manipulation"] == "flipping"]
+    for cluster in {i.cluster for i in items}:
+        own = [i for i in items if i.cluster == cluster]
+        coherent, not_so = (
+            {i.text.split(". ")[0] for i in own if i.known.get("flipping:coherent") is value}
+            for value in (True, False)
+        )
+        assert not_so == coherent & not_so and len(not_so) == 2
+
+
+def test_a_prompt_has_one_truth(asks):
+    truth = {}
+    for item in rfc_items():
+        (prompt,) = asks.prompts(item).values()
+        for name, value in item.known.items():
+            assert truth.setdefault((prompt, name), value) is value
+        assert truth.setdefault((prompt, "id"), item.id) == item.id
+        assert other_order(prompt, asks.shown(item)).startswith("<original>")
+
+
+def test_a_pair_is_one_question(asks):
+    items = rfc_items()[:50]
+    asked = questions_of(items, asks, ["openai/a", "openai/b"], repeats=2, order=True)
+    assert len(asked) == 50 * 2 * 3
+    assert len({one.key for one in asked}) == len(asked)
+
+
+def test_a_draw_has_every_kind_half_of_it_sound_and_rests_on_the_seed():
+    options = StructuredOptions()
+    drawn = EXAM.items(options, 200, 5)
+    assert [i.id for i in drawn] == [i.id for i in EXAM.items(options, 200, 5)]
+    assert [i.id for i in drawn] != [i.id for i in EXAM.items(options, 200, 6)]
+    assert sum(i.should_pass for i in drawn) == 100
+    assert {i.kind for i in drawn} == {i.kind for i in rfc_items()}
+    assert EXAM.items(options, None, 0) == list(rfc_items())
+
+
+def test_labelled_pairs_say_what_their_label_says():
+    kinds = Counter(i.kind.split(", ")[1] for i in labelled_items())
+    assert kinds["sound"] > 100
+    for item in labelled_items():
+        made = item.kind.split(", ")[1]
+        if made == "sound":
+            assert all(item.known.values()) and item.whole in (True, None)
+        else:
+            assert False in item.known.values() and item.whole in (False, None)

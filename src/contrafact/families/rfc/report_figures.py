@@ -31,6 +31,7 @@ from contrafact.family.display import (
     Panel,
     Table,
     finished_table,
+    listed,
     with_figures,
     with_published,
 )
@@ -49,6 +50,7 @@ from contrafact.stats.replicates import Sampler
 __all__ = [
     "MEDIAN",
     "SURFACE",
+    "asked_otherwise",
     "by_shots",
     "confusion",
     "confusion_frame",
@@ -264,6 +266,37 @@ def pairwise(data: ChapterData) -> Extra:
     return Extra([finished_table("pairwise", "Pairwise accuracy", caption, columns, frame)])
 
 
+def asked_otherwise(task: TaskName, data: ChapterData) -> tuple[str, ...]:
+    """Return what the systems of a report were asked that the paper's were not."""
+    asked = data.items[~data.items["baseline"]].drop_duplicates("system")
+    packs = {
+        system: run.prompt_pack or "default" for run in data.meta.runs for system in run.systems
+    }
+    claims = list(data.items.loc[data.items["manipulation"].isna(), "system"].unique())
+    elsewhere, other, reworded = [], [], dict[str, list[str]]()
+    for system, method in zip(asked["system"], asked["method"].astype(str), strict=True):
+        if method == "given":
+            elsewhere.append(system)
+        elif "question=paper" not in method:
+            other.append(system)
+        else:
+            reworded.setdefault(packs.get(system, "default"), []).append(system)
+    found = [
+        (f"Asked another question than the paper's (--preset {task}-paper asks it)", other),
+        ("Asked elsewhere, with what is not known here", elsewhere),
+        ("On claims, with the labels of those data, not on the paper's paragraphs", claims),
+    ]
+    for pack, systems in reworded.items():
+        words = "this program's words" if pack == "default" else f"the words of the pack '{pack}'"
+        found.append((f"Asked the paper's question in {words}", systems))
+    every = "every system that asks a model"
+    return tuple(
+        f"{what}: {every if 1 < len(systems) == len(asked) else listed(systems)}."
+        for what, systems in found
+        if systems
+    )
+
+
 def by_shots(data: ChapterData) -> Extra:
     """Return accuracy by number of examples (figure 3), where a model has two numbers."""
     asked = data.items[~data.items["baseline"]].drop_duplicates("system")
@@ -311,10 +344,12 @@ def by_shots(data: ChapterData) -> Extra:
     if data.published:
         rows = published_rows("rfc-detect")
         paper = rows.pivot(index="model", columns="shots", values="accuracy")
+        paper = paper.reindex(rows["model"].unique())
         paper = paper[paper.notna().sum(axis=1) > 1].add_prefix("valid_")
         paper = paper.rename_axis("system").reset_index()
         label = "Published · RFC-BENCH, figure 3"
-        table = with_published(table, paper, label, (CONTEXT,))
+        notes = (CONTEXT, *asked_otherwise("rfc-detect", data))
+        table = with_published(table, paper, label, notes)
     return Extra([table], [chart])
 
 

@@ -88,6 +88,8 @@ _SHORT = {
 def labels_in(task: TaskName, rows: pd.DataFrame) -> tuple[str, ...]:
     """Return the label space of some rows: the task's, and a third one where claims have it."""
     third = rows["gold"].eq(NEI) | rows["predicted"].eq(NEI)
+    if CLAIM_PROBABILITIES[NEI] in rows:
+        third |= rows[CLAIM_PROBABILITIES[NEI]].notna()
     return (*labels_of(task), *((NEI,) if third.any() else ()))
 
 
@@ -129,15 +131,18 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
         yield from _of_detection(part)
 
 
+def _resampled(part: Part) -> dict[str, Any]:
+    of = part.bootstrap
+    return {"level": of.level, "resamples": of.resamples, "rng": of.rng}
+
+
 def _over_all(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     result = classification(
         list(part.rows["gold"]),
         list(part.rows["predicted"]),
         labels,
         part.rows[part.cluster].to_numpy(object),
-        level=part.bootstrap.level,
-        resamples=part.bootstrap.resamples,
-        rng=part.bootstrap.rng,
+        **_resampled(part),
     )
     yield Estimate("invalid", "all", result.invalid_rate)
     for measure in MEASURES:
@@ -192,11 +197,7 @@ def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     of_each = np.stack([shares[label].to_numpy(float) for label in labels], axis=1)
     of_answer = of_each[np.arange(len(known)), [labels.index(one) for one in known["predicted"]]]
     articles = known[part.cluster].to_numpy(object)
-    how: dict[str, Any] = {
-        "level": part.bootstrap.level,
-        "resamples": part.bootstrap.resamples,
-        "rng": part.bootstrap.rng,
-    }
+    how = _resampled(part)
     gold = list(known["gold"])
     yield Estimate("brier", "valid", brier(gold, of_each, labels, articles, **how))
     error = calibration_error(known["right"].to_numpy(float), of_answer, articles, **how)
@@ -214,11 +215,7 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
     if known["gold"].nunique() < 2:
         return
     articles = known[part.cluster].to_numpy(object)
-    how: dict[str, Any] = {
-        "level": part.bootstrap.level,
-        "resamples": min(part.bootstrap.resamples, _AUROC_RESAMPLES),
-        "rng": part.bootstrap.rng,
-    }
+    how = _resampled(part) | {"resamples": min(part.bootstrap.resamples, _AUROC_RESAMPLES)}
     if not two and (part.group is None or task == "rfc-detect"):
         of_each = known[columns].to_numpy(float)
         area = auroc_one_vs_rest(list(known["gold"]), of_each, labels, articles, **how)
@@ -229,13 +226,9 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
     yield Estimate("auroc", "valid", area)
 
 
-def _whole(data: ChapterData) -> pd.DataFrame:
-    return data.figures[data.figures["manipulation"].isna()]
-
-
 def pairwise(data: ChapterData) -> Extra:
     """Return pairwise accuracy and what it exposes, for detection; nothing without whole pairs."""
-    whole = _whole(data)
+    whole = data.figures[data.figures["manipulation"].isna()]
     if not whole["measure"].eq("pairwise_accuracy").any():
         return Extra()
     both, over = ("coefficient", "Both right", "high"), ("coefficient", "Over valid outputs")
@@ -415,13 +408,9 @@ def surface_figures(
 ) -> pd.DataFrame:
     """Return accuracy and macro-F1, over valid outputs, of baseline, median and their difference.
 
-    Every resample of articles gives one value of each system, and so one of the median over the
-    models and of its distance to the baseline.
-
-    Returns:
-        One row per ``what`` (the baseline, the median, "difference": median minus baseline) and
-        ``measure``: ``estimate``, ``low``, ``high``, ``models``, ``n``, ``articles``; empty where
-        the baseline or the models are missing.
+    Every resample of articles gives one value of each system, and so of the median over the models
+    and of its distance to the baseline. One row per ``what`` (the baseline, the median,
+    "difference") and ``measure``; none where the baseline or the models are missing.
     """
     systems = items.drop_duplicates("system")
     baseline = list(systems.loc[systems["method"].eq(SURFACE), "system"])

@@ -258,11 +258,11 @@ class Asking:
     [
         (Asking("openai/gpt-4o-mini"), 4, {}),
         (Asking("openai/gpt-4o-mini", 400), 12, {}),
-        (Asking("verifier/rules"), 12, {"num_cpus": 1}),
+        (Asking("verifier/proof"), 12, {"num_cpus": 1}),
         (Asking("none/none"), 12, {"num_cpus": 1}),
         (Asking("embedded/smollm2-135m"), 2, {"num_cpus": 4, "scheduling_strategy": "SPREAD"}),
         (
-            Asking("openai/gpt-4o-mini", judge_names=("verifier/rules", "embedded/smollm2-135m")),
+            Asking("openai/gpt-4o-mini", judge_names=("verifier/proof", "embedded/smollm2-135m")),
             2,
             {"num_cpus": 4, "scheduling_strategy": "SPREAD"},
         ),

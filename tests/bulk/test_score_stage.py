@@ -102,8 +102,8 @@ def assert_same(found: list[dict], expected: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("task", "made", "judges"),
     [
-        ("finforce", wide, ("verifier/rules", "service")),
-        ("finforce", long, ("verifier/rules",)),
+        ("finforce", wide, ("service",)),
+        ("finforce", long, ()),
         ("cobe", edits, ("verifier/proof",)),
         ("rfc-detect", labels, ()),
     ],
@@ -163,16 +163,16 @@ def test_a_judge_that_fails_makes_its_row_fail_and_is_asked_again(start_service,
 
 
 @pytest.mark.slow
-def test_rows_are_judged_on_a_cluster_by_verifiers(quick_contrafact, nodes, tmp_path):
-    rows = wide()
+def test_rows_are_judged_on_a_cluster(quick_contrafact, nodes, tmp_path):
+    rows = edits()
     folder = tmp_path / "in"
     folder.mkdir()
-    pd.DataFrame(rows).to_parquet(folder / "made.parquet")
-    command = ["score", "finforce", "in", "--judge", "verifier/rules", "--engine", "ray"]
-    command += ["--address", nodes.address, "--partition-rows", "10", "--out", "out"]
+    (folder / "made.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["score", "cobe", "in", "--judge", "verifier/proof", "--engine", "ray"]
+    command += ["--address", nodes.address, "--partition-rows", "5", "--out", "out"]
     done = quick_contrafact(*command)
     assert done.returncode == 0, done.stderr
-    assert "20 rows in 2 partitions: 34 kept, 3 rejected, 0 failed" in done.stderr
+    assert "9 rows in 2 partitions: 9 kept, 0 rejected, 0 failed" in done.stderr
     parts = {
         name: [
             row
@@ -181,9 +181,7 @@ def test_rows_are_judged_on_a_cluster_by_verifiers(quick_contrafact, nodes, tmp_
         ]
         for name in ("", "_verdicts")
     }
-    found = in_partitions(
-        ScoreStage("finforce", "in", given={"judges": ("verifier/rules",)}), rows, 10
-    )
+    found = in_partitions(ScoreStage("cobe", "in", given={"judges": ("verifier/proof",)}), rows, 5)
     assert_same(parts[""], pd.DataFrame(found[KEPT]).drop(columns="index"))
     assert_same(parts["_verdicts"], pd.DataFrame(found[VERDICTS]).drop(columns="index"))
     again = quick_contrafact(*command)

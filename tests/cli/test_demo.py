@@ -33,12 +33,8 @@ def test_the_demo_ends_with_tables_and_a_report_of_examined_verifiers(quick_cont
     assert "The embedded model is among the systems" in result.stdout
     assert max(map(len, table.partition("2 of 4")[0].splitlines())) <= 80
     text = (here / "report.html").read_text(encoding="utf-8")
-    assert "verifier/rules" in text
     assert "verifier/proof" in text
-    assert {path.name for path in here.glob("exam-*.json")} == {
-        "exam-cobe.json",
-        "exam-finforce.json",
-    }
+    assert {path.name for path in here.glob("exam-*.json")} == {"exam-cobe.json"}
     assert "://" not in text.replace("http://www.w3.org/", "")
     results = json.loads((here / "results.json").read_text())["tasks"]
     assert tuple(results) == TASKS
@@ -48,7 +44,6 @@ def test_the_demo_ends_with_tables_and_a_report_of_examined_verifiers(quick_cont
         *(f"embedded/smollm2-135m · {method}" for method in written),
         "reference (ours)",
         "control: headline said again",
-        "control: sides exchanged",
     }
     asked = {row["system"]: row["asked"] for row in results["rfc-detect"]["invalid"]}
     assert asked == {
@@ -98,32 +93,31 @@ def test_a_demo_that_is_stopped_reports_what_there_is_and_goes_on(
 def test_references_rank_above_controls_with_intervals_apart(quick_contrafact, tmp_path):
     """The ladders of the demo, judged as it judges them, without the model's rows."""
     for task, rows, judge in (
-        ("finforce", finforce_ladder(8), "rules"),
-        ("cobe", cobe_ladder(6), "proof"),
+        ("finforce", finforce_ladder(8), ()),
+        ("cobe", cobe_ladder(6), ("--judge", "proof")),
     ):
         file, data = tmp_path / f"{task}.jsonl", tmp_path / "stories.jsonl"
         file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
         write_drawn(data, 6)
         given = ("--data", str(data)) if task == "cobe" else ("--fluency-model", "none")
-        result = quick_contrafact("score", task, str(file), "--judge", judge, *given, "--out", task)
+        result = quick_contrafact("score", task, str(file), *judge, *given, "--out", task)
         assert result.returncode == 0, result.stderr
         results = json.loads((tmp_path / task / "results.json").read_text())
-        measures = {"finforce": ("forward_compatibility", "directionality"), "cobe": ("accuracy",)}
-        apart: dict[str, bool] = {}
-        for measure in measures[task]:
-            own = {
-                row["system"]: row
-                for row in results["figures"]
-                if (row["measure"], row["form"], row["scope"]) == (measure, "strict", "overall")
-                and row.get("category") is None
-            }
-            (reference,) = (name for name in own if name.startswith("reference"))
-            for name, row in own.items():
-                if name.startswith("control"):
-                    below = row["high"] < own[reference]["low"]
-                    apart[name] = apart.get(name, False) or below
-                    assert row["estimate"] <= own[reference]["estimate"]
-        assert len(apart) == 3 and all(apart.values()), apart
+        measure, form = {"finforce": ("sound", "all"), "cobe": ("accuracy", "strict")}[task]
+        own = {
+            row["system"]: row
+            for row in results["figures"]
+            if (row["measure"], row["form"], row["scope"]) == (measure, form, "overall")
+            and row.get("category") is None
+        }
+        (reference,) = (name for name in own if name.startswith("reference"))
+        controls = {name: row for name, row in own.items() if name.startswith("control")}
+        assert len(controls) == {"finforce": 2, "cobe": 3}[task]
+        for name, row in controls.items():
+            # What fits another headline is told by its words where they are of nothing here.
+            if name != "control: another headline's":
+                assert row["high"] < own[reference]["low"], name
+            assert row["estimate"] < own[reference]["estimate"], name
 
 
 def test_the_demo_needs_no_more_than_it_is_installed_with(monkeypatch, tmp_path):

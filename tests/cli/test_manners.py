@@ -156,11 +156,6 @@ WRONG = {
     "finforce study score": "Missing argument 'FILE",
     "finforce study score none.csv": "none.csv: ",
     "finforce study score wide.csv --key none.csv": "none.csv: no such file",
-    # finforce hindsight
-    "finforce hindsight": "Missing argument 'SCENARIOS'",
-    "finforce hindsight none.csv --news news.jsonl --judge M": "none.csv: no such file",
-    "finforce hindsight news.jsonl --news news.jsonl --judge M": "news.jsonl:1: no scenario here",
-    "finforce hindsight folder --news news.jsonl --judge M": "folder: is a folder",
     # cobe
     "cobe synth --n 5": "Missing option '--out'",
     "cobe synth --n 0 --out o.json": "Invalid value for '--n'",

@@ -67,7 +67,7 @@ def test_a_same_day_is_earlier_by_the_clock_alone():
     assert before == [(1, 2)]
 
 
-def test_news_is_found_on_its_side_of_the_moment_and_within_the_window(tmp_path):
+def test_news_is_found_before_the_moment_and_within_the_window(tmp_path):
     file = tmp_path / "news.csv"
     file.write_text(
         "title,date\nRates rise in Norwind,2025-03-01\nRates rise again,2025-04-17\n"
@@ -77,10 +77,7 @@ def test_news_is_found_on_its_side_of_the_moment_and_within_the_window(tmp_path)
     index = Related(load_dated(file))
     moment = moment_of("2025-04-18T12:00:00Z")
     before = index.before(moment, "Rates rise today", days=30, count=5)
-    after = index.after(moment, "Rates rise today", days=30, count=5)
     assert [one.title for one in before] == ["Rates rise again"]
-    assert [one.title for one in after] == ["Rates rise at last"]
-    assert index.last_day == "2025-04-19"
 
 
 def test_the_same_story_is_no_background():

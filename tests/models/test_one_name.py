@@ -52,7 +52,6 @@ COMMANDS = {
 NO_MODEL_OF_INSPECT = {"--judge-arg", "--judge-faults", "--judge-context", "--judge-positive"}
 """Options with a model or a judge in their name that name none."""
 ELSEWHERE = {
-    "finforce hindsight --judge": "opened by the same function as those of generate",
     "review plan --judge": "a column of a file",
     "perplexity --model": "loaded by the same function as run --fluency-model",
     "review suggest --model": "a name for verdicts that are there already",

@@ -34,7 +34,6 @@ def test_every_template_of_the_default_pack_is_used_by_the_program(monkeypatch):
 
 
 def open_finforce(pack):
-    from contrafact.families.finforce.hindsight import borne_out_template
     from contrafact.families.finforce.judging import Judging
     from contrafact.families.finforce.methods import METHODS
     from contrafact.families.finforce.screen import screening_template
@@ -46,7 +45,6 @@ def open_finforce(pack):
     METHODS.make("guided", MethodContext(pack=pack, settings=FinforceOptions(cards=True)))
     Judging(pack, faults=True)
     screening_template(pack)
-    borne_out_template(pack)
 
 
 def open_rfc(pack):

@@ -147,10 +147,6 @@ class WriterServer(OpenAIServer):
                 if (kind == "line")
                 else cards
             )
-        if name == "borne_out":
-            news, scenario = between("report", text), between("scenario", text)
-            same = scenario.split()[0] in news and news.split()[-1] == scenario.split()[-1]
-            return {name: {"value": same}}
         return {name: {"value": "lenders take" in between("response", text)}}
 
     @staticmethod

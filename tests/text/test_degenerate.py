@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from contrafact.text.degenerate import (
     EQUAL_SIDES,
     FOREIGN,
+    OF_ANSWER,
+    OF_ANY,
     OF_INPUT,
     OF_OTHER,
     OF_PROMPT,
     Batch,
     Shown,
+    across,
     copied_share,
     languages,
     runs,
@@ -35,15 +38,60 @@ Headline: Velda port strike ends
         ("Velda port strike flares up again, choking exporters and banks", OF_PROMPT),
         ("Velda port strike flares up again, choking exporters and farmers", OF_PROMPT),
         ("The situation takes an adverse turn", OF_PROMPT),
+        ("What could follow the headline: the situation turns adversely", OF_PROMPT),
+        ('{"risk_counterfactual": "..."}', OF_PROMPT),
+        ("Harbour lenders raise mortgage rates after the bank", OF_INPUT),
+        ("Harbour lenders raised mortgage rates after the bank", OF_INPUT),
+        ("Ostrava mill reopens under new owners, a spokesman said", OF_OTHER),
         ("Los bancos suben las tasas de las hipotecas y el mercado se hunde con ellos", FOREIGN),
         ("Банки повышают ставки", FOREIGN),
         ("港口銀行提高抵押貸款利率", FOREIGN),
         ("Harbour lenders cut mortgage rates after the bank of Merrowland tightens", None),
         ("Harbour lenders raise mortgage rates, choking exporters and banks", None),
+        ("Harbour lenders raise rates", None),
+        ("The situation of harbour lenders takes an adverse turn", None),
     ],
 )
 def test_every_kind_of_no_answer_has_its_reason(text, reason):
     assert BATCH.reason(text, HEADLINE, shown=[(PROMPT, "")]) == reason
+
+
+GOOD = [
+    (HEADLINE, "Harbour lenders stop lending"),
+    (OTHER, "Ostrava mill hires again after its reopening"),
+    ("Copper slips as the smelters of Tarn reopen", "Copper rebounds as Tarn's smelters strike"),
+]
+
+
+def test_what_a_system_says_of_three_inputs_and_more_fits_any():
+    said = "Everybody gains as conditions improve"
+    strange = ["Velda port strike ends", "Norwind Bank cuts its key rate", "Talmora Steel hires"]
+    by_chance = ("Talmora sees conditions worsen", said)
+    answers = [*GOOD, *((one, said) for one in strange), by_chance]
+    assert across(answers) == [None] * 3 + [OF_ANY] * 4
+    assert across(answers[::-1]) == [OF_ANY] * 4 + [None] * 3
+    other_words = [
+        (one, f"{word} gains lie ahead") for one, word in zip(strange, "ABC", strict=True)
+    ]
+    assert across([*GOOD, *other_words]) == [None] * 3 + [OF_ANY] * 3
+    assert across([*GOOD, *other_words[:2]]) == [None] * 5
+    assert across([*GOOD * 20, *other_words]) == [None] * 60 + [OF_ANY] * 3
+    many = [(f"{one} {number}", text) for number in range(20) for one, text in GOOD]
+    assert across([*many, *other_words]) == [None] * 63
+
+
+def test_the_answer_to_another_input_is_told_from_the_one_that_was_copied():
+    copy = (HEADLINE, "Ostrava mill hires again after its reopening, they say")
+    assert across([*GOOD, copy]) == [None] * 3 + [OF_ANSWER]
+    assert across([copy, *GOOD]) == [OF_ANSWER] + [None] * 3
+    # Of two alike headlines either may have the edit of the other.
+    twin = ("Ostrava mill reopens after a fire", "Ostrava mill hires again after its reopening")
+    assert across([*GOOD, twin]) == [None] * 4
+
+
+def test_letters_without_capitals_are_not_judged_by_words():
+    answers = [(f"港口銀行{n}", "利率上升 銀行紧缩") for n in range(5)]
+    assert across(answers) == [None] * 5
 
 
 def test_two_sides_that_say_the_same_are_one_text():

@@ -48,9 +48,10 @@ def command() -> Any:
     demo.__annotations__ = {one.name: one.annotation for one in parameters}
     demo.__doc__ = (
         "Run the families on bundled samples with the embedded model; no key, no network.\n\n"
-        "The embedded model works on every task. Verifiers judge its texts, by proof and by rule; "
-        "each sits an exam, and the report corrects its rates. Each part ends with its table and "
-        "its report; stopped, the demo reports what there is, and started again, it goes on.\n\n"
+        "The embedded model works on every task. Its texts are judged where that can be done by "
+        "proof; the verifier sits an exam, and the report corrects its rates. Each part ends with "
+        "its table and its report; stopped, the demo reports what there is, and started again, it "
+        "goes on.\n\n"
         "Example: contrafact demo --out demo"
     )
     return demo

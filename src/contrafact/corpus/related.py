@@ -1,4 +1,4 @@
-"""News that is related to a text, and certainly earlier or later than a moment.
+"""News that is related to a text, and certainly earlier than a moment.
 
 A date is a day, or a moment where its time of day and zone are known. One comes before another if
 that is certain: by the moments where both are known, by the days otherwise, and then never on the
@@ -8,7 +8,7 @@ a day without a time, so that it is read as one.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -23,13 +23,12 @@ from contrafact.records import NewsItem
 from contrafact.text.bm25 import Bm25
 from contrafact.text.degenerate import words
 
-__all__ = ["Dated", "Moment", "Related", "comes_before", "load_dated", "moment_of", "moved"]
+__all__ = ["Dated", "Moment", "Related", "comes_before", "load_dated", "moment_of"]
 
 SAME_STORY = 0.5
 """Two texts whose words overlap by more than this (Jaccard) tell the same story."""
 
 _EPOCH = re.compile(r"\d{9,13}(?:\.\d+)?")
-_FIRST, _LAST = date.min, date.max
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def load_dated(path: str | Path, notes: NewsNotes | None = None) -> list[Dated]:
 
 
 class Related:
-    """Dated news that can be searched for what came before or after a moment.
+    """Dated news that can be searched for what came before a moment.
 
     Args:
         news: The news; an item without a date is never found.
@@ -140,11 +139,6 @@ class Related:
         self._words = [words(item.paragraph) for item in self._items]
         self._index = Bm25(self._words)
 
-    @property
-    def last_day(self) -> str | None:
-        """The last day of which there is any news."""
-        return self._days[-1] if self._days else None
-
     def before(self, moment: Moment, query: str, *, days: int, count: int) -> list[NewsItem]:
         """Return the items of so many days before a moment that fit best, best first.
 
@@ -152,46 +146,26 @@ class Related:
         What is not certainly earlier has no part in this: it is not found, and changes nothing
         about what is.
         """
-        places = self._between(moved(moment.day, -days), moment.day)
+        try:
+            first = (date.fromisoformat(moment.day) - timedelta(days=days)).isoformat()
+        except OverflowError:
+            first = date.min.isoformat()
+        places = range(bisect_left(self._days, first), bisect_right(self._days, moment.day))
         earlier = [at for at in places if comes_before(self._moments[at], moment)]
-        return self._best(earlier, query, count, lambda document: _same(document, words(query)))
+        return self._best(earlier, words(query), count)
 
-    def after(self, moment: Moment, query: str, *, days: int, count: int) -> list[NewsItem]:
-        """Return the items of so many days after a moment that fit best, best first."""
-        places = self._between(moment.day, moved(moment.day, days))
-        later = [at for at in places if comes_before(moment, self._moments[at])]
-        return self._best(later, query, count, lambda document: False)
-
-    def _between(self, first: str, last: str) -> range:
-        return range(bisect_left(self._days, first), bisect_right(self._days, last))
-
-    def _best(
-        self,
-        among: Sequence[int],
-        query: str,
-        count: int,
-        left_out: Callable[[Sequence[str]], bool],
-    ) -> list[NewsItem]:
-        scores = self._index.scores(words(query), among)
+    def _best(self, among: Sequence[int], query: Sequence[str], count: int) -> list[NewsItem]:
+        scores = self._index.scores(query, among)
         found: list[int] = []
         # Of equal scores the later comes first.
         for place in sorted(scores, key=lambda at: (-scores[at], -at)):
             document = self._words[place]
-            if left_out(document) or any(_same(document, self._words[other]) for other in found):
+            if any(_same(document, one) for one in (query, *(self._words[at] for at in found))):
                 continue
             found.append(place)
             if len(found) == count:
                 break
         return [self._items[place] for place in found]
-
-
-def moved(day: str, days: int) -> str:
-    """Return the day that is so many days later, or earlier; no further than dates go."""
-    start = date.fromisoformat(day)
-    try:
-        return (start + timedelta(days=days)).isoformat()
-    except OverflowError:
-        return (_LAST if days > 0 else _FIRST).isoformat()
 
 
 def _inner(fields: dict[str, Any]) -> dict[str, Any]:

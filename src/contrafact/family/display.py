@@ -295,8 +295,8 @@ def invalid_sentence(items: pd.DataFrame, invalid: tuple[str, str], kept: str) -
         text = (
             f"{degenerate.sum():,} {several if degenerate.sum() > 1 else one} can be read and "
             f"{'are' if degenerate.sum() > 1 else 'is'} no answer: copies of the input, of another "
-            "or of an example, equal sides, another language. The strict columns count "
-            f"{'them' if degenerate.sum() > 1 else 'it'} as wrong"
+            "or of the prompt, equal sides, another language, what fits any. The strict columns "
+            f"count {'them' if degenerate.sum() > 1 else 'it'} as wrong"
         )
         one_has_most = len(degenerate) > 1 and degenerate.iloc[0] > degenerate.iloc[1]
         text += f"; most come from {degenerate.index[0]}." if one_has_most else "."

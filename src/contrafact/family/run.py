@@ -279,7 +279,14 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
     ) -> "pd.DataFrame":
-        """Return the per-item table with what is computed over all of it (fluency, …)."""
+        """Return the per-item table with what is computed of every row (fluency, …)."""
+        return items
+
+    def look_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
+        """Return a run's finished table with what only all of its rows together show.
+
+        Scoring in bulk, which knows a partition at a time, leaves it out.
+        """
         return items
 
     def local_calls(self, sample: "EvalSample") -> Sequence[tuple[int, int]]:
@@ -479,7 +486,7 @@ class Prepared:
             verdicts += self.run.verdict_rows(one)
         columns = list(dict.fromkeys((*self.run.columns, *(name for row in rows for name in row))))
         items = self.run.finish(pd.DataFrame(rows, columns=columns), scorer, folder)
-        return items, pd.DataFrame(verdicts)
+        return self.run.look_across(items), pd.DataFrame(verdicts)
 
 
 _loaded: dict[tuple[Any, ...], Any] = {}

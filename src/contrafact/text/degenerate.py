@@ -1,15 +1,19 @@
 """Texts that are no answer at all, found without a model.
 
 A system that was asked for a new text and gives back its input, another input, an example it was
-shown, a line of its instruction, one text where two were asked for, or another language, has not
-answered. Such a text can be read, and a judge may even pass it: it is *degenerate*, for a reason.
+shown, its instruction, one text where two were asked for, another language, or what it says of
+everything, has not answered. Such a text can be read, and a judge may even pass it: it is
+*degenerate*, for a reason. What one text and its prompts show, `Batch.reason` finds; what only all
+answers of a system show together, `across`.
 
 Texts are compared by their words: capitals, punctuation and spaces do not count; signs before
-numbers, currencies and percent signs do.
+numbers, currencies and percent signs do. Nothing here knows what a word means: a copy in which
+synonyms stand looks like an edit in which opposites stand, and is left to a judge.
 """
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
@@ -17,11 +21,14 @@ from functools import cache, cached_property, lru_cache
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from contrafact.text.delimit import delimit
+from contrafact.text.tokens import same_root, stem
 
 __all__ = [
     "COPIED",
     "EQUAL_SIDES",
     "FOREIGN",
+    "OF_ANSWER",
+    "OF_ANY",
     "OF_INPUT",
     "OF_OTHER",
     "OF_PROMPT",
@@ -29,10 +36,13 @@ __all__ = [
     "RUN",
     "Batch",
     "Shown",
+    "across",
     "copied_share",
     "equal",
     "languages",
+    "marks",
     "runs",
+    "shared_marks",
     "words",
 ]
 
@@ -41,7 +51,11 @@ EQUAL_SIDES = "equals the other side"
 OF_PROMPT = "repeats an example or a line of the prompt"
 OF_OTHER = "repeats another input"
 FOREIGN = "is in another language than its input"
-REASONS: tuple[str, ...] = (OF_INPUT, EQUAL_SIDES, OF_PROMPT, OF_OTHER, FOREIGN)
+OF_ANSWER = "repeats the answer to another input"
+OF_ANY = "fits any input: no word of its own input is in it, as in others of its system"
+REASONS: tuple[str, ...] = (
+    OF_INPUT, EQUAL_SIDES, OF_PROMPT, OF_OTHER, FOREIGN, OF_ANY, OF_ANSWER
+)  # fmt: skip
 """Every reason that can be given, in the order in which they are looked for."""
 
 # The thresholds were set on outputs of a small model and on published counterfactuals; what
@@ -50,6 +64,9 @@ RUN = 3
 """So many words in a row that a prompt has as well count as copied from it."""
 COPIED = 0.7
 """From this share of copied words on, a text is no more than a near copy."""
+NEAR = 0.5
+"""From this share of copied words on, a text is a near copy of another input or its answer, if it
+has to do with that input and less with its own."""
 KEPT = 0.5
 """A text that has this share of its words from its own input is an edit of that input, even if it
 is, to the word, another input of the batch."""
@@ -61,6 +78,18 @@ UNSURE = 0.1
 """Where the likeliest language of the inputs is less probable than this, they say none."""
 MOST_INPUTS = 300
 """So many inputs of a batch say which language it is in."""
+COMMON = 100
+"""Runs of words that more texts have tell nothing of where one was copied from."""
+MOST_NEAR = 50_000
+"""In a batch of more inputs only whole copies of another one are found, for memory's sake."""
+ECHOED = 0.8
+"""A text about nothing of its input, so much of whose marks its prompt has, echoes the prompt."""
+FEWEST_MARKS = 2
+"""A text with fewer marks is too short to tell what it is about."""
+ANY_ITEMS = 3
+ANY_SHARE = 0.1
+"""Texts without a mark of their own input fit any where a system gives them to so many inputs, and
+to this share of all; fewer may be paraphrases."""
 NO_LANGUAGE = "zxx"
 """The code of what has no words, in ISO 639."""
 
@@ -92,6 +121,39 @@ def runs(text: str) -> frozenset[tuple[str, ...]]:
     )
 
 
+_MARK = re.compile(r"[^\W_]+")
+_LONG = 4
+
+
+@lru_cache(maxsize=4096)
+def marks(text: str) -> frozenset[str]:
+    """Return the stems of the words that tell what a text is about.
+
+    They are those of four letters or more, and shorter ones with a capital or a digit ("UK", "5").
+    """
+    return frozenset(
+        stem(word) for word in _MARK.findall(text) if len(word) >= _LONG or not word.islower()
+    )
+
+
+def shared_marks(text: str, other: str) -> frozenset[str]:
+    """Return the marks of a text that another has too, in any form of the word."""
+    others = marks(other)
+    long = [one for one in others if len(one) >= _LONG]
+    return frozenset(
+        one
+        for one in marks(text)
+        if one in others or (len(one) >= _LONG and any(same_root(one, two) for two in long))
+    )
+
+
+def _tells(text: str) -> bool:
+    """Return whether a text's marks are words: it has several, in letters that have capitals."""
+    found = marks(text)
+    cased = all(one.upper() != one or one[0].isdigit() for one in found)
+    return cased and len(found) >= FEWEST_MARKS
+
+
 @lru_cache(maxsize=64)
 def _in_lines(text: str) -> str:
     """Return a text's words, each between line breaks, in which runs can be looked up."""
@@ -112,7 +174,8 @@ class Shown:
     """
 
     def __init__(self, exchanges: Iterable[tuple[str, str]]) -> None:
-        self._texts = [(_in_lines(prompt), _in_lines(reply)) for prompt, reply in exchanges]
+        self._exchanges = list(exchanges)
+        self._texts = [(_in_lines(prompt), _in_lines(reply)) for prompt, reply in self._exchanges]
 
     def __contains__(self, run: object) -> bool:
         """Return whether a run, a tuple of words, stands in a prompt, and in no reply before."""
@@ -125,6 +188,21 @@ class Shown:
             if sought in reply:
                 return False
         return False
+
+    def marks(self, *own: str) -> frozenset[str]:
+        """Return the marks of the prompts, of what the model had not written itself before.
+
+        Args:
+            own: Texts that are left out where a prompt has them whole: its input.
+        """
+        known: set[str] = set()
+        written: set[str] = set()
+        for prompt, reply in self._exchanges:
+            for one in own:
+                prompt = prompt.replace(one, " ")
+            known |= marks(prompt) - written
+            written |= marks(reply) - known
+        return frozenset(known)
 
 
 def copied_share(
@@ -181,6 +259,10 @@ class Batch:
         object.__setattr__(self, "_known", frozenset(map(words, self.inputs)))
 
     @cached_property
+    def _near(self) -> "_Near":
+        return _Near(self.inputs if len(self.inputs) <= MOST_NEAR else ())
+
+    @cached_property
     def languages(self) -> Mapping[str, float]:
         """How probable each language is for the inputs taken together, most probable first."""
         return languages("\n".join(self.inputs[:MOST_INPUTS]))
@@ -207,16 +289,20 @@ class Batch:
             return None
         # A prompt shows the input made safe, and a model may well keep it so.
         forms = [form for one in own for form in (one, delimit(one))]
-        if tokens in map(words, forms):
+        if tokens in map(words, forms) or (own and _begins(own[0], text)):
             return OF_INPUT
         if other is not None and tokens == words(other):
             return EQUAL_SIDES
         mine = {run for form in forms for run in runs(form)}
-        if copied_share(text, Shown(shown), mine) >= COPIED:
+        asked = Shown(shown)
+        if copied_share(text, asked, mine) >= COPIED or _echoes(text, asked, forms):
             return OF_PROMPT
-        if tokens in self._known and tokens not in map(words, same):
-            kept = sum((one,) in mine for one in tokens) / len(tokens)
-            if kept < KEPT:
+        if sum((one,) in mine for one in tokens) < KEPT * len(tokens):
+            variants = [*map(words, same), *map(words, own)]
+            if tokens in self._known and tokens not in variants:
+                return OF_OTHER
+            near = [self.inputs[place] for place in self._near.of(text, mine)]
+            if any(_strays(text, own, one) for one in near if words(one) not in variants):
                 return OF_OTHER
         if own and self._is_foreign(text, own[0]):
             return FOREIGN
@@ -245,3 +331,106 @@ class Batch:
 
 def _first(probable: Mapping[str, float]) -> str:
     return next(iter(probable))
+
+
+def _stems(text: str) -> list[str]:
+    return [stem(word) for word in words(text)]
+
+
+def _begins(source: str, text: str) -> bool:
+    """Return whether a text is the first half of its input or more, in any forms of the words.
+
+    So it has nothing new; what leaves a word out in the middle may well deny its input.
+    """
+    whole, own = _stems(source), _stems(text)
+    return len(own) >= RUN and 2 * len(own) >= len(whole) and whole[: len(own)] == own
+
+
+def _echoes(text: str, shown: Shown, own: Sequence[str]) -> bool:
+    """Return whether a text says what its prompt says, in other words, and nothing of its input."""
+    if not _tells(text):
+        return False
+    found, mine = marks(text), frozenset[str]().union(*(shared_marks(text, one) for one in own))
+    if len(mine) > 1:  # one word may be in both by chance
+        return False
+    known = shown.marks(*own)
+    return mine <= known and len(found & known) >= ECHOED * len(found)
+
+
+def _strays(text: str, own: Sequence[str], other: str) -> bool:
+    """Return whether a text has to do with another input, and not half as much with its own."""
+    mine = max((len(shared_marks(text, one)) for one in own), default=0)
+    return 2 * mine < len(shared_marks(text, other))
+
+
+class _Near:
+    """Texts by their runs of words, to find those that another is a near copy of."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for place, text in enumerate(texts):
+            for run in _long_runs(text):
+                self._places[run].append(place)
+
+    def of(self, text: str, own: Container[tuple[str, ...]]) -> list[int]:
+        """Return the places of the texts that a text is a near copy of; runs of `own` aside."""
+        found = words(text)
+        if len(found) < RUN:
+            return []
+        covered: dict[int, set[int]] = defaultdict(set)
+        for start in range(len(found) - RUN + 1):
+            run = found[start : start + RUN]
+            places = self._places.get(run, ())
+            if len(places) <= COMMON and run not in own:
+                for place in places:
+                    covered[place].update(range(start, start + RUN))
+        return [place for place, at in covered.items() if len(at) >= NEAR * len(found)]
+
+
+def _long_runs(text: str) -> set[tuple[str, ...]]:
+    found = words(text)
+    return {found[start : start + RUN] for start in range(len(found) - RUN + 1)}
+
+
+def across(answers: Sequence[tuple[str, str]]) -> list[str | None]:
+    """Return why answers are none that only all of a system's answers show, `None` where they are.
+
+    An answer repeats that to another input if it is a near copy of it and has to do with that input
+    and less with its own. Answers fit any input where none of their marks is of their own input;
+    what several inputs have alike, word for word, is taken together, so that a chance word does not
+    count. The order of the answers does not matter.
+
+    Args:
+        answers: Each input and the text that a system gave to it.
+    """
+    alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for place, (_, text) in enumerate(answers):
+        alike[words(text)].append(place)
+    strange = [
+        place
+        for places in alike.values()
+        if _tells(answers[places[0]][1])
+        and 2 * sum(bool(shared_marks(answers[at][1], answers[at][0])) for at in places)
+        <= len(places)
+        for place in places
+    ]
+    given = {answers[place][0] for place in strange}
+    inputs = {source for source, _ in answers}
+    habit = len(given) >= max(ANY_ITEMS, ANY_SHARE * len(inputs))
+    fits_any = set(strange) if habit else set()
+    return [
+        OF_ANY if place in fits_any else reason for place, reason in enumerate(_of_answers(answers))
+    ]
+
+
+def _of_answers(answers: Sequence[tuple[str, str]]) -> list[str | None]:
+    """Return `OF_ANSWER` for what repeats the answer to another input, `None` for all else."""
+    near = _Near([text for _, text in answers] if len(answers) <= MOST_NEAR else ())
+    found: list[str | None] = []
+    for source, text in answers:
+        copied = any(
+            answers[place][0] != source and _strays(text, [source], answers[place][0])
+            for place in near.of(text, runs(source))
+        )
+        found.append(OF_ANSWER if copied else None)
+    return found

@@ -222,7 +222,7 @@ class TrainConfig(TrainingConfig):
     @field_validator("verdicts_by")
     @classmethod
     def _one_judge(cls, name: str | None) -> str | None:
-        """A judge has the name that it has in a run: ``rules`` is ``verifier/rules``."""
+        """A judge has the name that it has in a run."""
         return None if name is None else judge_names([name])[0]
 
 

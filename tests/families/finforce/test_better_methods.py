@@ -9,7 +9,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inspect_ai.model import GenerateConfig, ModelOutput, ModelUsage, get_model
+from inspect_ai.model import (
+    GenerateConfig,
+    Logprob,
+    Logprobs,
+    ModelOutput,
+    ModelUsage,
+    get_model,
+)
 
 from contrafact.corpus.related import Dated, comes_before, moment_of
 from contrafact.errors import InputError
@@ -28,7 +35,13 @@ from contrafact.families.finforce.generation import look_over, read_pair, run_me
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.diverse import Facets, spread
 from contrafact.families.finforce.settings import FinforceOptions
-from contrafact.families.finforce.verifying import SENTENCES, Candidate, Finding, read_findings
+from contrafact.families.finforce.verifying import (
+    SENTENCES,
+    Candidate,
+    Finding,
+    draft_details,
+    read_findings,
+)
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask
 from contrafact.records import SIDES, Headline, NewsItem
@@ -207,16 +220,51 @@ def test_sides_are_chosen_one_by_one_by_the_verifiers_score():
     assert kept[3]["failed"] == "scope" and kept[3]["by"] == "mockllm/verifier"
 
 
-def test_without_a_verifier_the_built_in_checks_rank():
-    texts = ["Norwind Bank cuts its key rate for the fourth time this year", "Ore is up", "-"]
-    first, second, _ = (
-        {"risk_counterfactual": one, "opportunity_counterfactual": f"{one}, traders say"}
-        for one in texts
-    )
-    made = made_by("best-of:n=2", [json.dumps(second), json.dumps(first)])
-    faults = [one["failed"] for one in made.trace["drafts"]["risk"]]
-    assert faults == ["fantastical_edit", "similar_semantics"]
-    assert {one["by"] for one in made.trace["drafts"]["risk"]} == {"built-in checks"}
+def likely(text, log_probability):
+    """Return an output each of whose tokens has one log probability."""
+    output = counted("writer", text)
+    tokens = [Logprob(token=one, logprob=log_probability) for one in text.split()]
+    output.choices[0].logprobs = Logprobs(content=tokens)
+    return output
+
+
+def drafts_by(answers):
+    """Return what best-of makes of answers; one that is an error is raised."""
+    left, asked = list(answers), []
+
+    def answer(prompt, tools, choice, config):
+        asked.append(config.logprobs)
+        if isinstance(left[0], Exception) and config.logprobs:
+            raise left[0]
+        left[:] = left[isinstance(left[0], Exception) :]
+        return left.pop(0)
+
+    writer = get_model("mockllm/writer", custom_outputs=answer, memoize=False)
+    ask = Ask(writer, config=GenerateConfig(max_connections=1))
+    spec = f"best-of:n={sum(not isinstance(one, Exception) for one in answers)}"
+    return asyncio.run(run_method(METHODS.make(spec, CONTEXT), HEADLINE, ask)), asked
+
+
+def test_without_a_verifier_the_likelier_of_the_sound_drafts_is_kept():
+    kinds = (("weak", -2.0), ("good", -1.0), ("copy", -0.1))
+    made, _ = drafts_by([likely(reply(kind, 0), log) for kind, log in kinds])
+    assert made.texts["risk"] == f"{HEADLINE.text}, and lenders take fright"
+    assert made.trace["ranked_by"] == "the writer's likelihood"
+    details = draft_details(made.trace, "risk")
+    assert details["Drafts ranked by"] == "the writer's likelihood"
+    assert "score -2 (the writer's likelihood)" in details["Draft 1, refused"]
+
+
+def test_a_service_without_probabilities_has_its_first_sound_draft_kept():
+    sound = [counted("writer", reply(kind, 0)) for kind in ("copy", "weak", "good")]
+    made, asked = drafts_by(sound)
+    assert made.texts["risk"] == f"{HEADLINE.text}, some worry" and asked == [True] * 3
+    assert made.trace["ranked_by"] == "the order of writing"
+    refused = [ValueError("logprobs is not supported"), *sound[1:]]
+    made, asked = drafts_by(refused)
+    assert made.texts["risk"] == f"{HEADLINE.text}, some worry" and None in asked
+    with pytest.raises(ValueError, match="down"):
+        drafts_by([ValueError("the engine is down"), *sound])
 
 
 def test_repair_says_what_is_wrong_and_stops_when_nothing_is():
@@ -477,20 +525,3 @@ def test_a_batch_of_headlines_is_known_to_what_drops_drafts():
     assert [one["problem"] for one in drafts] == ["repeats another input", None]
     seen = look_over(Batch([HEADLINE.text, OTHER.text]), HEADLINE, made, [])
     assert not seen.degenerate
-
-
-def test_rules_rank_drafts_without_a_model():
-    from contrafact.families.finforce.verifying import Verifier
-    from contrafact.models.asking import Ask
-    from contrafact.prompts import open_pack
-
-    headline = Headline.of("Korvan Mills reports higher quarterly sales in Europe")
-    texts = {
-        "risk": "Korvan Mills warns of layoffs as European demand collapses",
-        "opportunity": "A choir sings at the harbour",
-    }
-    ask = Ask(get_model("mockllm/model"), helpers={"verifier": get_model("verifier/rules")})
-    found = asyncio.run(Verifier.of(open_pack()).look(ask, headline, texts))
-    assert found["risk"].score == 10 and found["risk"].failed is None
-    assert found["opportunity"].failed == "progression" and found["opportunity"].score < 5
-    assert found["risk"].by == "verifier/rules"

@@ -3,8 +3,7 @@
 On request the model that wrote a counterfactual says by which channel the shift reaches the market,
 how soon, whom and what it touches, how severe and how likely it is, and what must hold for it to
 come about. The form is closed: a card with a field too many or too few, or a word that is none of
-its list, is invalid, with the reason. Nothing of a card is judged, and no score rests on it; how
-often stated likelihoods come true is what `contrafact.families.finforce.hindsight` counts.
+its list, is invalid, with the reason. Nothing of a card is judged, and no score rests on it.
 
 Likelihood is stated in words, whose ranges are those of the calibrated language of the IPCC's
 guidance note on uncertainty (Mastrandrea et al., 2010).
@@ -30,7 +29,6 @@ __all__ = [
     "CHANNELS",
     "HORIZONS",
     "LIKELIHOODS",
-    "LIKELIHOOD_RANGES",
     "SEVERITIES",
     "Card",
     "Channel",
@@ -58,10 +56,6 @@ SEVERITIES: tuple[str, ...] = get_args(Severity)
 """How severe, in order."""
 LIKELIHOODS: tuple[str, ...] = get_args(Likelihood)
 """How likely within the horizon, in order."""
-LIKELIHOOD_RANGES: Mapping[str, tuple[float, float]] = dict(
-    zip(LIKELIHOODS, ((0, 0.1), (0, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 1), (0.9, 1)), strict=True)
-)
-"""The probabilities that each word stands for."""
 
 _MOST = 6
 _CHARACTERS = 300

@@ -4,13 +4,12 @@ FIN-FORCE, section 3.3 and table 1 (categories and counts).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import Any
 
 from contrafact.families.finforce.data import (
-    CATEGORIES,
     PUBLISHED_COUNTS,
     RawItem,
     canonical_category,
@@ -26,10 +25,7 @@ __all__ = [
     "LONGEST",
     "SHORTEST",
     "SPEC",
-    "CategoryCount",
     "CheckReport",
-    "Hostile",
-    "Lengths",
     "check_items",
 ]
 
@@ -41,116 +37,60 @@ _EXPECTED_CLASS = "market_event"
 _SHOWN = 8  # lines named in a sentence; the report holds them all
 
 
-@dataclass(frozen=True)
-class CategoryCount:
-    """How often one of the ten categories was met."""
-
-    name: str
-    found: int
-    """Rows under its own name or another spelling of it."""
-    published: int | None
-    """Table 1's count; none for a file that is not the benchmark."""
-
-
-@dataclass(frozen=True)
-class Lengths:
-    """How long the texts of one field are, in characters; empty ones are left out."""
-
-    field: str
-    texts: int
-    shortest: int
-    median: float
-    mean: float
-    longest: int
-
-
-@dataclass(frozen=True)
-class Hostile:
-    """Characters of a kind that can mislead a reader or break a program."""
-
-    kind: str
-    characters: int
-    rows: int
-
-
-@dataclass(frozen=True)
+@dataclass
 class CheckReport:
-    """What one pass over a headline file found. Rows are named by their lines."""
+    """What one pass over a headline file finds, row by row. Rows are named by their lines.
 
-    layout: str
-    """``benchmark``, ``supplement``, ``table`` or ``mixed``."""
-    rows: int
-    headlines: int
-    """Distinct headlines."""
-    categories: tuple[CategoryCount, ...]
-    without_category: int
-    mapped: dict[tuple[str, str], int]
-    """Rows per spelling that was mapped: (as found, as table 1 has it)."""
-    unknown: dict[str, int]
-    """Rows per category name that is none of the ten."""
-    duplicates: tuple[tuple[int, int], ...]
-    """(line, line of the first) of each row whose headline came before."""
-    empty: dict[str, tuple[int, ...]]
-    """Lines at which a field that must have a text has none."""
-    not_text: dict[str, tuple[int, ...]]
-    """Lines at which a field holds something other than text."""
-    near_empty: tuple[int, ...]
-    too_long: tuple[int, ...]
-    half_references: tuple[int, ...]
-    """Lines with one counterfactual of the two."""
-    classifications: dict[str, int]
-    lengths: tuple[Lengths, ...]
-    hostile: tuple[Hostile, ...]
-    with_description: int
-    with_reference: int
-    without_scenario: tuple[int, ...]
-    """Lines of the supplement that have neither counterfactual."""
-    original_differs: tuple[int, ...]
-    """Lines of the supplement whose ``original_headline`` is not the input's headline."""
-    violations: tuple[str, ...] = ()
-    """One sentence for each thing that is wrong; none if the file keeps the schema."""
-    notes: tuple[str, ...] = ()
-    """One sentence for each thing worth knowing that the loader can live with."""
-
-
-def check_items(items: Iterable[RawItem]) -> CheckReport:
-    """Return what the rows of a headline file hold.
-
-    Violations are what makes a loader stop or leave something out: an empty headline or one that is
-    not text, an unknown category, a duplicate, one counterfactual of two, a supplement row with
-    neither, a benchmark or supplement row without a category, an optional field that is not text.
-    Notes are the rest: mapped spellings, counts other than published, near-empty and very long
-    headlines, misleading characters, a repeated headline that differs, another classification.
-
-    Args:
-        items: The rows, from `contrafact.families.finforce.data.raw_items`.
+    Attributes:
+        layouts: Rows by layout: ``benchmark``, ``supplement`` or ``table``.
+        categories: Rows by category, under its own name or another spelling of it.
+        mapped: Rows per spelling that was mapped: (as found, as table 1 has it).
+        unknown: Rows per category name that is none of the ten.
+        classifications: Rows by classification.
+        first: The line of each distinct headline, by its id.
+        duplicates: (line, line of the first) of each row whose headline came before.
+        empty: Lines at which a field that must have a text has none.
+        not_text: Lines at which a field holds something other than text.
+        lines: Lines by what is said of them (``near_empty``, ``too_long``, ``half_references``: one
+            counterfactual of two; ``without_scenario``: neither, in the supplement;
+            ``original_differs``: its ``original_headline`` is not the input's headline).
+        sizes: The characters of each text, by its field.
+        hostile: Characters that can mislead a reader or break a program, by their kind.
+        hostile_rows: Rows by such a kind.
+        with_description: Rows with a description.
+        with_reference: Rows with both counterfactuals.
+        without_category: Rows without a category.
     """
-    tally = _Tally()
-    for item in items:
-        tally.add(item)
-    return tally.report()
 
+    layouts: Counter[str] = field(default_factory=Counter)
+    categories: Counter[str] = field(default_factory=Counter)
+    mapped: Counter[tuple[str, str]] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    classifications: Counter[str] = field(default_factory=Counter)
+    first: dict[str, int] = field(default_factory=dict)
+    duplicates: list[tuple[int, int]] = field(default_factory=list)
+    empty: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    not_text: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    lines: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    sizes: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    hostile: Counter[str] = field(default_factory=Counter)
+    hostile_rows: Counter[str] = field(default_factory=Counter)
+    with_description: int = 0
+    with_reference: int = 0
+    without_category: int = 0
 
-class _Tally:
-    """Counts gathered row by row."""
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.layouts.total()
 
-    def __init__(self) -> None:
-        self.layouts: Counter[str] = Counter()
-        self.categories: Counter[str] = Counter()
-        self.mapped: Counter[tuple[str, str]] = Counter()
-        self.unknown: Counter[str] = Counter()
-        self.classifications: Counter[str] = Counter()
-        self.first: dict[str, int] = {}
-        self.lines: dict[str, list[int]] = defaultdict(list)
-        self.empty: dict[str, list[int]] = defaultdict(list)
-        self.not_text: dict[str, list[int]] = defaultdict(list)
-        self.sizes: dict[str, list[int]] = defaultdict(list)
-        self.hostile: Counter[str] = Counter()
-        self.hostile_rows: Counter[str] = Counter()
-        self.duplicates: list[tuple[int, int]] = []
-        self.with_description = self.with_reference = self.without_category = 0
+    @property
+    def layout(self) -> str:
+        """The layout of all rows, or ``mixed``."""
+        return next(iter(self.layouts)) if len(self.layouts) == 1 else "mixed"
 
     def add(self, item: RawItem) -> None:
+        """Take in a row."""
         self.layouts[item.layout] += 1
         texts = {
             name: self._text(item, name)
@@ -221,90 +161,56 @@ class _Tally:
         if not any(sides) and item.layout == "supplement":
             self.lines["without_scenario"].append(item.line)
 
-    def report(self) -> CheckReport:
-        layout = next(iter(self.layouts)) if len(self.layouts) == 1 else "mixed"
-        counts = tuple(
-            CategoryCount(
-                name,
-                self.categories[name],
-                PUBLISHED_COUNTS[name] if layout == "benchmark" else None,
-            )
-            for name in CATEGORIES
-        )
-        lengths = tuple(
-            Lengths(name, len(sizes), min(sizes), median(sizes), fmean(sizes), max(sizes))
-            for name, sizes in self.sizes.items()
-        )
-        bare = CheckReport(
-            layout=layout,
-            rows=self.layouts.total(),
-            headlines=len(self.first),
-            categories=counts,
-            without_category=self.without_category,
-            mapped=dict(self.mapped),
-            unknown=dict(self.unknown),
-            duplicates=tuple(self.duplicates),
-            empty=_frozen(self.empty),
-            not_text=_frozen(self.not_text),
-            near_empty=tuple(self.lines["near_empty"]),
-            too_long=tuple(self.lines["too_long"]),
-            half_references=tuple(self.lines["half_references"]),
-            classifications=dict(self.classifications),
-            lengths=lengths,
-            hostile=tuple(
-                Hostile(kind, number, self.hostile_rows[kind])
-                for kind, number in self.hostile.most_common()
-            ),
-            with_description=self.with_description,
-            with_reference=self.with_reference,
-            without_scenario=tuple(self.lines["without_scenario"]),
-            original_differs=tuple(self.lines["original_differs"]),
-        )
-        return replace(bare, violations=tuple(_violations(bare)), notes=tuple(_notes(bare)))
+    def violations(self) -> Iterator[str]:
+        """Yield a sentence for each thing that makes a loader stop or leave something out."""
+        for name, lines in self.empty.items():
+            yield _counted(lines, f"with an empty {name}")
+        for name, lines in self.not_text.items():
+            yield _counted(lines, f"with a {name} that is not text")
+        for found, number in self.unknown.items():
+            yield f"{_rows(number)} with the unknown category '{found}'"
+        if self.duplicates:
+            pairs = ", ".join(f"{line} repeats {first}" for line, first in self.duplicates[:_SHOWN])
+            more = ", …" if len(self.duplicates) > _SHOWN else ""
+            rows = _rows(len(self.duplicates))
+            yield f"{rows} with a headline met before (line {pairs}{more})"
+        yield from self._said("half_references", "with one counterfactual of two")
+        yield from self._said("without_scenario", "without counterfactuals")
+
+    def notes(self) -> Iterator[str]:
+        """Yield a sentence for each thing that is worth knowing and stops nothing."""
+        for (found, name), number in self.mapped.items():
+            yield f"{_rows(number)} with the category '{found}', read as '{name}'"
+        if self.layout == "benchmark":
+            for name, printed in PUBLISHED_COUNTS.items():
+                if (number := self.categories[name]) != printed:
+                    yield f"'{name}' has {number} headlines where table 1 prints {printed}"
+        if self.layout == "mixed":
+            yield "the rows are of more than one layout"
+        yield from self._said("near_empty", f"with a headline under {SHORTEST} characters")
+        yield from self._said("too_long", f"with a headline over {LONGEST:,} characters")
+        yield from self._said("original_differs", "whose original_headline is not the headline")
+        for kind, characters in self.hostile.most_common():
+            yield f"{_rows(self.hostile_rows[kind])} with {characters} of: {kind}"
+        for name, number in self.classifications.items():
+            if name != _EXPECTED_CLASS:
+                yield f"{_rows(number)} classified '{name}', not '{_EXPECTED_CLASS}'"
+
+    def _said(self, name: str, what: str) -> Iterator[str]:
+        if self.lines[name]:
+            yield _counted(self.lines[name], what)
 
 
-def _frozen(lines: dict[str, list[int]]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(found) for name, found in lines.items() if found}
+def check_items(items: Iterable[RawItem]) -> CheckReport:
+    """Return what the rows of a headline file hold.
 
-
-def _violations(report: CheckReport) -> Iterable[str]:
-    """Yield what makes a loader stop or leave something out."""
-    for name, lines in report.empty.items():
-        yield _counted(lines, f"with an empty {name}")
-    for name, lines in report.not_text.items():
-        yield _counted(lines, f"with a {name} that is not text")
-    for found, number in report.unknown.items():
-        yield f"{_rows(number)} with the unknown category '{found}'"
-    if report.duplicates:
-        pairs = ", ".join(f"{line} repeats {first}" for line, first in report.duplicates[:_SHOWN])
-        more = ", …" if len(report.duplicates) > _SHOWN else ""
-        yield f"{_rows(len(report.duplicates))} with a headline met before (line {pairs}{more})"
-    if report.half_references:
-        yield _counted(report.half_references, "with one counterfactual of two")
-    if report.without_scenario:
-        yield _counted(report.without_scenario, "without counterfactuals")
-
-
-def _notes(report: CheckReport) -> Iterable[str]:
-    """Yield what is worth knowing and stops nothing."""
-    for (found, name), number in report.mapped.items():
-        yield f"{_rows(number)} with the category '{found}', read as '{name}'"
-    for row in report.categories:
-        if row.published is not None and row.found != row.published:
-            yield f"'{row.name}' has {row.found} headlines where table 1 prints {row.published}"
-    if report.layout == "mixed":
-        yield "the rows are of more than one layout"
-    if report.near_empty:
-        yield _counted(report.near_empty, f"with a headline under {SHORTEST} characters")
-    if report.too_long:
-        yield _counted(report.too_long, f"with a headline over {LONGEST:,} characters")
-    if report.original_differs:
-        yield _counted(report.original_differs, "whose original_headline is not the headline")
-    for kind in report.hostile:
-        yield f"{_rows(kind.rows)} with {kind.characters} of: {kind.kind}"
-    for name, number in report.classifications.items():
-        if name != _EXPECTED_CLASS:
-            yield f"{_rows(number)} classified '{name}', not '{_EXPECTED_CLASS}'"
+    Args:
+        items: The rows, from `contrafact.families.finforce.data.raw_items`.
+    """
+    report = CheckReport()
+    for item in items:
+        report.add(item)
+    return report
 
 
 def _counted(lines: Sequence[int], what: str) -> str:
@@ -324,39 +230,39 @@ def _recognises(row: Mapping[str, Any]) -> bool:
 
 def _checked(rows: Iterable[Row], name: str) -> DataReport:
     report = check_items(raw_items(name, rows))
-    facts = [f"{report.rows:,} rows", f"{report.headlines:,} distinct headlines"]
+    facts = [f"{report.rows:,} rows", f"{len(report.first):,} distinct headlines"]
     facts.append(f"{report.with_description:,} with a description")
     facts.append(f"{report.with_reference:,} with both counterfactuals")
-    lengths = [
+    lengths = tuple(
         (
-            row.field,
-            f"{row.texts:,}",
-            f"{row.shortest:,}",
-            f"{row.median:,.1f}",
-            f"{row.mean:,.1f}",
-            f"{row.longest:,}",
+            name,
+            f"{len(sizes):,}",
+            f"{min(sizes):,}",
+            f"{median(sizes):,.1f}",
+            f"{fmean(sizes):,.1f}",
+            f"{max(sizes):,}",
         )
-        for row in report.lengths
-    ]
+        for name, sizes in report.sizes.items()
+    )
     columns = ("field", "texts", "shortest", "median", "mean", "longest")
     contents = (
         f"Layout: {report.layout}; {', '.join(facts)}.",
         _categories(report),
-        DataTable("Lengths in characters", columns, tuple(lengths)),
+        DataTable("Lengths in characters", columns, lengths),
     )
-    return DataReport(report.rows, contents, report.violations, report.notes)
+    return DataReport(report.rows, contents, tuple(report.violations()), tuple(report.notes()))
 
 
 def _categories(report: CheckReport) -> str | DataTable:
     """Return the rows per category, next to table 1's where the file is the benchmark."""
     if report.without_category == report.rows:
         return "No row has a category."
-    published = any(row.published is not None for row in report.categories)
+    published = report.layout == "benchmark"
     rows: list[tuple[str, ...]] = []
-    for row in report.categories:
-        difference = row.found - (row.published or 0)
-        printed = (str(row.published), f"{difference:+d}" if difference else "0")
-        rows.append((row.name, str(row.found), *(printed if published else ())))
+    for name, printed in PUBLISHED_COUNTS.items():
+        difference = report.categories[name] - printed
+        beside = (str(printed), f"{difference:+d}" if difference else "0") if published else ()
+        rows.append((name, str(report.categories[name]), *beside))
     nothing = ("", "") if published else ()
     rows += [(f"unknown: {name}", str(n), *nothing) for name, n in report.unknown.items()]
     if report.without_category:

@@ -91,6 +91,7 @@ def classify(
     headline: str,
     counterfactual: str,
     *,
+    named: Sequence[Entity] | None = None,
     perplexity: float | None = None,
     headline_perplexity: float | None = None,
 ) -> ErrorClasses:
@@ -99,13 +100,27 @@ def classify(
     Args:
         headline: The headline it was made from.
         counterfactual: The counterfactual, risk or opportunity.
-        perplexity: Its perplexity, if it was scored.
+        named: The headline's entities, where they are known already; looked for if not given.
+        perplexity: The counterfactual's perplexity, if it was scored.
         headline_perplexity: The headline's, by the same model.
 
     Without spaCy no entity is found, and none is lost.
     """
-    named = entities(headline) if installed("spacy") else []
-    return _classify(headline, counterfactual, named, perplexity, headline_perplexity)
+    if named is None:
+        named = entities(headline) if installed("spacy") else []
+    distance = normalised_edit_distance(_plain(headline), _plain(counterfactual))
+    lost = _entities_lost(headline, named, counterfactual)
+    return ErrorClasses(
+        edit_distance=distance,
+        similar_semantics=distance <= SIMILAR_DISTANCE,
+        entities_lost=lost,
+        fantastical_edit=None if lost is None else lost > ENTITIES_LOST,
+        fluency_lapse=_fluency_lapse(perplexity, headline_perplexity),
+        # "Thousands of jobs" names a size and predicts no number.
+        numeric_prediction=any(
+            quantity.value is not None for quantity in new_quantities(headline, counterfactual)
+        ),
+    )
 
 
 def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
@@ -129,7 +144,13 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
         say_once("lost entities are left out: they need spaCy (pip install 'contrafact[nlp]')")
         named = {headline: [] for headline in headlines}
     found: list[ErrorClasses | None] = [
-        _classify(headline, text, named[headline], perplexity, headline_perplexity)
+        classify(
+            headline,
+            text,
+            named=named[headline],
+            perplexity=perplexity,
+            headline_perplexity=headline_perplexity,
+        )
         if isinstance(text, str)
         else None
         for headline, text, perplexity, headline_perplexity in zip(
@@ -146,28 +167,6 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
         values = [getattr(c, flag) if c else None for c in found]
         result[flag] = pd.Series(values, index=result.index, dtype=object)
     return result
-
-
-def _classify(
-    headline: str,
-    counterfactual: str,
-    named: Sequence[Entity],
-    perplexity: float | None,
-    headline_perplexity: float | None,
-) -> ErrorClasses:
-    distance = normalised_edit_distance(_plain(headline), _plain(counterfactual))
-    lost = _entities_lost(headline, named, counterfactual)
-    return ErrorClasses(
-        edit_distance=distance,
-        similar_semantics=distance <= SIMILAR_DISTANCE,
-        entities_lost=lost,
-        fantastical_edit=None if lost is None else lost > ENTITIES_LOST,
-        fluency_lapse=_fluency_lapse(perplexity, headline_perplexity),
-        # "Thousands of jobs" names a size and predicts no number.
-        numeric_prediction=any(
-            quantity.value is not None for quantity in new_quantities(headline, counterfactual)
-        ),
-    )
 
 
 def _plain(text: str) -> str:

@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_crossed, true_or_false
 from contrafact.family.settings import StructuredOptions
-from contrafact.judges.verifier import Subject
 from contrafact.records import CRITERIA, SIDES, Headline, Side, content_id
 from contrafact.text.delimit import delimit
 
@@ -105,7 +104,7 @@ def _crossed(row: Mapping[str, Any], *, reverse: bool) -> list[ExamItem]:
 
 def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
     """Return how a judge is asked, as `contrafact.families.finforce.judging.Judging` asks."""
-    from contrafact.families.finforce.judging import Judging, criteria_of, subject_of
+    from contrafact.families.finforce.judging import Judging, criteria_of
 
     judging = Judging(pack, structured=options.structured)
 
@@ -118,10 +117,7 @@ def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
     def shown(item: ExamItem) -> Sequence[str]:
         return delimit(item.about), delimit(item.text)
 
-    def subject(item: ExamItem) -> Subject:
-        return subject_of(item.about, item.facts["side"], item.text)
-
-    return Examiner(prompts, shown, true_or_false(structured=options.structured), subject)
+    return Examiner(prompts, shown, true_or_false(structured=options.structured))
 
 
 def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":

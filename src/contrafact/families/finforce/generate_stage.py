@@ -28,6 +28,7 @@ from contrafact.families.finforce.generation import Generation
 from contrafact.families.finforce.judging import Judging
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
+from contrafact.families.finforce.verifying import say_unranked
 from contrafact.family.method import Method, MethodContext, check_helpers, open_weights
 from contrafact.family.settings import check_verifiers, judge_names
 from contrafact.files.download import sha256_of
@@ -141,6 +142,8 @@ class GenerateStage:
         """
         chosen = self.chosen()
         check_verifiers("finforce", [*self.judge_names, *self.options.helpers.values()])
+        if self.verifier is None:
+            say_unranked([self.spec])
         check_helpers(self.options.helpers, [chosen], self.judge_names)
         _ = self.judging
         return chosen

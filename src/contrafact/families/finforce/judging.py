@@ -20,7 +20,6 @@ from inspect_ai.solver import TaskState
 from contrafact.family.task import log_scorer, rate_of
 from contrafact.judges.judge import judge_once, judges_of_role
 from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
-from contrafact.judges.verifier import Subject
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import CRITERIA, SIDES, Criterion, Headline, Side, Verdict
@@ -33,7 +32,6 @@ __all__ = [
     "counterfactuals",
     "criteria_of",
     "rates",
-    "subject_of",
 ]
 
 SCORER = "counterfactuals"
@@ -108,13 +106,11 @@ class Judging:
         ]
 
         def ask(judge: Model, prompt: str, question: str) -> Awaitable[Verdict]:
-            side, _, name = question.partition(" ")
             return judge_once(
                 judge,
                 prompt,
-                name,
+                question.partition(" ")[2],
                 structured=self.structured,
-                subject=subject_of(headline.text, side, texts[cast(Side, side)] or ""),
                 cache=self.cache,
                 config=JUDGE_CONFIG,
             )
@@ -129,11 +125,6 @@ class Judging:
             if texts.get(side) is not None
             for names in [[one.name for one in criteria_of(side, faults=self.faults)]]
         }
-
-
-def subject_of(headline: str, side: str, text: str) -> Subject:
-    """Return what a verifier of this family is handed: ``headline``, ``side`` and ``text``."""
-    return {"family": "finforce", "headline": headline, "side": side, "text": text}
 
 
 @metric(name="counterfactual_rates")

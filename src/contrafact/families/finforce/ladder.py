@@ -1,7 +1,7 @@
 """What the demo's counterfactuals are compared with: references, and texts that must not pass.
 
 The references are of our own writing (``samples/references.jsonl``). The controls are made of them:
-the sides exchanged, each one under another headline, and the headline said again.
+each one under another headline, and the headline said again.
 """
 
 import json
@@ -21,7 +21,7 @@ def ladder(count: int) -> Sequence[Mapping[str, Any]]:
         count: How many headlines are asked for.
 
     Returns:
-        Rows as ``contrafact score finforce`` reads them, four systems a headline; fewer headlines
+        Rows as ``contrafact score finforce`` reads them, three systems a headline; fewer headlines
         where fewer have references.
     """
     samples = Path(__file__).with_name("samples")
@@ -34,7 +34,6 @@ def ladder(count: int) -> Sequence[Mapping[str, Any]]:
         risk, opportunity = (row[side] for side in SIDES)
         texts = {
             "reference (ours)": (risk, opportunity),
-            "control: sides exchanged": (opportunity, risk),
             "control: headline said again": (row["headline"], row["headline"]),
         }
         if len(own) > 1:

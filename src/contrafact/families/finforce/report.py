@@ -72,7 +72,7 @@ _HEADLINES = Column("headlines", "Headlines", "count")
 
 
 def prepare(items: pd.DataFrame) -> pd.DataFrame:
-    """Check the sides, and add what only some runs have.
+    """Check the sides, and add which texts are sound and what only some runs have.
 
     Of methods that write a factual first, the items have its text (``base``) and the
     counterfactual's edit distance from it (``base_distance``); judged error classes where they
@@ -86,7 +86,9 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     optional = (*ERROR_CLASSES, "base_distance", "calls", "tokens", *SPREAD)
     missing = [name for name in optional if name not in items.columns]
     categories = [None if pd.isna(c) or not str(c).strip() else str(c) for c in items["category"]]
+    sound = items["valid"].eq(1) & items["degenerate"].isna()
     return items.assign(
+        sound=sound.astype(float),
         base=items["base"] if "base" in items.columns else None,
         dollars_per_1000=items["dollars"] * 1_000 if "dollars" in items.columns else np.nan,
         category=pd.Series(categories, index=items.index, dtype=object),
@@ -246,7 +248,7 @@ def _scope_table(scope: str, title: str) -> MeasureTable:
     return MeasureTable(
         scope,
         title,
-        ("valid", *_PERPLEXITIES, *_SCORES),
+        ("valid", "sound", *_PERPLEXITIES, *_SCORES),
         _scope_caption,
         (_HEADLINES,),
         scope=scope,
@@ -288,6 +290,7 @@ SPEC = ReportSpec(
     prepare=prepare,
     measures=(
         Measure("valid", "Valid, %", forms=("all",), ranked=False),
+        Measure("sound", "Sound, %", forms=("all",), ranked=False, compared="Sound, points"),
         *(
             Measure(name, SHORT_NAMES[name], judged=True, compared=f"{SHORT_NAMES[name]}, points")
             for name in CRITERIA
@@ -479,6 +482,11 @@ SPEC = ReportSpec(
             "makes market conditions worse, one that makes them better.",
         ),
         (
+            "Sound",
+            "The share of what was asked for that can be read and is not degenerate: all that is "
+            "known without a judge. It does not say that a text is a good counterfactual.",
+        ),
+        (
             "Fwd-Compat.",
             "Forward-compatibility: the share of counterfactuals that a judge finds to follow "
             "plausibly from the headline without denying it.",
@@ -513,6 +521,7 @@ SPEC = ReportSpec(
         ),
     ),
     terminal=(
+        TerminalColumn("sound", "all", "Sound %"),
         TerminalColumn("perplexity", "valid", "Perplexity", scale=1, rank=3),
         TerminalColumn("delta_perplexity", "valid", "Δ Perpl.", scale=1, rank=2),
         TerminalColumn("forward_compatibility", "valid", "Fwd-Compat. %"),

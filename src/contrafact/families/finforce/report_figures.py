@@ -101,6 +101,7 @@ Key = tuple[str, Form]
 
 _COLUMNS: dict[Key, str] = {
     ("valid", "all"): "valid",
+    ("sound", "all"): "sound",
     ("perplexity", "valid"): "perplexity",
     **{(criterion, "valid"): criterion for criterion in CRITERIA},
     **{(criterion, "strict"): f"{criterion}_strict" for criterion in CRITERIA},

@@ -27,7 +27,7 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
     )
     verifier: str | None = Field(
         default=None,
-        description="Ranks drafts of best-of, repair and diverse; built-in checks if none.",
+        description="Ranks drafts of best-of, repair and diverse; their likelihood if none.",
         json_schema_extra={"metavar": "M", "generation": True, "role": "verifier"},
     )
 
@@ -65,14 +65,14 @@ DEMO = (
         count=8,
         most=30,
         text="FIN-FORCE. {count} bundled headlines about fictional companies; {model} writes, "
-        "the verifier 'rules' judges, beside references and controls. Perplexity is left to runs "
-        "with the extra 'whitebox' (PyTorch).",
+        "beside references and controls. What can be known without a judge is shown: what cannot "
+        "be read, what is no answer, and the texts. Perplexity is left to runs with the extra "
+        "'whitebox' (PyTorch).",
         # Without examples so small a model writes little that can be read.
         methods=("few-shot", "zero-shot", "best-of:n=3,temperature=0.8"),
         ladder=Lazy("contrafact.families.finforce.ladder:ladder"),
         options={"fluency_model": None},
         shown=Lazy("contrafact.families.finforce.task:shown_texts"),
-        judges=("rules",),
         # The headline, two more and JSON around them: of twelve replies ten end within 169 tokens,
         # and the others not within 400. The first of the bundled headlines is one that the
         # embedded model writes two counterfactuals of: on most others it fails, as the table says.

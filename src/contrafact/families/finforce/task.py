@@ -32,7 +32,7 @@ from contrafact.families.finforce.generation import (
 from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
-from contrafact.families.finforce.verifying import draft_details
+from contrafact.families.finforce.verifying import draft_details, say_unranked
 from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import MethodContext
@@ -52,7 +52,7 @@ from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
-from contrafact.text.degenerate import Batch
+from contrafact.text.degenerate import Batch, across
 from contrafact.text.delimit import replace_surrogates
 from contrafact.text.diversity import distinct, mean_overlap, pairwise_bleu
 
@@ -126,6 +126,8 @@ class FinforceRun(TaskRun[Headline, Headline]):
             raise InputError(
                 "--shots 0 shows no examples", hint="use --method zero-shot, or leave --shots out"
             )
+        if _options(settings).verifier is None:
+            say_unranked(asking)
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
         """Return the rubrics, opened and checked."""
@@ -246,6 +248,16 @@ class FinforceRun(TaskRun[Headline, Headline]):
             headline_perplexity=[scored.get(text, math.nan) for text in items["headline"]],
         )
         return classify_many(items)
+
+    def look_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
+        """Find the texts that are no counterfactuals by what else their system wrote."""
+        items = items.astype({"degenerate": object})
+        for _, own in items[items["text"].notna()].groupby("system", sort=False):
+            reasons = across(list(zip(own["headline"], own["text"], strict=True)))
+            for place, reason in zip(own.index, reasons, strict=True):
+                if reason is not None and not isinstance(items.at[place, "degenerate"], str):
+                    items.at[place, "degenerate"] = reason
+        return items
 
     def local_calls(self, sample: EvalSample) -> Sequence[tuple[int, int]]:
         """Return what ``lm-counterfactuals`` keeps of its texts."""

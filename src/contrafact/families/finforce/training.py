@@ -6,7 +6,6 @@ that a checkpoint is used as any model is; the reply is the JSON object that it 
 
 import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +36,6 @@ from contrafact.records import CRITERIA, SIDES, Headline, Side, content_id
 from contrafact.text.delimit import delimit
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.parsing import entities_many
-from contrafact.text.words import lexicon
 
 __all__ = [
     "KINDS",
@@ -229,7 +227,7 @@ def _repeats(words: Sequence[str]) -> bool:
 
 # Checks without a model
 
-KINDS = ("subject", "edit", "forward", "direction", "form")
+KINDS = ("subject", "edit", "forward", "form")
 """What a side has a point for, in the order of the paper's scale (FIN-FORCE, table 13)."""
 
 _HIGHEST = float(len(SIDES) * len(KINDS))
@@ -255,13 +253,13 @@ class CheckedPair(CheckedReply):
 
 
 def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[CheckedPair]:
-    """Return the points of each reply, 0 to 10: what can be said of it without any model.
+    """Return the points of each reply, 0 to 8: what can be said of it without any model.
 
-    Five points a side, after the five kinds of the paper's scale (FIN-FORCE, table 13): subject,
-    minimal edit, a step forward, direction, form. They are shares where there is more and less, so
-    that candidates rarely tie. They see words and not sense: a scenario that could not happen has
-    its points all the same. A reply that has to be repaired to be read loses a point; one that
-    cannot be read has none.
+    Four points a side, after kinds of the paper's scale (FIN-FORCE, table 13): subject, minimal
+    edit, a step forward, form. Which way a text points is no matter of its words, and has none.
+    Points are shares where there is more and less, so that candidates rarely tie. A scenario that
+    could not happen has its points all the same. A reply that has to be repaired to be read loses a
+    point; one that cannot be read has none.
 
     Args:
         headlines: What each is about.
@@ -273,13 +271,6 @@ def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[
         text: [one.text.casefold() for one in found if one.label in _NAMES]
         for text, found in zip(once, entities_many(once), strict=True)
     }
-    texts = list(
-        dict.fromkeys([*headlines, *(p[s] for p in pairs if p is not None for s in SIDES)])
-    )
-    polar = {
-        text: Counter((m.text.casefold(), m.polarity) for m in matches if m.polarity)
-        for text, matches in zip(texts, lexicon().find_many(texts), strict=True)
-    }
     made = []
     for headline, reply, pair in zip(headlines, replies, pairs, strict=True):
         if pair is None:
@@ -289,12 +280,10 @@ def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[
         same = _words(pair["risk"]) == _words(pair["opportunity"])
         sides: dict[Side, dict[str, float]] = {}
         for side in SIDES:
-            added = polar[pair[side]] - polar[headline]
             sides[side] = {
                 "subject": _subject_kept(headline, pair[side], names[headline]),
                 "edit": min(1.0, max(0.0, (_FAR - distances[side]) / (_FAR - _NEAR))),
                 "forward": float(not same and _adds(headline, pair[side])),
-                "direction": _direction(added, -1 if side == "risk" else 1),
                 "form": float(_is_one_headline(pair[side])),
             }
         total = sum(sum(points.values()) for points in sides.values()) - bool(reply.repairs)
@@ -318,13 +307,6 @@ def _adds(headline: str, text: str) -> bool:
     new = set(_words(text)) - set(_words(headline))
     numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(headline))
     return len(new) >= _NEW_WORDS and not numbers
-
-
-def _direction(added: Counter[tuple[str, int]], wanted: int) -> float:
-    """Return the share of the added words of direction that point as wanted; 0 without any."""
-    right = sum(count for (_, polarity), count in added.items() if polarity == wanted)
-    total = sum(added.values())
-    return right / total if total else 0.0
 
 
 def _is_one_headline(text: str) -> bool:
@@ -356,7 +338,6 @@ TRAINING = TrainingSpec(
     read_item=read_headline,
     check=check_pairs,
     measures=(
-        TrainingMeasure("direction", "Direction", share=True, drawn=True),
         TrainingMeasure("subject", "Subject kept", share=True),
         TrainingMeasure("edit_distance", "Edit distance"),
         TrainingMeasure("forward_compatibility", "Fwd-Compat.", share=True, drawn=True),

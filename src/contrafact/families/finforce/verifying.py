@@ -3,11 +3,10 @@
 Methods that write more than they return (``best-of``, ``repair``, ``diverse``) share this. A text
 that is degenerate is never preferred to one that is not. Sound texts are ranked by a *verifier*, a
 model bound to the role of that name, which is never the judge of the evaluation; without one, by
-the error classes that can be computed (FIN-FORCE, figure 4).
+how likely they were to the model that wrote them, where it says so, or else as they were written.
 
-A verifier that is a language model is asked about the two sides of a draft in one call, by the
-criteria of section 3.5 in the words in which the judge is asked, and names the one that fails and
-why before it gives a score.
+A verifier is asked about the two sides of a draft in one call, by the criteria of section 3.5 in
+the words in which the judge is asked, and names the one that fails and why before it gives a score.
 """
 
 import asyncio
@@ -19,18 +18,16 @@ from importlib import resources
 from itertools import product
 from typing import Any, TypeVar
 
-from inspect_ai.model import Model, ModelOutput, ResponseSchema
+from inspect_ai.model import GenerateConfig, ModelOutput, ResponseSchema
 from inspect_ai.util import JSONSchema
 
+from contrafact.console import say_once
 from contrafact.errors import InputError
-from contrafact.families.finforce.error_classes import classify
 from contrafact.families.finforce.generation import Generation
-from contrafact.families.finforce.judging import subject_of
 from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.family.method import MethodContext
 from contrafact.judges.replies import read_json_object
 from contrafact.judges.rubric import JUDGE_CONFIG
-from contrafact.judges.verifier import decision_by, is_verifier
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import CRITERIA, SIDES, Headline, Side
@@ -38,8 +35,8 @@ from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
 from contrafact.text.delimit import delimit, replace_surrogates
 
 __all__ = [
-    "BUILT_IN",
     "DRAFTS",
+    "LIKELIHOOD",
     "PAIR_TOKENS",
     "SCALE",
     "SENTENCES",
@@ -50,13 +47,15 @@ __all__ = [
     "Verifier",
     "base_prompt",
     "best_first",
-    "checked",
     "choose",
     "draft_details",
     "draft_seed",
     "gathered",
+    "mean_log_probability",
     "option_in",
     "read_findings",
+    "say_unranked",
+    "with_likelihood",
 ]
 
 VERIFIER = "verifier"
@@ -65,8 +64,11 @@ VERIFIER = "verifier"
 DRAFTS = tuple(f"{side}_drafts" for side in SIDES)
 """The columns in which `generate` writes what was drafted, the chosen and the refused."""
 
-BUILT_IN = "built-in checks"
-"""What ranked drafts where no verifier was named."""
+LIKELIHOOD = "the writer's likelihood"
+"""What ranked drafts where no verifier was named and the writer gave probabilities."""
+
+AS_WRITTEN = "the order of writing"
+"""What ranked drafts where neither is there."""
 
 _DATA = tomllib.loads(
     (resources.files("contrafact.families.finforce") / "criteria.toml").read_text(encoding="utf-8")
@@ -86,6 +88,7 @@ PAIR_TOKENS = 110
 """About how long a reply with two counterfactuals is."""
 
 _T = TypeVar("_T")
+_RANKING = ("best-of", "diverse")
 _NONE = "none"
 _WHY_CHARACTERS = 400
 _FINDING_TOKENS = 60
@@ -96,11 +99,11 @@ class Finding:
     """What was found of one sound text.
 
     Attributes:
-        score: More is better: 0 to `SCALE` of a verifier, minus the number of faults of the
-            built-in checks; None where the verifier's reply could not be read.
-        failed: The criterion or the fault that it fails by; None where it fails by none.
+        score: More is better: 0 to `SCALE` of a verifier, a draft's mean log probability a token
+            of the writer; None where the verifier's reply could not be read.
+        failed: The criterion that it fails by; None where it fails by none.
         why: Why, in a sentence.
-        by: Who found it: the verifier's name, or `BUILT_IN`.
+        by: Who found it: the verifier's name, or `LIKELIHOOD`.
     """
 
     score: float | None
@@ -162,13 +165,17 @@ class Drafting:
     )
     drafts: int = 0
 
-    def add(self, made: Generation, sides: Sequence[Side] = SIDES) -> int:
+    def add(
+        self, made: Generation, sides: Sequence[Side] = SIDES, likelihood: float | None = None
+    ) -> int:
         """Take in the sides that were asked for of a draft, looked over; return its number."""
         self.drafts += 1
+        likely = None if likelihood is None else Finding(likelihood, None, "", LIKELIHOOD)
         for side in sides:
             text = made.texts[side]
             problem = made.invalid.get(side, "no text") if text is None else self.reason(text)
-            self.candidates[side].append(Candidate(self.drafts, text, problem))
+            found = likely if problem is None else None
+            self.candidates[side].append(Candidate(self.drafts, text, problem, found))
         return self.drafts
 
     def reason(self, text: str) -> str | None:
@@ -208,7 +215,9 @@ class Drafting:
             side: [one.as_json(chosen=one is chosen[side]) for one in self.candidates[side]]
             for side in SIDES
         }
-        return Generation(texts, invalid, trace={**(trace or {}), "drafts": drafts})
+        by = {one.finding.by for side in SIDES for one in self.candidates[side] if one.finding}
+        kept = {**(trace or {}), "drafts": drafts, "ranked_by": ", ".join(sorted(by)) or AS_WRITTEN}
+        return Generation(texts, invalid, trace=kept)
 
 
 def draft_details(trace: Mapping[str, Any], side: Side) -> dict[str, str]:
@@ -218,11 +227,13 @@ def draft_details(trace: Mapping[str, Any], side: Side) -> dict[str, str]:
         fate = "kept" if one["chosen"] else "refused"
         stated = [f"{one['problem']}"] if one["problem"] else []
         if one.get("by"):
-            score = "no score" if one["score"] is None else f"score {one['score']:g}"
+            score = "no score" if one["score"] is None else f"score {one['score']:.3g}"
             fault = f", fails by {one['failed'].replace('_', ' ')}" if one["failed"] else ""
             stated = [f"{score}{fault} ({one['by']})", *([one["why"]] if one["why"] else [])]
         text = one["text"] or "(no text)"
         found[f"Draft {one['draft']}, {fate}"] = " — ".join([text, *stated])
+    if found:
+        found["Drafts ranked by"] = trace["ranked_by"]
     return found
 
 
@@ -276,7 +287,7 @@ def choose(candidates: Mapping[Side, Sequence[Candidate]]) -> dict[Side, Candida
 
 @dataclass(frozen=True)
 class Verifier:
-    """Looks at sound texts: a model where one has the role, the built-in checks otherwise.
+    """Looks at sound texts, where a model has the role.
 
     Attributes:
         template: What a model is asked by.
@@ -305,15 +316,8 @@ class Verifier:
             texts: The texts by side; where there is none, nobody is asked.
         """
         asked = ask.helper(VERIFIER)
-        if not texts:
+        if not texts or asked is None:
             return {}
-        if asked is None:
-            return {side: checked(headline.text, text) for side, text in texts.items()}
-        if is_verifier(asked.model):
-            return {
-                side: await _decided(asked.model, headline, side, text)
-                for side, text in texts.items()
-            }
         asked = replace(asked, config=JUDGE_CONFIG)
         try:
             output = await asked(self.prompt(headline, texts), _schema(tuple(texts)))
@@ -325,38 +329,6 @@ class Verifier:
         """Return the call that one draft takes."""
         prompt = self.prompt(headline, dict.fromkeys(SIDES, headline.text))
         return PlannedCall(prompt, 2 * _FINDING_TOKENS, VERIFIER)
-
-
-async def _decided(model: Model, headline: Headline, side: Side, text: str) -> Finding:
-    """Return what a verifier that is no language model decides, as a score and a fault.
-
-    What it decides scores the whole or nothing of a criterion's part, what it leaves open half.
-    """
-    score, failed, why = 0.0, None, ""
-    part = SCALE / len(CRITERIA)
-    for criterion in CRITERIA:
-        subject = subject_of(headline.text, side, text)
-        found = await decision_by(model, text, criterion, subject)
-        score += part / 2 if found.passed is None else part * found.passed
-        if found.passed is False and failed is None:
-            failed, why = next(iter(_DATA[criterion])), found.reason
-    return Finding(score, failed, why, str(model))
-
-
-def checked(headline: str, text: str) -> Finding:
-    """Return what the built-in checks find: error classes that need no judge and no model."""
-    found = classify(headline, text)
-    faults = {
-        "similar_semantics": (found.similar_semantics, "it says much the same as the headline"),
-        "fantastical_edit": (found.fantastical_edit, "the headline's names are gone"),
-        "numeric_prediction": (
-            found.numeric_prediction,
-            "it states a figure that the headline does not have",
-        ),
-    }
-    given = [(name, why) for name, (is_one, why) in faults.items() if is_one]
-    failed, why = given[0] if given else (None, "")
-    return Finding(-float(len(given)), failed, why, BUILT_IN)
 
 
 def read_findings(output: ModelOutput, sides: Sequence[Side], verifier: str) -> dict[Side, Finding]:
@@ -406,6 +378,15 @@ def _schema(sides: Sequence[Side]) -> ResponseSchema:
     return ResponseSchema(name="verdicts", json_schema=both, strict=True)
 
 
+def say_unranked(specs: Iterable[str]) -> None:
+    """Say by what drafts are ranked where no verifier is named and a method has any to rank."""
+    if any(spec.partition(":")[0] in _RANKING for spec in specs):
+        say_once(
+            "drafts are ranked by their likelihood to the model that wrote them, or as they were "
+            "written where it gives none: no model is named with --verifier"
+        )
+
+
 def base_prompt(context: MethodContext, base: str) -> Prompted:
     """Return the one prompt that drafts are written by.
 
@@ -416,6 +397,33 @@ def base_prompt(context: MethodContext, base: str) -> Prompted:
     if base not in templates:
         raise InputError(f"the option base is {' or '.join(templates)}, not {base}")
     return Prompted(base, context.pack, template=templates[base])
+
+
+async def with_likelihood(
+    ask: Ask, prompt: str, schema: ResponseSchema
+) -> tuple[ModelOutput, float | None]:
+    """Ask for a draft and, where no verifier will rank it, how likely the model finds it.
+
+    A service that refuses a request for probabilities is asked again without.
+    """
+    if VERIFIER in ask.helpers:
+        return await ask(prompt, schema), None
+    scored = replace(ask, config=ask.config.merge(GenerateConfig(logprobs=True)))
+    try:
+        output = await scored(prompt, schema)
+    except Exception as error:
+        if isinstance(error, Unanswered) or "logprob" not in str(error).lower():
+            raise
+        output = await ask(prompt, schema)
+    return output, mean_log_probability(output)
+
+
+def mean_log_probability(output: ModelOutput) -> float | None:
+    """Return the mean log probability of a reply's tokens; None where it came without."""
+    given = output.choices[0].logprobs if output.choices else None
+    if given is None or not given.content:
+        return None
+    return sum(one.logprob for one in given.content) / len(given.content)
 
 
 async def gathered(calls: Iterable[Awaitable[_T]]) -> list[_T]:

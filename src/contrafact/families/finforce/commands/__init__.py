@@ -3,7 +3,6 @@
 import typer
 
 from contrafact.families.finforce.commands import build
-from contrafact.families.finforce.commands.hindsight import hindsight
 
 __all__ = ["app"]
 
@@ -13,7 +12,6 @@ app = typer.Typer(
 )
 app.command("screen")(build.screen)
 app.command("release")(build.release)
-app.command("hindsight")(hindsight)
 
 
 @app.callback()

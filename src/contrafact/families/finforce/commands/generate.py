@@ -75,7 +75,7 @@ def generate(
     ] = None,
     verifier: Annotated[
         str | None,
-        typer.Option(metavar="M", help="Ranks drafts; never a judge. Built-in checks if none."),
+        typer.Option(metavar="M", help="Ranks drafts; never a judge. Their likelihood if none."),
     ] = None,
     news: Annotated[
         Path | None,

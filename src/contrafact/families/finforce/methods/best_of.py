@@ -1,9 +1,9 @@
 """best-of: several drafts at a temperature, the sound ones ranked, the best of each side kept.
 
 Not in the paper, whose methods each write once (FIN-FORCE, section 4). Drafts that are degenerate
-are dropped; a verifier ranks the rest (`contrafact.families.finforce.verifying`). Sides are chosen
-one by one: the best risk may come from another draft than the best opportunity. The chosen and the
-refused are kept.
+are dropped; a verifier ranks the rest, or their likelihood to the writer where none is named
+(`contrafact.families.finforce.verifying`). Sides are chosen one by one: the best risk may come from
+another draft than the best opportunity. The chosen and the refused are kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,7 @@ from contrafact.families.finforce.verifying import (
     draft_seed,
     gathered,
     option_in,
+    with_likelihood,
 )
 from contrafact.family.method import MethodContext, Option
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
@@ -68,17 +69,20 @@ class BestOf:
         ask = replace(ask, exchanges=exchanges)
         prompt = self._prompt.prompt(headline, draw)
 
-        async def draft(number: int) -> Generation:
+        schema = pair_schema("original_headline", nested=True)
+
+        async def draft(number: int) -> tuple[Generation, float | None]:
             seed = draft_seed(self._context, headline, draw, number)
             one = ask.sampled(seed, self._temperature)
             try:
-                return read_pair(await one(prompt, pair_schema("original_headline", nested=True)))
+                output, likelihood = await with_likelihood(one, prompt, schema)
             except Unanswered as reason:
-                return Generation.none(str(reason))
+                return Generation.none(str(reason)), None
+            return read_pair(output), likelihood
 
         drafts = await gathered(map(draft, range(1, self._n + 1)))
         made = Drafting(headline, self._batch or Batch([headline.text]), exchanges)
-        numbers = [made.add(one) for one in drafts]
+        numbers = [made.add(one, likelihood=likelihood) for one, likelihood in drafts]
         looks = [self._verifier.look(ask, headline, made.sound(number)) for number in numbers]
         for number, findings in zip(numbers, await gathered(looks), strict=True):
             made.note(number, findings)

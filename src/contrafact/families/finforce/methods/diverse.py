@@ -2,10 +2,10 @@
 
 Not in the paper, which asks for one a side (FIN-FORCE, section 4). In one call the model writes a
 number of scenarios of each side, each with the channel by which it reaches the market, its horizon
-and the party that it touches most. What is degenerate is dropped, a verifier or the built-in checks
-say which is best (`contrafact.families.finforce.verifying`), and from there each next one is the
-scenario that differs most from those chosen: in channel, horizon and party, then in words. The
-first is the side's counterfactual; all are judged, and kept.
+and the party that it touches most. What is degenerate is dropped, a verifier says which is best, or
+it is the first where none is named (`contrafact.families.finforce.verifying`), and from there each
+next one is the scenario that differs most from those chosen: in channel, horizon and party, then in
+words. The first is the side's counterfactual; all are judged, and kept.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -138,7 +138,7 @@ class Diverse:
                 }
                 for one in made.candidates[side]
             ]
-        return replace(result, trace={"drafts": kept}, more=more)
+        return replace(result, trace={**result.trace, "drafts": kept}, more=more)
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
         """See `contrafact.family.method.Method`."""

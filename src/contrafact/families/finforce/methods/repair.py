@@ -115,9 +115,8 @@ def faults(chosen: Mapping[Side, Candidate | None]) -> dict[Side, dict[str, str]
             what = "It" if one.text else "The reply could not be used:"
             found[side] = {"text": one.text or "", "fault": f"{what} {one.problem}."}
         elif one.finding is not None and one.finding.failed is not None:
-            rule = SENTENCES.get(one.finding.failed, "")
-            fault = f"It fails by this: {rule}" if rule else "It fails:"
-            found[side] = {"text": one.text or "", "fault": f"{fault} {one.finding.why}".strip()}
+            fault = f"It fails by this: {SENTENCES[one.finding.failed]} {one.finding.why}"
+            found[side] = {"text": one.text or "", "fault": fault.strip()}
     return found
 
 

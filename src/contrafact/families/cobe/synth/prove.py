@@ -38,12 +38,13 @@ __all__ = [
     "Reading",
     "case_of",
     "check_story",
-    "false_claims",
     "judge_text",
     "left_open",
     "prove_rows",
     "situation_of",
+    "turns_round",
     "with_proofs",
+    "wrong_claims",
 ]
 
 _NUMERICAL, _LATENT = "Numerical change expected: ", "Latent: "
@@ -361,7 +362,10 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
             found["E2"].append(f"'{name}' is as it was")
     told = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
     found["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
-    found["E3"] += false_claims(facts, reading.claims, told)
+    found["E3"] += [
+        f"'{claim.effect.name}': {why}"
+        for claim, why in wrong_claims(facts, reading.claims, told)
+    ]
     for name, way in facts.moved.items():
         before = facts.proof.facts[name]
         for now in values.get(name, {None}):
@@ -375,10 +379,10 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
     return found
 
 
-def false_claims(
+def wrong_claims(
     facts: Facts, claims: Iterable[Claim], told: Mapping[str, Value | None]
-) -> list[str]:
-    """Return why connectors of an answer are wrong; nothing for those that are right.
+) -> list[tuple[Claim, str]]:
+    """Return the claims of an answer that are not so, with the reason.
 
     Args:
         facts: What the story is about.
@@ -386,10 +390,26 @@ def false_claims(
         told: What the answer asserts of each variable, of which it asserts one thing.
     """
     return [
-        f"'{claim.effect.name}': {why}"
+        (claim, why)
         for claim in claims
         if (why := _untrue(facts, claim, told, facts.proof.intervention))
     ]
+
+
+def turns_round(facts: Facts, claim: Claim) -> bool:
+    """Tell whether a claim turns round the way in which its causes work: no reader would let it be.
+
+    "Because it rained, the ground stayed dry"; "although it rained, the ground got wet".
+    """
+    effect = claim.effect.name
+    parents = facts.model.mechanism(effect).parents
+    if effect in facts.text.quantities or not {one.name for one in claim.causes} <= set(parents):
+        return False
+    return all(
+        (_furthered(facts.model, one.name, effect, one.value) == claim.effect.value)
+        != claim.follows
+        for one in claim.causes
+    )
 
 
 def _untrue(

@@ -12,7 +12,7 @@ __all__ = ["CUES", "MARK", "NUMBER", "SENTENCE_END", "Sentence", "is_whole", "ma
 
 M = TypeVar("M")
 
-NUMBER = re.compile(r"\d[\d,]*")
+NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+")
 MARK = "\x00"
 """Stands on both sides of the index of a mention, in place of its words."""
 SENTENCE_END = re.compile(r"[.!?:\n]+")

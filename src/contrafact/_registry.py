@@ -23,7 +23,6 @@ from contrafact.families.rfc.inspect_solvers import (
     rfc_self_contrast,
     rfc_stepwise,
     rfc_surface,
-    rfc_verifier,
 )
 from contrafact.families.rfc.scoring import answered
 from contrafact.families.rfc.tasks import rfc_detect, rfc_diagnose
@@ -49,7 +48,6 @@ __all__ = [
     "rfc_self_contrast",
     "rfc_stepwise",
     "rfc_surface",
-    "rfc_verifier",
     "verifier",
     "whitebox",
 ]

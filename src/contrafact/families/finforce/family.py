@@ -32,7 +32,6 @@ FAMILY = Family(
     },
     study={"": Lazy(f"{_HERE}.study:STUDY")},
     exam=Lazy(f"{_HERE}.exam:EXAM"),
-    learning=Lazy(f"{_HERE}.learning:LEARNING"),
     verifiers={"rules": Lazy(f"{_HERE}.verifier:rules")},
     training=Lazy(f"{_HERE}.training:TRAINING"),
     presets=Lazy(f"{_HERE}.settings:PRESETS"),

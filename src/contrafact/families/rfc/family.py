@@ -36,7 +36,6 @@ FAMILY = Family(
         kind: Lazy(f"{_HERE}.study:{kind.upper()}")
         for kind in ("agreement", "detect", "diagnose", "reasons")
     },
-    learning=Lazy(f"{_HERE}.learning:LEARNING"),
     data={"rfc": Lazy(f"{_HERE}.check:SPEC")},
     rank=2,
     demo=Lazy(f"{_HERE}.settings:DEMO"),

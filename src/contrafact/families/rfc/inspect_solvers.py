@@ -29,7 +29,6 @@ __all__ = [
     "rfc_self_contrast",
     "rfc_stepwise",
     "rfc_surface",
-    "rfc_verifier",
 ]
 
 
@@ -142,11 +141,6 @@ def rfc_coherence() -> Solver:
     """Look for contradictions; see `contrafact.families.rfc.baselines.coherence`."""
     return _Entry("coherence")
 
-
-@solver(name="rfc-verifier")
-def rfc_verifier(folder: str) -> Solver:
-    """Ask a trained verifier; see `contrafact.families.rfc.baselines.verifier`."""
-    return _Entry(f"verifier:folder={folder}")
 
 
 class _Entry:

@@ -19,7 +19,7 @@ def baseline_rows(task, pairs, *, seed=0, names=None):
     """Return the per-item rows of baselines, without Inspect."""
     methods = methods_of(task)
     rows = []
-    for name in names or [one for one in methods.baseline_names() if one != "verifier"]:
+    for name in names or methods.baseline_names():
         made = methods.make(name, MethodContext(task=task, items=pairs, seed=seed))
         for item in items_of(task, pairs):
             answer = made.answer(item)

@@ -10,7 +10,7 @@ from contrafact.family.method import MethodContext, Methods
 __all__ = ["DETECT_ONLY", "asks_for_reasons", "methods_of", "task_of", "with_reasons"]
 
 
-DETECT_ONLY = frozenset({"coherence", "self-contrast", "evidence", "verifier"})
+DETECT_ONLY = frozenset({"coherence", "self-contrast", "evidence"})
 """Methods that judge one paragraph by itself, and cannot diagnose a pair."""
 
 

@@ -64,7 +64,8 @@ bench: $(VENV)/.dev
 
 # 100,000 stories of known answers, every one proven and read back.
 verify: $(VENV)/.dev
-	$(BIN)/python -m contrafact.families.cobe.synth.verify
+	$(BIN)/contrafact cobe synth --n 100000 --out runs/verify.jsonl
+	$(BIN)/contrafact cobe prove runs/verify.jsonl
 
 # The site, built strictly into site/VERSION, beside the versions that are there already.
 docs: $(VENV)/.dev

@@ -23,6 +23,7 @@ from contrafact.families.cobe.synth.expressions import ScmText, build, graph_nam
 from contrafact.families.cobe.synth.reading import (
     NUMBER,
     SENTENCE_END,
+    Mention,
     Sentence,
     is_whole,
     masked,
@@ -32,14 +33,12 @@ from contrafact.records import content_id
 __all__ = [
     "Claim",
     "Facts",
-    "Mention",
     "Proven",
     "Reader",
     "Reading",
     "case_of",
     "check_story",
     "judge_text",
-    "left_open",
     "prove_rows",
     "situation_of",
     "turns_round",
@@ -53,26 +52,6 @@ _WAYS = {
     "down": ("is lower than", "goes down from", "is less than", "drops below"),
 }
 _KEPT = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A place where a text asserts something.
-
-    Attributes:
-        name: The variable.
-        value: What is asserted of it; None where it is left open.
-        noun: Whether it is only referred to by a noun phrase.
-    """
-
-    name: str
-    value: Value | None
-    noun: bool
-
-
-def left_open(mention: Mention) -> Mention:
-    """Return a mention of which nothing is asserted."""
-    return Mention(mention.name, None, mention.noun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +134,7 @@ class Reader:
         loose: list[str] = []
         found: list[Mention] = []
         for part in SENTENCE_END.split(text):
-            sentence = Sentence(part, mentions, left_open)
+            sentence = Sentence(part, mentions)
             if sentence.mentions:
                 claims += [Claim(*claim) for claim in sentence.claims(before, loose)]
                 before = sentence.conclusions

@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from contrafact.causal.model import Value
-from contrafact.families.cobe.synth.prove import Mention, left_open
-from contrafact.families.cobe.synth.reading import CUES
+from contrafact.families.cobe.synth.reading import CUES, Mention, left_open
 
 __all__ = ["ResponseReader", "Said"]
 
@@ -29,7 +28,7 @@ _NO_VERB = frozenset(("a", "an", "the", "was", "were", "been", "be", "had", "got
 """Before a word in -ed that is no verb of its own."""
 _PRONOUNS = frozenset(("it", "them", "they"))
 _OPEN = ("it remains unclear", "nobody can say")
-_OF_NOUNS = frozenset(("because of", "due to", "owing to", "in spite of", "despite"))
+_OF_NOUNS = frozenset(("because of", "due to", "in spite of", "despite"))
 _MARKS = {
     **{(mark,): "." for mark in (".", "!", ";", "\n")},
     (",",): ",",

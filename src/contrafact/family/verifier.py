@@ -31,9 +31,7 @@ class VerifierAPI(ModelAPI):
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
         known = sorted({name for family in families().values() for name in family.verifiers})
         if model_name not in known:
-            raise InputError(
-                f"there is no verifier '{model_name}'", hint=f"use {', '.join(known)}"
-            )
+            raise InputError(f"there is no verifier '{model_name}'", hint=f"use {', '.join(known)}")
         if model_args:
             raise InputError(
                 f"a verifier takes no '{next(iter(model_args))}'", hint="leave --judge-arg out"

@@ -2,21 +2,21 @@
 
 CoBe, section 3.2. A story with a proof (`contrafact.families.cobe.synth`, or anybody's file with
 graph, mechanisms and wordings) says what must stay, change and move. A response that is made of the
-file's wordings is judged as ``contrafact cobe prove`` judges it; order, tense and connectors are
-free. Any other word leaves every criterion undecided, with that word as the reason: what free
-wording means is for a judge to say.
+file's wordings gets the verdicts that ``contrafact cobe prove`` gives it; order, tense and
+connectors are free. Any other word leaves every criterion undecided, with that word as the reason:
+what free wording means is for a judge to say.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
+from contrafact.causal.model import Value
 from contrafact.families.cobe.synth.narrative import CLOSINGS, OPENINGS
 from contrafact.families.cobe.synth.prove import (
     Claim,
     Facts,
     Reading,
-    judge_text,
     situation_of,
     turns_round,
     wrong_claims,
@@ -105,40 +105,48 @@ def decide(
     reading = facts.reader.read(said.text)
     if reading.mentions != said.mentions:
         return _all_open("its clauses can be read in two ways")
-    judged = judge_text(facts, said.text)
     found = {"E3": _connectors(facts, said, reading, drawn=drawn)}
-    for name in ("E1", "E2", "E4", "E5"):
-        doubt = next(_doubts(facts, reading, name), None)
-        faults = judged.get(name, [])
-        if doubt is not None:
-            found[name] = Decision(None, doubt)
-        else:
-            found[name] = Decision(not faults, faults[0] if faults else _HOLDS[name])
-    return found
-
-
-def _doubts(facts: Facts, reading: Reading, criterion: str) -> Iterator[str]:
-    """Yield why a criterion is open though every word of the response was read."""
     about: dict[str, Mapping[str, object]] = {
         "E1": facts.unchanged,
         "E2": facts.changed,
         "E4": facts.moved,
         "E5": facts.implied,
     }
-    for name in about[criterion]:
-        told = reading.values.get(name, set())
-        if criterion == "E4" and len({_way(facts, name, now) for now in told}) == 1:
-            continue
-        if len(told) > 1:
-            yield f"'{name}' is told in two ways"
-        if criterion in ("E2", "E4") and told <= {None}:
-            yield f"'{name}' is not told"
+    for criterion, due in about.items():
+        each = [_fact(facts, reading, criterion, name) for name in due]
+        # One fact that is told wrong decides; else one that is open leaves the criterion open.
+        each.sort(key=lambda one: (one.passed is not False, one.passed is True))
+        found[criterion] = (
+            each[0] if each and not each[0].passed else Decision(True, _HOLDS[criterion])
+        )
+    return found
 
 
-def _way(facts: Facts, name: str, now: object) -> int:
+def _fact(facts: Facts, reading: Reading, criterion: str, name: str) -> Decision:
+    """Decide a criterion as far as one variable goes."""
+    told = reading.values.get(name, set())
+    if criterion == "E4":
+        ways = {_way(facts, name, now) for now in told}
+        if len(ways) == 1 and None not in ways:
+            return Decision(
+                ways == {facts.moved[name]}, f"'{name}' does not go {facts.moved[name]}"
+            )
+    if len(told) > 1:
+        return Decision(None, f"'{name}' is told in two ways")
+    if criterion in ("E2", "E4") and told <= {None}:
+        return Decision(None, f"'{name}' is not told")
+    if criterion == "E1":
+        return Decision(told == {facts.unchanged[name]}, f"'{name}' does not stay")
+    if criterion == "E2":
+        return Decision(told != {facts.changed[name]}, f"'{name}' is as it was")
+    return Decision(told <= {facts.implied[name], None}, f"'{name}' is denied")
+
+
+def _way(facts: Facts, name: str, now: Value | None) -> str | None:
     before = facts.proof.facts[name]
-    assert isinstance(before, int) and isinstance(now, int), "quantities are told in figures"
-    return (now > before) - (now < before)
+    if not isinstance(before, int) or not isinstance(now, int):
+        return None
+    return "up" if now > before else "down" if now < before else "nowhere"
 
 
 def _connectors(facts: Facts, said: Said, reading: Reading, *, drawn: bool) -> Decision:
@@ -156,6 +164,11 @@ def _connectors(facts: Facts, said: Said, reading: Reading, *, drawn: bool) -> D
             if one.name in twice:
                 return Decision(None, f"'{one.name}' is told in two ways")
     told = {name: next(iter(values)) for name, values in reading.values.items()}
+    if not drawn:
+        for claim in reading.claims:
+            name = claim.effect.name
+            if name in facts.moved and _way(facts, name, told[name]) != facts.moved[name]:
+                return Decision(None, f"readers differ on '{name}', which goes the wrong way")
     wrong = wrong_claims(facts, reading.claims, told)
     certain = [
         (claim, why)

@@ -142,7 +142,6 @@ def rfc_coherence() -> Solver:
     return _Entry("coherence")
 
 
-
 class _Entry:
     """A solver that is made when it sees its first sample, which tells the task."""
 

@@ -342,8 +342,7 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
     told = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
     found["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
     found["E3"] += [
-        f"'{claim.effect.name}': {why}"
-        for claim, why in wrong_claims(facts, reading.claims, told)
+        f"'{claim.effect.name}': {why}" for claim, why in wrong_claims(facts, reading.claims, told)
     ]
     for name, way in facts.moved.items():
         before = facts.proof.facts[name]

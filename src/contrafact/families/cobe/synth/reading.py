@@ -159,7 +159,9 @@ class Sentence:
         """What the sentence says by itself, not as a cause."""
         return self._late if self._between is not None else self._early
 
-    def claims(self, before: Sequence[Mention], loose: list[str]) -> list[tuple[tuple[Mention, ...], Mention, bool]]:
+    def claims(
+        self, before: Sequence[Mention], loose: list[str]
+    ) -> list[tuple[tuple[Mention, ...], Mention, bool]]:
         """Return causes, effect and whether it follows, for each claim of the sentence.
 
         Args:

@@ -233,11 +233,12 @@ def handwritten_plots() -> dict[str, dict[str, Any]]:
     ``latent`` (facts that are never told) and ``causes`` (how each effect follows).
     """
     folder = files("contrafact.families.cobe.synth").joinpath("handwritten")
-    paths = sorted(one for one in folder.iterdir() if one.name.endswith(".toml"))
-    return {
+    found = {
         one.name.removesuffix(".toml"): tomllib.loads(one.read_text(encoding="utf-8"))
-        for one in paths
+        for one in folder.iterdir()
+        if one.name.endswith(".toml")
     }
+    return dict(sorted(found.items()))
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _NO_VERB = frozenset(("a", "an", "the", "was", "were", "been", "be", "had", "got
 _PRONOUNS = frozenset(("it", "them", "they"))
 _OPEN = ("it remains unclear", "nobody can say")
 _OF_NOUNS = frozenset(("because of", "due to", "in spite of", "despite"))
-_MARKS = {
+_MARKS: dict[tuple[str, ...], str] = {
     **{(mark,): "." for mark in (".", "!", ";", "\n")},
     (",",): ",",
     ("and",): "&",
@@ -113,13 +113,17 @@ class ResponseReader:
             self._table[words] = _Wording(kind, " ".join(words))
         for frame in frames:
             self._table[_tokens(frame)] = _Wording("f", "")
-        entries = list(_wordings(wordings, frozenset(shields)))
+        made: list[tuple[tuple[str, ...], _Wording]] = []
+        for one in _wordings(wordings, frozenset(shields)):
+            self._add(_tokens(one.text), one)
+            made += _forms(one)
+        made += _supposed(wordings)
         # A file's own wordings come before the tenses that are made of them.
-        for own in (True, False):
-            for words, one in entries:
-                if (words == _tokens(one.text)) is own:
-                    self._add(words, one)
-        self._longest = max(map(len, self._table))
+        for words, one in made:
+            self._add(words, one)
+        self._longest: dict[str, int] = {}
+        for words in self._table:
+            self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
 
     def _add(self, words: tuple[str, ...], one: _Wording) -> None:
         known = self._table.setdefault(words, one)
@@ -191,13 +195,19 @@ class ResponseReader:
             raise _Cannot("cannot read " + ", ".join(f"'{part}'" for part in parts))
 
     def _longest_at(self, tokens: tuple[str, ...], place: int) -> tuple[int, _Wording | None]:
-        for size in range(min(self._longest, len(tokens) - place), 0, -1):
+        first = tokens[place]
+        longest = self._longest.get(_NUMBER if _FIGURE.fullmatch(first) else first, 0)
+        longest = max(longest, self._longest.get(first, 0))
+        figures = [
+            at for at, one in enumerate(tokens[place : place + longest]) if _FIGURE.fullmatch(one)
+        ]
+        for size in range(min(longest, len(tokens) - place), 0, -1):
             words = tokens[place : place + size]
             one = self._table.get(words)
-            for at, word in enumerate(words):
-                if one is None and _FIGURE.fullmatch(word):
+            for at in figures:
+                if one is None and at < size:
                     one = self._table.get((*words[:at], _NUMBER, *words[at + 1 :]))
-                    one = None if one is None else _with_figure(one, int(word.replace(",", "")))
+                    one = one and _with_figure(one, int(words[at].replace(",", "")))
             if one is not None:
                 return size, one
         return 1, None
@@ -261,40 +271,41 @@ def _shown(sentence: Iterable[_Wording]) -> str:
     return " ".join(one.text for one in sentence).replace(" ,", ",")
 
 
-def _wordings(
-    wordings: Mapping[str, Any], latent: frozenset[str]
-) -> Iterator[tuple[tuple[str, ...], _Wording]]:
-    """Yield every wording of a file in every tense that is read."""
+def _wordings(wordings: Mapping[str, Any], latent: frozenset[str]) -> Iterator[_Wording]:
+    """Yield every wording of a file."""
     for name, forms in wordings.items():
         for amount in forms.get("amounts", ()):
-            yield from _tenses(_Wording("C", amount, Mention(name, 0, False)))
+            yield _Wording("C", amount, Mention(name, 0, False))
         if "amounts" in forms:
             continue
         for word in ("false", "true"):
-            clauses, mention = forms[word]["clauses"], Mention(name, word == "true", False)
-            for clause in clauses:
+            mention = Mention(name, word == "true", False)
+            for clause in forms[word]["clauses"]:
                 pronoun = name in latent and not _PRONOUNS.isdisjoint(_tokens(clause))
-                yield from _tenses(_Wording("C", clause, mention, pronoun))
-            for clause in forms[word].get("supposed", ()):
-                yield from _supposed(clause, _Wording("C", clauses[0], mention))
+                yield _Wording("C", clause, mention, pronoun)
             for noun in forms[word].get("nouns", ()):
-                yield _tokens(noun), _Wording("N", noun, replace(mention, noun=True))
+                yield _Wording("N", noun, replace(mention, noun=True))
 
 
-def _supposed(clause: str, one: _Wording) -> Iterator[tuple[tuple[str, ...], _Wording]]:
-    words = _tokens(clause)
-    yield words, one
-    if "had" in words:
-        place = words.index("had")
-        before, after = words[:place], words[place + 1 :]
-        yield (*before, "would", "have", *after), replace(one, kind="W")
-        yield ("had", *before, *after), replace(one, kind="H")
-        yield (*before, *after), replace(one, kind="S")
+def _supposed(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Wording]]:
+    """Yield what a file's queries may suppose, as the other tenses of a clause."""
+    for name, forms in wordings.items():
+        for word in ("false", "true") if "amounts" not in forms else ():
+            one = _Wording("C", forms[word]["clauses"][0], Mention(name, word == "true", False))
+            for words in map(_tokens, forms[word].get("supposed", ())):
+                yield words, one
+                if "had" in words:
+                    place = words.index("had")
+                    before, after = words[:place], words[place + 1 :]
+                    yield (*before, "would", "have", *after), replace(one, kind="W")
+                    yield ("had", *before, *after), replace(one, kind="H")
+                    yield (*before, *after), replace(one, kind="S")
 
 
-def _tenses(one: _Wording) -> Iterator[tuple[tuple[str, ...], _Wording]]:
-    words = _tokens(one.text)
-    yield words, one
+def _forms(one: _Wording) -> Iterator[tuple[tuple[str, ...], _Wording]]:
+    """Yield a clause in the tenses that follow from its words."""
+    words = _tokens(one.text) if one.kind == "C" else ()
+    would_be = replace(one, kind="W")
     for place, word in enumerate(words):
         before, after = words[:place], words[place + 1 :]
         if word in ("was", "were"):
@@ -309,4 +320,4 @@ def _tenses(one: _Wording) -> Iterator[tuple[tuple[str, ...], _Wording]]:
         else:
             continue
         yield from (((*before, *form, *after), one) for form in told)
-        yield from (((*before, *form, *after), replace(one, kind="W")) for form in would)
+        yield from (((*before, *form, *after), would_be) for form in would)

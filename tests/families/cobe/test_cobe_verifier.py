@@ -277,8 +277,10 @@ def test_what_is_told_in_two_ways_or_not_at_all_is_open_unless_another_fact_deci
 
 
 def test_where_readers_differ_on_a_connector_of_a_story_by_hand_it_is_open():
-    """Neither "although" before what is supposed, nor a cause that the model does not have."""
+    """Be it "although" before what is supposed, or a cause that the model does not have."""
     for text in (
+        f"Thus {EDIT[0].lower()}{EDIT[1:]}",
+        EDIT.replace("A hose", "But a hose"),
         EDIT.replace("A hose split. The", "Although a hose split, the"),
         EDIT.replace(
             "cool. The driver drove on.", "cool. The driver drove on because a hose split."

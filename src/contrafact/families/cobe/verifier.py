@@ -11,14 +11,15 @@ import json
 from collections.abc import Mapping
 from functools import lru_cache
 
-from contrafact.causal.model import Value
 from contrafact.families.cobe.synth.narrative import CLOSINGS, OPENINGS
 from contrafact.families.cobe.synth.prove import (
     Claim,
     Facts,
     Reading,
     situation_of,
+    told_wrong,
     turns_round,
+    way_of,
     wrong_claims,
 )
 from contrafact.families.cobe.synth.response import ResponseReader, Said
@@ -106,47 +107,25 @@ def decide(
     if reading.mentions != said.mentions:
         return _all_open("its clauses can be read in two ways")
     found = {"E3": _connectors(facts, said, reading, drawn=drawn)}
-    about: dict[str, Mapping[str, object]] = {
-        "E1": facts.unchanged,
-        "E2": facts.changed,
-        "E4": facts.moved,
-        "E5": facts.implied,
-    }
-    for criterion, due in about.items():
+    for criterion, due in facts.about.items():
         each = [_fact(facts, reading, criterion, name) for name in due]
         # One fact that is told wrong decides; else one that is open leaves the criterion open.
         each.sort(key=lambda one: (one.passed is not False, one.passed is True))
-        found[criterion] = (
-            each[0] if each and not each[0].passed else Decision(True, _HOLDS[criterion])
-        )
+        holds = not each or each[0].passed
+        found[criterion] = Decision(True, _HOLDS[criterion]) if holds else each[0]
     return found
 
 
 def _fact(facts: Facts, reading: Reading, criterion: str, name: str) -> Decision:
     """Decide a criterion as far as one variable goes."""
     told = reading.values.get(name, set())
-    if criterion == "E4":
-        ways = {_way(facts, name, now) for now in told}
-        if len(ways) == 1 and None not in ways:
-            return Decision(
-                ways == {facts.moved[name]}, f"'{name}' does not go {facts.moved[name]}"
-            )
-    if len(told) > 1:
+    one_way = criterion == "E4" and len({way_of(facts, name, now) for now in told}) == 1
+    if len(told) > 1 and not one_way:
         return Decision(None, f"'{name}' is told in two ways")
     if criterion in ("E2", "E4") and told <= {None}:
         return Decision(None, f"'{name}' is not told")
-    if criterion == "E1":
-        return Decision(told == {facts.unchanged[name]}, f"'{name}' does not stay")
-    if criterion == "E2":
-        return Decision(told != {facts.changed[name]}, f"'{name}' is as it was")
-    return Decision(told <= {facts.implied[name], None}, f"'{name}' is denied")
-
-
-def _way(facts: Facts, name: str, now: Value | None) -> str | None:
-    before = facts.proof.facts[name]
-    if not isinstance(before, int) or not isinstance(now, int):
-        return None
-    return "up" if now > before else "down" if now < before else "nowhere"
+    why = told_wrong(facts, criterion, name, told)
+    return Decision(not why, why)
 
 
 def _connectors(facts: Facts, said: Said, reading: Reading, *, drawn: bool) -> Decision:
@@ -158,6 +137,8 @@ def _connectors(facts: Facts, said: Said, reading: Reading, *, drawn: bool) -> D
     """
     if said.unclear:
         return Decision(None, f"cannot tell what joins what in '{said.unclear[0]}'")
+    if reading.loose:
+        return Decision(None, "a connector joins nothing that is told")
     twice = {name for name, told in reading.values.items() if len(told) > 1}
     for claim in reading.claims:
         for one in (*claim.causes, claim.effect):
@@ -167,7 +148,7 @@ def _connectors(facts: Facts, said: Said, reading: Reading, *, drawn: bool) -> D
     if not drawn:
         for claim in reading.claims:
             name = claim.effect.name
-            if name in facts.moved and _way(facts, name, told[name]) != facts.moved[name]:
+            if name in facts.moved and way_of(facts, name, told[name]) != facts.moved[name]:
                 return Decision(None, f"readers differ on '{name}', which goes the wrong way")
     wrong = wrong_claims(facts, reading.claims, told)
     certain = [

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" UV_TORCH_BACKEND=$${UV_TORCH_BACKEND:-cpu} \
   $(or $(shell command -v uv),$(BIN)/uv)
 
-.PHONY: demo test test-slow test-newer lint format bench verify verifiers docs docs-serve gallery clean
+.PHONY: demo test test-slow test-newer lint format bench verify docs docs-serve gallery clean
 
 # uv, where there is none on the path.
 HAVE_UV = command -v uv >/dev/null || test -x $(BIN)/uv || $(PIP) uv || echo "uv cannot be had: pip is used"
@@ -64,12 +64,8 @@ bench: $(VENV)/.dev
 
 # 100,000 stories of known answers, every one proven and read back.
 verify: $(VENV)/.dev
-	$(BIN)/python -m contrafact.families.cobe.synth.verify
-
-# The verifiers of a config, a preset or a file, trained into runs/; says what is good enough to ship.
-CONFIG ?= tiny
-verifiers: $(VENV)/.dev
-	$(BIN)/python tools/verifiers.py $(CONFIG)
+	$(BIN)/contrafact cobe synth --n 100000 --out runs/verify.jsonl
+	$(BIN)/contrafact cobe prove runs/verify.jsonl
 
 # The site, built strictly into site/VERSION, beside the versions that are there already.
 docs: $(VENV)/.dev

@@ -33,32 +33,12 @@ def test_wrong_choices_are_reported_in_one_line(quick_contrafact, tmp_path):
     for words, message in (
         (("--graph", "tree"), "there is no graph type 'tree'; use one of chain"),
         (("--domain", "Cooking"), "there is no domain 'Cooking'; use one of Health"),
-        (("--templates", "nowhere"), "nowhere: has no templates"),
     ):
         run = quick_contrafact("cobe", "synth", "--n", "1", "--out", "x.json", *words)
         assert run.returncode == 2
         assert message in run.stderr
         assert run.stderr.count("\n") == 1
     assert not (tmp_path / "x.json").exists()
-
-
-def test_a_template_of_ones_own(quick_contrafact, tmp_path):
-    folder = tmp_path / "mine"
-    folder.mkdir()
-    (folder / "wet.toml").write_text(
-        'number = 9\ndomain = "Engineering"\ngraph = "chain"\nwords = { town = "town" }\n[told]\n'
-        'rain.yes = ["rain <fell|fallen> on {town}", "the rain"]\n'
-        'rain.no = ["the sky over {town} <stayed> clear", "the clear sky"]\n'
-        'flood.yes = ["the cellar <filled>", "the water in the cellar"]\n'
-        'flood.no = ["the cellar <stayed> dry", "the dry cellar"]\n'
-        'cat.yes = "the cat <fled>"\ncat.no = "the cat <slept>"\n'
-        '[causes]\nflood = "rain"\ncat = "flood"\n'
-    )
-    words = ("cobe", "synth", "--n", "20", "--out", "wet.json", "--templates", "mine")
-    run = quick_contrafact(*words)
-    assert run.returncode == 0, run.stderr
-    rows = json.loads((tmp_path / "wet.json").read_text(encoding="utf-8"))
-    assert [row["Core Set ID"] for row in rows] == [9] * 20
 
 
 def test_a_file_is_proven_from_itself_alone_and_a_false_label_is_found(quick_contrafact, tmp_path):

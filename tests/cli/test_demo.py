@@ -11,7 +11,7 @@ import pytest
 from contrafact.cli import demo
 from contrafact.errors import EXTRAS
 from contrafact.families.cobe.ladder import ladder as cobe_ladder
-from contrafact.families.cobe.synth.draw import write_drawn
+from contrafact.families.cobe.synth.compose import write_drawn
 from contrafact.families.finforce.ladder import ladder as finforce_ladder
 from contrafact.runs.prepare import make_settings, prepare
 

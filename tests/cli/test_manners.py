@@ -281,9 +281,6 @@ WRONG = {
     "review residual more": "unexpected extra argument",
     # train
     "train srlm": "Missing argument 'CONFIG'",
-    "train verifier": "Missing argument 'CONFIG'",
-    "train verifier nosuch": "there is no such config",
-    "train verifier tiny --seed -1": "greater than or equal to 0",
     "train srlm nosuch": "there is no such config",
     "train srlm tiny --iterations 0": "greater than or equal to 1",
     # whatif

@@ -7,7 +7,6 @@ import pytest
 from contrafact.families.cobe.data import (
     KnownAnswer,
     KnownStory,
-    answers_object,
     load_known,
     write_stories,
 )
@@ -145,6 +144,13 @@ def story(number: int, keeper: str) -> KnownStory:
         right=tuple(KnownAnswer(text=t, why=w) for t, w in zip(right, shown, strict=True)),
         wrong=tuple(KnownAnswer(text=t, why="wrong", fails=name) for name, t in wrong.items()),
     )
+
+
+def answers_object(known):
+    return {
+        "Right answers": [one.model_dump(exclude_none=True) for one in known.right],
+        "Wrong answers": [one.model_dump(exclude_none=True) for one in known.wrong],
+    }
 
 
 @pytest.fixture

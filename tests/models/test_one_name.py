@@ -57,7 +57,6 @@ ELSEWHERE = {
     "review suggest --model": "a name for verdicts that are there already",
     "rfc check --polarity-model": "a folder of a classifier",
     "rfc rewrite --polarity-model": "a folder of a classifier",
-    "train verifier --model": "loaded by what loads weights, with an output layer of its own",
     "whatif --counterfactual-model": "loaded by the same function as whatif --model",
 }
 

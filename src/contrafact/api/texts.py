@@ -358,7 +358,6 @@ def synth(
     seed: int = 0,
     graph: str | None = None,
     domain: str | None = None,
-    templates: _Path = None,
     private_lexicon: _Path = None,
     out: _Path = None,
 ) -> Result:
@@ -369,7 +368,6 @@ def synth(
         seed: Seed of the drawing.
         graph: Only this type: chain, collider, correlated, diamond, fork or hybrid.
         domain: Only this domain.
-        templates: Hand-written plots instead: a folder, or "bundled".
         private_lexicon: A folder with scenes and wordings of your own.
         out: A JSON file to write besides.
 
@@ -378,13 +376,13 @@ def synth(
         ``scores``: by type of graph, how many stories and answers.
 
     Raises:
-        InputError: There is no such graph or domain, or the templates cannot be used.
+        InputError: There is no such graph or domain, or the lexicon cannot be used.
     """
     import json
 
     import pandas as pd
 
-    from contrafact.families.cobe.synth.draw import story_lines
+    from contrafact.families.cobe.synth.compose import story_lines
     from contrafact.files.atomic import guard_output, write_text
 
     if n < 1:
@@ -397,7 +395,6 @@ def synth(
             seed,
             graph=graph,
             domain=domain,
-            templates=None if templates is None else str(templates),
             private_lexicon=_path(private_lexicon),
         )
     )

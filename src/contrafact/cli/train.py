@@ -8,7 +8,6 @@ import typer
 if TYPE_CHECKING:
     from contrafact.family.training import TrainingSpec
     from contrafact.training.run import Outcome
-    from contrafact.training.verifier.run import Outcome as VerifierOutcome
 
 __all__ = ["app"]
 
@@ -102,67 +101,3 @@ def _show(outcome: "Outcome", spec: "TrainingSpec") -> None:
         columns = ["iteration", spec.items, "candidates", "valid", "ties", "pairs", "spread"]
         saturation = pd.DataFrame(outcome.saturation)[columns].astype({"spread": float})
         show_frame("Scores of candidates", saturation, coefficients=["spread"])
-
-
-@app.command("verifier")
-def verifier(
-    config: Annotated[
-        str, typer.Argument(metavar="CONFIG", help="A YAML file, or a preset: tiny, paper.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Its folder. [runs/verifier-CONFIG]"),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="M", help="The model to begin with. [the config's]")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="S", help="Seed of all that is drawn. [0]")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check config and items, and train nothing.")
-    ] = False,
-) -> None:
-    """Train a judge on verdicts that are known by construction, beside readers of the surface.
-
-    Stage by stage, simple questions first. What does not beat the surface of texts on unseen items
-    is not saved: then the exit code is 1. Killed at any point, the same command goes on.
-
-    Example: contrafact train verifier tiny --out runs/verifier-tiny
-    """
-    from contrafact.family import learning_specs
-    from contrafact.training.verifier.config import load_verifier_config
-    from contrafact.training.verifier.run import describe_items, train_verifier
-
-    specs = learning_specs()
-    settings = load_verifier_config(config, specs, model=model, seed=seed)
-    if dry_run:
-        for line in describe_items(settings, specs):
-            typer.echo(line)
-        return
-    folder = out or Path("runs") / f"verifier-{Path(config).stem}"
-    outcome = train_verifier(settings, specs, folder, say=lambda line: typer.echo(line, err=True))
-    _show_verifier(outcome)
-    typer.echo(f"The card, the curve and the reliability plot are in {folder}")
-    if outcome.verifier is None:
-        typer.echo("Not saved as a verifier: it is no better than the surface on any criterion.")
-        raise typer.Exit(1)
-    typer.echo(
-        f"It judges {', '.join(outcome.usable)}: use it as --judge verifier/{outcome.verifier}"
-    )
-
-
-def _show_verifier(outcome: "VerifierOutcome") -> None:
-    import pandas as pd
-
-    from contrafact.console import show_frame
-
-    frame = pd.DataFrame(outcome.figures)
-    last = frame[frame["stage"] == frame["stage"].max()].astype({"accuracy": float})
-    figures = ["auroc", "auroc_low", "auroc_high", "surface", "above_low", "brier", "ece"]
-    show_frame(
-        "On unseen items (95% intervals)",
-        last[["criterion", "items", *figures, "coverage", "accuracy"]],
-        shares=["coverage", "accuracy"],
-        coefficients=figures,
-    )

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from contrafact.family.data import DataSpec
     from contrafact.family.exam import ExamSpec
-    from contrafact.family.learning import LearningSpec
     from contrafact.family.report import ReportSpec
     from contrafact.family.run import TaskRun
     from contrafact.family.settings import TaskOptions
@@ -52,7 +51,6 @@ __all__ = [
     "families",
     "family_named",
     "family_of_task",
-    "learning_specs",
     "task_named",
     "tasks",
     "training_specs",
@@ -209,7 +207,6 @@ class Family:
         exam: The questions whose answers are known that a judge is examined with.
         verifiers: Judges that are no language models, by the name that ``--judge`` takes.
         training: How a model is trained on its verdicts.
-        learning: What a verifier is trained on (``contrafact train verifier``).
         data: The files that ``contrafact data check`` knows, by schema.
         presets: Settings of the paper, by name: the fields of a run's settings; ``needs``, by the
             setting that a user has to name, how to get it; ``notes`` to read before the first call.
@@ -229,7 +226,6 @@ class Family:
     exam: "Lazy[ExamSpec] | None" = None
     verifiers: "Mapping[str, Lazy[Verifier]]" = field(default_factory=dict)
     training: "Lazy[TrainingSpec] | None" = None
-    learning: "Lazy[LearningSpec] | None" = None
     data: "Mapping[str, Lazy[DataSpec]]" = field(default_factory=dict)
     presets: "Lazy[Mapping[str, Mapping[str, Any]]] | None" = None
     demo: "Lazy[tuple[DemoPart, ...]] | None" = None
@@ -328,8 +324,3 @@ def family_of_task(name: str) -> Family:
 def training_specs() -> "dict[str, TrainingSpec]":
     """Return what training needs of each family that can be trained, by the family's name."""
     return {name: family.training.load() for name, family in families().items() if family.training}
-
-
-def learning_specs() -> "dict[str, LearningSpec]":
-    """Return what training a verifier needs of each family, by the family's name."""
-    return {name: family.learning.load() for name, family in families().items() if family.learning}

@@ -11,7 +11,6 @@ from pydantic.fields import FieldInfo
 
 from contrafact.errors import InputError
 from contrafact.family import families, family_named, family_of_task
-from contrafact.family.learned import is_learned, learned_name, learned_verifier
 from contrafact.judges.verifier import VERIFIER, is_verifier
 from contrafact.models.gguf import inspect_name, plain_name
 from contrafact.models.secrets import secrets_dropped
@@ -115,7 +114,7 @@ class FluencyOptions(TaskOptions):
 def judge_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return judges' names as Inspect knows them, each once.
 
-    ``rules`` is ``verifier/rules``, and the folder of a verifier has its whole path.
+    ``rules`` is ``verifier/rules``.
     """
     known = {name for family in families().values() for name in family.verifiers}
 
@@ -123,8 +122,6 @@ def judge_names(names: Sequence[str]) -> tuple[str, ...]:
         bare = name.removeprefix(VERIFIER)
         if bare in known:
             return f"{VERIFIER}{bare}"
-        if name.startswith(VERIFIER) and is_learned(bare):
-            return f"{VERIFIER}{learned_name(bare)}"
         return inspect_name(name)
 
     return tuple(dict.fromkeys(map(one_name, names)))
@@ -134,20 +131,11 @@ def check_verifiers(family: str, judges: Sequence[str]) -> None:
     """Check that a family has the verifiers among its judges.
 
     Raises:
-        InputError: It has no verifier of that name, or a folder holds none that judges it.
+        InputError: It has no verifier of that name.
     """
     has = family_named(family).verifiers
     for judge in judges:
         name = judge.removeprefix(VERIFIER)
-        if judge.startswith(VERIFIER) and is_learned(name):
-            judged = learned_verifier(name).families
-            if family not in judged:
-                raise InputError(
-                    f"the verifier judges {' and '.join(judged)}, not {family}",
-                    file=name,
-                    hint="train one with items of this family",
-                )
-            continue
         if judge.startswith(VERIFIER) and name not in has:
             raise InputError(
                 f"{family} has no verifier '{name}'",

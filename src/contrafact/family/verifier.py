@@ -1,4 +1,4 @@
-"""The provider of verifiers: ``verifier/NAME`` is a family's, ``verifier/DIR`` a trained one."""
+"""The provider of verifiers: ``verifier/NAME`` is a family's."""
 
 from typing import Any
 
@@ -12,8 +12,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
 from contrafact.family import families, family_named
-from contrafact.family.learned import is_learned, learned_name, learned_verifier
-from contrafact.judges.verifier import Verifier, answered, asked_of
+from contrafact.judges.verifier import answered, asked_of
 
 __all__ = ["VerifierAPI"]
 
@@ -30,17 +29,9 @@ class VerifierAPI(ModelAPI):
         **model_args: Any,
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
-        self.learned = (
-            learned_verifier(learned_name(model_name)) if is_learned(model_name) else None
-        )
-        if self.learned is None and not any(
-            model_name in family.verifiers for family in families().values()
-        ):
-            known = sorted({name for one in families().values() for name in one.verifiers})
-            raise InputError(
-                f"there is no verifier '{model_name}'",
-                hint=f"use {', '.join(known)}, or a folder of `contrafact train verifier`",
-            )
+        known = sorted({name for family in families().values() for name in family.verifiers})
+        if model_name not in known:
+            raise InputError(f"there is no verifier '{model_name}'", hint=f"use {', '.join(known)}")
         if model_args:
             raise InputError(
                 f"a verifier takes no '{next(iter(model_args))}'", hint="leave --judge-arg out"
@@ -58,7 +49,5 @@ class VerifierAPI(ModelAPI):
             criterion, subject = asked_of(input[-1].metadata)
         except ValueError as error:
             raise InputError(str(error), hint="use a verifier as a judge only") from None
-        found: Verifier | None = self.learned
-        if found is None:
-            found = family_named(subject["family"]).verifiers[self.model_name].load()
+        found = family_named(subject["family"]).verifiers[self.model_name].load()
         return answered(self.model_name, found(criterion, subject))

@@ -1,4 +1,4 @@
-"""Verifiers: judges that work a verdict out by proof, by rule or by learning, or leave it open.
+"""Verifiers: judges that work a verdict out by proof or by rule, or leave it open.
 
 A verifier is asked through Inspect's model interface like any judge (``verifier/NAME``), so that
 panels, exams, logs, resuming and judging again are the same. What it is asked is not in the words

@@ -1,7 +1,8 @@
-"""The verifier ``proof``: equal to the proof on a file's own words, careful with anybody's."""
+"""The verifier ``proof``: equal to the proof on a file's own words, undecided on anybody's."""
 
 import json
 from functools import cache
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 from contrafact.families.cobe.data import read_story
 from contrafact.families.cobe.judging import subject_of
 from contrafact.families.cobe.synth.compose import compose
-from contrafact.families.cobe.synth.prove import situation_of
-from contrafact.families.cobe.verifier import FreeReader, proof
+from contrafact.families.cobe.synth.prove import judge_text, situation_of
+from contrafact.families.cobe.verifier import decide, proof, reader_of
 
 CRITERIA = ("E1", "E2", "E3", "E4", "E5")
 
@@ -19,6 +20,12 @@ CRITERIA = ("E1", "E2", "E3", "E4", "E5")
 @cache
 def rows():
     return [json.loads(json.dumps(row)) for row in compose(24, 11)]
+
+
+@cache
+def opened(place):
+    facts = situation_of(rows()[place])
+    return facts, reader_of(facts)
 
 
 def verdicts(row, text):
@@ -35,63 +42,275 @@ def test_answers_in_the_files_own_words_get_their_proven_verdicts():
                 seen += 1
                 undecided += found[name] is None
                 assert found[name] in (passes, None), (name, answer["text"])
-    assert undecided < 0.03 * seen
+    assert undecided <= 0.003 * seen  # "although" before what is supposed
 
 
-def facts_of(row):
-    facts = situation_of(row)
-    return facts, FreeReader(facts.reader), row["Proof"]["wordings"]
+def edited(place, rng, **changes):
+    """Return the clauses of an edit that holds, or that tells some variables otherwise."""
+    facts, _ = opened(place)
+    clauses = []
+    for one in facts.proof.consequences:
+        if one.variable not in facts.text.told or one.kind == "undetermined":
+            continue
+        value = changes.get(one.variable, one.after)
+        forms = facts.reader.wordings[one.variable]
+        if "amounts" in forms:
+            clauses.append(rng.choice(forms["amounts"]).replace("{n}", f"{value:,}"))
+        else:
+            clauses.append(rng.choice(forms["true" if value else "false"]["clauses"]))
+    rng.shuffle(clauses)
+    return clauses
 
 
-@pytest.mark.parametrize("frame", ["Here is the rewrite: {}", "In the end {}", "{}, as ever"])
-def test_words_around_a_clause_do_not_hide_it(frame):
-    for row in rows()[:6]:
-        _, reader, wordings = facts_of(row)
-        for name, forms in wordings.items():
-            if "amounts" in forms:
-                continue
-            for word in ("false", "true"):
-                clause = forms[word]["clauses"][0]
-                found = reader.read(frame.format(clause) + ".").values(name)
-                assert found == {word == "true"}, clause
+@pytest.mark.parametrize("join", [". ", ".\n\n", ", and ", "; ", ", ", "! "])
+def test_order_and_punctuation_are_free(join):
+    rng = Random(3)
+    for place in range(12):
+        facts, reader = opened(place)
+        text = join.join(edited(place, rng)) + "."
+        assert all(one.passed for one in decide(facts, reader, text).values()), text
 
 
-def test_a_denied_clause_says_the_other_value():
-    wordings = {
-        "e": {
-            "false": {"clauses": ["the gate stayed shut"], "nouns": ["the shut gate"]},
-            "true": {"clauses": ["the gate swung open"], "nouns": ["the open gate"]},
+def test_one_fact_told_otherwise_is_found_wherever_it_stands():
+    rng = Random(5)
+    for place in range(12):
+        facts, reader = opened(place)
+        for criterion, due in (("E1", facts.unchanged), ("E2", facts.changed)):
+            for name, value in due.items():
+                wrong = value if criterion == "E2" else not value
+                text = ". ".join(edited(place, rng, **{name: wrong})) + "."
+                found = decide(facts, reader, text)
+                assert found[criterion].passed is False, text
+                assert [n for n, one in found.items() if not one.passed] == [criterion]
+        for name in facts.moved:
+            before = facts.proof.facts[name]
+            text = ". ".join(edited(place, rng, **{name: before})) + "."
+            assert decide(facts, reader, text)["E4"].passed is False
+
+
+WORDINGS = {
+    "hose": {
+        "true": {"clauses": ["a hose split", "the hose was torn"], "nouns": ["the split hose"]},
+        "false": {"clauses": ["every hose held", "the hose was sound"], "nouns": ["the hose"]},
+    },
+    "heat": {
+        "true": {
+            "clauses": ["the engine overheated", "the engine ran hot"],
+            "supposed": ["the engine had overheated"],
+            "nouns": ["the hot engine"],
         },
-        "q": {
-            "amounts": ["the number of visitors reached {n}"],
-            "entity": "the number of visitors",
+        "false": {
+            "clauses": ["the engine stayed cool", "the engine did not overheat"],
+            "supposed": ["the engine had stayed cool"],
+            "nouns": ["the cool engine"],
         },
-    }
-    from contrafact.families.cobe.synth.prove import Reader
+    },
+    "stop": {
+        "true": {"clauses": ["the driver stopped", "the van came to a halt"]},
+        "false": {"clauses": ["the driver drove on", "the van rolled on"]},
+    },
+    "delay": {"amounts": ["the delay was {n} minutes"], "entity": "the delay", "unit": "minutes"},
+    "spare": {
+        "true": {"clauses": ["a second pump cooled the engine", "a second pump cooled it"]},
+        "false": {"clauses": ["no second pump cooled the engine", "no second pump cooled it"]},
+    },
+}
+VAN = {
+    "Variation text": "A hose split, so the engine overheated. As a result, the driver stopped. "
+    "The delay was 40 minutes.",
+    "Query": [f"{words} the engine stayed cool." for words in ("What would have instead had",) * 3],
+    "Proof": {
+        "graph": {"spare": [], "hose": [], "heat": ["hose", "spare"], "stop": ["heat"],
+                  "delay": ["stop"]},
+        "mechanisms": {"spare": "u_spare", "hose": "u_hose", "heat": "hose and not spare",
+                       "stop": "heat", "delay": "5*u_delay + 35*stop"},
+        "noise": {"u_spare": [0.5, 0.5], "u_hose": [0.5, 0.5], "u_delay": [0.5, 0.5]},
+        "told": ["hose", "heat", "stop", "delay"],
+        "quantities": ["delay"],
+        "wordings": WORDINGS,
+    },
+}  # fmt: skip
+EDIT = "A hose split. The engine stayed cool. The driver drove on. The delay was 5 minutes."
 
-    reader = FreeReader(Reader(wordings))
-    assert reader.read("The gate did not swing open.").values("e") == {False}
-    assert reader.read("That day, wide open swung the old gate.").values("e") == {True}
-    assert reader.read("Perhaps the gate swung open.").values("e") == {None}
-    assert reader.read("It is not true that the gate swung open.").values("e") == {None}
-    assert reader.read("The gate might have swung open.").values("e") == {None}
-    assert reader.read("The number of visitors fell from 50 to 41.").values("q") == {41}
-    assert reader.read("The number of visitors was higher.").moves == {"q": frozenset(("up",))}
-    strange = reader.read("The gate sang.")
-    assert not strange.mentions and strange.unread == ("the gate sang",)
+
+@cache
+def van():
+    facts = situation_of(VAN)
+    return facts, reader_of(facts)
 
 
-def test_what_cannot_be_read_and_may_matter_is_undecided():
-    row = rows()[0]
-    facts, _, wordings = facts_of(row)
-    name = next(iter(facts.unchanged))
-    forms = wordings[name]["true" if facts.unchanged[name] else "false"]
-    subject = forms["clauses"][0].split()[:2]
-    assert verdicts(row, f"{' '.join(subject).capitalize()} purred like a cat.")["E1"] in (
-        None,
-        False,
-    )
-    assert verdicts(row, "")["E1"] is False
+def said(text):
+    return decide(*van(), text)
+
+
+def passed(text):
+    return {name: one.passed for name, one in said(text).items()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        EDIT,
+        EDIT.upper(),
+        EDIT.replace("stayed cool", "has stayed cool").replace("was 5", "is 5"),
+        EDIT.replace("stayed cool", "had stayed cool").replace("was 5", "had been 5"),
+        EDIT.replace("drove on. The", "drove on, and the"),
+        "The delay was 5 minutes. The driver drove on because the engine stayed cool. A hose "
+        "split.",
+        "The hose was torn. The engine did not overheat, so the van rolled on. The delay was 5 "
+        "minutes.",
+        "The hose was torn. The engine did not overheat. Thus the van rolled on. The delay was 5 "
+        "minutes.",
+        "The hose was torn. The engine did not overheat, and therefore the van rolled on. The "
+        "delay was 5 minutes.",
+        "The hose was torn. Because of the cool engine, the van rolled on. The delay was 5 "
+        "minutes.",
+        f"Here is the passage, rewritten for the change you describe:\n\n{EDIT}",
+        f"{EDIT} No second pump cooled the engine.",
+        EDIT.replace("The driver", "No second pump cooled it. The driver"),
+    ],
+)
+def test_what_is_made_of_the_wordings_is_decided(text):
+    assert passed(text) == dict.fromkeys(CRITERIA, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [
+        (EDIT.replace("A hose split", "Every hose held"), "E1"),
+        (EDIT.replace("A hose split. ", ""), "E1"),
+        (EDIT.replace("drove on", "stopped"), "E2"),
+        (EDIT.replace("A hose split. The", "Because a hose split, the"), "E3"),
+        (EDIT.replace("cool. The driver", "cool, but the driver"), "E3"),
+        (EDIT.replace("5 minutes", "40 minutes"), "E4"),
+        (EDIT.replace("5 minutes", "1,005 minutes"), "E4"),
+        (f"{EDIT} A second pump cooled the engine.", "E5"),
+    ],
+)
+def test_one_fault_in_the_files_words_fails_one_criterion(text, fails):
+    assert [name for name, one in passed(text).items() if one is False] == [fails]
+    assert None not in passed(text).values()
+
+
+@pytest.mark.parametrize(
+    ("text", "unread"),
+    [
+        ("A hose burst. The engine stayed cool.", "a hose burst"),
+        (EDIT.replace("The engine stayed", "The engine almost stayed"), "the engine almost stayed"),
+        (EDIT.replace("The engine", "It is not true that the engine"), "it is not true that"),
+        (EDIT.replace("stayed cool.", "stayed cool no longer."), "no longer"),
+        (EDIT.replace("stayed cool.", "never stayed cool."), "the engine never stayed cool"),
+        (EDIT.replace("The engine", "Had it not been late, the engine"), "had it not been late"),
+        (EDIT.replace("The engine", "The boss lied: the engine"), "the boss lied :"),
+        ('"The engine stayed cool," he said. A hose split.', "he said"),
+        ("“The engine stayed cool.” A hose split.", "“"),
+        ("Did the engine overheat? A hose split.", "?"),
+        ("Either the engine stayed cool. A hose split.", "either"),
+        ("The engine stayed cool (not). A hose split.", "( not )"),
+        ("~~The engine stayed cool.~~ A hose split.", "~ ~"),
+        (EDIT.replace("5 minutes", "five minutes"), "the delay was five minutes"),
+        (EDIT.replace("5 minutes", "5.5 minutes"), "the delay was 5.5 minutes"),
+        (EDIT.replace("5 minutes", "5 hours"), "the delay was 5 hours"),
+        (EDIT.replace("5 minutes", "5 minutes more"), "more"),
+        (EDIT.replace("5 minutes", "under 5 minutes"), "the delay was under 5 minutes"),
+        ("The engine’s stayed cool. A hose split.", "the engine's stayed cool"),
+        ("The engine stayed cool-ish. A hose split.", "the engine stayed cool-ish"),
+    ],
+)
+def test_any_other_word_leaves_all_undecided_and_is_named(text, unread):
+    found = said(text)
+    assert {one.passed for one in found.values()} == {None}
+    assert "cannot read" in found["E1"].reason and unread in found["E1"].reason
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (EDIT[:-1], "it breaks off"),
+        ("", "it says nothing"),
+        ("The rest of the passage is as you gave it.", "it tells nothing of the story"),
+        ("A hose split the engine stayed cool.", "hangs together"),
+        ("A hose split or the engine stayed cool.", "hangs together"),
+        ("A hose split. The cool engine. The driver drove on.", "hangs together"),
+        ("If a hose split, the engine stayed cool.", "it supposes something else"),
+        ("A hose split. The engine would have stayed cool.", "hangs together"),
+        ("A hose split. The engine stayed cool. The driver drove on. No second pump cooled it.",
+         "is about"),
+    ],
+)  # fmt: skip
+def test_what_is_not_told_plainly_is_undecided(text, why):
+    found = said(text)
+    assert {one.passed for one in found.values()} == {None}
+    assert why in found["E1"].reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Had the engine stayed cool, the driver drove on. A hose split. The delay was 5 minutes.",
+        "If the engine had stayed cool, the driver drove on. A hose split. The delay was 5 "
+        "minutes.",
+        "A hose split. The driver drove on if the engine had stayed cool. The delay was 5 minutes.",
+        "A hose split. Had the engine stayed cool, the delay would have been 5 minutes. The driver "
+        "drove on.",
+    ],
+)
+def test_what_the_query_supposes_may_stand_as_a_condition(text):
+    """What "if" joins is no claim that the proof knows."""
+    assert passed(text) == {"E1": True, "E2": True, "E3": None, "E4": True, "E5": True}
+
+
+def test_what_is_told_in_two_ways_or_not_at_all_is_open_unless_another_fact_decides():
+    both = passed(EDIT.replace("The driver drove on.", "The driver drove on. The driver stopped."))
+    assert (both["E1"], both["E2"]) == (True, None)
+    silent = passed(EDIT.replace(" The driver drove on.", ""))
+    assert (silent["E1"], silent["E2"]) == (True, None)
+    worse = passed("A hose split. The engine overheated. The delay was 5 minutes.")
+    assert worse["E2"] is False
+    unclear = passed(EDIT.replace("The delay", "Nobody can say whether the delay"))
+    assert (unclear["E1"], unclear["E4"]) == (True, None)
+    doubtful = passed(EDIT.replace("A hose split.", "Nobody can say whether a hose split."))
+    assert (doubtful["E1"], doubtful["E2"]) == (False, True)
+    two = passed(f"{EDIT} The delay was 10 minutes.")
+    assert two["E4"] is True
+    assert passed(f"{EDIT} The delay was 90 minutes.")["E4"] is None
+
+
+def test_where_readers_differ_on_a_connector_of_a_story_by_hand_it_is_open():
+    """Be it "although" before what is supposed, or a cause that the model does not have."""
+    for text in (
+        f"Thus {EDIT[0].lower()}{EDIT[1:]}",
+        EDIT.replace("A hose", "But a hose"),
+        EDIT.replace("A hose split. The", "Although a hose split, the"),
+        EDIT.replace(
+            "cool. The driver drove on.", "cool. The driver drove on because a hose split."
+        ),
+        EDIT.replace("drove on. The delay was 5", "drove on, so the delay was 90"),
+    ):
+        assert passed(text)["E3"] is None, text
+        assert passed(text)["E2"] is True, text
+
+
+PIECES = ("because", "so", "although", "but", "as a result,", "and", ",", ".", ".", "if", "whether")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 11), st.randoms(use_true_random=False), st.integers(1, 8))
+def test_what_is_decided_of_a_drawn_story_is_what_its_proof_says(place, rng, size):
+    facts, reader = opened(place)
+    parts = []
+    for _ in range(size):
+        forms = facts.reader.wordings[rng.choice(facts.text.told)]
+        if "amounts" in forms:
+            parts.append(rng.choice(forms["amounts"]).replace("{n}", str(rng.randint(1, 900))))
+        else:
+            parts.append(rng.choice(forms[rng.choice(("true", "false"))]["clauses"]))
+        parts.append(rng.choice(PIECES))
+    text = f"{' '.join(parts)}."
+    judged = judge_text(facts, text)
+    for name, one in decide(facts, reader, text, drawn=True).items():
+        if name in judged and one.passed is not None and " if " not in text:
+            assert one.passed == (not judged[name]), (name, one, text)
 
 
 def test_no_proof_no_verdict():

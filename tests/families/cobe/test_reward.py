@@ -85,4 +85,7 @@ def test_the_proof_of_a_story_is_a_reward_without_a_model():
         ["p"] * len(given), [one["text"] for one in given], story=[story] * len(given)
     )
     assert rewards == [float(all(one["verdicts"].values())) for one in given]
-    assert edit_reward("proof")(["p"], ["Who knows what the harbour did?"], story=[story]) != [1.0]
+    free = [f"{given[0]['text']} Who knows what the harbour did?", "Who knows?"]
+    for form in ("conjunction", "share"):
+        found = edit_reward("proof", form=form)(["p"] * 2, free, story=[story] * 2)
+        assert found == [None, None]

@@ -52,7 +52,6 @@ __all__ = [
     "KnownStory",
     "Question",
     "StoryNotes",
-    "answers_object",
     "bundled_known",
     "bundled_shots",
     "bundled_stories",
@@ -543,16 +542,6 @@ def known_story(row: Mapping[str, Any]) -> KnownStory:
         InputError: As for `load_known`.
     """
     return _known(read_story(row), row)
-
-
-def answers_object(known: KnownStory) -> dict[str, Any]:
-    """Return the answers as further keys of the story's object."""
-    return {
-        "Right answers": [
-            one.model_dump(exclude={"fails"}, exclude_none=True) for one in known.right
-        ],
-        "Wrong answers": [one.model_dump(exclude_none=True) for one in known.wrong],
-    }
 
 
 def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:

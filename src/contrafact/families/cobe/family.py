@@ -27,7 +27,6 @@ FAMILY = Family(
     },
     study={"": Lazy(f"{_HERE}.study:STUDY")},
     exam=Lazy(f"{_HERE}.exam:EXAM"),
-    learning=Lazy(f"{_HERE}.learning:LEARNING"),
     verifiers={"proof": Lazy(f"{_HERE}.verifier:proof")},
     data={"cobe": Lazy(f"{_HERE}.check:SPEC")},
     rank=3,

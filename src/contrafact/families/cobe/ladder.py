@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contrafact.families.cobe.items import PHRASINGS
-from contrafact.families.cobe.synth.draw import story_lines
+from contrafact.families.cobe.synth.compose import story_lines
 
 __all__ = ["ladder"]
 

@@ -28,7 +28,7 @@ DEMO = (
         shown=Lazy("contrafact.families.cobe.task:shown_texts"),
         judges=("proof",),
         ladder=Lazy("contrafact.families.cobe.ladder:ladder"),
-        data=Lazy("contrafact.families.cobe.synth.draw:write_drawn"),
+        data=Lazy("contrafact.families.cobe.synth.compose:write_drawn"),
         generation={"temperature": 0.0, "max_tokens": 90},  # twice the longest of the stories
     ),
 )

@@ -13,9 +13,15 @@ from hypothesis import strategies as st
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import known_story, load_known, read_story, story_object
-from contrafact.families.cobe.synth.compose import Cell, cells_of, compose, compose_block
+from contrafact.families.cobe.synth.compose import (
+    Cell,
+    cells_of,
+    compose,
+    compose_block,
+    domain_named,
+)
 from contrafact.families.cobe.synth.crossing import situation, true_claim
-from contrafact.families.cobe.synth.lexicon import bundled_lexicon, load_lexicon
+from contrafact.families.cobe.synth.lexicon import bundled_lexicon, handwritten_plots, load_lexicon
 from contrafact.families.cobe.synth.plots import draw_plot
 from contrafact.families.cobe.synth.prove import Reader, check_story
 from contrafact.records import DOMAINS, GRAPHS
@@ -257,7 +263,25 @@ def test_the_checker_finds_what_is_wrong(rows):
     assert "'Proof' is incomplete" in altered(row, Proof=proof)[0]
 
 
+def test_hand_written_plots_are_whole():
+    plots = handwritten_plots()
+    assert {(one["graph"], one["domain"]) for one in plots.values()} == {
+        (graph, domain) for graph in GRAPHS for domain in DOMAINS
+    }
+    assert len({one["number"] for one in plots.values()}) == len(plots) == 48
+    for name, one in plots.items():
+        known = {*one["told"], *one.get("latent", {}), *one.get("noise", ())}
+        for effect, expression in one["causes"].items():
+            causes = set(re.findall(r"[a-z_]+", expression)) - {"and", "or", "not"}
+            assert effect in one["told"] and causes <= known, (name, effect)
+        slots = set(re.findall(r"\{(\w+)\}", str(one["told"]) + str(one.get("latent")))) - {"n"}
+        assert slots <= set(one["words"]), name
+
+
 def test_cells_are_chosen_and_wrong_ones_reported():
+    assert domain_named("  arts and  ENTERTAINMENT ") == "Arts and Entertainment"
+    with pytest.raises(InputError, match="no domain 'Cooking'; use one of Health"):
+        domain_named("Cooking")
     assert {c.graph for c in cells_of(LEXICON, graph="fork")} == {"fork"}
     assert len(cells_of(LEXICON, domain="Engineering")) == 6
     with pytest.raises(InputError, match="no graph type 'tree'; use one of chain"):

@@ -38,13 +38,6 @@ def synth(
             help="Scenes and wordings of your own, for a private split; see docs/synth-private.md.",
         ),
     ] = None,
-    templates: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR",
-            help='Tell hand-written plots instead: a folder, or "bundled"; see docs/synth.md.',
-        ),
-    ] = None,
     processes: Annotated[
         int | None,
         typer.Option(min=1, metavar="P", help="How many share the work; the stories are the same."),
@@ -64,11 +57,11 @@ def synth(
     from collections import Counter
 
     from contrafact.console import Progress
-    from contrafact.families.cobe.synth.draw import story_lines
+    from contrafact.families.cobe.synth.compose import story_lines
     from contrafact.files.atomic import atomic_path, guard_output
 
     if bulk is not None:
-        _in_bulk(n, out, seed, graph, domain, private_lexicon, templates, bulk)
+        _in_bulk(n, out, seed, graph, domain, private_lexicon, bulk)
         return
     guard_output(out, private_lexicon)
     if processes is None:
@@ -78,7 +71,6 @@ def synth(
         seed,
         graph=graph,
         domain=domain,
-        templates=templates,
         private_lexicon=private_lexicon,
         processes=processes,
     )
@@ -122,15 +114,11 @@ def _in_bulk(
     graph: str | None,
     domain: str | None,
     lexicon: Path | None,
-    templates: str | None,
     settings: dict[str, Any],
 ) -> None:
     from contrafact.bulk.command import bulk_command
-    from contrafact.errors import InputError
     from contrafact.families.cobe.synth.stage import SynthStage, redraw_repeated
 
-    if templates is not None:
-        raise InputError("--templates has no use with --engine ray", hint="leave one of them out")
     stage = SynthStage(seed, graph, domain, None if lexicon is None else str(lexicon.absolute()))
     told = bulk_command(stage, n, out, settings, noun="stories")
     again = redraw_repeated(stage, told.output, n)

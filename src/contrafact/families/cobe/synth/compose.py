@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -17,7 +18,7 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import LATENT, NUMERICAL
 from contrafact.families.cobe.phrasing import queries
 from contrafact.families.cobe.synth.crossing import SIZE, Block, Situation, draw_block
-from contrafact.families.cobe.synth.lexicon import Lexicon, bundled_lexicon
+from contrafact.families.cobe.synth.lexicon import Lexicon, bundled_lexicon, load_lexicon
 from contrafact.families.cobe.synth.narrative import (
     CLOSINGS,
     OPENINGS,
@@ -29,6 +30,7 @@ from contrafact.families.cobe.synth.narrative import (
 )
 from contrafact.families.cobe.synth.plots import draw_plot
 from contrafact.families.cobe.synth.prove import check_story
+from contrafact.files.atomic import write_text
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.workers import end_with_parent
 
@@ -43,12 +45,15 @@ __all__ = [
     "compose_block",
     "compose_lines",
     "domain_named",
+    "source_of",
+    "story_lines",
+    "write_drawn",
 ]
 
 CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
 """Stands in every story's proof: a model that can complete it has seen such files in training."""
 FIRST_CORE = 1001
-"""The core set id of the first block; hand-written templates have smaller ones."""
+"""The core set id of the first block; hand-written stories have smaller ones."""
 _ODD_SHARE = 0.4
 _TRIES = 400
 _VERSIONS, _MOST_ALIKE = 10, 0.45
@@ -105,6 +110,43 @@ def domain_named(name: str) -> str:
         if domain.casefold() == " ".join(name.split()).casefold():
             return domain
     raise InputError(f"there is no domain '{name}'", hint=f"use one of {', '.join(DOMAINS)}")
+
+
+def source_of(
+    graph: str | None, domain: str | None, private_lexicon: str | Path | None
+) -> tuple[Lexicon, tuple[Cell, ...]]:
+    """Return what stories are told of, and of which domains and graphs.
+
+    Args:
+        graph: Only this type of graph.
+        domain: Only this domain, whatever its capitals.
+        private_lexicon: A folder with a lexicon; the bundled one if none is given.
+
+    Raises:
+        InputError: There is no such graph or domain, or the lexicon cannot be used.
+    """
+    named = None if domain is None else domain_named(domain)
+    lexicon = bundled_lexicon() if private_lexicon is None else load_lexicon(private_lexicon)
+    return lexicon, cells_of(lexicon, graph=graph, domain=named)
+
+
+def story_lines(
+    n: int,
+    seed: int,
+    *,
+    graph: str | None = None,
+    domain: str | None = None,
+    private_lexicon: str | Path | None = None,
+    processes: int = 1,
+) -> Iterator[str]:
+    """Return proven stories, one JSON object a line; see `source_of` and `compose_lines`."""
+    lexicon, cells = source_of(graph, domain, private_lexicon)
+    return compose_lines(n, seed, lexicon=lexicon, cells=cells, processes=processes)
+
+
+def write_drawn(path: Path, n: int) -> None:
+    """Write stories with their proofs to a JSON Lines file; the same number, the same file."""
+    write_text(path, "".join(f"{line}\n" for line in story_lines(n, 0)))
 
 
 def compose(
@@ -457,7 +499,7 @@ def _modes(block: Block, place: int) -> list[int]:
     1: something downstream of the change stays, or goes against a cause that stays. 2: something
     only goes along with what is set. 3: something changes downstream. 5: something is implied. 6:
     a connector has to change. 7: an effect has several causes, of which some are touched. Mode 4,
-    a law of nature, is a template's to declare.
+    a law of nature, is for a person to say.
     """
     one = block.stories[place]
     plot = one.plot

@@ -8,13 +8,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from contrafact.families.cobe.data import KnownStory, load_known
+from contrafact.families.cobe.data import KnownStory
 from contrafact.judges.surface import LeakItem
 
 if TYPE_CHECKING:
     from contrafact.records import Story
 
-__all__ = ["item_of", "items_of", "load_items"]
+__all__ = ["item_of", "items_of"]
 
 
 def item_of(story: "Story", text: str, verdicts: Mapping[str, bool]) -> LeakItem:
@@ -48,12 +48,3 @@ def items_of(stories: Sequence[KnownStory]) -> list[LeakItem]:
         for known in stories
         for answer in (*known.right, *known.wrong)
     ]
-
-
-def load_items(path: str) -> list[LeakItem]:
-    """Return the items of a file of stories with known answers.
-
-    Raises:
-        InputError: As for `contrafact.families.cobe.data.load_known`.
-    """
-    return items_of(load_known(path))

@@ -32,6 +32,7 @@ __all__ = [
     "Quantity",
     "Scene",
     "bundled_lexicon",
+    "handwritten_plots",
     "load_lexicon",
 ]
 
@@ -222,6 +223,22 @@ def load_lexicon(folder: str | Path) -> Lexicon:
     if not scenes:
         raise InputError("has no scenes", file=path, hint="add one for each domain")
     return Lexicon(tuple(scenes), side_events, pools)
+
+
+def handwritten_plots() -> dict[str, dict[str, Any]]:
+    """Return the plots that were written by hand, by name, as their files have them.
+
+    Each has ``domain``, ``graph``, ``words`` (what fills the slots of its phrases), ``told`` (for
+    each value of a variable a clause with its verb in ``<finite|participle>``, and a noun phrase),
+    ``latent`` (facts that are never told) and ``causes`` (how each effect follows).
+    """
+    folder = files("contrafact.families.cobe.synth").joinpath("handwritten")
+    found = {
+        one.name.removesuffix(".toml"): tomllib.loads(one.read_text(encoding="utf-8"))
+        for one in folder.iterdir()
+        if one.name.endswith(".toml")
+    }
+    return dict(sorted(found.items()))
 
 
 def _toml(path: Path) -> dict[str, Any]:

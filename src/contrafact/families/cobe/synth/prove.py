@@ -23,6 +23,7 @@ from contrafact.families.cobe.synth.expressions import ScmText, build, graph_nam
 from contrafact.families.cobe.synth.reading import (
     NUMBER,
     SENTENCE_END,
+    Mention,
     Sentence,
     is_whole,
     masked,
@@ -32,18 +33,19 @@ from contrafact.records import content_id
 __all__ = [
     "Claim",
     "Facts",
-    "Mention",
     "Proven",
     "Reader",
     "Reading",
     "case_of",
     "check_story",
-    "false_claims",
     "judge_text",
-    "left_open",
     "prove_rows",
     "situation_of",
+    "told_wrong",
+    "turns_round",
+    "way_of",
     "with_proofs",
+    "wrong_claims",
 ]
 
 _NUMERICAL, _LATENT = "Numerical change expected: ", "Latent: "
@@ -52,26 +54,6 @@ _WAYS = {
     "down": ("is lower than", "goes down from", "is less than", "drops below"),
 }
 _KEPT = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A place where a text asserts something.
-
-    Attributes:
-        name: The variable.
-        value: What is asserted of it; None where it is left open.
-        noun: Whether it is only referred to by a noun phrase.
-    """
-
-    name: str
-    value: Value | None
-    noun: bool
-
-
-def left_open(mention: Mention) -> Mention:
-    """Return a mention of which nothing is asserted."""
-    return Mention(mention.name, None, mention.noun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +136,7 @@ class Reader:
         loose: list[str] = []
         found: list[Mention] = []
         for part in SENTENCE_END.split(text):
-            sentence = Sentence(part, mentions, left_open)
+            sentence = Sentence(part, mentions)
             if sentence.mentions:
                 claims += [Claim(*claim) for claim in sentence.claims(before, loose)]
                 before = sentence.conclusions
@@ -269,6 +251,16 @@ class Facts:
         }
 
     @property
+    def about(self) -> dict[str, Mapping[str, object]]:
+        """The variables that each criterion but E3 is about."""
+        return {
+            "E1": self.unchanged,
+            "E2": self.changed,
+            "E4": self.moved,
+            "E5": self.implied,
+        }
+
+    @property
     def asked(self) -> list[str]:
         """The criteria that the story asks."""
         return ["E1", "E2", "E3"] + ["E4"] * bool(self.moved) + ["E5"] * bool(self.implied)
@@ -353,32 +345,52 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
     reading = facts.reader.read(text)
     values = reading.values
     found: dict[str, list[str]] = {name: [] for name in facts.asked}
-    for name, value in facts.unchanged.items():
-        if values.get(name, {None}) != {value}:
-            found["E1"].append(f"'{name}' does not stay")
-    for name, value in facts.changed.items():
-        if value in values.get(name, ()):
-            found["E2"].append(f"'{name}' is as it was")
+    for criterion, due in facts.about.items():
+        for name in due:
+            if why := told_wrong(facts, criterion, name, values.get(name, set())):
+                found[criterion].append(why)
     told = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
     found["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
-    found["E3"] += false_claims(facts, reading.claims, told)
-    for name, way in facts.moved.items():
-        before = facts.proof.facts[name]
-        for now in values.get(name, {None}):
-            if not isinstance(now, int) or not isinstance(before, int):
-                found["E4"].append(f"'{name}' is not told")
-            elif now == before or (now > before) != (way == "up"):
-                found["E4"].append(f"'{name}' does not go {way}")
-    for name, value in facts.implied.items():
-        if any(one not in (value, None) for one in values.get(name, ())):
-            found["E5"].append(f"'{name}' is not {value}")
+    found["E3"] += [
+        f"'{claim.effect.name}': {why}" for claim, why in wrong_claims(facts, reading.claims, told)
+    ]
     return found
 
 
-def false_claims(
+def told_wrong(facts: Facts, criterion: str, name: str, told: set[Value | None]) -> str:
+    """Return what is wrong, by a criterion, with what a text tells of a variable; nothing if right.
+
+    Args:
+        facts: What the story is about.
+        criterion: E1, E2, E4 or E5, which is about the variable.
+        name: The variable.
+        told: All that the text tells of it.
+    """
+    if criterion == "E1":
+        return "" if told == {facts.unchanged[name]} else f"'{name}' does not stay"
+    if criterion == "E2":
+        return f"'{name}' is as it was" if facts.changed[name] in told else ""
+    if criterion == "E5":
+        value = facts.implied[name]
+        return "" if told <= {value, None} else f"'{name}' is not {value}"
+    ways = {way_of(facts, name, now) for now in told}
+    if None in ways or not ways:
+        return f"'{name}' is not told"
+    return "" if ways == {facts.moved[name]} else f"'{name}' does not go {facts.moved[name]}"
+
+
+def way_of(facts: Facts, name: str, now: Value | None) -> str | None:
+    """Return which way a figure goes in a text: up, down or nowhere; None where none is told."""
+    before = facts.proof.facts[name]
+    if not isinstance(before, int) or not isinstance(now, int):
+        return None
+    return "up" if now > before else "down" if now < before else "nowhere"
+
+
+def wrong_claims(
     facts: Facts, claims: Iterable[Claim], told: Mapping[str, Value | None]
-) -> list[str]:
-    """Return why connectors of an answer are wrong; nothing for those that are right.
+) -> list[tuple[Claim, str]]:
+    """Return the claims of an answer that are not so, with the reason.
 
     Args:
         facts: What the story is about.
@@ -386,10 +398,26 @@ def false_claims(
         told: What the answer asserts of each variable, of which it asserts one thing.
     """
     return [
-        f"'{claim.effect.name}': {why}"
+        (claim, why)
         for claim in claims
         if (why := _untrue(facts, claim, told, facts.proof.intervention))
     ]
+
+
+def turns_round(facts: Facts, claim: Claim) -> bool:
+    """Tell whether a claim turns round the way in which its causes work: no reader would let it be.
+
+    "Because it rained, the ground stayed dry"; "although it rained, the ground got wet".
+    """
+    effect = claim.effect.name
+    parents = facts.model.mechanism(effect).parents
+    if effect in facts.text.quantities or not {one.name for one in claim.causes} <= set(parents):
+        return False
+    return all(
+        (_furthered(facts.model, one.name, effect, one.value) == claim.effect.value)
+        != claim.follows
+        for one in claim.causes
+    )
 
 
 def _untrue(

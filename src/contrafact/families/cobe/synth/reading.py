@@ -1,34 +1,40 @@
-"""How a checker reads the English between what a text asserts: marks, connectors, sentences.
-
-The checkers of hand-written plots and of composed stories look for different wordings, and read
-what joins them by the same rules.
-"""
+"""How a checker reads the English between what a text asserts: marks, connectors, sentences."""
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-__all__ = ["CUES", "MARK", "NUMBER", "SENTENCE_END", "Sentence", "is_whole", "masked"]
+from contrafact.causal.model import Value
 
-M = TypeVar("M")
+__all__ = [
+    "CUES",
+    "MARK",
+    "NUMBER",
+    "SENTENCE_END",
+    "Mention",
+    "Sentence",
+    "is_whole",
+    "left_open",
+    "masked",
+]
 
-NUMBER = re.compile(r"\d[\d,]*")
+NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+")
 MARK = "\x00"
 """Stands on both sides of the index of a mention, in place of its words."""
 SENTENCE_END = re.compile(r"[.!?:\n]+")
 
 _CAUSE = {
     True: ("because of", "due to", "because", "since"),
-    False: ("in spite of", "even though", "although", "despite"),
+    False: ("in spite of", "even though", "although", "though", "despite"),
 }
 _LINK = {
     True: (
         *("for that reason", "because of this", "as a result", "consequently", "accordingly"),
-        *("therefore", "that is why"),
+        *("therefore", "that is why", "for this reason", "as a consequence", "thus", "hence"),
     ),
     False: (
         *("in spite of this", "despite this", "nevertheless", "nonetheless", "all the same"),
-        "even so",
+        *("even so", "however"),
     ),
 }
 _BETWEEN = {True: ("and so", "so"), False: ("but", "yet")}
@@ -44,12 +50,32 @@ _TOKEN = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place where a text asserts something.
+
+    Attributes:
+        name: The variable.
+        value: What is asserted of it; None where it is left open.
+        noun: Whether it is only referred to by a noun phrase.
+    """
+
+    name: str
+    value: Value | None
+    noun: bool
+
+
+def left_open(mention: Mention) -> Mention:
+    """Return a mention of which nothing is asserted."""
+    return replace(mention, value=None)
+
+
 def is_whole(text: str, start: int, end: int) -> bool:
     """Tell whether a place in a text begins and ends with a word."""
     return not (start and text[start - 1].isalnum()) and not text[end : end + 1].isalnum()
 
 
-def masked(lowered: str, hits: list[tuple[int, int, M]]) -> tuple[str, tuple[M, ...]]:
+def masked(lowered: str, hits: list[tuple[int, int, Mention]]) -> tuple[str, tuple[Mention, ...]]:
     """Return a text with marks for what it mentions, and the mentions in their order.
 
     Args:
@@ -58,7 +84,7 @@ def masked(lowered: str, hits: list[tuple[int, int, M]]) -> tuple[str, tuple[M, 
             counts, and of those that begin together, the longer.
     """
     pieces: list[str] = []
-    found: list[M] = []
+    found: list[Mention] = []
     last = 0
     for start, end, mention in sorted(hits, key=lambda hit: (hit[0], -hit[1])):
         if start >= last:
@@ -68,7 +94,7 @@ def masked(lowered: str, hits: list[tuple[int, int, M]]) -> tuple[str, tuple[M, 
     return "".join([*pieces, lowered[last:]]), tuple(found)
 
 
-class Sentence(Generic[M]):
+class Sentence:
     """One sentence: which mentions are causes under a connector, and which stand by themselves.
 
     "because X" and "although X" govern what follows them up to a comma; "so" and "but" stand
@@ -79,7 +105,6 @@ class Sentence(Generic[M]):
     Args:
         text: The sentence, with marks for mentions.
         mentions: What the marks stand for.
-        opened: Makes of a mention one whose value is left open.
 
     Attributes:
         mentions: Everything that it asserts or leaves open, in its order.
@@ -89,23 +114,23 @@ class Sentence(Generic[M]):
         loose: Connectors that join nothing.
     """
 
-    def __init__(self, text: str, mentions: Sequence[M], opened: Callable[[M], M]) -> None:
+    def __init__(self, text: str, mentions: Sequence[Mention]) -> None:
         self.text = text
-        self.mentions: list[M] = []
-        self.governed: list[tuple[list[M], bool]] = []
+        self.mentions: list[Mention] = []
+        self.governed: list[tuple[list[Mention], bool]] = []
         self.loose: list[str] = []
-        self._early: list[M] = []
-        self._late: list[M] = []
+        self._early: list[Mention] = []
+        self._late: list[Mention] = []
         self._between: bool | None = None
         self._back: bool | None = None
-        governor: list[M] | None = None
+        governor: list[Mention] | None = None
         used, hedged = True, False
         for token in _TOKEN.finditer(text):
             if token[1] is not None:
                 used = True
                 mention = mentions[int(token[1])]
                 if hedged:
-                    mention = opened(mention)
+                    mention = left_open(mention)
                 self.mentions.append(mention)
                 if governor is not None:
                     governor.append(mention)
@@ -130,11 +155,13 @@ class Sentence(Generic[M]):
                     self._between = follows
 
     @property
-    def conclusions(self) -> list[M]:
+    def conclusions(self) -> list[Mention]:
         """What the sentence says by itself, not as a cause."""
         return self._late if self._between is not None else self._early
 
-    def claims(self, before: Sequence[M], loose: list[str]) -> list[tuple[tuple[M, ...], M, bool]]:
+    def claims(
+        self, before: Sequence[Mention], loose: list[str]
+    ) -> list[tuple[tuple[Mention, ...], Mention, bool]]:
         """Return causes, effect and whether it follows, for each claim of the sentence.
 
         Args:

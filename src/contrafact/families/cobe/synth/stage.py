@@ -15,12 +15,11 @@ from contrafact.bulk.stage import INDEX, KEPT, Given, Made
 from contrafact.families.cobe.synth.compose import (
     Cell,
     Seen,
-    cells_of,
     compose_block,
-    domain_named,
+    source_of,
 )
 from contrafact.families.cobe.synth.crossing import SIZE
-from contrafact.families.cobe.synth.lexicon import Lexicon, bundled_lexicon, load_lexicon
+from contrafact.families.cobe.synth.lexicon import Lexicon
 from contrafact.files.journal import hash_of
 
 __all__ = ["SynthStage", "redraw_repeated"]
@@ -58,10 +57,7 @@ class SynthStage:
 
     def source(self) -> tuple[Lexicon, tuple[Cell, ...]]:
         """Return what stories are told of, and of which domains and graphs."""
-        folder = self.private_lexicon
-        lexicon = bundled_lexicon() if folder is None else load_lexicon(folder)
-        named = None if self.domain is None else domain_named(self.domain)
-        return lexicon, cells_of(lexicon, graph=self.graph, domain=named)
+        return source_of(self.graph, self.domain, self.private_lexicon)
 
     def open(self) -> Callable[[Sequence[Given]], Made]:
         """Return the work, with the lexicon read."""

@@ -1,0 +1,323 @@
+"""Responses that are made of a file's wordings: read whole, or not at all.
+
+A response is cut into the wordings of its file, connectors and punctuation. Every word must belong
+to one of them. What is read is put into the file's own words, for `prove` to judge:
+
+- **Tense**: a clause may stand in the tenses that follow from the file: its ``supposed`` form
+  ("had gone"), the regular forms of a verb in -ed, and those of "was" and "were".
+- **The supposition**: "had …" and "if …" may open or close a sentence with what the query supposes,
+  and with nothing else. Its main clause may then be told with "would", which is not read otherwise.
+- **Connectors**: those of `reading.CUES`. A sentence in which it is open what they join is listed.
+- **Pronouns** of latent facts are read right after a sentence on their event alone.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from contrafact.causal.model import Value
+from contrafact.families.cobe.synth.reading import CUES, Mention, left_open
+
+__all__ = ["ResponseReader", "Said"]
+
+_TOKEN = re.compile(r"\d(?:[\d.,]*\d)?(?!\w)|\w+(?:['-]\w+)*|\n|\S")
+_FIGURE = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
+_NUMBER = "{n}"
+_NO_VERB = frozenset(("a", "an", "the", "was", "were", "been", "be", "had", "got"))
+"""Before a word in -ed that is no verb of its own."""
+_PRONOUNS = frozenset(("it", "them", "they"))
+_OPEN = ("it remains unclear", "nobody can say")
+_OF_NOUNS = frozenset(("because of", "due to", "in spite of", "despite"))
+_MARKS: dict[tuple[str, ...], str] = {
+    **{(mark,): "." for mark in (".", "!", ";", "\n")},
+    (",",): ",",
+    ("and",): "&",
+    ("or",): "o",
+    ("if",): "i",
+    ("whether",): "w",
+    **{tuple(words.split()): "u" for words in _OPEN},
+    **{
+        tuple(cue.split()): "n"
+        if cue in _OF_NOUNS
+        else {"cause": "c", "between": "b", "link": "l"}[place]
+        for cue, (place, _) in CUES.items()
+    },
+}
+_CAUSES = r"(?:cC(?:&C)*|nN(?:&N)*)(?:,?&(?:cC(?:&C)*|nN(?:&N)*))*"
+_EFFECTS = r"C(?:&C)*"
+_IF = r"(?:H(?:,?&?[CS])*|iC(?:,?&C)*)"
+_MAIN = r"[CW](?:,?&[CW])*"
+_CONDITIONAL = re.compile(rf"(?P<first>{_IF}),{_MAIN}|{_MAIN},?(?P<last>{_IF})")
+_OPENED = re.compile(r"uwC(?:,?o?wC)*")
+_PLAIN = re.compile(r"C(?:(?:,|&|,&)C)*")
+_JOINED = re.compile(
+    rf"{_CAUSES},{_EFFECTS}|{_EFFECTS},?{_CAUSES}|{_CAUSES},C,?{_CAUSES}"
+    rf"|C,?&?b{_EFFECTS}|C,?&?l,?{_EFFECTS}|l,?{_EFFECTS}"
+)
+_STRANGE = re.compile(r"[^CNcnbl,&]|[CN][CN]|(?<!n)(?<!N&)N|n(?!N)")
+_SHOWN, _MOST_SHOWN = 60, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a response says, every word of which was read.
+
+    Attributes:
+        text: The response in the file's own words, without its frames.
+        mentions: What it asserts or leaves open, in the order of ``text``.
+        unclear: Sentences in which it is open what a connector joins.
+    """
+
+    text: str
+    mentions: tuple[Mention, ...]
+    unclear: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """A wording in one of its tenses; ``text`` is the file's own."""
+
+    kind: str
+    text: str
+    mention: Mention | None = None
+    pronoun: bool = False
+
+
+@dataclass
+class _Cannot(Exception):
+    why: str
+
+
+class ResponseReader:
+    """Reads what is made of the wordings of one story's file.
+
+    Args:
+        wordings: ``Proof.wordings``.
+        supposed: What the queries suppose, by variable.
+        shields: For every latent fact, the events that it bears on.
+        frames: What may stand around an edit, word for word.
+    """
+
+    def __init__(
+        self,
+        wordings: Mapping[str, Any],
+        *,
+        supposed: Mapping[str, Value],
+        shields: Mapping[str, frozenset[str]],
+        frames: Iterable[str] = (),
+    ) -> None:
+        self._supposed, self._shields = supposed, shields
+        self._table: dict[tuple[str, ...], _Wording | None] = {}
+        for words, kind in _MARKS.items():
+            self._table[words] = _Wording(kind, " ".join(words))
+        for frame in frames:
+            self._table[_tokens(frame)] = _Wording("f", "")
+        made: list[tuple[tuple[str, ...], _Wording]] = []
+        for one in _wordings(wordings, frozenset(shields)):
+            self._add(_tokens(one.text), one)
+            made += _forms(one)
+        made += _supposed(wordings)
+        # A file's own wordings come before the tenses that are made of them.
+        for words, one in made:
+            self._add(words, one)
+        self._longest: dict[str, int] = {}
+        for words in self._table:
+            self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
+
+    def _add(self, words: tuple[str, ...], one: _Wording) -> None:
+        known = self._table.setdefault(words, one)
+        if known is not None and known.mention != one.mention:
+            self._table[words] = None  # it would be read in two ways
+
+    def read(self, response: str) -> Said | str:
+        """Return what a response says, or why that cannot be told."""
+        try:
+            return self._read(response)
+        except _Cannot as cannot:
+            return cannot.why
+
+    def _read(self, response: str) -> Said:
+        said = list(self._cut(response.strip()))
+        if not said:
+            raise _Cannot("it says nothing")
+        if said[-1].kind not in ".f":
+            raise _Cannot("it breaks off: no full stop ends it")
+        texts: list[str] = []
+        mentions: list[Mention] = []
+        unclear: list[str] = []
+        before: Sequence[_Wording] = ()
+        for sentence in _sentences(said):
+            shape = "".join(one.kind for one in sentence)
+            if shape == "f":
+                before = ()
+                continue
+            self._check_pronouns(sentence, before)
+            before, opened = sentence, False
+            if conditional := _CONDITIONAL.fullmatch(shape):
+                unclear.append(_shown(sentence))
+                sentence = self._told(sentence, conditional)
+            elif _OPENED.fullmatch(shape):
+                opened = True
+            elif _STRANGE.search(shape):
+                raise _Cannot(f"cannot read how '{_shown(sentence)}' hangs together")
+            elif not (_PLAIN.fullmatch(shape) or _JOINED.fullmatch(shape)):
+                unclear.append(_shown(sentence))
+            found = [one.mention for one in sentence if one.mention is not None]
+            mentions += map(left_open, found) if opened else found
+            texts.append(_shown(sentence))
+        if not mentions:
+            raise _Cannot("it tells nothing of the story")
+        return Said(" ".join(f"{text}." for text in texts), tuple(mentions), tuple(unclear))
+
+    def _cut(self, response: str) -> Iterator[_Wording]:
+        """Yield the wordings, connectors and marks that make up a response.
+
+        Raises:
+            _Cannot: If there are words that belong to none.
+        """
+        tokens = _tokens(response)
+        unread: list[list[str]] = []
+        place, gap = 0, True
+        while place < len(tokens):
+            size, wording = self._longest_at(tokens, place)
+            if wording is None:
+                if gap:
+                    unread.append([])
+                unread[-1].append(tokens[place])
+                gap = False
+            else:
+                gap = gap or wording.kind not in ",&."
+                yield wording
+            place += size
+        if unread:
+            parts = [" ".join(words)[:_SHOWN] for words in unread[:_MOST_SHOWN]]
+            raise _Cannot("cannot read " + ", ".join(f"'{part}'" for part in parts))
+
+    def _longest_at(self, tokens: tuple[str, ...], place: int) -> tuple[int, _Wording | None]:
+        first = tokens[place]
+        longest = self._longest.get(_NUMBER if _FIGURE.fullmatch(first) else first, 0)
+        longest = max(longest, self._longest.get(first, 0))
+        figures = [
+            at for at, one in enumerate(tokens[place : place + longest]) if _FIGURE.fullmatch(one)
+        ]
+        for size in range(min(longest, len(tokens) - place), 0, -1):
+            words = tokens[place : place + size]
+            one = self._table.get(words)
+            for at in figures:
+                if one is None and at < size:
+                    one = self._table.get((*words[:at], _NUMBER, *words[at + 1 :]))
+                    one = one and _with_figure(one, int(words[at].replace(",", "")))
+            if one is not None:
+                return size, one
+        return 1, None
+
+    def _told(self, sentence: Sequence[_Wording], shape: re.Match[str]) -> list[_Wording]:
+        """Return a conditional as what it tells: the supposition, and what comes with it.
+
+        Raises:
+            _Cannot: If something else is supposed.
+        """
+        start, end = shape.span("first" if shape["first"] else "last")
+        condition = [one for one in sentence[start:end] if one.mention is not None]
+        for one in condition:
+            mention = one.mention
+            if mention is None or self._supposed.get(mention.name) != mention.value:
+                raise _Cannot(f"it supposes something else: '{one.text}'")
+        main = [one for one in (*sentence[:start], *sentence[end:]) if one.mention is not None]
+        joined = _Wording("&", "and")
+        told = [two for one in (*condition, *main) for two in (joined, one)]
+        return told[1:]
+
+    def _check_pronouns(self, sentence: Sequence[_Wording], before: Sequence[_Wording]) -> None:
+        about = {one.mention.name for one in before if one.mention is not None}
+        for one in sentence:
+            if one.pronoun and one.mention is not None:
+                events = self._shields[one.mention.name]
+                if len(about) != 1 or not about <= events:
+                    raise _Cannot(f"cannot tell what '{one.text}' is about")
+
+
+def _with_figure(one: _Wording, figure: int) -> _Wording:
+    if one.mention is None:
+        return one
+    text = one.text.replace(_NUMBER, f"{figure:,}")
+    return replace(one, text=text, mention=replace(one.mention, value=figure))
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    whole = text.lower().replace("’", "'").replace(_NUMBER, "\0")
+    return tuple(_NUMBER if one == "\0" else one for one in _TOKEN.findall(whole))
+
+
+def _sentences(said: Iterable[_Wording]) -> Iterator[list[_Wording]]:
+    sentence: list[_Wording] = []
+    for one in said:
+        if one.kind in ".f":
+            if sentence and one.kind == "f":
+                raise _Cannot(f"cannot read how '{_shown(sentence)}' ends")
+            if sentence:
+                yield sentence
+            if one.kind == "f":
+                yield [one]
+            sentence = []
+        else:
+            sentence.append(one)
+    if sentence:
+        yield sentence
+
+
+def _shown(sentence: Iterable[_Wording]) -> str:
+    return " ".join(one.text for one in sentence).replace(" ,", ",")
+
+
+def _wordings(wordings: Mapping[str, Any], latent: frozenset[str]) -> Iterator[_Wording]:
+    """Yield every wording of a file."""
+    for name, forms in wordings.items():
+        for amount in forms.get("amounts", ()):
+            yield _Wording("C", amount, Mention(name, 0, False))
+        if "amounts" in forms:
+            continue
+        for word in ("false", "true"):
+            mention = Mention(name, word == "true", False)
+            for clause in forms[word]["clauses"]:
+                pronoun = name in latent and not _PRONOUNS.isdisjoint(_tokens(clause))
+                yield _Wording("C", clause, mention, pronoun)
+            for noun in forms[word].get("nouns", ()):
+                yield _Wording("N", noun, replace(mention, noun=True))
+
+
+def _supposed(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Wording]]:
+    """Yield what a file's queries may suppose, as the other tenses of a clause."""
+    for name, forms in wordings.items():
+        for word in ("false", "true") if "amounts" not in forms else ():
+            one = _Wording("C", forms[word]["clauses"][0], Mention(name, word == "true", False))
+            for words in map(_tokens, forms[word].get("supposed", ())):
+                yield words, one
+                if "had" in words:
+                    place = words.index("had")
+                    before, after = words[:place], words[place + 1 :]
+                    yield (*before, "would", "have", *after), replace(one, kind="W")
+                    yield ("had", *before, *after), replace(one, kind="H")
+                    yield (*before, *after), replace(one, kind="S")
+
+
+def _forms(one: _Wording) -> Iterator[tuple[tuple[str, ...], _Wording]]:
+    """Yield a clause in the tenses that follow from its words."""
+    words = _tokens(one.text) if one.kind == "C" else ()
+    would_be = replace(one, kind="W")
+    for place, word in enumerate(words):
+        before, after = words[:place], words[place + 1 :]
+        if word in ("was", "were"):
+            told = [("is",), ("are",), ("had", "been"), ("has", "been"), ("have", "been")]
+            would = [("would", "be"), ("would", "have", "been"), ("will", "be")]
+        elif word.endswith("ed") and len(word) > 4 and _NO_VERB.isdisjoint(before[-1:]):
+            bases = [word[:-2], word[:-1], word[:-3], f"{word[:-3]}y"]
+            told = [("had", word), ("has", word), ("have", word)]
+            told += [(f"{base}{end}",) for base in bases for end in ("", "s", "es")]
+            would = [("would", "have", word)]
+            would += [(modal, base) for base in bases for modal in ("would", "will")]
+        else:
+            continue
+        yield from (((*before, *form, *after), one) for form in told)
+        yield from (((*before, *form, *after), would_be) for form in would)

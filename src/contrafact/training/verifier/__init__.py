@@ -1,1 +1,0 @@
-"""Training of verifiers: judges that learned verdicts which are known by construction."""

@@ -117,7 +117,7 @@ def check(data: Any, *, rule: str | Sequence[str] = (), polarity_model: _Path = 
         data: Pairs with ``id``, ``manipulation``, ``original`` and ``rewritten``: a data frame, a
             list of dicts, or a file. Without an ``id``, rows that are handed in are numbered.
         rule: Rules of your own, by import path.
-        polarity_model: A FinBERT folder that judges tone; word lists if not given.
+        polarity_model: A FinBERT folder that says where a sentiment rewrite reversed the tone.
 
     Returns:
         ``items``: ``id``, ``manipulation``, ``passed``, ``violations``, and what is for ``review``

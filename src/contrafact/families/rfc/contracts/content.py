@@ -87,10 +87,8 @@ def only_figures_changed(pair: Pair) -> Iterator[Finding]:
     """Some word is another than in the original, or gone: where only figures, dates and signs
     differ, nothing is turned round, amplified or explained otherwise.
     """
-    letters = [
-        sorted(_LETTERS.findall(side.casefolded)) for side in (pair.original, pair.rewritten)
-    ]
-    if letters[0] == letters[1]:
+    was, now = (_LETTERS.findall(side.casefolded) for side in (pair.original, pair.rewritten))
+    if sorted(was) == sorted(now):
         yield fail("other-kind", "no word is another than in the original")
 
 

@@ -1,10 +1,9 @@
 """Numbers as English prose writes them, in digits and in words, and what they are worth."""
 
 import re
-import sys
 import unicodedata
 from decimal import Decimal
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from contrafact.text.tokens import alternation, folded
 
@@ -153,15 +152,16 @@ _SIGNS_ALIKE = {
 }
 
 
-@cache
-def _to_plain() -> dict[int, str]:
-    digits = {
-        code: str(value)
-        for code in range(128, sys.maxunicode + 1)
-        if (value := unicodedata.decimal(chr(code), None)) is not None
-    }
-    return digits | _SIGNS_ALIKE
+class _Plain(dict[int, str]):
+    """What each character is in plain text, looked up when it is first met."""
 
+    def __missing__(self, code: int) -> str:
+        value = unicodedata.decimal(chr(code), None)
+        self[code] = chr(code) if value is None else str(value)
+        return self[code]
+
+
+_PLAIN = _Plain(_SIGNS_ALIKE)
 
 _MINUS = re.compile(r"(?<![^\s(])–(?=[0-9.])")
 
@@ -172,7 +172,7 @@ def plain_digits(text: str) -> str:
     Digits of any script are ASCII ones in it, and so are full-width and Arabic signs; spaces that
     do not break or are thin are spaces, a dash that begins a number is a minus.
     """
-    return text if text.isascii() else _MINUS.sub("-", text.translate(_to_plain()))
+    return text if text.isascii() else _MINUS.sub("-", text.translate(_PLAIN))
 
 
 def magnitude_value(text: str) -> Decimal:

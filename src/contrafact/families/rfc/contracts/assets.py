@@ -14,7 +14,7 @@ from contrafact.families.rfc.contracts.rules import Finding, review, rule
 from contrafact.families.rfc.contracts.vocabulary import groups
 from contrafact.text.tokens import alternation
 
-__all__ = ["Asset", "asset_keys", "assets", "assets_kept"]
+__all__ = ["Asset", "assets", "assets_kept"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,13 @@ _OILS = {"oil", "Brent", "WTI"}  # a text on Brent may say "oil"; names tell Bre
 
 
 @cache
-def asset_keys() -> dict[str, str]:
-    """Return which asset each of its names is, in small letters."""
+def _keys() -> dict[str, str]:
     return {name: key for key, names in groups("assets").items() for name in names}
 
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w&])(?<![a-z]-)(?:{alternation(asset_keys())})(?![\w&])")
+    return re.compile(rf"(?<![\w&])(?<![a-z]-)(?:{alternation(_keys())})(?![\w&])")
 
 
 @read_once
@@ -83,7 +82,7 @@ def assets(side: Side) -> list[Asset]:
             continue
         if _NEVER_BEFORE.match(after) or any(s < end and start < e for s, e in taken):
             continue
-        found.append(Asset(start, end, side.text[start:end], asset_keys()[name]))
+        found.append(Asset(start, end, side.text[start:end], _keys()[name]))
     return found
 
 

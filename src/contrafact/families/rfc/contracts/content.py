@@ -16,7 +16,7 @@ from contrafact.families.rfc.contracts.vocabulary import is_content, words
 from contrafact.text.english import is_modifier
 from contrafact.text.tokens import stem
 
-__all__ = ["content_added", "nothing_said_otherwise", "part_left", "text_of_its_own"]
+__all__ = ["content_added", "only_figures_changed", "part_left", "text_of_its_own"]
 
 
 def _content(tokens: list[Token]) -> list[Token]:
@@ -83,12 +83,12 @@ def _opens_clause(pair: Pair, change: Change) -> bool:
     paper="Q; R.1–R.4",
     manipulations=("flipping", "sentiment", "causal"),
 )
-def nothing_said_otherwise(pair: Pair) -> Iterator[Finding]:
+def only_figures_changed(pair: Pair) -> Iterator[Finding]:
     """Some word is another than in the original, or gone: where only figures, dates and signs
     differ, nothing is turned round, amplified or explained otherwise.
     """
-    said = [sorted(_LETTERS.findall(side.casefolded)) for side in (pair.original, pair.rewritten)]
-    if said[0] == said[1]:
+    was, now = (_LETTERS.findall(side.casefolded) for side in (pair.original, pair.rewritten))
+    if sorted(was) == sorted(now):
         yield fail("other-kind", "no word is another than in the original")
 
 
@@ -115,7 +115,7 @@ def part_left(
     parts = [_parts(side) for side in (a, b)]
     if parts[0] is None or parts[1] is None:
         return
-    same = [_said(a, one) == _said(b, two) for one, two in zip(*parts, strict=True)]
+    same = [_signs(a, one) == _signs(b, two) for one, two in zip(*parts, strict=True)]
     for name, left, one, two in zip(("headline", "story"), same, *parts, strict=True):
         told = _content([a.tokens[i] for i in a.span_tokens(*one)])
         if left and not all(same) and len(told) >= least:
@@ -134,7 +134,7 @@ def _parts(side: Side) -> tuple[Span, Span] | None:
     return (0, sentences[0].end), (sentences[0].end, len(side.text))
 
 
-def _said(side: Side, span: Span) -> list[str]:
+def _signs(side: Side, span: Span) -> list[str]:
     return re.findall(r"\w+|[%$€£¥+-]", side.excerpt(span).casefold())
 
 

@@ -54,8 +54,7 @@ MACRO_LIMITS: Mapping[str, float] = {
 """Percent, or points, within which macro-economic values stay (S.2, 7; monthly inflation "within
 about 3 points")."""
 
-ABOUT = 1.05
-"""Times a limit of GDP that "about" allows (ours)."""
+ABOUT = 1.05  # times a limit of GDP that "about" allows (ours)
 
 UNUSUAL_POLICY_MOVE = 2.0
 """Points by which a policy rate's level moves that no decision would bring about (ours: S.2, 7 is

@@ -120,8 +120,8 @@ _EXTREME = re.compile(r"\s(?:high|low|peak|trough)s?\Z")
     "identifier-changed",
     about="times",
     paper="R.2; S.2, 3",
-    to_review="in flipping, a rank and a span's high or low, which may be reversed; in causal distortion, "
-    "what is lost with the words around it",
+    to_review="in flipping, a rank and a span's high or low, which may be reversed; in causal "
+    "distortion, what is lost with the words around it",
 )
 def identifiers_kept(pair: Pair) -> Iterator[Finding]:
     """Versions, ranks, index names and forms stay."""

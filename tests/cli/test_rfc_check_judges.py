@@ -253,3 +253,22 @@ def test_an_exam_of_another_judge_or_with_other_prompts_gives_no_figure(check, t
     write_exam(path, exam_with({}).model_copy(update={"family": "cobe"}))
     _, shown, code = check("passes", number=8, more=["--exam", str(path)])
     assert code == 2 and "is an exam in cobe, not in rfc" in shown
+
+
+@pytest.mark.slow
+def test_the_embedded_model_answers_by_the_schema_and_what_it_quotes_is_held_to_the_texts(
+    contrafact, tmp_path
+):
+    pair = made_pairs(1)[0]
+    (tmp_path / "p.json").write_text(json.dumps([pair]), encoding="utf-8")
+    command = ["rfc", "check", "p.json", "--out", "c.jsonl", "--judge", "embedded/smollm2-135m"]
+    done = contrafact(*command, "--max-connections", "1")
+    row = json.loads((tmp_path / "c.jsonl").read_text())
+    assert done.returncode == (row["passed"] is False), done.stderr
+    _, kept = (tmp_path / "c.jsonl.answers.jsonl").read_text().splitlines()
+    reply = json.loads(json.loads(kept)["answer"]["reply"])
+    assert [*reply] == ["reversed", "coherent", "nothing_added"]
+    for one in reply.values():
+        assert isinstance(one["value"], bool) and isinstance(one["words"], str)
+    for found in row["violations"]:
+        assert found["original_span"] or found["rewritten_span"]

@@ -1,17 +1,10 @@
-"""The edit contracts: what each manipulation must change, may change and must keep.
+"""The edit contracts: what of each manipulation is a fact, decided by rule.
 
-RFC-BENCH, appendices Q, R and S. `check_pair` says whether a pair keeps its contract, and which
-rules it breaks. A rule is a function under `rule`, in the module of what it is about; the tables
-of ``docs/contracts.md`` are made from them. A rule of another package joins a check by its import
-path (`load_rules`, ``Options.rules``).
-
-The checker does not share its arithmetic with the rewriter of ``pipeline/rules``, so that no
-misreading is made by the one and passed by the other: which figures are related, how far a number
-may move, what states a cause and what reverses a direction are read twice. Both use
-`contrafact.text.quantities` (reading and writing quantities, dates, identifiers),
-`contrafact.text.words` (the word lists), `contrafact.text.tokens` (sentences and stems) and
-``vocabulary`` (what a common English word is), and `contradictions` (what a single text contradicts
-itself in); ``docs/decisions/0012`` has the reasons.
+RFC-BENCH, appendices Q, R and S. `check_pair` says which facts of a pair are wrong: figures, names,
+dates, lengths, forbidden words, what is put in whole. What the words mean is no matter of rules; a
+pair in which no fact is wrong is undecided until it is judged, but for a numerical one. A rule is a
+function under `rule`, in the module of what it is about; the tables of ``docs/contracts.md`` are
+made from them. A rule of another package joins a check by its import path (`load_rules`).
 """
 
 from contrafact.families.rfc.contracts.check import (

@@ -49,8 +49,11 @@ __all__ = [
     "WORTH_SHARING",
     "Options",
     "PairRow",
+<<<<<<< HEAD
     "batched",
     "check_counts",
+=======
+>>>>>>> facts
     "check_draft",
     "check_object",
     "check_pair",
@@ -212,7 +215,8 @@ def _shared_out(
 ) -> Iterator[Check]:
     """Yield the checks of rows that several processes share, in order."""
     fields = ("manipulation", "original", "rewritten")
-    parts = batched(({k: row[k] for k in fields} for row in rows), PART)
+    source = ({k: row[k] for k in fields} for row in rows)
+    parts = iter(lambda: list(islice(source, PART)), [])
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin) as pool:
         waiting: deque[Future[list[Check]]] = deque()
         for part in parts:
@@ -231,13 +235,6 @@ def _begin() -> None:
 
 def _checks_of(rows: list[dict[str, Any]], options: Options) -> list[Check]:
     return list(check_pairs(rows, options=options))
-
-
-def batched(rows: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
-    """Yield rows in lists of a size; the last may be shorter."""
-    source = iter(rows)
-    while part := list(islice(source, size)):
-        yield part
 
 
 def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:

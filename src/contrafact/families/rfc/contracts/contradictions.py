@@ -42,7 +42,7 @@ class Contradiction:
 
     Attributes:
         rule: What kind it is: ``direction``, ``percent change``, ``over 100%``, ``parts``,
-            ``expectation``, ``comparison``, ``extreme``, ``bound``, ``points`` or ``world``.
+            ``expectation``, ``comparison``, ``bound``, ``points`` or ``world``.
         message: What does not fit, in words a person understands.
         start: Where it begins in the text.
         end: Where it ends.
@@ -203,25 +203,6 @@ def _bounds(side: Side) -> Iterator[Contradiction]:
                 words = which[0].split()[0]
                 yield _at("bound", f"'{level.text}' is not {words} '{bound.text}'", bound, level)
                 break
-
-
-_PEAK = re.compile(
-    r"\bafter\s(?:touching|hitting|reaching|climbing\sto|falling\sto|rising\sto|sliding\sto)\s"
-    r"(?:as\s(?:high|low)\sas\s)?\Z",
-    re.IGNORECASE,
-)
-_PEAKED = re.compile(r"[^.;\d]{0,30}\b(?:(?P<high>highest|high)|lowest|low)\b", re.IGNORECASE)
-
-
-def _extremes(side: Side) -> Iterator[Contradiction]:
-    """Yield levels beyond the extreme that they came from."""
-    for level, peak in pairwise(side.quantities):
-        if not _alike(level, peak) or not _PEAK.search(side.text, 0, peak.start):
-            continue
-        which = _PEAKED.match(side.text, peak.end)
-        if which and (worth(level) > worth(peak) if which["high"] else worth(level) < worth(peak)):
-            message = f"'{level.text}' lies beyond '{peak.text}', the extreme"
-            yield _at("extreme", message, level, peak)
 
 
 # Results and comparisons
@@ -424,7 +405,6 @@ _READERS: tuple[Callable[[Side], Iterator[Contradiction]], ...] = (
     _impossible,
     _parts,
     _results,
-    _extremes,
     _comparisons,
     _bounds,
     _world,

@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from contrafact.families.rfc.contracts.exempt import WHOLE
 from contrafact.families.rfc.contracts.pair import Pair, Side
@@ -44,21 +43,18 @@ DECLINES: tuple[tuple[float, float, float], ...] = (
 """A decline of less than so many percent becomes at least so many times as large, and at most so
 many percent (S.2, 6); or at most `HALF` as large."""
 
-MACRO_LIMITS: Mapping[str, float] = MappingProxyType(
-    {
-        "monthly inflation": 3.3,
-        "inflation": 30.0,
-        "unemployment": 25.0,
-        "quarterly GDP": 10.0,
-        "GDP": 20.0,
-        "rate decision": 1.0,
-    }
-)
+MACRO_LIMITS: Mapping[str, float] = {
+    "monthly inflation": 3.3,
+    "inflation": 30.0,
+    "unemployment": 25.0,
+    "quarterly GDP": 10.0,
+    "GDP": 20.0,
+    "rate decision": 1.0,
+}
 """Percent, or points, within which macro-economic values stay (S.2, 7; monthly inflation "within
 about 3 points")."""
 
-ABOUT = 1.05
-"""Times a limit of GDP that "about" allows (ours)."""
+ABOUT = 1.05  # times a limit of GDP that "about" allows (ours)
 
 UNUSUAL_POLICY_MOVE = 2.0
 """Points by which a policy rate's level moves that no decision would bring about (ours: S.2, 7 is
@@ -85,13 +81,11 @@ class Bounds:
 
     def in_words(self, unit: str) -> str:
         """Return the ranges in words."""
-
-        def figure(value: float) -> str:
-            return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
-
-        return (
-            f"{figure(self.low)} to {figure(self.high)}{unit}, or under {figure(self.half)}{unit}"
+        low, high, half = (
+            f"{value:,.4g}" if value < 10_000 else f"{value:,.0f}"
+            for value in (self.low, self.high, self.half)
         )
+        return f"{low} to {high}{unit}, or under {half}{unit}"
 
 
 def allowed(old: Quantity) -> Bounds:

@@ -1,16 +1,14 @@
 """Companies, people, places and tickers: which a rewrite keeps, loses, adds or swaps.
 
 RFC-BENCH, appendices Q.1, Q.3 and R. spaCy's recogniser alone misses and invents too many in
-headlines. Here a name is first a capitalised word where capitals mean something; the recogniser
-has the last word only where they do not (headlines in title case, the first word of a sentence)
-and on who is a person.
+headlines. Here a name is a capitalised word where capitals mean something, and where they do not
+(headlines in title case, the first word of a sentence) one that is no common English word; the
+recogniser only says who is a person.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise
 from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Token, read_once
@@ -21,11 +19,9 @@ from contrafact.families.rfc.contracts.vocabulary import (
     is_known_name,
     words,
 )
-from contrafact.text.english import is_modifier
 from contrafact.text.tokens import normal
 
 __all__ = [
-    "Name",
     "is_name",
     "missing_words",
     "names_added",
@@ -44,21 +40,6 @@ SAME_BEGINNING = 4
 
 ACRONYM_LETTERS = range(2, 6)
 """Letters of a word that may be an acronym of several: "ECB", "OPEC" (ours)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A run of name words, as "Norrick Steel" or "NRK".
-
-    Attributes:
-        start: Where it begins, in characters.
-        end: Where it ends.
-        text: The name.
-    """
-
-    start: int
-    end: int
-    text: str
 
 
 # Rules
@@ -89,14 +70,9 @@ def names_swapped(
         around = pair.original.tokens[max(0, first - 1) : end + 1]
         if any(token.key in ("and", "or") for token in (around[0], around[-1])):
             continue  # "A and B" may become "B and A"; `names_added` finds who is new
-        old, new = _name(pair.original, before), _name(pair.rewritten, after)
-        yield Finding(
-            "entity-changed",
-            f"'{old.text}' became '{new.text}'",
-            (old.start, old.end),
-            (new.start, new.end),
-            for_review=pair.goes_with_cause(old.start, old.end),
-        )
+        message = f"'{pair.texts(change)[0]}' became '{pair.texts(change)[1]}'"
+        lenient = pair.goes_with_cause(before[0].start, before[-1].end)
+        yield Finding("entity-changed", message, *pair.spans(change), for_review=lenient)
 
 
 @rule("entity-lost", about="names", paper="Q.1, 2; R.1–R.4")
@@ -127,10 +103,10 @@ def names_lost(pair: Pair) -> Iterator[Finding]:
             if normal(side.tokens[k].text) not in words("no_names")
             and is_name(side, side.tokens[k])
         ):
-            name = _name(side, side.tokens[first : last + 1])
-            if not pair.goes_with_cause(name.start, name.end):
-                message = f"'{name.text}' is in the original and not in the rewrite"
-                yield fail("entity-lost", message, (name.start, name.end))
+            span = (side.tokens[first].start, side.tokens[last].end)
+            if not pair.goes_with_cause(*span):
+                message = f"'{side.excerpt(span)}' is in the original and not in the rewrite"
+                yield fail("entity-lost", message, span)
 
 
 @rule(
@@ -150,39 +126,24 @@ def names_added(pair: Pair) -> Iterator[Finding]:
             runs[-1].append(token)
         else:
             runs.append([token])
-    for name in (_name(side, run) for run in runs):
-        span = (name.start, name.end)
+    for run in runs:
+        span = (run[0].start, run[-1].end)
+        name = side.excerpt(span)
         if any(
-            entity.label == "PERSON" and entity.start < name.end and name.start < entity.end
-            for entity in side.entities
+            e.label == "PERSON" and e.start < span[1] and span[0] < e.end for e in side.entities
         ):
-            yield fail("private-person", f"the rewrite names a person, '{name.text}'", None, span)
-        else:
-            region = all(normal(word) in words("regions") for word in name.text.split())
-            yield Finding(
-                "entity-added",
-                f"'{name.text}' is in the rewrite and not in the original",
-                None,
-                span,
-                for_review=region and pair.manipulation == "causal",
-            )
+            yield fail("private-person", f"the rewrite names a person, '{name}'", None, span)
+            continue
+        region = all(normal(word) in words("regions") for word in name.split())
+        message = f"'{name}' is in the rewrite and not in the original"
+        lenient = region and pair.manipulation == "causal"
+        yield Finding("entity-added", message, None, span, for_review=lenient)
 
 
 # What is a name
 
 
-def _name(side: Side, tokens: list[Token]) -> Name:
-    start, end = tokens[0].start, tokens[-1].end
-    return Name(start, end, side.text[start:end])
-
-
 _INITIAL_END = re.compile(r"(?:\A|[.!?:;…\n]|[-–—|])[\s\"'“‘(]*\Z")
-# After a common word that begins a sentence: another capitalised word, or what companies do.
-_HOLDS_A_NAME = re.compile(
-    r"(?:['’]s)?\s(?:[A-Z]|said|says|reported|reports|posted|posts|announced|expects|plans|raised"
-    r"|cut|shares"
-    r"|stock|is\sset|will|beat|missed|has|plc|executives)"
-)
 
 
 def is_name(side: Side, token: Token) -> bool:
@@ -212,7 +173,7 @@ def is_name(side: Side, token: Token) -> bool:
     parts = [part for part in re.split(r"[-/]", bare) if part]
     if any(is_known_name(part) or not is_common(part) for part in parts):
         return True
-    return _is_named_in_plain(side, token) or _is_recognised(side, token, initial)
+    return _is_named_in_plain(side, token)
 
 
 def _is_shouted(sentence: str) -> bool:
@@ -229,18 +190,6 @@ def _is_named_in_plain(side: Side, token: Token) -> bool:
             if not side.sentence_of(other.start).titled and not _INITIAL_END.search(before):
                 return True
     return False
-
-
-def _is_recognised(side: Side, token: Token, initial: bool) -> bool:
-    """Whether the recogniser sees a name in a common word that begins a plain sentence."""
-    if not initial or side.sentence_of(token.start).titled:
-        return False
-    if is_modifier(token.key) or not _HOLDS_A_NAME.match(side.text, token.end):
-        return False  # "Glum Amazon earnings": what it stands by is the name
-    return any(
-        entity.label in ("ORG", "PERSON", "GPE") and entity.start == token.start
-        for entity in side.entities
-    )
 
 
 # Whether a name is in the other text
@@ -289,8 +238,7 @@ def _appears(word: str, side: Side) -> bool:
     ):
         return True
     # The first letters of several words in a row spell an acronym.
-    steps = {("", word[1:2]), *pairwise(word[1:])}
-    if len(word) not in ACRONYM_LETTERS or not steps <= _initials(side):
+    if len(word) not in ACRONYM_LETTERS:
         return False
     spelled = r"\b" + r"[\w.&]*[\s-](?:of\s|the\s|and\s)*".join(map(re.escape, word))
     return bool(re.search(spelled, side.casefolded))
@@ -304,21 +252,6 @@ def _by_beginning(side: Side) -> dict[str, list[str]]:
         if len(spelling) >= SAME_BEGINNING:
             found.setdefault(spelling[:SAME_BEGINNING], []).append(spelling)
     return found
-
-
-@read_once
-def _initials(side: Side) -> frozenset[tuple[str, str]]:
-    """Return every two letters with which words begin that may stand together in an acronym, and
-    every one but the first word's with none before it.
-    """
-    parts = re.split(r"[\s-]", side.casefolded)
-    found = set()
-    for number, part in enumerate(parts[:-1]):
-        for after in parts[number + 1 :] if part else ():
-            found |= {(part[0], after[:1]), ("", after[:1])}
-            if after not in ("of", "the", "and"):
-                break
-    return frozenset(found)
 
 
 @cache

@@ -1,17 +1,14 @@
 """A pair under check: two texts, aligned word by word, and what is read in both."""
 
-from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from contrafact.families.rfc.labels import Bands
+from contrafact.models.whitebox.polarity import Polarity
 from contrafact.records import Manipulation
 from contrafact.text.alignment import Alignment, Change, Span, Token, align
 from contrafact.text.reading import Side, read_once
 
 __all__ = ["Change", "Pair", "Polarity", "Side", "Span", "Token", "read_once"]
-
-Polarity = Callable[[Sequence[str]], list[float]]
-"""Gives each text its tone, from -1 (negative) to 1 (positive)."""
 
 
 class Pair:

@@ -65,12 +65,18 @@ def is_known_name(word: str) -> bool:
     return word in _known_names()
 
 
+_PREFIXES = ("out", "over", "under", "un", "re", "mis", "up", "down", "pre", "non")
+
+
 @lru_cache(maxsize=20_000)
 def is_common(word: str) -> bool:
     """Return whether a word, in lower case, is a common English one, inflections included."""
     if word in words("grammar") or word in words("recent") or len(word) == 1:
         return True
-    return is_english(word)
+    return is_english(word) or any(
+        word.startswith(prefix) and len(word) > len(prefix) + 2 and is_english(word[len(prefix) :])
+        for prefix in _PREFIXES
+    )
 
 
 @cache

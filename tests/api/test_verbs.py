@@ -10,6 +10,11 @@ import pandas as pd
 import pytest
 
 import contrafact as cf
+from contrafact.family.exam_file import write_exam
+
+sys.path.append(str(Path(__file__).parents[1] / "support"))
+from made_exams import exam_with
+from pair_judge import made_pairs
 
 SRC = Path(cf.__file__).parent
 
@@ -89,14 +94,35 @@ PAIR = {
 
 def test_pairs_are_checked():
     found = cf.check([PAIR, {**PAIR, "rewritten": PAIR["original"]}, {**PAIR, "original": " "}])
-    assert found.items["passed"].tolist() == [True, False, False]
+    assert found.items["passed"].tolist() == [None, False, False]
     assert found.items["violations"][2][0]["rule"] == "bad-row"
-    assert found.scores.to_dict("records") == [
-        {"manipulation": "flipping", "pass": 1, "fail": 2, "to_review": 0}
-    ]
-    assert "'original' is blank" in found.notes[0]
+    (scores,) = found.scores.to_dict("records")
+    assert (scores["pass"], scores["fail"], scores["undecided"]) == (0, 2, 1)
+    assert "1 are undecided" in found.notes[0] and "'original' is blank" in found.notes[1]
     with pytest.raises(cf.InputError, match="nowhere"):
         cf.check([PAIR], rule="nowhere.at_all")
+    with pytest.raises(cf.InputError, match="each has no use without judge"):
+        cf.check([PAIR], each=True)
+
+
+def test_pairs_are_checked_by_judges_and_nothing_is_asked_twice(pair_judge, tmp_path, monkeypatch):
+    for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
+        monkeypatch.setenv(name, pair_judge.environment[name])
+    pairs = pd.DataFrame(made_pairs(32))
+    asked = {"judge": "openai-api/fake/labels", "out": tmp_path / "c.jsonl", "max_connections": 4}
+    found = cf.check(pairs, **asked)
+    known = [place // 4 % 4 > 0 or place % 4 == 3 for place in range(32)]
+    assert found.items["passed"].tolist() == known
+    assert found.scores["fail"].tolist() == [2, 2, 2, 0]
+    assert len(pair_judge.stats()["answered"]) == 24
+    pair_judge.forget()
+    again = cf.check(pairs, **asked)
+    assert again.items.equals(found.items) and not pair_judge.stats()["answered"]
+    exam = tmp_path / "exam.json"
+    write_exam(exam, exam_with({}, judge="x/y"))
+    found = cf.check(pairs, **asked, exam=exam)
+    assert found.scores.set_index("manipulation")["sound"].dropna().to_dict() == {"numerical": 8}
+    assert any("the exam is one of x/y" in note for note in found.notes)
 
 
 @pytest.fixture

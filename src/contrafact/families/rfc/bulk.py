@@ -144,7 +144,7 @@ class CheckStage:
 
             options = replace(options, polarity=load_polarity_model(Path(self.polarity_model)))
 
-        def check(made: Made, rows: Sequence[Given]) -> list[tuple[Given, PairRow, Check]]:
+        def check(made: Made, rows: Sequence[Given]) -> "list[tuple[Given, PairRow, Check]]":
             good = []
             for row in rows:
                 pair = PairRow(row.line, row.fields)

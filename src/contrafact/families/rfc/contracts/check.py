@@ -49,11 +49,7 @@ __all__ = [
     "WORTH_SHARING",
     "Options",
     "PairRow",
-<<<<<<< HEAD
-    "batched",
     "check_counts",
-=======
->>>>>>> facts
     "check_draft",
     "check_object",
     "check_pair",

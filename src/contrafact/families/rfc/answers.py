@@ -9,12 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspect_ai.model import (
-    CachePolicy,
-    GenerateConfig,
-    Logprob,
-    ModelOutput,
-)
+from inspect_ai.model import CachePolicy, GenerateConfig, Logprob, ModelOutput
 from inspect_ai.solver import Solver, TaskState
 
 from contrafact.families.rfc.claims import Claim
@@ -64,13 +59,7 @@ class Answer:
 def answer_items(
     method: Method[Item, Answer], *, cache: bool | CachePolicy = False, logprobs: bool = False
 ) -> Solver:
-    """Answer a sample by a method; a model that gives no answer makes an invalid one.
-
-    Args:
-        method: The method.
-        cache: Inspect's cache policy for the calls.
-        logprobs: Whether to ask for the log-probabilities that AUROC needs.
-    """
+    """Answer a sample by a method; a model that gives no answer makes an invalid one."""
     config = GenerateConfig(logprobs=True, top_logprobs=ALTERNATIVES) if logprobs else None
     return method_solver(
         method,
@@ -113,14 +102,7 @@ def read_answer(
     reasons: bool = False,
     trace: Mapping[str, Any] | None = None,
 ) -> Answer:
-    """Return the answer that a model's output gives.
-
-    Args:
-        output: The output.
-        item: The item, for its label space.
-        reasons: Whether reasons were asked for, with the label on the last line.
-        trace: What to keep besides.
-    """
+    """Return the answer that a model's output gives, on the last line where reasons were asked."""
     reading = read_label(output.completion, item.labels, reasons=reasons)
     invalid = reading.invalid
     if invalid is not None and output.stop_reason == "max_tokens":
@@ -144,16 +126,8 @@ def label_probabilities(
     """Return the probability of each label against the others where a reply's label begins.
 
     At that token, the probabilities of all alternatives that begin a label, in any case, are added
-    up by label, and each label's share of them is returned.
-
-    Args:
-        tokens: The reply's tokens, with their alternatives.
-        labels: The label space; no two labels begin with the same letter.
-
-    Returns:
-        By label, a probability from 0 to 1, adding up to 1, and 0 for a label that none of the
-        alternatives begins; or None where no token begins a label, or the provider gave no
-        alternatives.
+    up by label (no two labels begin with the same letter). The shares add up to 1, with 0 for a
+    label that no alternative begins; None where no token begins one, or none has alternatives.
     """
     for token in reversed(_label_starts(tokens, labels)):
         alternatives = {one.token: one.logprob for one in token.top_logprobs or ()}

@@ -98,7 +98,7 @@ def items_frame(
     Returns:
         One dictionary per sample that has a score, with the keys of `ITEM_COLUMNS`.
     """
-    of = {"system": system, "model": model, "method": method, "shots": shots}
+    of: dict[str, str | int] = {"system": system, "model": model, "method": method, "shots": shots}
     rows = []
     for sample in log_samples:
         score = score_of(sample, SCORER)

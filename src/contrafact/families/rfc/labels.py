@@ -90,13 +90,7 @@ MANIPULATION_SPELLINGS: dict[str, Manipulation] = {
 
 @dataclass(frozen=True)
 class Reading:
-    """A reply read as one label, or the reason why it is none.
-
-    Attributes:
-        label: The label, in the space's spelling; None where the reply is invalid.
-        invalid: The reason, where it is.
-        rationale: What came before the label's line, where reasons were asked for.
-    """
+    """A reply read as one label, or why it is none; and what came before it, if reasons did."""
 
     label: str | None
     invalid: str | None = None

@@ -16,6 +16,7 @@ from contrafact.families.rfc.labels import FALSE, TRUE, TaskName
 from contrafact.families.rfc.published import published_notes, published_rows, published_table
 from contrafact.families.rfc.report_figures import (
     CONTEXT,
+    asked_otherwise,
     by_shots,
     confusion,
     error_classes,
@@ -59,7 +60,7 @@ from contrafact.family.report import (
 from contrafact.family.run_facts import unfinished
 from contrafact.records import MANIPULATIONS
 
-__all__ = ["DETECT", "DIAGNOSE", "asked_otherwise", "prepare"]
+__all__ = ["DETECT", "DIAGNOSE", "prepare"]
 
 _ENOUGH_ANSWERS = 20
 _REASONS_LIMIT = 600
@@ -134,32 +135,6 @@ def _disagreements(keys: tuple[str, ...]) -> tuple[str, ...]:
 def _people(task: TaskName) -> pd.DataFrame:
     people = published_table("human")
     return people[people["task"].eq(task)]
-
-
-def asked_otherwise(task: TaskName, data: ChapterData) -> tuple[str, ...]:
-    """Return what the systems of a report were asked that the paper's were not."""
-    asked = data.items[~data.items["baseline"]].drop_duplicates("system")
-    packs = {
-        system: run.prompt_pack or "default" for run in data.meta.runs for system in run.systems
-    }
-    claims = list(data.items.loc[data.items["manipulation"].isna(), "system"].unique())
-    elsewhere, other, reworded = [], [], dict[str, list[str]]()
-    for system, method in zip(asked["system"], asked["method"].astype(str), strict=True):
-        if method == "given":
-            elsewhere.append(system)
-        elif "question=paper" not in method:
-            other.append(system)
-        else:
-            reworded.setdefault(packs.get(system, "default"), []).append(system)
-    found = [
-        (f"Asked another question than the paper's (--preset {task}-paper asks it)", other),
-        ("Asked elsewhere, with what is not known here", elsewhere),
-        ("On claims, with the labels of those data, not on the paper's paragraphs", claims),
-    ]
-    for pack, systems in reworded.items():
-        words = "this program's words" if pack == "default" else f"the words of the pack '{pack}'"
-        found.append((f"Asked the paper's question in {words}", systems))
-    return tuple(f"{what}: {listed(systems)}." for what, systems in found if systems)
 
 
 def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Table:

@@ -31,6 +31,7 @@ from contrafact.family.display import (
     Panel,
     Table,
     finished_table,
+    listed,
     with_figures,
     with_published,
 )
@@ -49,6 +50,7 @@ from contrafact.stats.replicates import Sampler
 __all__ = [
     "MEDIAN",
     "SURFACE",
+    "asked_otherwise",
     "by_shots",
     "confusion",
     "confusion_frame",
@@ -86,6 +88,8 @@ _SHORT = {
 def labels_in(task: TaskName, rows: pd.DataFrame) -> tuple[str, ...]:
     """Return the label space of some rows: the task's, and a third one where claims have it."""
     third = rows["gold"].eq(NEI) | rows["predicted"].eq(NEI)
+    if CLAIM_PROBABILITIES[NEI] in rows:
+        third |= rows[CLAIM_PROBABILITIES[NEI]].notna()
     return (*labels_of(task), *((NEI,) if third.any() else ()))
 
 
@@ -127,15 +131,18 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
         yield from _of_detection(part)
 
 
+def _resampled(part: Part) -> dict[str, Any]:
+    of = part.bootstrap
+    return {"level": of.level, "resamples": of.resamples, "rng": of.rng}
+
+
 def _over_all(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     result = classification(
         list(part.rows["gold"]),
         list(part.rows["predicted"]),
         labels,
         part.rows[part.cluster].to_numpy(object),
-        level=part.bootstrap.level,
-        resamples=part.bootstrap.resamples,
-        rng=part.bootstrap.rng,
+        **_resampled(part),
     )
     yield Estimate("invalid", "all", result.invalid_rate)
     for measure in MEASURES:
@@ -190,11 +197,7 @@ def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     of_each = np.stack([shares[label].to_numpy(float) for label in labels], axis=1)
     of_answer = of_each[np.arange(len(known)), [labels.index(one) for one in known["predicted"]]]
     articles = known[part.cluster].to_numpy(object)
-    how: dict[str, Any] = {
-        "level": part.bootstrap.level,
-        "resamples": part.bootstrap.resamples,
-        "rng": part.bootstrap.rng,
-    }
+    how = _resampled(part)
     gold = list(known["gold"])
     yield Estimate("brier", "valid", brier(gold, of_each, labels, articles, **how))
     error = calibration_error(known["right"].to_numpy(float), of_answer, articles, **how)
@@ -212,11 +215,7 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
     if known["gold"].nunique() < 2:
         return
     articles = known[part.cluster].to_numpy(object)
-    how: dict[str, Any] = {
-        "level": part.bootstrap.level,
-        "resamples": min(part.bootstrap.resamples, _AUROC_RESAMPLES),
-        "rng": part.bootstrap.rng,
-    }
+    how = _resampled(part) | {"resamples": min(part.bootstrap.resamples, _AUROC_RESAMPLES)}
     if not two and (part.group is None or task == "rfc-detect"):
         of_each = known[columns].to_numpy(float)
         area = auroc_one_vs_rest(list(known["gold"]), of_each, labels, articles, **how)
@@ -227,13 +226,9 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
     yield Estimate("auroc", "valid", area)
 
 
-def _whole(data: ChapterData) -> pd.DataFrame:
-    return data.figures[data.figures["manipulation"].isna()]
-
-
 def pairwise(data: ChapterData) -> Extra:
     """Return pairwise accuracy and what it exposes, for detection; nothing without whole pairs."""
-    whole = _whole(data)
+    whole = data.figures[data.figures["manipulation"].isna()]
     if not whole["measure"].eq("pairwise_accuracy").any():
         return Extra()
     both, over = ("coefficient", "Both right", "high"), ("coefficient", "Over valid outputs")
@@ -262,6 +257,37 @@ def pairwise(data: ChapterData) -> Extra:
         "answers by chance have a quarter. 95% intervals by source article."
     )
     return Extra([finished_table("pairwise", "Pairwise accuracy", caption, columns, frame)])
+
+
+def asked_otherwise(task: TaskName, data: ChapterData) -> tuple[str, ...]:
+    """Return what the systems of a report were asked that the paper's were not."""
+    asked = data.items[~data.items["baseline"]].drop_duplicates("system")
+    packs = {
+        system: run.prompt_pack or "default" for run in data.meta.runs for system in run.systems
+    }
+    claims = list(data.items.loc[data.items["manipulation"].isna(), "system"].unique())
+    elsewhere, other, reworded = [], [], dict[str, list[str]]()
+    for system, method in zip(asked["system"], asked["method"].astype(str), strict=True):
+        if method == "given":
+            elsewhere.append(system)
+        elif "question=paper" not in method:
+            other.append(system)
+        else:
+            reworded.setdefault(packs.get(system, "default"), []).append(system)
+    found = [
+        (f"Asked another question than the paper's (--preset {task}-paper asks it)", other),
+        ("Asked elsewhere, with what is not known here", elsewhere),
+        ("On claims, with the labels of those data, not on the paper's paragraphs", claims),
+    ]
+    for pack, systems in reworded.items():
+        words = "this program's words" if pack == "default" else f"the words of the pack '{pack}'"
+        found.append((f"Asked the paper's question in {words}", systems))
+    every = "every system that asks a model"
+    return tuple(
+        f"{what}: {every if 1 < len(systems) == len(asked) else listed(systems)}."
+        for what, systems in found
+        if systems
+    )
 
 
 def by_shots(data: ChapterData) -> Extra:
@@ -311,10 +337,12 @@ def by_shots(data: ChapterData) -> Extra:
     if data.published:
         rows = published_rows("rfc-detect")
         paper = rows.pivot(index="model", columns="shots", values="accuracy")
+        paper = paper.reindex(rows["model"].unique())
         paper = paper[paper.notna().sum(axis=1) > 1].add_prefix("valid_")
         paper = paper.rename_axis("system").reset_index()
         label = "Published · RFC-BENCH, figure 3"
-        table = with_published(table, paper, label, (CONTEXT,))
+        notes = (CONTEXT, *asked_otherwise("rfc-detect", data))
+        table = with_published(table, paper, label, notes)
     return Extra([table], [chart])
 
 
@@ -380,13 +408,9 @@ def surface_figures(
 ) -> pd.DataFrame:
     """Return accuracy and macro-F1, over valid outputs, of baseline, median and their difference.
 
-    Every resample of articles gives one value of each system, and so one of the median over the
-    models and of its distance to the baseline.
-
-    Returns:
-        One row per ``what`` (the baseline, the median, "difference": median minus baseline) and
-        ``measure``: ``estimate``, ``low``, ``high``, ``models``, ``n``, ``articles``; empty where
-        the baseline or the models are missing.
+    Every resample of articles gives one value of each system, and so of the median over the models
+    and of its distance to the baseline. One row per ``what`` (the baseline, the median,
+    "difference") and ``measure``; none where the baseline or the models are missing.
     """
     systems = items.drop_duplicates("system")
     baseline = list(systems.loc[systems["method"].eq(SURFACE), "system"])

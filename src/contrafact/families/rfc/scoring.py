@@ -52,12 +52,7 @@ _CONFIG = GenerateConfig(temperature=0.0)
 
 @dataclass
 class ErrorClasses:
-    """The judge that sorts answers, its template opened and checked.
-
-    Attributes:
-        pack: The prompt pack.
-        cache: Inspect's cache policy for the calls.
-    """
+    """The judge that sorts answers, its template opened and checked."""
 
     pack: PromptPack
     cache: bool | CachePolicy = False
@@ -214,16 +209,10 @@ def answered(
 
 
 def pairwise_accuracy(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
-    """Return the share of pairs whose two members are both labelled right.
+    """Return the share of pairs with both members right: of those with valid answers, and of all.
 
-    A model that always says the same gets 0, whatever its accuracy.
-
-    Args:
-        rows: One per sample, with ``pair_id``, ``gold`` and ``predicted`` (None where invalid).
-
-    Returns:
-        Of the pairs with two valid answers, and of all pairs; NaN where there is no such pair. A
-        pair of which only one member was shown counts in neither.
+    A model that always says the same gets 0, whatever its accuracy. A pair of which only one member
+    was shown counts in neither; without any pair it is NaN.
     """
     pairs = whole_pairs(rows)
     right, valid = sum(right for _, _, right in pairs), sum(valid for _, valid, _ in pairs)

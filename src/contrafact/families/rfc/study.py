@@ -26,34 +26,15 @@ from contrafact.families.rfc.labels import (
     RIGHT_ONLY,
     TRUE,
 )
-from contrafact.family.study import (
-    AnsweredStudy,
-    Question,
-    StudyItem,
-    StudySpec,
-    StudyTable,
-)
+from contrafact.family.study import AnsweredStudy, Question, StudyItem, StudySpec, StudyTable
 from contrafact.records import MANIPULATIONS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "AGREEMENT",
-    "DETECT",
-    "DIAGNOSE",
-    "OVERALL",
-    "REASONS",
-    "RIGHT",
-    "UNDECIDED",
-    "WRONG",
-]
+__all__ = ["AGREEMENT", "DETECT", "DIAGNOSE", "REASONS", "UNDECIDED"]
 
-OVERALL = "overall"
-"""What stands for the category in rows over all of them."""
-WRONG = "wrong"
-RIGHT = "right"
-"""Whether the answer whose reasons are sorted was the right one."""
+OVERALL, WRONG, RIGHT = "overall", "wrong", "right"
 UNDECIDED = "undecided"
 """Stands for the class where no class has more than half of the people."""
 

@@ -319,7 +319,9 @@ def test_what_a_judge_found_decides_pairs_and_a_release_leaves_out_the_rest(
             {"id": ids[0], "passed": True, "violations": [], "review": []},
             {"id": ids[1], "passed": False, "violations": [fault], "review": []},
             {
-                "id": ids[2], "passed": None, "violations": [],
+                "id": ids[2],
+                "passed": None,
+                "violations": [],
                 "review": [{"rule": "meaning-undecided", "message": "no verdict on reversed"}],
             },
         ],

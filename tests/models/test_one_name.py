@@ -40,9 +40,9 @@ COMMANDS = {
     "--out out.csv",
     "finforce screen --model": "finforce screen raw.csv --model NAME --out screened.jsonl",
     "rfc label --model": "rfc label paragraphs.jsonl --model NAME --out labelled.jsonl",
-    "rfc rewrite --model": "rfc rewrite labelled.jsonl --model NAME --out pairs.jsonl",
+    "rfc rewrite --model": "rfc rewrite labelled.jsonl --model NAME --out new.jsonl",
     "rfc rewrite --judge": "rfc rewrite labelled.jsonl --model mockllm/model --judge NAME "
-    "--out pairs.jsonl",
+    "--out new.jsonl",
     "rfc surface --fluency-model": "rfc surface pairs.jsonl --fluency-model NAME --out tables",
     "cobe augment --model": "cobe augment stories.json --model NAME --out augmented.json",
     "whatif --model": "whatif --model NAME --factual-prompt a --text b --counterfactual-prompt c",

@@ -282,8 +282,8 @@ def rewrite(
     """Rewrite articles by their manipulation; keep what passes, as ``contrafact rfc rewrite`` does.
 
     Args:
-        data: Labelled articles (title, summary, ``manipulation``): a data frame, a list of dicts, or a
-            file.
+        data: Labelled articles (``title``, ``summary``, ``manipulation``): a data frame, a list of
+            dicts, or a file.
         model: The model that writes; without one rules write, and numerical pairs alone.
         judge: Decides what a rewrite means; several form a panel. Without one, what facts leave
             open is kept as undecided.

@@ -110,8 +110,7 @@ def rewrite(
     nobody decides is kept with the reason under 'undecided'. What is dropped stands in
     FILE.dropped.jsonl, every decision in FILE.ledger.jsonl. Killed and run again it goes on.
 
-    Example: contrafact rfc rewrite labelled.jsonl --model openai/gpt-5 --judge anthropic/claude
-    --out pairs.jsonl
+    Example: contrafact rfc rewrite labelled.jsonl --seed 7 --out pairs.jsonl
     """
     from contrafact.errors import InputError
     from contrafact.files.atomic import guard_output

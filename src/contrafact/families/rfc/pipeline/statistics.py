@@ -133,7 +133,6 @@ def by_ticker(gate: Gate) -> "pd.DataFrame":
     """
     import pandas as pd
 
-
     rows = [(item.ticker or "unknown", item.article, item.manipulation) for item in gate.items]
     found = pd.DataFrame(rows, columns=["ticker", "article", "manipulation"]).groupby("ticker")
     table = found["article"].agg(articles="nunique", items="size")

@@ -107,7 +107,7 @@ def test_rates_that_are_found_are_the_true_ones_within_their_intervals(exam_of):
 
 def test_what_cannot_be_read_is_invalid_and_never_guessed(exam_of):
     for name in ("malformed-0", "malformed-4", "malformed-9", "invents"):
-        exam, shown, _ = exam_of(name, more=("--n", "40"))
+        exam, _, _ = exam_of(name, more=("--n", "40"))
         for kind in WHOLES:
             for part in (kind, *PARTS[kind]):
                 if part in exam.criteria:

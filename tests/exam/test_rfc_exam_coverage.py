@@ -80,9 +80,7 @@ def test_intervals_of_sound_pairs_hold_what_they_promise():
                     missing += 1
                     continue
                 held[share].append((one.low <= truth <= one.high, one.high - one.low, one.passed))
-    print(
-        f"\n{'sound':>6} {'intervals':>10} {'hold':>6} {'mean width':>11}   (no interval: {missing})"
-    )
+    print(f"\nno interval: {missing}\n sound  intervals   hold  mean width")
     for share, own in held.items():
         hold, width, _ = np.array(own, dtype=float).T
         print(f"{share:6.0%} {len(own):10} {hold.mean():6.1%} {width.mean():11.0f}")

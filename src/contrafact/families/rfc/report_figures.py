@@ -231,13 +231,13 @@ def pairwise(data: ChapterData) -> Extra:
     whole = data.figures[data.figures["manipulation"].isna()]
     if not whole["measure"].eq("pairwise_accuracy").any():
         return Extra()
-    both, over = ("coefficient", "Both right", "high"), ("coefficient", "Over valid outputs")
+    over = "Over valid outputs"
     shown = (
-        Column("pairwise_accuracy_valid", "Over valid outputs", *both),
-        Column("pairwise_accuracy_strict", "Strict", *both),
-        Column("says_true_valid", "Answers true", *over),
-        Column("right_on_true_valid", "Right on published", *over),
-        Column("right_on_false_valid", "Right on manipulated", *over),
+        Column("pairwise_accuracy_valid", over, "coefficient", "Both right", "high"),
+        Column("pairwise_accuracy_strict", "Strict", "coefficient", "Both right", "high"),
+        Column("says_true_valid", "Answers true", "coefficient", over),
+        Column("right_on_true_valid", "Right on published", "coefficient", over),
+        Column("right_on_false_valid", "Right on manipulated", "coefficient", over),
     )
     named = {column.key: column.key.rpartition("_") for column in shown}
     wanted = {key: {"measure": part[0], "form": part[2]} for key, part in named.items()}

@@ -121,7 +121,7 @@ def test_without_judge_or_fluency_columns_go_and_it_is_reported(study: Study) ->
     data = data_of(items, study.make_meta(judges=(), fluency_model=None), resamples=50)
     table = shown(data, "overall")
     assert table is not None
-    assert keys(table) == {"system", "headlines", "valid"}
+    assert keys(table) == {"system", "headlines", "valid", "sound"}
     assert any("--judge" in note for note in table.notes)
     assert any("perplexity columns are left out" in note for note in table.notes)
     assert risk_against_opportunity(data) == Extra()

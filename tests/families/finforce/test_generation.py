@@ -5,6 +5,7 @@ import json
 import re
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from inspect_ai.model import (
     ChatCompletionChoice,
@@ -18,9 +19,10 @@ from contrafact.cli.show import edit_text
 from contrafact.families.finforce.data import bundled_headlines
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.families.finforce.methods import METHODS
-from contrafact.families.finforce.task import shown_texts
+from contrafact.families.finforce.task import RUN, shown_texts
 from contrafact.family.method import MethodContext
 from contrafact.models.requests import request_body
+from contrafact.text.degenerate import OF_ANY, OF_INPUT
 
 PAIR = {"opportunity_counterfactual": "Ore prices soar", "risk_counterfactual": "Ore prices sink"}
 
@@ -169,3 +171,23 @@ def test_a_text_that_shares_next_to_nothing_is_shown_without_marks():
     lines = [edit_text(one, coloured=False).plain for one in shown_texts(state)]
     assert lines[1] == "  risk: A strike shuts the port of Tarn"
     assert lines[2] == "  opportunity: Ore prices [-steady-]{+soar+}"
+
+
+def test_what_only_a_whole_system_shows_is_found_when_its_table_is_made():
+    said = "Everybody gains as conditions improve"
+    heads = ["Norwind Bank cuts its key rate", "Talmora Steel hires", "Velda port strike ends"]
+    rows = [
+        {"system": system, "headline": one, "text": text, "degenerate": None}
+        for system, texts in (
+            ("vague", [said] * 3),
+            ("good", [f"{one} and lenders take heart" for one in heads]),
+            ("mixed", [said, None, heads[2]]),
+        )
+        for one, text in zip(heads, texts, strict=True)
+    ]
+    rows[8]["degenerate"] = OF_INPUT  # what the prompt has shown stays
+    found = RUN.look_across(pd.DataFrame(rows))["degenerate"].tolist()
+    assert found[:3] == [OF_ANY] * 3 and found[8] == OF_INPUT
+    assert pd.isna(found[3:8]).all()
+    other_way = RUN.look_across(pd.DataFrame(rows).iloc[::-1])["degenerate"]
+    assert other_way.sort_index().fillna("").tolist() == pd.Series(found).fillna("").tolist()

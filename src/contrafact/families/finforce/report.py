@@ -290,7 +290,7 @@ SPEC = ReportSpec(
     prepare=prepare,
     measures=(
         Measure("valid", "Valid, %", forms=("all",), ranked=False),
-        Measure("sound", "Sound, %", forms=("all",), ranked=False, compared="Sound, points"),
+        Measure("sound", "Sound, %", forms=("all",), ranked=False),
         *(
             Measure(name, SHORT_NAMES[name], judged=True, compared=f"{SHORT_NAMES[name]}, points")
             for name in CRITERIA

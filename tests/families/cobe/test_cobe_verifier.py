@@ -212,6 +212,7 @@ def test_one_fault_in_the_files_words_fails_one_criterion(text, fails):
         (EDIT.replace("5 minutes", "5.5 minutes"), "the delay was 5.5 minutes"),
         (EDIT.replace("5 minutes", "5 hours"), "the delay was 5 hours"),
         (EDIT.replace("5 minutes", "5 minutes more"), "more"),
+        (EDIT.replace("5 minutes", "140, 5 minutes"), "the delay was 140 5 minutes"),
         (EDIT.replace("5 minutes", "under 5 minutes"), "the delay was under 5 minutes"),
         ("The engine’s stayed cool. A hose split.", "the engine's stayed cool"),
         ("The engine stayed cool-ish. A hose split.", "the engine stayed cool-ish"),

@@ -22,7 +22,7 @@ from contrafact.families.cobe.synth.prove import (
     way_of,
     wrong_claims,
 )
-from contrafact.families.cobe.synth.response import ResponseReader, Said
+from contrafact.families.cobe.synth.response import ReadResponse, ResponseReader
 from contrafact.judges.verifier import Decision, Subject
 
 __all__ = ["decide", "proof", "reader_of"]
@@ -100,13 +100,13 @@ def decide(
         drawn: Whether the story was drawn (its proof has a canary), so that "because" is judged by
             the rule of drawn stories: the effect follows from the causes, and from no supposition.
     """
-    said = reader.read(response)
-    if isinstance(said, str):
-        return _all_open(said)
-    reading = facts.reader.read(said.text)
-    if reading.mentions != said.mentions:
+    whole = reader.read(response)
+    if isinstance(whole, str):
+        return _all_open(whole)
+    reading = facts.reader.read(whole.text)
+    if reading.mentions != whole.mentions:
         return _all_open("its clauses can be read in two ways")
-    found = {"E3": _connectors(facts, said, reading, drawn=drawn)}
+    found = {"E3": _connectors(facts, whole, reading, drawn=drawn)}
     for criterion, due in facts.about.items():
         each = [_fact(facts, reading, criterion, name) for name in due]
         # One fact that is told wrong decides; else one that is open leaves the criterion open.
@@ -128,15 +128,15 @@ def _fact(facts: Facts, reading: Reading, criterion: str, name: str) -> Decision
     return Decision(not why, why)
 
 
-def _connectors(facts: Facts, said: Said, reading: Reading, *, drawn: bool) -> Decision:
+def _connectors(facts: Facts, whole: ReadResponse, reading: Reading, *, drawn: bool) -> Decision:
     """Decide E3.
 
     A connector that turns a cause round decides it. One that is wrong by the rule of drawn stories
     alone does so in these, if it says that an effect follows; "although" and "but" may also be
     plain contrast.
     """
-    if said.unclear:
-        return Decision(None, f"cannot tell what joins what in '{said.unclear[0]}'")
+    if whole.unclear:
+        return Decision(None, f"cannot tell what joins what in '{whole.unclear[0]}'")
     if reading.loose:
         return Decision(None, "a connector joins nothing that is told")
     twice = {name for name, told in reading.values.items() if len(told) > 1}

@@ -19,7 +19,7 @@ from typing import Any
 from contrafact.causal.model import Value
 from contrafact.families.cobe.synth.reading import CUES, Mention, left_open
 
-__all__ = ["ResponseReader", "Said"]
+__all__ = ["ReadResponse", "ResponseReader"]
 
 _TOKEN = re.compile(r"\d(?:[\d.,]*\d)?(?!\w)|\w+(?:['-]\w+)*|\n|\S")
 _FIGURE = re.compile(r"\d+|\d{1,3}(?:,\d{3})+")
@@ -60,7 +60,7 @@ _SHOWN, _MOST_SHOWN = 60, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReadResponse:
     """What a response says, every word of which was read.
 
     Attributes:
@@ -130,24 +130,24 @@ class ResponseReader:
         if known is not None and known.mention != one.mention:
             self._table[words] = None  # it would be read in two ways
 
-    def read(self, response: str) -> Said | str:
+    def read(self, response: str) -> ReadResponse | str:
         """Return what a response says, or why that cannot be told."""
         try:
             return self._read(response)
         except _Cannot as cannot:
             return cannot.why
 
-    def _read(self, response: str) -> Said:
-        said = list(self._cut(response.strip()))
-        if not said:
+    def _read(self, response: str) -> ReadResponse:
+        pieces = list(self._cut(response.strip()))
+        if not pieces:
             raise _Cannot("it says nothing")
-        if said[-1].kind not in ".f":
+        if pieces[-1].kind not in ".f":
             raise _Cannot("it breaks off: no full stop ends it")
         texts: list[str] = []
         mentions: list[Mention] = []
         unclear: list[str] = []
         before: Sequence[_Wording] = ()
-        for sentence in _sentences(said):
+        for sentence in _sentences(pieces):
             shape = "".join(one.kind for one in sentence)
             if shape == "f":
                 before = ()
@@ -168,7 +168,7 @@ class ResponseReader:
             texts.append(_shown(sentence))
         if not mentions:
             raise _Cannot("it tells nothing of the story")
-        return Said(" ".join(f"{text}." for text in texts), tuple(mentions), tuple(unclear))
+        return ReadResponse(" ".join(f"{text}." for text in texts), tuple(mentions), tuple(unclear))
 
     def _cut(self, response: str) -> Iterator[_Wording]:
         """Yield the wordings, connectors and marks that make up a response.
@@ -250,9 +250,9 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(_NUMBER if one == "\0" else one for one in _TOKEN.findall(whole))
 
 
-def _sentences(said: Iterable[_Wording]) -> Iterator[list[_Wording]]:
+def _sentences(pieces: Iterable[_Wording]) -> Iterator[list[_Wording]]:
     sentence: list[_Wording] = []
-    for one in said:
+    for one in pieces:
         if one.kind in ".f":
             if sentence and one.kind == "f":
                 raise _Cannot(f"cannot read how '{_shown(sentence)}' ends")

@@ -9,7 +9,6 @@ import json
 import lzma
 import sqlite3
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np

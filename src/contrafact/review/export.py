@@ -18,7 +18,8 @@ from contrafact.files.atomic import write_bytes
 from contrafact.files.sheets import guarded
 from contrafact.review.field_mapping import file_formats
 from contrafact.review.project import Project
-from contrafact.review.state import Event, ReviewItem, ReviewState, Vote
+from contrafact.review.events import Event
+from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import agreed_answers
 from contrafact.text.delimit import replace_surrogates
 
@@ -113,8 +114,7 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
     (None while it is under way), ``review_why``, ``review_answers`` (see `agreed_answers`),
     ``review_edited`` (the fields that a manager has changed, as they are now), ``discussed_by``
     (who took part in the discussion that the decision records), ``evidence`` (the passages that
-    were marked: field, start, end, text), ``suggested`` (the model's answers that stood beside the
-    form; None where none did).
+    were marked: field, start, end, text).
     """
     rows = []
     agreed = {item.id: agreed_answers(state.project, item) for item in state.items.values()}
@@ -143,7 +143,6 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
                 "review_edited": dict(item.edited),
                 "discussed_by": list(vote.group),
                 "evidence": [dict(one) for one in vote.evidence],
-                "suggested": None if vote.suggested is None else dict(vote.suggested),
             }
         )
     return rows

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.review.answers import asked_questions, ballot_of
+from contrafact.review.answers import Assignment, Decision, asked_questions, ballot_of
 from contrafact.review.assignment import may_take, record_assignment
 from contrafact.review.external_formats import ExternalAnnotation
 from contrafact.review.project import Project, Question, Stage
-from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState
+from contrafact.review.events import Event, NotAllowed
+from contrafact.review.state import Recorder, ReviewItem, ReviewState
 from contrafact.review.workflow import answer
 
 __all__ = [
@@ -214,7 +215,8 @@ def import_annotation(
     flagged = any(flag.casefold() not in _NO for flag in flags)
     if flagged and not comment:
         comment = "; ".join(flags)
-    ballot_of(state.project, stage, answers, flagged=flagged, comment=comment)
+    decision = Decision(answers, flagged, comment, origin=origin)
+    ballot_of(state.project, stage, decision)
     if (item.stage, bool(item.slots)) != (stage.id, True):
         where = f"is at stage '{item.stage}'" if item.stage else f"has ended: {item.outcome}"
         raise InputError(f"item '{item.id[:40]}' {where}, not at '{stage.id}'")
@@ -230,19 +232,8 @@ def import_annotation(
     in_hand = state.items.get(state.held.get(person, ""))
     record = Recorder(state, now)
     record_assignment(record, item, slot, person, now + timedelta(seconds=1), origin)
-    answered = answer(
-        state,
-        person,
-        item.id,
-        stage.id,
-        item.round,
-        answers,
-        now=now,
-        rng=rng,
-        flagged=flagged,
-        comment=comment,
-        origin=origin,
-    )
+    place = Assignment(item.id, stage.id, item.round)
+    answered = answer(state, person, place, decision, now=now, rng=rng)
     again = Recorder(state, now)
     if in_hand is not None and in_hand is not item:
         # What they have open on their screen stays theirs.

@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.review.answers import ballot_of
+from contrafact.review.answers import Decision, ballot_of
 from contrafact.review.project import Project, validate_project
-from contrafact.review.state import Event, NotAllowed, Recorder, ReviewState
+from contrafact.review.events import Event, NotAllowed
+from contrafact.review.state import Recorder, ReviewState
 
 __all__ = [
     "check_item_id",
@@ -159,7 +160,7 @@ def import_gold(
             raise NotAllowed(f"item '{name[:40]}' is under review, and cannot be trained on")
         for stage in stages:
             try:
-                ballot_of(state.project, stage, gold)
+                ballot_of(state.project, stage, Decision(gold))
             except InputError as error:
                 raise NotAllowed(f"training item '{name[:40]}': {error.problem}") from error
     record = Recorder(state, now)

@@ -12,25 +12,22 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.review.answers import asked_questions, ballot_of, rule_for
-from contrafact.review.discussion import voices
-from contrafact.review.project import OUTCOMES, Project, Stage
-from contrafact.review.state import (
-    Event,
-    NotAllowed,
-    Recorder,
-    ReviewItem,
-    ReviewState,
-    Vote,
-    passages,
+from contrafact.review.answers import (
+    Assignment,
+    Decision,
+    asked_questions,
+    ballot_of,
+    rule_for,
 )
-from contrafact.review.suggestions import suggestion_before
+from contrafact.review.discussion import voices
+from contrafact.review.events import Event, NotAllowed
+from contrafact.review.project import OUTCOMES, Project, Stage
+from contrafact.review.state import Recorder, ReviewItem, ReviewState, Vote, passages
 from contrafact.stats.votes import majority
 
 __all__ = [
@@ -66,20 +63,11 @@ LEASE = timedelta(minutes=30)
 def answer(
     state: ReviewState,
     who: str,
-    item: str,
-    stage: str,
-    round_: int,
-    answers: Mapping[str, str],
+    place: Assignment,
+    decision: Decision,
     *,
     now: datetime,
     rng: np.random.Generator,
-    flagged: bool = False,
-    comment: str = "",
-    correction: str | None = None,
-    evidence: Sequence[str] = (),
-    guidelines_version: str | None = None,
-    request: str | None = None,
-    origin: Mapping[str, Any] | None = None,
 ) -> list[Event]:
     """Take somebody's decision on an item, and make the transitions that follow from it.
 
@@ -89,19 +77,10 @@ def answer(
     Args:
         state: The review.
         who: The person.
-        item: The item.
-        stage: The stage they were shown it at.
-        round_: The round they were shown it in.
-        answers: By question, the answer.
+        place: Where they were shown the item.
+        decision: What they decided.
         now: The time.
         rng: Draws the audit's sample, where this decision completes a batch.
-        flagged: Whether they are not sure.
-        comment: What they add.
-        correction: The new text, where the stage lets it be corrected.
-        evidence: Passages of the item that show why, where the stage asks for them.
-        guidelines_version: The guidelines they saw; the present ones if None.
-        request: A key under which the same decision may be sent again.
-        origin: Where a decision that was made elsewhere comes from.
 
     Returns:
         What happened; nothing where all of it had happened before.
@@ -110,65 +89,55 @@ def answer(
         NotAllowed: They were not shown the item, have decided otherwise, or the item has gone on.
         InputError: The answers are not whole.
     """
-    sent = partial(
-        state.is_repeated,
-        flagged=flagged,
-        comment=comment,
-        correction=correction,
-        evidence=evidence,
-    )
-    if sent(request, item, stage, round_, answers):
+    if state.is_repeated(place, decision):
         return []
-    known = state.items.get(item)
-    if known is None:
-        raise NotAllowed(f"there is no item '{item[:40]}'")
-    place = next((s for s in state.project.flow if s.id == stage), None)
-    if place is None:
-        raise NotAllowed(f"there is no stage '{stage[:40]}'")
-    ballot = ballot_of(
-        state.project, place, answers, flagged=flagged, comment=comment, correction=correction
-    )
-    marked = located(place, known, evidence)
-    for vote in known.votes:
-        if (vote.who, vote.stage, vote.round) == (who, stage, round_):
+    item = state.items.get(place.item)
+    if item is None:
+        raise NotAllowed(f"there is no item '{place.item[:40]}'")
+    stage = next((s for s in state.project.flow if s.id == place.stage), None)
+    if stage is None:
+        raise NotAllowed(f"there is no stage '{place.stage[:40]}'")
+    ballot = ballot_of(state.project, stage, decision)
+    marked = located(stage, item, decision.evidence)
+    for vote in item.votes:
+        if (vote.who, vote.stage, vote.round) == (who, stage.id, place.round):
             if vote.ballot == ballot and list(vote.evidence) == marked:
                 return []
             raise NotAllowed("you have decided on this item already", hint="undo it first")
-    if (known.stage, known.round) != (stage, round_):
+    if (item.stage, item.round) != (stage.id, place.round):
         raise NotAllowed("the item has gone on without this decision", hint="go on with the next")
-    slot = slot_to_fill(state, known, who, now)
-    if ballot.correction is not None and place.corrects is not None:
-        present = str(known.fields.get(place.corrects.field, ""))
+    slot = slot_to_fill(state, item, who, now)
+    if ballot.correction is not None and stage.corrects is not None:
+        present = str(item.fields.get(stage.corrects.field, ""))
         if ballot.correction.strip() == present.strip():
             raise NotAllowed("the new text is the old one", hint="change it, or answer otherwise")
-    shown = None if origin is not None else suggestion_before(state, place, who, item)
     record = Recorder(state, now)
     record.add(
         "answered",
         who,
-        item=item,
-        stage=stage,
-        round=round_,
+        item=item.id,
+        stage=stage.id,
+        round=place.round,
         slot=slot,
-        text_version=known.text_version,
-        guidelines_version=guidelines_version or state.project.guidelines_version,
-        request=request,
+        text_version=item.text_version,
+        guidelines_version=decision.guidelines_version or state.project.guidelines_version,
+        request=decision.request,
         body={
             "answers": dict(ballot.answers),
             "verdict": ballot.verdict,
             "flagged": ballot.flagged,
             "comment": ballot.comment,
             **({} if ballot.correction is None else {"correction": ballot.correction}),
-            **({} if origin is None else {"origin": dict(origin)}),
+            **({} if decision.origin is None else {"origin": dict(decision.origin)}),
             **({"evidence": marked} if marked else {}),
-            **({} if shown is None else {"suggested": shown}),
-            **({"group": sorted(voices(known))} if place.kind == "discussion" else {}),
+            **({"group": sorted(voices(item))} if stage.kind == "discussion" else {}),
         },
     )
-    if place.kind == "audit":
-        close_audit_if_complete(record, place, str(state.items[item].batch))
-    elif all(slot.filled for slot in state.items[item].slots):
-        transition(record, state.items[item], place)
+    item = state.items[item.id]
+    if stage.kind == "audit":
+        close_audit_if_complete(record, stage, str(item.batch))
+    elif all(one.filled for one in item.slots):
+        transition(record, item, stage)
     release_due(record, rng)
     return record.events
 

@@ -28,7 +28,8 @@ from contrafact.review.figures.progress import (
     throughput,
 )
 from contrafact.review.residual import COLUMNS, residual_cells, residual_error, residual_notes
-from contrafact.review.state import Event, ReviewState
+from contrafact.review.events import Event
+from contrafact.review.state import ReviewState
 from contrafact.review.suggestions import Influence, influence
 
 __all__ = [

@@ -10,7 +10,8 @@ from statistics import median
 
 from contrafact.review.corrections import set_aside_by
 from contrafact.review.project import OUTCOMES, StageKind
-from contrafact.review.state import Event, ReviewItem, ReviewState
+from contrafact.review.events import Event
+from contrafact.review.state import ReviewItem, ReviewState
 
 __all__ = [
     "ALL",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
 from contrafact.review.setup import is_valid_name
-from contrafact.review.state import NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.store.database import accounts, audit, invites, reading, sessions
 
 if TYPE_CHECKING:
@@ -252,14 +252,6 @@ class Accounts:
             connection.execute(delete(sessions).where(sessions.c.account == name))
             self.note(connection, "password set", name, "", address)
         return Account(name, account.manager, active=True, ready=True)
-
-    def accept_without_password(self, secret: str, *, address: str = "") -> Account:
-        """Use a link for an account that is signed in to in another way: nobody has its password.
-
-        Raises:
-            NotAllowed: The link is not good (any more).
-        """
-        return self.accept(secret, secrets.token_urlsafe(48), address=address)
 
     def set_password(self, name: str, password: str, *, address: str = "") -> None:
         """Give an account another password, and end all its sessions.

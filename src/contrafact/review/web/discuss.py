@@ -13,7 +13,8 @@ from fastapi.responses import HTMLResponse, Response
 from contrafact.errors import InputError
 from contrafact.review.assignment import Assignment
 from contrafact.review.discussion import can_record, thread, under_discussion, voices
-from contrafact.review.state import NotAllowed, ReviewState
+from contrafact.review.events import NotAllowed
+from contrafact.review.state import ReviewState
 from contrafact.review.web.access import (
     Member,
     TheManager,

@@ -11,7 +11,8 @@ from contrafact.review.assignment import staffing_problems
 from contrafact.review.figures.panels import Panel, panels_of
 from contrafact.review.figures.plots import PlotFormat, draw_plot
 from contrafact.review.figures.progress import ReviewProgress, review_progress
-from contrafact.review.state import Event, ReviewState, snapshot
+from contrafact.review.events import Event
+from contrafact.review.state import ReviewState, snapshot
 from contrafact.review.store.store import Store
 
 __all__ = ["Figures", "FiguresCache"]

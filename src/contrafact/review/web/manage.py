@@ -33,7 +33,8 @@ from contrafact.review.field_mapping import name_pairs, read_gold, read_items
 from contrafact.review.figures.agreement import rated_questions
 from contrafact.review.import_annotations import import_annotations
 from contrafact.review.project import builtin_projects, load_project
-from contrafact.review.state import NotAllowed, ReviewState
+from contrafact.review.events import NotAllowed
+from contrafact.review.state import ReviewState
 from contrafact.review.suggestions import read_suggestions
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.studio import Studio, redirect_to, render

@@ -23,7 +23,8 @@ from contrafact.review.item_list import (
 )
 from contrafact.review.project import Project
 from contrafact.review.setup import needed_fields
-from contrafact.review.state import Event, NotAllowed, ReviewItem, ReviewState
+from contrafact.review.events import Event, NotAllowed
+from contrafact.review.state import ReviewItem, ReviewState
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.item_view import cached_diff, when_shown
 from contrafact.review.web.studio import Studio, redirect_to, render, request_key

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from contrafact.errors import InputError
 from contrafact.review.project import Project
 from contrafact.review.project_file import project_toml
-from contrafact.review.state import Event
+from contrafact.review.events import Event
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.item_view import cached_diff, when_shown
 from contrafact.review.web.studio import Studio, guidelines_html, redirect_to, render, render_part

@@ -26,7 +26,7 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from contrafact.errors import InputError
-from contrafact.review.state import NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.store.store import Store
 from contrafact.review.web import (

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, Response
 
-from contrafact.review.state import NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.store.accounts import LONGEST, SHORTEST
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.web.access import TheAccount, TheStudio, client_address

@@ -16,7 +16,8 @@ from contrafact.errors import InputError
 from contrafact.review.answers import asked_questions
 from contrafact.review.assignment import Assignment
 from contrafact.review.project import DELIBERATING, Project, Stage
-from contrafact.review.state import NotAllowed, ReviewState
+from contrafact.review.events import NotAllowed
+from contrafact.review.state import ReviewState
 from contrafact.review.web.access import (
     Member,
     TheAccount,

@@ -6,11 +6,12 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.review.assignment import assign
+from contrafact.review.events import NotAllowed
 from contrafact.review.external_formats import read_annotations
 from contrafact.review.import_annotations import import_annotations
 from contrafact.review.project import load_project
 from contrafact.review.setup import define_project, import_items, set_roles
-from contrafact.review.state import NotAllowed, ReviewState, replay
+from contrafact.review.state import ReviewState, replay
 from contrafact.review.workflow import undo
 
 HEADLINE = "Corvane Rail opens a line to the coast"

@@ -9,34 +9,39 @@ import json
 import lzma
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import Boolean, MetaData, create_engine, func, select
+from sqlalchemy.exc import DBAPIError
 
+from contrafact.review.answers import Assignment, Decision
 from contrafact.review.assignment import answer_training, assign
-from contrafact.review.corrections import edit, reopen, reserve, retract, withdraw
-from contrafact.review.discussion import say
+from contrafact.review.corrections import Correction, edit, reopen, reserve, retract, withdraw
+from contrafact.review.discussion import NewRemark, say
+from contrafact.review.events import current_definition, current_kind
 from contrafact.review.export import export_rows
 from contrafact.review.project import Project
 from contrafact.review.setup import define_project, import_gold, import_items, set_roles
-from contrafact.review.answers import Assignment, Decision
-from contrafact.review.corrections import Correction
-from contrafact.review.discussion import NewRemark
-from contrafact.review.events import current_definition, current_kind
 from contrafact.review.state import ReviewState
+from contrafact.review.store.accounts import Accounts
+from contrafact.review.store.database import database_url, migrate
+from contrafact.review.store.sessions import Sessions
 from contrafact.review.store.store import Store, verify
 from contrafact.review.workflow import answer, reissue, set_stage_open, settle, undo
 
 DATA = Path(__file__).parent / "data"
+SQL = lzma.decompress((DATA / "studio-0004.sql.xz").read_bytes()).decode()
 EXPORTED = json.loads(lzma.decompress((DATA / "studio-0004.json.xz").read_bytes()))
 
 
 def old_studio(path):
     """Write the recorded studio's database into a file."""
     with sqlite3.connect(path) as database:
-        database.executescript(lzma.decompress((DATA / "studio-0004.sql.xz").read_bytes()).decode())
+        database.executescript(SQL)
     database.close()
     return str(path)
 
@@ -66,6 +71,60 @@ def test_the_same_acts_come_to_the_same_events(recorded, review):
     assert made > 20
 
 
+def test_a_database_of_then_opens_with_every_decision_and_account(database):
+    """On PostgreSQL the recorded rows are put into tables of that time first."""
+    names = ("reviews", "events", "items", "votes", "accounts", "invites", "attempts", "audit")
+    dropped = ("devices", "second_factors", "recovery_codes", "identities", "pending")
+    with closing(sqlite3.connect(":memory:")) as recording:
+        recording.executescript(SQL)
+        counted = {
+            name: recording.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0]
+            for name in (*names, *dropped)
+        }
+        assert all(counted.values())
+        if database.startswith("postgresql"):
+            copy_into(database, recording, [*names, *dropped])
+        else:
+            old_studio(database)
+    with Store(database) as store:
+        present = MetaData()
+        with store.engine.begin() as connection:
+            present.reflect(connection)
+            for name in set(names) - {"attempts"}:
+                count = connection.scalar(select(func.count()).select_from(present.tables[name]))
+                assert count == counted[name], name
+        assert not set(dropped) & set(present.tables)
+        assert "chain" not in present.tables["events"].c
+        for review in EXPORTED:
+            assert verify(store, review) == []
+        accounts = Accounts(store.engine)
+        # Whoever had a second factor, or came through a provider, chooses a password at a link.
+        for name in ("Ada", "Fay"):
+            accounts.accept(accounts.invite(name, by="Max"), "otter lantern gravel 7")
+            Sessions(accounts).sign_in(name, "otter lantern gravel 7")
+        with pytest.raises(DBAPIError, match="only ever added"), store.engine.begin() as connection:
+            connection.execute(present.tables["events"].delete())
+
+
+def copy_into(database, recording, names):
+    """Copy the recorded rows into a new database's tables of schema 0004."""
+    engine = create_engine(database_url(database))
+    migrate(engine, "0004")
+    with engine.begin() as connection:
+        known = MetaData()
+        known.reflect(connection)
+        for name in names:
+            found = recording.execute(f"SELECT * FROM {name}")
+            heads = [column[0] for column in found.description]
+            rows = [dict(zip(heads, row, strict=True)) for row in found]
+            for head in heads:
+                if isinstance(known.tables[name].c[head].type, Boolean):
+                    for row in rows:
+                        row[head] = None if row[head] is None else bool(row[head])
+            connection.execute(known.tables[name].insert(), rows)
+    engine.dispose()
+
+
 def test_the_recording_shows_what_the_papers_describe(recorded):
     kinds, results = Counter(), Counter()
     for review in recorded.reviews():
@@ -84,9 +143,7 @@ class Acts:
 
     def __init__(self, history):
         # As they would be called today.
-        self.history = [
-            replace(event, kind=current_kind(event) or event.kind) for event in history
-        ]
+        self.history = [replace(event, kind=current_kind(event) or event.kind) for event in history]
         self.state = ReviewState(Project.model_validate(current_definition(history[0])))
 
     def repeat(self):
@@ -118,9 +175,7 @@ class Acts:
     def _person(self, event, rng):
         body = event.body
         options = {"active": body["active"], "trained": body["trained"]}
-        return set_roles(
-            self.state, body["name"], body["roles"], event.who, event.when, **options
-        )
+        return set_roles(self.state, body["name"], body["roles"], event.who, event.when, **options)
 
     def _imported(self, event, rng):
         body, about = event.body, (event.who, event.when)
@@ -155,9 +210,7 @@ class Acts:
         return undo(self.state, event.who, event.when, request=event.request)
 
     def _stage(self, event, rng):
-        return set_stage_open(
-            self.state, event.stage, event.body["open"], event.who, event.when
-        )
+        return set_stage_open(self.state, event.stage, event.body["open"], event.who, event.when)
 
     def _reissued(self, event, rng):
         return reissue(

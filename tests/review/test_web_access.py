@@ -6,7 +6,7 @@ import re
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.review.state import NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.web.access import ReviewNameConverter
 from contrafact.review.web.security import cookie_name
 

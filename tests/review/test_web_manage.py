@@ -9,6 +9,8 @@ import anyio
 import pandas as pd
 import pytest
 
+from contrafact.review.answers import Decision
+from contrafact.review.corrections import Correction
 from contrafact.review.web.serve import settle_all, settling
 
 HOSTILE = '"><script>alert(1)</script>'
@@ -272,7 +274,7 @@ def test_what_somebody_has_in_hand_goes_to_others(studio, max_):
 def test_an_item_is_reopened_and_withdrawn_with_a_reason(studio, max_):
     for who in ("Cem", "Dia", "Eve"):
         given = studio.store.next("ours", who)
-        studio.store.answer("ours", who, given, {"rating": "Yes"})
+        studio.store.answer("ours", who, given, Decision({"rating": "Yes"}))
     name = given.item
     assert studio.store.read("ours", lambda b: b.items[name].outcome) == "final"
     where, about = "/manage/r/ours/items", {"item": name, "stage": "rating", "one": "true"}
@@ -306,7 +308,7 @@ def test_items_are_found_by_words_state_person_verdict_flag_and_comment(studio, 
     answers = (("Cem", "Yes", {}), ("Dia", "No", {"flagged": True, "comment": "Odd: rain?"}))
     for who, rating, more in answers:
         given = studio.store.next("ours", who)
-        studio.store.answer("ours", who, given, {"rating": rating}, **more)
+        studio.store.answer("ours", who, given, Decision({"rating": rating}, **more))
     held = studio.store.next("ours", "Eve").item
 
     def found(**wanted):
@@ -321,7 +323,7 @@ def test_items_are_found_by_words_state_person_verdict_flag_and_comment(studio, 
     assert held in found(person="Eve") and found(person="Zoe") == []
     assert found(state="open") == found(state="rating") == ["i0", "i1", "i2"]
     assert found(state="final") == [] == found(state="withdrawn")
-    studio.store.withdraw("ours", "i2", "Max", "gone")
+    studio.store.withdraw("ours", Correction("Max", "i2", "gone"))
     assert found(state="withdrawn") == ["i2"] and found(state="open") == ["i0", "i1"]
     page = max_.get("/manage/r/ours/items/one?id=i0").text
     assert "Dia: No (flag)" in page and "<blockquote>Odd: rain?</blockquote>" in page
@@ -351,7 +353,9 @@ def test_the_page_of_a_review_shows_its_figures_and_every_plot_opens(studio, max
     for who in ("Cem", "Dia"):
         for _ in range(3):
             given = studio.store.next("ours", who)
-            studio.store.answer("ours", who, given, {"rating": "Yes" if who == "Cem" else "No"})
+            studio.store.answer(
+                "ours", who, given, Decision({"rating": "Yes" if who == "Cem" else "No"})
+            )
     assert max_.get("/manage/r/ours").status_code == 200
     page = max_.get("/manage/r/ours/figures")
     assert page.status_code == 200
@@ -376,7 +380,7 @@ def test_a_plot_is_that_of_its_page_though_the_review_goes_on(studio, max_):
     before = max_.get(source).content
     for who in ("Cem", "Dia", "Eve"):
         given = studio.store.next("ours", who)
-        studio.store.answer("ours", who, given, {"rating": "Yes"})
+        studio.store.answer("ours", who, given, Decision({"rating": "Yes"}))
     studio.studio.figures.invalidate("ours")
     assert "1 of 3" not in first.text
     assert "Of 3 items 1 have ended" in max_.get("/manage/r/ours/figures").text
@@ -385,7 +389,7 @@ def test_a_plot_is_that_of_its_page_though_the_review_goes_on(studio, max_):
 
 def test_everything_can_be_exported_at_any_time(studio, max_):
     given = studio.store.next("ours", "Cem")
-    studio.store.answer("ours", "Cem", given, {"rating": "Other"}, comment="=cmd()")
+    studio.store.answer("ours", "Cem", given, Decision({"rating": "Other"}, comment="=cmd()"))
     for what in ("decisions", "items", "ratings", "sheet", "history"):
         for form in ("jsonl", "csv", "parquet"):
             answer = max_.get(f"/manage/r/ours/export/{what}.{form}")
@@ -401,7 +405,7 @@ def test_wrong_exports_are_reported(studio, max_):
     for name in ("decisions.exe", "passwords.csv", "..%2f..%2fdecisions.csv", "decisions"):
         assert max_.get(f"/manage/r/ours/export/{name}").status_code == 404
     given = studio.store.next("ours", "Cem")
-    studio.store.answer("ours", "Cem", given, {"rating": "Yes"})
+    studio.store.answer("ours", "Cem", given, Decision({"rating": "Yes"}))
     assert max_.get("/manage/r/ours/export/labels.csv").status_code == 422
     assert max_.get("/manage/r/ours/export/ratings.csv?stage=nowhere").status_code == 422
 
@@ -414,7 +418,7 @@ def test_hostile_names_and_texts_are_shown_as_texts(site):
     studio.account(name)
     studio.store.set_roles("ours", name, ["rater"], "Max")
     given = studio.store.next("ours", name)
-    studio.store.answer("ours", name, given, {"rating": "Other"}, comment=HOSTILE)
+    studio.store.answer("ours", name, given, Decision({"rating": "Other"}, comment=HOSTILE))
     studio.store.next("ours", "Cem")
     browser = studio.browser("Max")
     for path in ("", "/people", "/log", "/r/ours", "/r/ours/team", "/r/ours/import"):
@@ -449,7 +453,7 @@ def test_what_is_due_goes_on_without_anybodys_click(site):
     studio.review("ours", "headline-screening", items=8)
     for _ in range(4):
         given = studio.store.next("ours", "Cem")
-        studio.store.answer("ours", "Cem", given, {"event_status": "false"})
+        studio.store.answer("ours", "Cem", given, Decision({"event_status": "false"}))
     assert studio.store.next("ours", "Fay") is None
     now = studio.store._clock()
     studio.store._clock = lambda: now + timedelta(days=3)

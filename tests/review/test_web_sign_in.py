@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select
 
-from contrafact.review.state import NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.store.database import attempts, sessions
 from contrafact.review.store.sessions import Limits, TooManyAttempts
 from contrafact.review.web.security import cookie_name

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from contrafact.review.project import Stage
 from contrafact.review.events import Event, NotAllowed
+from contrafact.review.project import Stage
 from contrafact.review.state import Person, Recorder, ReviewItem, ReviewState, Vote
 
 __all__ = [

@@ -16,9 +16,9 @@ from typing import Any, Literal, cast
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
 from contrafact.files.sheets import guarded
+from contrafact.review.events import Event
 from contrafact.review.field_mapping import file_formats
 from contrafact.review.project import Project
-from contrafact.review.events import Event
 from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import agreed_answers
 from contrafact.text.delimit import replace_surrogates

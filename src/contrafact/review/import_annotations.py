@@ -15,9 +15,9 @@ import numpy as np
 from contrafact.errors import InputError
 from contrafact.review.answers import Assignment, Decision, asked_questions, ballot_of
 from contrafact.review.assignment import may_take, record_assignment
+from contrafact.review.events import Event, NotAllowed
 from contrafact.review.external_formats import ExternalAnnotation
 from contrafact.review.project import Project, Question, Stage
-from contrafact.review.events import Event, NotAllowed
 from contrafact.review.state import Recorder, ReviewItem, ReviewState
 from contrafact.review.workflow import answer
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.review.answers import Decision, ballot_of
-from contrafact.review.project import Project, validate_project
 from contrafact.review.events import Event, NotAllowed
+from contrafact.review.project import Project, validate_project
 from contrafact.review.state import Recorder, ReviewState
 
 __all__ = [

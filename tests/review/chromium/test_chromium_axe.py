@@ -6,6 +6,8 @@ import pyotp
 import pytest
 from tests.support.browser import axe_violations
 
+from contrafact.review.discussion import NewRemark
+
 WORK = "/r/ours/work"
 pytestmark = pytest.mark.slow
 
@@ -81,7 +83,7 @@ def test_axe_finds_nothing(served, open_tab, axe):
     event = {"event_status": "false"}
     dia = studio.browser("Dia")
     dia.submit(dia.get("/r/news/work"), event, flag="1", comment="not sure")
-    studio.store.say("news", "i0", "Cem", "It is none.")
+    studio.store.say("news", "Cem", NewRemark("i0", "It is none."))
     tab.context.clear_cookies()
     tab.sign_in("Dia")
     for path in ("", "/discuss", "/discuss/one?id=i0"):

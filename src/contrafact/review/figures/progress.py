@@ -9,8 +9,8 @@ from math import nan
 from statistics import median
 
 from contrafact.review.corrections import set_aside_by
-from contrafact.review.project import OUTCOMES, StageKind
 from contrafact.review.events import Event
+from contrafact.review.project import OUTCOMES, StageKind
 from contrafact.review.state import ReviewItem, ReviewState
 
 __all__ = [

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
-from contrafact.review.setup import is_valid_name
 from contrafact.review.events import NotAllowed
+from contrafact.review.setup import is_valid_name
 from contrafact.review.store.database import accounts, audit, invites, reading, sessions
 
 if TYPE_CHECKING:

@@ -314,9 +314,7 @@ def event_row(review: str, event: Event) -> dict[str, Any]:
 
 def event_of(row: Mapping[str, Any]) -> Event:
     """Return the event that a row keeps."""
-    fields = {
-        key: value for key, value in row.items() if key not in ("review", "at", "body")
-    }
+    fields = {key: value for key, value in row.items() if key not in ("review", "at", "body")}
     when = datetime.fromisoformat(row["at"])
     return Event(**fields, when=when, body=json.loads(row["body"]))
 

@@ -14,8 +14,8 @@ from time import time
 
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, insert, select, update
 
-from contrafact.review.setup import is_valid_name
 from contrafact.review.events import NotAllowed
+from contrafact.review.setup import is_valid_name
 from contrafact.review.store.accounts import (
     LONGEST,
     Account,
@@ -190,10 +190,10 @@ class Sessions:
             last = select(func.max(attempts.c.at)).where(own, attempts.c.succeeded)
             return max(since, connection.scalar(last) or 0.0)
 
-        def delay(
-            own: ColumnElement[bool], since: float, free: int, longest: timedelta
-        ) -> float:
-            counted = select(func.count(), func.max(attempts.c.at)).where(own, attempts.c.at > since)
+        def delay(own: ColumnElement[bool], since: float, free: int, longest: timedelta) -> float:
+            counted = select(func.count(), func.max(attempts.c.at)).where(
+                own, attempts.c.at > since
+            )
             count, latest = connection.execute(counted).one()
             if count < free:
                 return 0.0

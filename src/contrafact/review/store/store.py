@@ -194,15 +194,11 @@ class Store:
     def undo(self, review: str, who: str, *, request: str | None = None) -> None:
         """Take somebody's last decision back; see `contrafact.review.workflow.undo`."""
         lease = self._lease
-        self.do(
-            review, lambda s, now, _: workflow.undo(s, who, now, lease=lease, request=request)
-        )
+        self.do(review, lambda s, now, _: workflow.undo(s, who, now, lease=lease, request=request))
 
     def reopen(self, review: str, about: Correction, stage: str | None = None) -> None:
         """Send an item back to a stage; see `contrafact.review.corrections.reopen`."""
-        self.do(
-            review, lambda s, now, rng: corrections.reopen(s, about, now, rng, stage=stage)
-        )
+        self.do(review, lambda s, now, rng: corrections.reopen(s, about, now, rng, stage=stage))
 
     def withdraw(self, review: str, about: Correction) -> None:
         """Take an item out of the review; see `contrafact.review.corrections.withdraw`."""
@@ -408,8 +404,11 @@ def verify(store: Store, review: str) -> list[str]:
     with store.engine.begin() as connection:
         chosen = select(items).where(items.c.review == review)
         kept = {row["id"]: dict(row) for row in connection.execute(chosen).mappings()}
+        last = connection.scalar(select(reviews.c.seq).where(reviews.c.name == review))
         places = select(votes.c.item, votes.c.stage, votes.c.round, votes.c.slot, votes.c.person)
         filled = {tuple(row) for row in connection.execute(places.where(votes.c.review == review))}
+    if last != state.seq:
+        problems.append(f"the last event is {state.seq}, and {last} were written")
     for name, item in state.items.items():
         row = item_row(review, item)
         if name not in kept:

@@ -17,6 +17,7 @@ from typing import Annotated, cast
 from fastapi import Depends, HTTPException, Request
 from starlette.convertors import Convertor, register_url_convertor
 
+from contrafact.review.events import NotAllowed
 from contrafact.review.project import DELIBERATING
 from contrafact.review.setup import is_valid_name
 from contrafact.review.state import Person, ReviewState
@@ -113,11 +114,14 @@ async def check_form(request: Request) -> None:
 
     Raises:
         NeedsSignIn: Nobody is signed in any more.
-        HTTPException: 403.
+        HTTPException: 403; also where whom a proxy names is not believed, or not known here.
         SQLAlchemyError: The database did not say who is signed in.
     """
-    if (unavailable := request.scope["state"].get("unavailable")) is not None:
-        raise unavailable
+    problem = request.scope["state"].get("problem")
+    if isinstance(problem, NotAllowed):
+        raise HTTPException(403, f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
+    if problem is not None:
+        raise problem
     if request.method in _SAFE_METHODS:
         return
     form = await request.form()

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
 from contrafact.errors import InputError
-from contrafact.review.assignment import Assignment
-from contrafact.review.discussion import can_record, thread, under_discussion, voices
+from contrafact.review.answers import Assignment
+from contrafact.review.discussion import NewRemark, can_record, thread, under_discussion, voices
 from contrafact.review.events import NotAllowed
 from contrafact.review.state import ReviewState
 from contrafact.review.web.access import (
@@ -71,11 +71,9 @@ def say(
     """Write into the thread of an item that is up for discussion."""
     who = member.person.name
     try:
-        studio.store.say(
-            *(member.review, item, who, text.replace("\r\n", "\n")),
-            reply_to=reply_to,
-            request=own_key(key, who),
-        )
+        written = text.replace("\r\n", "\n")
+        remark = NewRemark(item, written, reply_to, request=own_key(key, who))
+        studio.store.say(member.review, who, remark)
     except InputError as error:
         return _page(request, studio, member, item, problem=error, written=text, reply_to=reply_to)
     path = request.app.url_path_for("discussion", review=member.review)
@@ -94,12 +92,9 @@ def manager_say(
     reply_to: Annotated[int | None, Form(ge=1)] = None,
 ) -> Response:
     """Write into any item's thread."""
-    studio.store.say(
-        *(review, item, account.name, text.replace("\r\n", "\n")),
-        reply_to=reply_to,
-        manages=True,
-        request=own_key(key, account.name),
-    )
+    written, own = text.replace("\r\n", "\n"), own_key(key, account.name)
+    remark = NewRemark(item, written, reply_to, manages=True, request=own)
+    studio.store.say(review, account.name, remark)
     studio.log_change(
         account.name, review, "wrote into a thread", item, address=client_address(request)
     )

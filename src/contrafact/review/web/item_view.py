@@ -8,11 +8,11 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.family import DraftFinding, draft_check
-from contrafact.review.assignment import Assignment, visible_votes
+from contrafact.review.answers import Assignment
+from contrafact.review.assignment import visible_votes
 from contrafact.review.discussion import Entry, thread, under_discussion
 from contrafact.review.project import DELIBERATING, FirstStep, Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
-from contrafact.review.suggestions import suggestion_after, suggestion_before
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
@@ -22,14 +22,12 @@ __all__ = [
     "EarlierVote",
     "Idle",
     "ItemView",
-    "SuggestionSeen",
     "TrainingFeedback",
     "WorkProgress",
     "cached_diff",
     "earlier_vote",
     "idle",
     "item_view",
-    "suggestion_seen",
     "training_feedback",
     "when_shown",
 ]
@@ -96,7 +94,6 @@ class ItemView:
         progress: How far things have come.
         undoable: Whether the person has a decision to take back.
         thread: What was said about the item, where others' answers are shown.
-        suggestion: What a model answers: question, answer, model.
         step: The first step, where it alone is asked and shown; None for the whole item.
     """
 
@@ -108,7 +105,6 @@ class ItemView:
     progress: WorkProgress
     undoable: bool
     thread: tuple[tuple[Entry, str], ...] = ()
-    suggestion: tuple[tuple[str, str, str], ...] = ()
     step: FirstStep | None = None
 
     @property
@@ -229,39 +225,6 @@ def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
         tuple((entry, when_shown(entry.when)) for entry in thread(item))
         if stage.kind in DELIBERATING and item.thread
         else (),
-        _named(state, item.id, suggestion_before(state, stage, who, item.id)),
-    )
-
-
-@dataclass(frozen=True)
-class SuggestionSeen:
-    """What a model answers to what somebody has just answered: question, theirs, the model's."""
-
-    item: str
-    answers: tuple[tuple[str, str, str], ...]
-    model: str
-
-
-def suggestion_seen(state: ReviewState, who: str, item: str) -> SuggestionSeen | None:
-    """Return the suggestion that is shown after somebody's last answer; None if there is none."""
-    known, (last, seq) = state.items.get(item), state.last.get(who, ("", 0))
-    vote = next((v for v in known.votes if v.seq == seq), None) if known else None
-    if vote is None or last != item:
-        return None
-    stage = state.project.stage(vote.stage)
-    named = _named(state, item, suggestion_after(state, stage, who, item))
-    own = {state.project.question(q).text: a for q, a in vote.ballot.answers.items()}
-    rows = tuple((question, own.get(question, "–"), answer) for question, answer, _ in named)
-    return SuggestionSeen(item, rows, named[0][2]) if named else None
-
-
-def _named(
-    state: ReviewState, item: str, answers: Mapping[str, str] | None
-) -> tuple[tuple[str, str, str], ...]:
-    models = state.suggestions.get(item, {})
-    return tuple(
-        (state.project.question(name).text, answer, models[name][1])
-        for name, answer in (answers or {}).items()
     )
 
 

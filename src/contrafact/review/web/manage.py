@@ -6,7 +6,7 @@ decided out. All of these pages are for managers.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Form, HTTPException, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
@@ -19,6 +19,7 @@ from contrafact.review.assignment import (
     roles_in_words,
     staffing_problems,
 )
+from contrafact.review.events import NotAllowed
 from contrafact.review.export import (
     EXPORTS,
     TABLE_FORMATS,
@@ -30,12 +31,12 @@ from contrafact.review.export import (
 )
 from contrafact.review.external_formats import TOOLS, read_annotations
 from contrafact.review.field_mapping import name_pairs, read_gold, read_items
-from contrafact.review.figures.agreement import rated_questions
+from contrafact.review.figures.agreement import rated_questions, stage_ratings
+from contrafact.review.figures.progress import review_progress
+from contrafact.review.figures.tables import agreement_tables, progress_table
 from contrafact.review.import_annotations import import_annotations
 from contrafact.review.project import builtin_projects, load_project
-from contrafact.review.events import NotAllowed
 from contrafact.review.state import ReviewState
-from contrafact.review.suggestions import read_suggestions
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.studio import Studio, redirect_to, render
 from contrafact.review.web.uploads import read_project, shown_name, uploaded
@@ -44,11 +45,6 @@ from contrafact.review.workflow import reissue, set_stage_open
 __all__ = ["router"]
 
 _LOG_LINES = 500
-# An SVG that is opened by itself is a page of its own, and styles its lines.
-_PLOT_HEADERS = {
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-}
-_PLOT_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 _DESCRIPTIONS: dict[Export, str] = {
     "decisions": "what stands, as rfc finalize and finforce release read it",
     "items": "where every item is, and what became of it; finforce release reads it",
@@ -121,15 +117,13 @@ def change(
     account: TheManager,
     studio: TheStudio,
     name: Text,
-    what: Annotated[str, Form(pattern="^(open|close|manager|no-manager|no-factor)$")],
+    what: Annotated[str, Form(pattern="^(open|close|manager|no-manager)$")],
 ) -> Response:
-    """Close an account or open it again; let somebody manage or not; turn a second factor off."""
+    """Close an account or open it again; let somebody manage or not."""
     how = {"by": account.name, "address": client_address(request)}
     try:
         if what in ("open", "close"):
             studio.accounts.set_active(name, what == "open", **how)
-        elif what == "no-factor":
-            studio.second_factors.remove(name, **how)
         else:
             studio.accounts.set_manager(name, what == "manager", **how)
     except NotAllowed as error:
@@ -163,28 +157,14 @@ def manage_review(
 def manage_figures(
     request: Request, account: TheManager, review: TheReview, studio: TheStudio
 ) -> HTMLResponse:
-    """Show a review's figures."""
-    figures = studio.figures.figures(review)
-    return render(request, "manage_figures.html", review=review, figures=figures)
-
-
-@router.get("/r/{review:review}/plots/{file}", name="manage_plot")
-def plot(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    file: str,
-    seq: int | None = None,
-) -> Response:
-    """Return the drawing of a figure, as SVG or PNG."""
-    key, _, form = file.rpartition(".")
-    if form not in _PLOT_TYPES:
-        raise HTTPException(404, "There is no such figure.")
-    drawn = studio.figures.plot(review, key, "svg" if form == "svg" else "png", seq)
-    if drawn is None:
-        raise HTTPException(404, "There is no such figure.")
-    return Response(drawn, media_type=_PLOT_TYPES[form], headers=_PLOT_HEADERS)
+    """Show how far a review has come, and how far people agree."""
+    progress, ratings = studio.store.read(
+        review, lambda state: (review_progress(state, datetime.now(UTC)), stage_ratings(state))
+    )
+    # What takes long is computed while others work on.
+    tables = [progress_table(progress)]
+    tables += [table for one in ratings for table in agreement_tables(one)]
+    return render(request, "manage_figures.html", review=review, tables=tables)
 
 
 @router.post("/r/{review:review}/stage", name="control_stage")
@@ -202,9 +182,7 @@ def control_stage(
             studio.store.settle(review, force=stage)
         else:
             who, open_ = account.name, what == "open"
-            studio.store.change(
-                review, lambda s, now, _: (None, set_stage_open(s, stage, open_, who, now))
-            )
+            studio.store.do(review, lambda s, now, _: set_stage_open(s, stage, open_, who, now))
     except NotAllowed as error:
         return _review_page(request, studio, review, status=409, problem=str(error))
     return _changed(request, studio, account.name, review, f"stage: {what}", stage)
@@ -221,13 +199,8 @@ def reissue_items(
 ) -> Response:
     """Take an item, or all that somebody has in hand, back for others to be given."""
     try:
-        studio.store.change(
-            review,
-            lambda s, now, _: (
-                None,
-                reissue(s, account.name, now, item=item or None, person=person or None),
-            ),
-        )
+        whose = {"item": item or None, "person": person or None}
+        studio.store.do(review, lambda s, now, _: reissue(s, account.name, now, **whose))
     except NotAllowed as error:
         return _review_page(request, studio, review, status=409, problem=str(error))
     return _changed(request, studio, account.name, review, "items taken back", item or person)
@@ -354,7 +327,6 @@ def _people(
         invited=invited,
         link=link,
         accounts=studio.accounts.all(),
-        factors=studio.second_factors.names(),
     )
 
 
@@ -374,44 +346,49 @@ def _review_page(
     problem: str = "",
     all_stages: bool = False,
 ) -> HTMLResponse:
-    figures = studio.figures.figures(review)
-    state = figures.state
-    held = [(who, state.items[name]) for who, name in state.held.items()]
+    def look(state: ReviewState) -> dict[str, Any]:
+        progress = review_progress(state, datetime.now(UTC))
+        held = [(who, state.items[name]) for who, name in state.held.items()]
+        return {
+            "title": state.project.title,
+            "seq": state.seq,
+            "progress": progress,
+            "steps": _next_steps(state),
+            # Those that have something to show; the first is where items come in.
+            "stages": [
+                one
+                for number, one in enumerate(progress.stages)
+                if all_stages or not number or one.items or one.closed
+            ],
+            "in_hand": sorted(
+                (who, item.id, state.project.stage(item.stage).title if item.stage else "")
+                for who, item in held
+            ),
+            "exports": [
+                (what, _DESCRIPTIONS[what])
+                for what in available_exports(state.project)
+                if what in _DESCRIPTIONS
+            ],
+            # The blind stages, with what ratings of them can be about.
+            "rated": [
+                (stage.id, stage.title, rated_questions(state, stage.id))
+                for stage in state.project.flow
+                if stage.kind == "independent"
+            ],
+        }
+
     return render(
         request,
         "manage_review.html",
         status=status,
         problem=problem,
         review=review,
-        title=state.project.title,
-        figures=figures,
-        steps=_next_steps(state, figures.problems),
-        # Those that have something to show; the first is where items come in.
-        stages=[
-            one
-            for number, one in enumerate(figures.progress.stages)
-            if all_stages or not number or one.items or one.closed
-        ],
-        in_hand=sorted(
-            (who, item.id, state.project.stage(item.stage).title if item.stage else "")
-            for who, item in held
-        ),
-        exports=[
-            (what, _DESCRIPTIONS[what])
-            for what in available_exports(state.project)
-            if what in _DESCRIPTIONS
-        ],
         formats=TABLE_FORMATS,
-        # The blind stages, with what ratings of them can be about.
-        rated=[
-            (stage.id, stage.title, rated_questions(state, stage.id))
-            for stage in state.project.flow
-            if stage.kind == "independent"
-        ],
+        **studio.store.read(review, look),
     )
 
 
-def _next_steps(state: ReviewState, problems: Sequence[str]) -> list[tuple[str, str]]:
+def _next_steps(state: ReviewState) -> list[tuple[str, str]]:
     """Return what a review wants of its manager: what to do, and the page where it is done."""
     steps = []
     if not state.items:
@@ -419,6 +396,7 @@ def _next_steps(state: ReviewState, problems: Sequence[str]) -> list[tuple[str, 
     if not state.people:
         steps.append(("Invite the people, with their roles", "manage_team"))
     else:
+        problems = staffing_problems(state)
         steps += [(f"{one[:1].upper()}{one[1:]}", "manage_team") for one in problems]
     if state.items and not steps:
         ended = all(item.outcome is not None for item in state.items.values())
@@ -558,32 +536,6 @@ def import_decisions(
     return _import_page(request, studio, review, message=message, left_out=found.problems)
 
 
-@router.post("/r/{review:review}/import/suggestions", name="import_suggestions")
-def import_suggestions(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    file: UploadFile,
-    question: Text,
-    model: Text,
-    column: Text = "verdict",
-    words: LongText = "",
-) -> HTMLResponse:
-    """Bring a model's answers to a question in, which stages show as the project says."""
-    try:
-        theirs = name_pairs(words.splitlines(), "ANSWER=WORD")
-        with uploaded(file) as path:
-            found = read_suggestions(path, question, column.strip() or "verdict", theirs)
-        new = studio.store.suggest(review, found, model, account.name)
-    except InputError as error:
-        return _import_page(request, studio, review, status=422, problem=str(error))
-    message = f"{new:,} of {len(found):,} suggestions are new."
-    detail, address = f"{shown_name(file)}: {message}", client_address(request)
-    studio.log_change(account.name, review, "suggestions imported", detail, address=address)
-    return _import_page(request, studio, review, message=message)
-
-
 @router.get("/r/{review:review}/export/{file}", name="manage_export")
 def export(
     request: Request,
@@ -624,18 +576,15 @@ def _import_page(
     message: str = "",
     left_out: Sequence[str] = (),
 ) -> HTMLResponse:
-    def look(
-        state: ReviewState,
-    ) -> tuple[tuple[str, ...], bool, list[tuple[str, str]], bool, list[str]]:
+    def look(state: ReviewState) -> dict[str, Any]:
         project = state.project
-        trains = any(stage.kind == "training" for stage in project.stages)
-        stages = [(s.id, s.title) for s in project.flow if s.roles]
-        # The questions that a model's answers are shown on.
-        shown = {q for s in project.flow if s.suggestions != "none" for q in s.questions}
-        suggested = [q.id for q in project.questions if q.id in shown]
-        return project.show, trains, stages, bool(state.people), suggested
+        return {
+            "show": project.show,
+            "trains": any(stage.kind == "training" for stage in project.stages),
+            "stages": [(s.id, s.title) for s in project.flow if s.roles],
+            "people": bool(state.people),
+        }
 
-    show, trains, stages, people, suggested = studio.store.read(review, look)
     return render(
         request,
         "manage_import.html",
@@ -645,11 +594,7 @@ def _import_page(
         left_out=left_out[:_SHOWN_PROBLEMS],
         more=max(0, len(left_out) - _SHOWN_PROBLEMS),
         review=review,
-        show=show,
-        trains=trains,
-        stages=stages,
-        people=people,
-        suggested=suggested,
+        **studio.store.read(review, look),
         tools=TOOLS,
         limit=studio.upload_limit // (1024 * 1024),
     )

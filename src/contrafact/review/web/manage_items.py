@@ -11,8 +11,9 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 
 from contrafact.errors import InputError
-from contrafact.review.corrections import editable_fields, set_aside_by
+from contrafact.review.corrections import Correction, editable_fields, set_aside_by
 from contrafact.review.discussion import thread
+from contrafact.review.events import Event, NotAllowed, current_kind
 from contrafact.review.item_list import (
     ItemFilter,
     find_items,
@@ -23,7 +24,6 @@ from contrafact.review.item_list import (
 )
 from contrafact.review.project import Project
 from contrafact.review.setup import needed_fields
-from contrafact.review.events import Event, NotAllowed
 from contrafact.review.state import ReviewItem, ReviewState
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.item_view import cached_diff, when_shown
@@ -100,12 +100,13 @@ def correct(
     problems: list[str] = [] if chosen else ["no item is chosen"]
     for name in chosen:
         try:
+            about = Correction(account.name, name, reason)
             if what == "withdraw":
-                studio.store.withdraw(review, name, account.name, reason)
+                studio.store.withdraw(review, about)
             elif what == "reserve":
                 studio.store.reserve(review, name, account.name, person or None)
             else:
-                studio.store.reopen(review, name, account.name, reason, stage=stage or None)
+                studio.store.reopen(review, about, stage or None)
         except NotAllowed as error:
             problems.append(f"{name}: {error}")
         else:
@@ -140,7 +141,7 @@ def add(
     """Add one item."""
     name = id.strip()
     try:
-        if not studio.store.add_item(review, name, fields, account.name, reason):
+        if not studio.store.add_item(review, Correction(account.name, name, reason), fields):
             raise NotAllowed(f"there is the same item '{name[:40]}' already")
     except InputError as error:
         written = {"id": name, "reason": reason, **fields}
@@ -165,7 +166,7 @@ def edit(
 ) -> Response:
     """Change what an item shows; it begins anew."""
     try:
-        if not studio.store.edit(review, item, fields, account.name, reason):
+        if not studio.store.edit(review, Correction(account.name, item, reason), fields):
             raise NotAllowed("nothing is changed", hint="change a field, or leave it as it is")
     except InputError as error:
         written = {"reason": reason, **fields}
@@ -185,7 +186,7 @@ def retract(
 ) -> Response:
     """Take one decision back, and what was built on it."""
     try:
-        studio.store.retract(review, item, decision, account.name, reason)
+        studio.store.retract(review, Correction(account.name, item, reason), decision)
     except InputError as error:
         return _item(request, studio, review, item, status=409, problem=error)
     detail = f"{item}: event {decision}"
@@ -383,4 +384,5 @@ def _event_line(event: Event) -> str:
         str(body[name]) for name in ("verdict", "comment", "text", "why", "for") if body.get(name)
     ]
     changed = [f"{name} is “{text}”" for name, text in body.get("fields", {}).items()]
-    return ": ".join(parts + changed * (event.kind == "edited"))
+    corrected = current_kind(event) == "corrected"
+    return ": ".join(parts + changed * corrected)

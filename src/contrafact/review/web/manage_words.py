@@ -12,9 +12,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import ValidationError
 
 from contrafact.errors import InputError
+from contrafact.review.events import Event, current_definition
 from contrafact.review.project import Project
 from contrafact.review.project_file import project_toml
-from contrafact.review.events import Event
 from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
 from contrafact.review.web.item_view import cached_diff, when_shown
 from contrafact.review.web.studio import Studio, guidelines_html, redirect_to, render, render_part
@@ -181,10 +181,10 @@ def _version(made: list[Event], seq: int) -> list[tuple[str, Any]]:
     place = next((n for n, event in enumerate(made) if event.seq == seq), None)
     if place is None:
         raise HTTPException(404, "There is no such version.")
-    now = wording_of(Project.model_validate(made[place].body["definition"]))
+    now = wording_of(Project.model_validate(current_definition(made[place])))
     before: Wording = {}
     if place:
-        before = wording_of(Project.model_validate(made[place - 1].body["definition"]))
+        before = wording_of(Project.model_validate(current_definition(made[place - 1])))
     return [
         (name, cached_diff(before.get(name, ""), text))
         for name, text in now.items()

@@ -22,12 +22,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from contrafact.review.store.accounts import Accounts
-from contrafact.review.store.identities import Identities
-from contrafact.review.store.second_factor import SecondFactors
 from contrafact.review.store.sessions import Limits, Sessions
 from contrafact.review.store.store import Store
-from contrafact.review.web.figures_cache import FiguresCache
-from contrafact.review.web.openid import OpenIDProvider, OpenIDSettings
 
 __all__ = [
     "FORM_LIMIT",
@@ -35,6 +31,7 @@ __all__ = [
     "HashingQueue",
     "Studio",
     "TooBusy",
+    "TrustedProxy",
     "asset",
     "guidelines_html",
     "open_studio",
@@ -92,6 +89,19 @@ class HashingQueue:
 
 
 @dataclass(frozen=True)
+class TrustedProxy:
+    """A proxy that signs people in and names them in a header.
+
+    Attributes:
+        header: The header, such as ``X-Remote-User``.
+        address: The address that the proxy connects from; nobody else is believed.
+    """
+
+    header: str
+    address: str
+
+
+@dataclass(frozen=True)
 class Studio:
     """One studio.
 
@@ -99,32 +109,26 @@ class Studio:
         store: The reviews.
         accounts: Who may sign in.
         sessions: Who is signed in.
-        second_factors: What is asked for besides a password.
-        identities: Who an OpenID provider's users are here.
-        figures: The managers' figures.
         secure: Whether browsers reach it over TLS, so that cookies are sent over nothing else.
         form_limit: Bytes of a form.
         upload_limit: Bytes of a manager's upload.
         id: Tells this studio's cookies from those of another studio on the same host.
         url: The address that people reach it by, without a slash at its end; empty if not known.
         names: The names of hosts that it answers to, besides bare addresses; any if there are none.
-        provider: The OpenID provider that people can sign in through; None if there is none.
+        proxy: Who says in a header who somebody is; None if nobody does.
         hashing: Where work that hashes passwords waits for its turn.
     """
 
     store: Store
     accounts: Accounts
     sessions: Sessions
-    second_factors: SecondFactors
-    identities: Identities
-    figures: FiguresCache
     secure: bool = False
     form_limit: int = FORM_LIMIT
     upload_limit: int = UPLOAD_LIMIT
     id: str = ""
     url: str = ""
     names: frozenset[str] = frozenset()
-    provider: OpenIDProvider | None = None
+    proxy: TrustedProxy | None = None
     hashing: "HashingQueue" = field(default_factory=lambda: HashingQueue())
 
     def invite_link(
@@ -148,8 +152,7 @@ class Studio:
     def log_change(
         self, who: str, review: str, action: str, detail: str, *, address: str = ""
     ) -> None:
-        """Add what a manager did to a review to the audit log; its figures are computed anew."""
-        self.figures.invalidate(review)
+        """Add what a manager did to a review to the audit log."""
         plain = "".join(c if c.isprintable() else "?" for c in detail)
         self.accounts.log(action, who, f"{review}: {plain}"[:500], address)
 
@@ -164,7 +167,7 @@ def open_studio(
     upload_limit: int = UPLOAD_LIMIT,
     url: str = "",
     names: frozenset[str] = frozenset(),
-    openid: OpenIDSettings | None = None,
+    proxy: TrustedProxy | None = None,
 ) -> Studio:
     """Open a studio on a database.
 
@@ -177,7 +180,7 @@ def open_studio(
         upload_limit: Bytes of a manager's upload.
         url: The address that people reach it by.
         names: The names of hosts that it answers to; any if there are none.
-        openid: The OpenID provider that people can sign in through.
+        proxy: Who says in a header who somebody is.
 
     Raises:
         InputError: The database cannot be used.
@@ -190,29 +193,28 @@ def open_studio(
         store,
         accounts,
         sessions,
-        SecondFactors(accounts, clock=clock),
-        Identities(accounts, clock=clock),
-        FiguresCache(store),
         secure,
         form_limit,
         upload_limit,
         id=hashlib.sha256(place.encode()).hexdigest()[:8],
         url=url,
         names=names,
-        provider=None if openid is None else OpenIDProvider(openid, clock=clock),
+        proxy=proxy,
     )
 
 
 def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     """Return a page.
 
-    Every template also has ``account`` (None where nobody is signed in), ``csrf`` (the token of
-    its forms), ``path_for`` (a route's path by name) and ``asset`` (a static file's address).
+    Every template also has ``account`` (None where nobody is signed in), ``by_proxy`` (whether a
+    proxy says who it is), ``csrf`` (the token of its forms), ``path_for`` (a route's path by name)
+    and ``asset`` (a static file's address).
     """
     state = request.scope["state"]
     page = _environment().get_template(template)
     text = page.render(
         account=state.get("account"),
+        by_proxy=state.get("by_proxy", False),
         csrf=state.get("csrf", ""),
         path_for=lambda name, **parts: str(request.app.url_path_for(name, **parts)),
         asset=asset,

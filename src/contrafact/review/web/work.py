@@ -13,10 +13,9 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from contrafact.errors import InputError
-from contrafact.review.answers import asked_questions
-from contrafact.review.assignment import Assignment
-from contrafact.review.project import DELIBERATING, Project, Stage
+from contrafact.review.answers import Assignment, Decision, asked_questions
 from contrafact.review.events import NotAllowed
+from contrafact.review.project import DELIBERATING, Project, Stage
 from contrafact.review.state import ReviewState
 from contrafact.review.web.access import (
     Member,
@@ -29,11 +28,9 @@ from contrafact.review.web.item_view import (
     DraftReport,
     Idle,
     ItemView,
-    SuggestionSeen,
     TrainingFeedback,
     idle,
     item_view,
-    suggestion_seen,
     training_feedback,
 )
 from contrafact.review.web.studio import (
@@ -206,10 +203,9 @@ def work(
     studio: TheStudio,
     again: bool = False,
     last: str | None = None,
-    answered: str | None = None,
 ) -> Response:
     """Show the next item."""
-    return show_item(request, studio, member, "work", again=again, last=last, answered=answered)
+    return show_item(request, studio, member, "work", again=again, last=last)
 
 
 @router.post("/r/{review:review}/work", name="answer", openapi_extra=FORM_SCHEMA)
@@ -256,10 +252,9 @@ def adjudicate(
     member: TheAdjudicator,
     studio: TheStudio,
     again: bool = False,
-    answered: str | None = None,
 ) -> Response:
     """Show the next disputed item."""
-    return show_item(request, studio, member, "adjudicate", again=again, answered=answered)
+    return show_item(request, studio, member, "adjudicate", again=again)
 
 
 @router.post("/r/{review:review}/adjudicate", name="rule", openapi_extra=FORM_SCHEMA)
@@ -276,7 +271,6 @@ def show_item(
     *,
     again: bool = False,
     last: str | None = None,
-    answered: str | None = None,
 ) -> Response:
     """Give somebody their next item and show it, on the page that its stage belongs to.
 
@@ -287,13 +281,8 @@ def show_item(
         page: The page they are on.
         again: Whether they have just taken a decision back, which is filled in again.
         last: The training item that they have just answered.
-        answered: The item that they have just decided on.
     """
     view, feedback = _next_view(studio, member, last)
-    who = member.person.name
-    seen = answered and studio.store.read(
-        member.review, lambda state: suggestion_seen(state, who, answered)
-    )
     if isinstance(view, Idle):
         return render(
             request,
@@ -301,7 +290,6 @@ def show_item(
             review=member.review,
             idle=view,
             feedback=feedback,
-            seen=seen or None,
             page=page,
             request_key=request_key(),
         )
@@ -310,7 +298,7 @@ def show_item(
         query = f"?{request.url.query}" if request.url.query else ""
         return redirect_to(request.app.url_path_for(wanted, review=member.review) + query)
     filled = filled_before(studio, member, view.assignment) if again else FilledForm()
-    return _form_page(request, member, view, filled, feedback=feedback, seen=seen or None)
+    return _form_page(request, member, view, filled, feedback=feedback)
 
 
 def submit_answer(
@@ -332,10 +320,7 @@ def submit_answer(
     if form.first_step and (whole := _whole_item(request, studio, member, form)) is not None:
         return whole
     try:
-        studio.store.answer(
-            review,
-            who,
-            given,
+        decision = Decision(
             form.filled.answers,
             flagged=form.filled.flagged,
             comment=form.filled.comment,
@@ -344,6 +329,7 @@ def submit_answer(
             guidelines_version=form.guidelines_version,
             request=own_key(form.request, who),
         )
+        studio.store.answer(review, who, given, decision)
     except InputError as error:
         view, _ = _next_view(studio, member, None)
         same = isinstance(view, ItemView) and view.assignment == given
@@ -363,8 +349,6 @@ def submit_answer(
         )
     # The page's script forgets what it kept of the form when it sees that it was taken.
     query = {"taken": form.request} | ({"last": given.item} if given.training else {})
-    if studio.store.read(review, lambda state: suggestion_seen(state, who, given.item)):
-        query["answered"] = given.item
     return redirect_to(f"{request.app.url_path_for(page, review=review)}?{urlencode(query)}")
 
 
@@ -426,7 +410,6 @@ def _form_page(
     problem: InputError | None = None,
     key: str | None = None,
     found: DraftReport | None = None,
-    seen: SuggestionSeen | None = None,
 ) -> HTMLResponse:
     project, step = view.project, view.stage.first_step
     # What the first step asks is answered before anything else is shown or asked.
@@ -449,7 +432,6 @@ def _form_page(
         missing=filled.missing(project, view.stage) if problem else [],
         request_key=key or request_key(),
         found=found,
-        seen=seen,
     )
 
 

@@ -247,7 +247,7 @@ def import_(
     from contrafact.review.assignment import role_warnings, staffing_problems
     from contrafact.review.external_formats import read_annotations
     from contrafact.review.field_mapping import name_pairs, read_gold, read_items
-    from contrafact.review.import_annotations import import_annotations
+    from contrafact.review.import_annotations import ImportSource, import_annotations
     from contrafact.review.project import load_project
 
     names = name_pairs(field or (), "FIELD=NAME", "--field") | named_columns(columns)
@@ -283,20 +283,11 @@ def import_(
         for name, roles in people.items():
             store.set_roles(review, name, [role.strip() for role in roles.split(",")], by)
         if made_with is not None:
-            tool = made_with
+            source = ImportSource(made_with, file, stage, names, known)
             result = store.change(
                 review,
                 lambda state, now, rng: import_annotations(
-                    state,
-                    annotations,
-                    by,
-                    tool=tool,
-                    file=file,
-                    stage=stage,
-                    names=names,
-                    people=known,
-                    now=now,
-                    rng=rng,
+                    state, annotations, source, by, now=now, rng=rng
                 ),
             )
             for problem in result.problems:

@@ -20,16 +20,7 @@ if TYPE_CHECKING:
     from contrafact.review.state import ReviewState
     from contrafact.stats.intervals import Interval
 
-__all__ = [
-    "estimate",
-    "figures_object",
-    "plan",
-    "residual",
-    "show_draw",
-    "show_figures",
-    "show_label_notes",
-    "show_residual",
-]
+__all__ = ["estimate", "plan", "residual"]
 
 _Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
 _Seed = Annotated[int, typer.Option(min=0, metavar="S", help="Seed of what is drawn.")]

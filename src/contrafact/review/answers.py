@@ -136,14 +136,7 @@ def ballot_of(project: Project, stage: Stage, decision: Decision) -> Ballot:
 def rule_for(
     stage: Stage, verdicts: Sequence[str], *, flagged: bool = False, carried: str | None = None
 ) -> Rule:
-    """Return the first rule of a stage that holds.
-
-    Args:
-        stage: The stage that an item leaves.
-        verdicts: The votes that count there.
-        flagged: Whether somebody flagged the item there.
-        carried: The verdict that the item came with.
-    """
+    """Return the first rule of a stage that holds."""
 
     def holds(rule: Rule) -> bool:
         return (

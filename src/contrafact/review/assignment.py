@@ -22,10 +22,7 @@ from contrafact.review.workflow import LEASE
 __all__ = [
     "answer_training",
     "assign",
-    "count_of",
-    "held_slot",
     "may_take",
-    "next_slot",
     "next_training_item",
     "people_in_words",
     "people_needed",
@@ -33,7 +30,6 @@ __all__ = [
     "role_warnings",
     "roles_in_words",
     "staffing_problems",
-    "training_needed",
     "visible_votes",
 ]
 
@@ -54,13 +50,6 @@ def assign(
     """Give somebody the next item: the one they hold, or one of the latest stage they may work in.
 
     An item that they let lapse comes to them again only where there is no other.
-
-    Args:
-        state: The review.
-        who: The person.
-        now: The time.
-        rng: Draws a round of training.
-        lease: How long the item is theirs.
 
     Returns:
         The assignment, none where there is nothing for them now, and what happened.
@@ -98,11 +87,6 @@ def record_assignment(
     """Give somebody a place at an item until a time.
 
     Args:
-        record: Takes the event.
-        item: The item.
-        place: Which of its slots.
-        who: The person.
-        until: Until when it is theirs.
         origin: Where the decision comes from, if one that was made elsewhere is being imported.
     """
     record.add(

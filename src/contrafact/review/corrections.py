@@ -54,10 +54,6 @@ def reopen(
     back. What an audit found stays: it speaks of the text that it saw.
 
     Args:
-        state: The review.
-        about: The item.
-        now: The time.
-        rng: Draws the samples of audits that are due.
         stage: The stage; the first if none is named.
 
     Raises:
@@ -106,11 +102,7 @@ def edit(
     changes.
 
     Args:
-        state: The review.
-        about: The item.
         fields: The fields, as they are to be. Those left out stay as they are.
-        now: The time.
-        rng: Draws the samples of audits that are due.
 
     Raises:
         NotAllowed: There is no such item or field, a field that is needed would be empty, no reason
@@ -152,11 +144,7 @@ def retract(
     there are set aside. Its place is free again, for whoever made it too.
 
     Args:
-        state: The review.
-        about: The item.
         decision: The number of the event in which it was made.
-        now: The time.
-        rng: Draws the samples of audits that are due.
 
     Raises:
         NotAllowed: There is no such item or decision, no reason is given, an audit is under way
@@ -205,10 +193,7 @@ def add_item(
     """Add one item to a review; the same item again changes nothing.
 
     Args:
-        state: The review.
-        about: The item's id, and why.
         fields: What it shows, and what the project needs besides.
-        now: The time.
 
     Raises:
         NotAllowed: As `contrafact.review.setup.import_items`; or no reason is given.
@@ -230,11 +215,7 @@ def reserve(
     that no item waits for somebody who is away. Nothing happens where it is so already.
 
     Args:
-        state: The review.
-        who: Who says so.
-        item: The item.
         person: Whom it is for; None for nobody.
-        now: The time.
 
     Raises:
         NotAllowed: There is no such item, its way has ended, or the person may take none of its

@@ -12,16 +12,7 @@ from contrafact.review.events import Event, NotAllowed
 from contrafact.review.project import Stage
 from contrafact.review.state import Person, Recorder, ReviewItem, ReviewState, Vote
 
-__all__ = [
-    "LONGEST_REMARK",
-    "Entry",
-    "NewRemark",
-    "can_record",
-    "say",
-    "thread",
-    "under_discussion",
-    "voices",
-]
+__all__ = ["Entry", "NewRemark", "can_record", "say", "thread", "under_discussion", "voices"]
 
 LONGEST_REMARK = 10_000
 """Characters of a remark."""

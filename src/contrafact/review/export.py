@@ -27,7 +27,6 @@ __all__ = [
     "EXPORTS",
     "TABLE_FORMATS",
     "Export",
-    "TableFormat",
     "available_exports",
     "decision_rows",
     "export_rows",
@@ -70,8 +69,6 @@ def export_rows(
     """Return the rows of an export that follows from the state; ``history`` does not.
 
     Args:
-        state: The review.
-        what: What is exported.
         stage: Of ratings, the stages; those that are blind if none is named.
         question: Of ratings, the question; the verdict if none is named.
 
@@ -181,7 +178,6 @@ def rating_rows(
     Of an item that came to a stage more than once, the last round counts.
 
     Args:
-        state: The review.
         stages: The stages whose votes are taken; all that are blind if none is named.
         question: The question; the verdict if none is named.
     """
@@ -325,7 +321,6 @@ def render_rows(rows: Sequence[Mapping[str, Any]], form: TableFormat) -> bytes:
 
     Args:
         rows: The rows; the columns are those of all of them, in the order met.
-        form: The file's format.
     """
     columns: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for row in rows for name in row):

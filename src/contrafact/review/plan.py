@@ -28,7 +28,7 @@ from contrafact.stats.sampling import (
     pivotal_sample,
 )
 
-__all__ = ["FIGURES", "UNIFORM", "Figure", "Figures", "Frame", "draw_items", "figures_of"]
+__all__ = ["Figure", "Figures", "Frame", "draw_items", "figures_of"]
 
 Figure = Literal["rate", "residual"]
 FIGURES: tuple[Figure, ...] = ("rate", "residual")
@@ -110,11 +110,8 @@ def draw_items(
     (Neyman's allocation), each cell of items within one of its expected number.
 
     Args:
-        frame: The items.
         labels: 0 or 1; NaN where there is none, shape (items,).
-        budget: How many to draw.
         uniform: The share of the draw that goes to all items alike.
-        rng: Where randomness comes from.
     """
     open_ = np.isnan(labels)
     spread = np.sqrt(frame.expected(labels).variance)
@@ -134,8 +131,6 @@ def figures_of(
     correction over all pairs.
 
     Args:
-        frame: The items.
-        draw: Who was drawn.
         labels: 0 or 1; NaN where there is none, shape (items,).
         level: The level of the intervals, and one less the chance of any false "better".
     """

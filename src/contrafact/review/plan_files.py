@@ -21,16 +21,12 @@ from contrafact.review.plan import Figure, Frame
 from contrafact.stats.sampling import Draw
 
 __all__ = [
-    "ASSUMED_ACCURACY",
     "Key",
     "Labels",
     "frame_of_finals",
     "frame_of_rows",
     "item_id",
     "items_to_label",
-    "judge_levels",
-    "key_path",
-    "label_of",
     "labels_in_rows",
     "read_key",
     "read_labels",
@@ -81,7 +77,6 @@ def label_of(value: object, positive: Sequence[str]) -> float | None:
     """Return 1.0 or 0.0 for a label or verdict; none for an empty one.
 
     Args:
-        value: What the file says.
         positive: What counts as 1, everything else being 0; without any, the usual words for yes
             and no.
 
@@ -114,8 +109,6 @@ def frame_of_rows(
     the judge left out is a level of its own.
 
     Args:
-        rows: The rows, each with its line.
-        name: The file's name, for messages.
         by: The field that holds each item's system or category.
         judge: The field that holds the judge's verdict or score.
         positive: The verdicts that count as a pass; the usual words if there are none.
@@ -151,7 +144,6 @@ def frame_of_finals(
     Args:
         rows: The review's items, as ``contrafact review export --what items`` writes them.
         risk: By final item, how it became final and the chance that it is wrong.
-        by: The field that holds each item's category.
     """
     own = [row for row in rows if str(row["item_id"]) in risk]
     ids = tuple(str(row["item_id"]) for row in own)
@@ -174,9 +166,6 @@ def labels_in_rows(
     """Return a frame's labels from a table of them; of several of one item, what most say.
 
     Args:
-        rows: The rows, each with its line.
-        frame: The items.
-        name: The file's name, for messages.
         field: The field of the label; the first of ``label``, ``decision``, ``rating`` and
             ``review_verdict`` that there is, if none is named.
         positive: What counts as 1; the usual words if there are none.
@@ -229,12 +218,6 @@ def items_to_label(
 ) -> list[dict[str, Any]]:
     """Return each item of a frame as whoever labels it is to see it.
 
-    Args:
-        rows: The items, each with its line.
-        frame: The frame.
-        name: The file's name, for messages.
-        hidden: The fields that are left out.
-
     Raises:
         InputError: An item of the frame is not among the rows.
     """
@@ -256,7 +239,6 @@ def judge_levels(
 
     Args:
         verdicts: What the judge said of each item, with its line.
-        name: The file's name, for messages.
         positive: The verdicts that count as a pass; the usual words if there are none.
 
     Raises:
@@ -324,8 +306,6 @@ def write_plan(
 
     Args:
         out: The file for the items: ``.csv``, ``.jsonl`` or ``.parquet``.
-        rows: Every item of the frame, as it is to be shown.
-        key: The key.
         order: The places of the items that were drawn, in the order to label them in.
 
     Raises:

@@ -33,11 +33,8 @@ from contrafact.stats.votes import latent_truth, missed_at_most
 
 __all__ = [
     "COLUMNS",
-    "FINDS",
     "Residual",
     "Share",
-    "judging_votes",
-    "passing_verdicts",
     "residual_cells",
     "residual_error",
     "residual_notes",
@@ -100,7 +97,6 @@ def residual_error(state: ReviewState, *, finds: float = FINDS, level: float = 0
     Args:
         state: The review; it need not be finished.
         finds: The share of wrong items that every voter finds at least; bounds rest on it.
-        level: The level of the intervals.
 
     Raises:
         InputError: The project makes items final on no verdict of all voters, or nothing is final.
@@ -253,11 +249,6 @@ def vote_risk(
     The guess takes people to err independently given the truth (Dawid and Skene's model). It says
     where to look first; no figure rests on it.
 
-    Args:
-        state: The review.
-        draws: How many draws each of four chains keeps.
-        rng: Where randomness comes from.
-
     Raises:
         InputError: The project makes items final on no verdict of all voters, or nothing is final.
     """
@@ -317,9 +308,7 @@ def judging_votes(
     """Return who passed an item and who failed it, by person and kind of stage.
 
     Args:
-        project: The project.
         item: The item; votes on earlier texts of it do not count.
-        good: The verdicts that pass an item.
     """
     found: dict[tuple[str, str], bool] = {}
     for vote in item.votes:

@@ -11,14 +11,12 @@ from contrafact.review.project import Project, validate_project
 from contrafact.review.state import Recorder, ReviewState
 
 __all__ = [
-    "check_item_id",
     "define_project",
     "import_gold",
     "import_items",
     "is_valid_name",
     "needed_fields",
     "set_roles",
-    "without_wording",
 ]
 
 
@@ -61,15 +59,6 @@ def set_roles(
 ) -> list[Event]:
     """Give somebody roles, in place of those they had.
 
-    Args:
-        state: The review.
-        name: The person.
-        roles: Their roles in the project.
-        who: Who says so.
-        now: The time.
-        active: Whether they get items.
-        trained: Whether they pass by the training.
-
     Raises:
         NotAllowed: The project knows no such role, or the name is blank.
     """
@@ -103,13 +92,6 @@ def import_items(
     why: str | None = None,
 ) -> list[Event]:
     """Import items: fields by id. One that is there already with the same fields is skipped.
-
-    Args:
-        state: The review.
-        items: Fields by id.
-        who: Who says so.
-        now: The time.
-        why: A reason, for the history.
 
     Raises:
         NotAllowed: An item lacks a field that the project needs, or another has its id.

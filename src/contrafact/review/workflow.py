@@ -32,24 +32,18 @@ from contrafact.stats.votes import majority
 
 __all__ = [
     "LEASE",
-    "AuditRow",
     "agreed_answers",
     "answer",
     "audit_rows",
     "close_audit_if_complete",
     "draw_audit",
     "draw_sample",
-    "is_due",
-    "items_waiting",
     "located",
-    "move",
-    "open_questions",
     "reissue",
     "release_due",
     "set_stage_open",
     "settle",
     "shortfall",
-    "slot_to_fill",
     "transition",
     "undo",
     "undoable",
@@ -75,11 +69,6 @@ def answer(
     where its place, or another that the person may take, is still free.
 
     Args:
-        state: The review.
-        who: The person.
-        place: Where they were shown the item.
-        decision: What they decided.
-        now: The time.
         rng: Draws the audit's sample, where this decision completes a batch.
 
     Returns:
@@ -223,9 +212,6 @@ def settle(
     """Release what has waited long enough: draw audits that are due, end disagreement sets.
 
     Args:
-        state: The review.
-        now: The time, for windows that have run out.
-        rng: Draws the samples.
         force: A stage whose waiting items go on now, complete or not: the manager's choice.
 
     Raises:
@@ -381,10 +367,6 @@ def agreed_answers(project: Project, item: ReviewItem) -> dict[str, str | None]:
 
     An audit asks about others' answers: its votes are none of these. Who was not asked a question
     has not answered it, and counts against every answer to it.
-
-    Args:
-        project: The project.
-        item: The item.
     """
     judged = [v for v in item.votes if project.stage(v.stage).kind != "audit"]
     last = [v for v in judged if (v.stage, v.round) == (judged[-1].stage, judged[-1].round)]
@@ -400,10 +382,6 @@ def open_questions(project: Project, item: ReviewItem) -> tuple[str, ...]:
 
     Those count that are asked given the other agreed answers. A question of free text has as many
     answers as people, and is never open.
-
-    Args:
-        project: The project.
-        item: The item.
     """
     judged = [v for v in item.votes if project.stage(v.stage).kind != "audit"]
     if not judged:
@@ -421,12 +399,7 @@ def move(
     """Move an item to another stage, or to its outcome.
 
     Args:
-        record: Takes the event.
-        item: The item.
-        to: The stage or outcome.
-        why: The reason, as the history gives it.
         verdict: What the voters agreed on, if they did.
-        disputed: Whether they did not.
     """
     body = {"to": to, "why": why, "verdict": verdict, "disputed": disputed}
     record.add("moved", item=item.id, stage=item.stage, round=item.round, body=body)
@@ -465,9 +438,7 @@ def draw_sample(
     2), and at least one item.
 
     Args:
-        stage: The audit.
         strata: By item, its stratum; in order.
-        rng: Where randomness comes from.
     """
     members: dict[str, list[str]] = {}
     for item, stratum in strata.items():
@@ -488,13 +459,7 @@ def draw_sample(
 def audit_rows(
     stage: Stage, strata: Mapping[str, str], verdicts: Mapping[str, str]
 ) -> list[AuditRow]:
-    """Return a row for each stratum, in order of names, and one over all.
-
-    Args:
-        stage: The audit.
-        strata: By item of the batch, its stratum.
-        verdicts: By item of the sample, the auditor's verdict.
-    """
+    """Return a row for each stratum, in order of names, and one over all."""
     names = sorted(set(strata.values()))
     rows = []
     for name in (*names, "overall"):
@@ -525,13 +490,6 @@ def set_stage_open(
 
     While a stage is closed nobody is given an item there. Whoever has one in hand may still answer.
 
-    Args:
-        state: The review.
-        stage: The stage.
-        open_: Whether it is to be open.
-        who: Who says so.
-        now: The time.
-
     Raises:
         NotAllowed: It is no stage in which people work on items.
     """
@@ -557,9 +515,6 @@ def reissue(
     They may still answer while the place is free, as after a lease that ran out.
 
     Args:
-        state: The review.
-        who: Who says so.
-        now: The time.
         item: The item; every one that ``person`` has, if none is named.
         person: From whom; from everybody if none is named.
 

@@ -17,8 +17,6 @@ from contrafact.study.agreement import Agreement, agreement
 from contrafact.study.ratings import Rating, RatingsTable, ratings_of
 
 __all__ = [
-    "SEED",
-    "DisagreementMatrix",
     "StageRatings",
     "disagreement_matrix",
     "rated_agreement",

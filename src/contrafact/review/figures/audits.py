@@ -10,14 +10,7 @@ from contrafact.review.state import Batch, ReviewState
 from contrafact.review.workflow import audit_rows
 from contrafact.stats.intervals import clustered_proportion
 
-__all__ = [
-    "AuditFigures",
-    "StratumFigures",
-    "TrainingRound",
-    "audit_figures",
-    "audits",
-    "training",
-]
+__all__ = ["AuditFigures", "TrainingRound", "audits", "training"]
 
 
 @dataclass(frozen=True)
@@ -150,8 +143,6 @@ def audit_figures(state: ReviewState, batch: Batch, verdicts: Mapping[str, str])
     """Return one audit's figures.
 
     Args:
-        state: The review.
-        batch: The batch.
         verdicts: By item that is judged already, the auditor's verdict.
     """
     stage, field = state.project.stage(batch.stage), state.project.cluster

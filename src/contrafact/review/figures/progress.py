@@ -13,17 +13,7 @@ from contrafact.review.events import Event
 from contrafact.review.project import OUTCOMES, StageKind
 from contrafact.review.state import ReviewItem, ReviewState
 
-__all__ = [
-    "ALL",
-    "PAUSE",
-    "ReviewProgress",
-    "StageProgress",
-    "Throughput",
-    "agreement_by_person",
-    "category_of",
-    "review_progress",
-    "throughput",
-]
+__all__ = ["ReviewProgress", "Throughput", "agreement_by_person", "review_progress", "throughput"]
 
 ALL = "all"
 """What stands for the category where a project has none."""
@@ -105,7 +95,6 @@ def review_progress(state: ReviewState, now: datetime) -> ReviewProgress:
     """Return how far a review has come.
 
     Args:
-        state: The review.
         now: The time, which decides whether an item is held or abandoned.
     """
     category = {item.id: category_of(state, item) for item in state.items.values()}
@@ -176,10 +165,6 @@ def throughput(events: Iterable[Event], *, pause: timedelta = PAUSE) -> list[Thr
     Time worked is the time between one act and the next of the same person, where it is no longer
     than a pause. A decision that took longer than that says how long the pause was, and does not
     enter the median.
-
-    Args:
-        events: The history, in order.
-        pause: From when on a gap is no work.
     """
     acts: dict[str, list[datetime]] = {}
     given: dict[tuple[str, str, str | None, int], datetime] = {}

@@ -30,13 +30,7 @@ from contrafact.review.figures.progress import (
 from contrafact.review.residual import COLUMNS, residual_cells, residual_error, residual_notes
 from contrafact.review.state import ReviewState
 
-__all__ = [
-    "FigureTable",
-    "agreement_tables",
-    "figure_tables",
-    "progress_table",
-    "write_tables",
-]
+__all__ = ["agreement_tables", "figure_tables", "progress_table", "write_tables"]
 
 
 @dataclass(frozen=True)
@@ -61,13 +55,7 @@ class FigureTable:
 
 
 def figure_tables(state: ReviewState, events: Iterable[Event], now: datetime) -> list[FigureTable]:
-    """Return every figure of a review.
-
-    Args:
-        state: The review.
-        events: Its history, for who took how long.
-        now: The time.
-    """
+    """Return every figure of a review."""
     found = [
         progress_table(review_progress(state, now)),
         throughput_table(throughput(events), agreement_by_person(state)),
@@ -155,7 +143,6 @@ def throughput_table(
     """Return everybody's throughput, and how often they agree with others on one item.
 
     Args:
-        found: The throughput.
         agreement: See `agreement_by_person`.
     """
     agrees = agreement or {}

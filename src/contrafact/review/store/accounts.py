@@ -25,15 +25,11 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 __all__ = [
-    "GUESSABLE",
-    "INVITE_LIFE",
     "LONGEST",
     "SHORTEST",
     "Account",
     "Accounts",
-    "AuditEntry",
     "account_of",
-    "check_password",
     "hash_password",
     "password_matches",
     "password_outdated",
@@ -194,11 +190,7 @@ class Accounts:
         earlier links, and its password holds until the link is used.
 
         Args:
-            name: The account.
-            by: Who invites.
             manager: Whether a new account manages; an account that is there stays what it is.
-            address: From where, for the audit log.
-            life: How long the link can be used.
 
         Raises:
             NotAllowed: The name is no name, or the account was closed.

@@ -35,7 +35,7 @@ from contrafact.review.store.database import (
 )
 from contrafact.review.store.database import events as events_table
 
-__all__ = ["Act", "Decide", "Store", "UnknownReview", "verify"]
+__all__ = ["Decide", "Store", "UnknownReview", "verify"]
 
 
 T = TypeVar("T")

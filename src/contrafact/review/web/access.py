@@ -1,8 +1,8 @@
 """Who may do what: dependencies of routes. Every route's role is checked on the server.
 
 A route says what it needs by the types of its arguments: `TheAccount` for anybody who is
-signed in, `TheManager` for managers, `TheReview` for the review in its path as managers
-see it, `TheMember` for people of that review, `TheAdjudicator` for those of them who
+signed in, `TheManagerPage` for managers, `TheReviewPage` for managers and the review in
+its path, `TheMember` for people of that review, `TheAdjudicator` for those of them who
 adjudicate. The app checks the token of every form, so no route has to.
 
 Importing this module makes ``{review:review}`` known in the paths of routes.
@@ -11,10 +11,12 @@ Importing this module makes ``{review:review}`` known in the paths of routes.
 import hmac
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
-from typing import Annotated, cast
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, cast
+from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Request
+from fastapi.responses import HTMLResponse, Response
 from starlette.convertors import Convertor, register_url_convertor
 
 from contrafact.review.events import NotAllowed
@@ -23,26 +25,21 @@ from contrafact.review.setup import is_valid_name
 from contrafact.review.state import Person, ReviewState
 from contrafact.review.store.accounts import Account
 from contrafact.review.store.store import UnknownReview
-from contrafact.review.web.studio import Studio
+from contrafact.review.web.studio import Studio, redirect_to, render
 
 __all__ = [
+    "ManagerPage",
     "Member",
     "NeedsSignIn",
     "ReviewNameConverter",
     "TheAccount",
     "TheAdjudicator",
-    "TheManager",
+    "TheManagerPage",
     "TheMember",
-    "TheReview",
+    "TheReviewPage",
     "TheStudio",
     "check_form",
     "client_address",
-    "current_account",
-    "current_adjudicator",
-    "current_manager",
-    "current_member",
-    "get_studio",
-    "managed_review",
 ]
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -191,33 +188,76 @@ async def current_adjudicator(member: TheMember) -> Member:
 TheAdjudicator = Annotated[Member, Depends(current_adjudicator)]
 
 
-async def current_manager(account: TheAccount) -> Account:
-    """Return who is signed in as a manager.
+@dataclass(frozen=True)
+class ManagerPage:
+    """A manager's request.
+
+    Attributes:
+        request: The request.
+        studio: The studio.
+        who: The manager.
+        review: The review in the path; empty where it names none.
+    """
+
+    request: Request
+    studio: Studio
+    who: str
+    review: str = ""
+
+    def render(self, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+        """Return a page; its template also has the review's name."""
+        return render(self.request, template, status=status, review=self.review, **context)
+
+    def path(self, name: str, **query: str) -> str:
+        """Return the path of a page of this review, or of one that is about none."""
+        parts = {"review": self.review} if self.review else {}
+        path = str(self.request.app.url_path_for(name, **parts))
+        return f"{path}?{urlencode(query)}" if query else path
+
+    def go_to(self, name: str, **query: str) -> Response:
+        """Return the answer to a form that was taken: go on to a page."""
+        return redirect_to(self.path(name, **query))
+
+    def log(self, action: str, detail: str = "") -> None:
+        """Add what was done to the audit log."""
+        about = f"{self.review}: {detail}" if self.review else detail
+        plain = "".join(c if c.isprintable() else "?" for c in about)
+        self.studio.accounts.log(action, self.who, plain[:500], client_address(self.request))
+
+    def invite_link(self, name: str, *, manager: bool = False) -> str:
+        """Return a one-time link for somebody."""
+        base = self.studio.url or str(self.request.base_url).rstrip("/")
+        address = client_address(self.request)
+        return self.studio.invite_link(name, base, by=self.who, manager=manager, address=address)
+
+
+async def manager_page(request: Request, account: TheAccount, studio: TheStudio) -> ManagerPage:
+    """Return a manager's request.
 
     Raises:
-        HTTPException: 403, they are none.
+        HTTPException: 403, who is signed in is no manager.
     """
     if not account.manager:
         raise HTTPException(403, "This page is for managers.")
-    return account
+    return ManagerPage(request, studio, account.name)
 
 
-TheManager = Annotated[Account, Depends(current_manager)]
+TheManagerPage = Annotated[ManagerPage, Depends(manager_page)]
 
 
-def managed_review(review: str, account: TheManager, studio: TheStudio) -> str:
-    """Return the review in the path, for a manager.
+def review_page(review: str, page: TheManagerPage) -> ManagerPage:
+    """Return a manager's request about the review in the path.
 
     Raises:
         HTTPException: 404, there is none of that name.
     """
     try:
         if is_valid_name(review):
-            studio.store.read(review, lambda state: state.seq)
-            return review
+            page.studio.store.read(review, lambda state: state.seq)
+            return replace(page, review=review)
     except UnknownReview:
         pass
     raise HTTPException(404, "There is no such review.")
 
 
-TheReview = Annotated[str, Depends(managed_review)]
+TheReviewPage = Annotated[ManagerPage, Depends(review_page)]

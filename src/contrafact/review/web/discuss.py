@@ -15,14 +15,7 @@ from contrafact.review.answers import Assignment
 from contrafact.review.discussion import NewRemark, can_record, thread, under_discussion, voices
 from contrafact.review.events import NotAllowed
 from contrafact.review.state import ReviewState
-from contrafact.review.web.access import (
-    Member,
-    TheManager,
-    TheMember,
-    TheReview,
-    TheStudio,
-    client_address,
-)
+from contrafact.review.web.access import Member, TheMember, TheReviewPage, TheStudio
 from contrafact.review.web.item_view import item_view, when_shown
 from contrafact.review.web.studio import Studio, own_key, redirect_to, render, request_key
 
@@ -82,24 +75,18 @@ def say(
 
 @router.post("/manage/r/{review:review}/items/say", name="manager_say")
 def manager_say(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     key: Key,
     item: Annotated[str, Form(max_length=1000)],
     text: LongText,
     reply_to: Annotated[int | None, Form(ge=1)] = None,
 ) -> Response:
     """Write into any item's thread."""
-    written, own = text.replace("\r\n", "\n"), own_key(key, account.name)
+    written, own = text.replace("\r\n", "\n"), own_key(key, page.who)
     remark = NewRemark(item, written, reply_to, manages=True, request=own)
-    studio.store.say(review, account.name, remark)
-    studio.log_change(
-        account.name, review, "wrote into a thread", item, address=client_address(request)
-    )
-    path = request.app.url_path_for("manage_item", review=review)
-    return redirect_to(f"{path}?{urlencode({'id': item})}#thread")
+    page.studio.store.say(page.review, page.who, remark)
+    page.log("wrote into a thread", item)
+    return redirect_to(f"{page.path('manage_item', id=item)}#thread")
 
 
 def _page(

@@ -17,15 +17,11 @@ from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
 __all__ = [
-    "WHY",
     "DraftReport",
-    "EarlierVote",
     "Idle",
     "ItemView",
     "TrainingFeedback",
-    "WorkProgress",
     "cached_diff",
-    "earlier_vote",
     "idle",
     "item_view",
     "training_feedback",
@@ -139,6 +135,11 @@ class ItemView:
         ]
 
     @property
+    def undecided(self) -> bool:
+        """Whether a check could not tell if this item passes, so that it is for people to say."""
+        return self.step is None and is_undecided(self.fields)
+
+    @property
     def correctable(self) -> str | None:
         """The present text that may be rewritten here; None where none may."""
         if self.stage.corrects is None:
@@ -226,6 +227,11 @@ def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
         if stage.kind in DELIBERATING and item.thread
         else (),
     )
+
+
+def is_undecided(fields: Mapping[str, Any]) -> bool:
+    """Return whether a check left an item undecided: it came with a verdict that is empty."""
+    return "passed" in fields and fields["passed"] in (None, "")
 
 
 def when_shown(time: datetime) -> str:

@@ -23,14 +23,7 @@ from contrafact.review.events import NotAllowed
 from contrafact.review.store.accounts import Account
 from contrafact.review.web.studio import Studio
 
-__all__ = [
-    "HEADERS",
-    "PeerMiddleware",
-    "SecurityMiddleware",
-    "cookie_name",
-    "csrf_token",
-    "set_session",
-]
+__all__ = ["HEADERS", "PeerMiddleware", "SecurityMiddleware", "cookie_name", "set_session"]
 
 
 _LOG = logging.getLogger("contrafact.review.web.requests")

@@ -34,6 +34,7 @@ from contrafact.review.store.store import Store
 from contrafact.review.web import (
     discuss,
     manage,
+    manage_files,
     manage_items,
     manage_words,
     sign_in,
@@ -51,16 +52,7 @@ from contrafact.review.web.studio import (
     render,
 )
 
-__all__ = [
-    "EVERY",
-    "FIRST_MANAGER",
-    "bind",
-    "create_app",
-    "public_name",
-    "serve",
-    "settle_all",
-    "settling",
-]
+__all__ = ["bind", "create_app", "public_name", "serve", "settle_all", "settling"]
 
 _LOG = logging.getLogger("contrafact.review.web.settle")
 EVERY = 60.0
@@ -87,7 +79,7 @@ def create_app(studio: Studio | Store | str) -> FastAPI:
     app.state.studio = opened
     app.add_middleware(SecurityMiddleware, studio=opened)
     app.mount("/static", StaticFiles(packages=[("contrafact.review.web", "static")]), "static")
-    for module in (sign_in, work, discuss, manage, manage_items, manage_words):
+    for module in (sign_in, work, discuss, manage, manage_files, manage_items, manage_words):
         app.include_router(module.router)
     app.add_exception_handler(NeedsSignIn, _needs_sign_in)
     app.add_exception_handler(HTTPException, _http_problem)
@@ -209,10 +201,6 @@ async def settling(store: Store, *, every: float = EVERY) -> AsyncIterator[None]
 
     Audits are drawn and disagreement sets released when their windows run out. Leases that ran out
     need nothing done: whoever asks next is given the item.
-
-    Args:
-        store: The reviews.
-        every: Seconds between two rounds.
     """
 
     async def go_on() -> None:
@@ -248,8 +236,6 @@ def serve(
     """Serve a studio until it is told to stop; what runs then is finished first.
 
     Args:
-        database: A file for SQLite, or a URL.
-        host: The address to listen on.
         port: The port; 0 for any that is free.
         certificate: A TLS certificate, with its chain (PEM).
         key: Its key, where that is another file.
@@ -257,7 +243,6 @@ def serve(
         behind_proxy: Whether a proxy on this machine ends TLS and says where requests come from.
         url: The address that people reach it by: links carry it, and requests for another name
             are refused. If not given, names of this machine and bare addresses are taken.
-        proxy: Who says in a header who somebody is.
         say: Prints where the studio is, and the first manager's link.
 
     Raises:

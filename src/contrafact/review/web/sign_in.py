@@ -12,7 +12,7 @@ from contrafact.review.web.access import TheAccount, TheStudio, client_address
 from contrafact.review.web.security import set_session
 from contrafact.review.web.studio import Studio, redirect_to, render
 
-__all__ = ["begin_session", "local_path", "router"]
+__all__ = ["router"]
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=1000)]

@@ -26,13 +26,10 @@ from contrafact.review.store.sessions import Limits, Sessions
 from contrafact.review.store.store import Store
 
 __all__ = [
-    "FORM_LIMIT",
-    "UPLOAD_LIMIT",
     "HashingQueue",
     "Studio",
     "TooBusy",
     "TrustedProxy",
-    "asset",
     "guidelines_html",
     "open_studio",
     "own_key",
@@ -137,24 +134,13 @@ class Studio:
         """Return a one-time link for somebody, whose account is made where there is none.
 
         Args:
-            name: Their name.
             base: The studio's address, without a slash at its end.
-            by: Who invites.
-            manager: Whether a new account manages.
-            address: From where, for the audit log.
 
         Raises:
             NotAllowed: The name is no name, or the account was closed.
         """
         secret = self.accounts.invite(name, by=by, manager=manager, address=address)
         return f"{base}/invite/{secret}"
-
-    def log_change(
-        self, who: str, review: str, action: str, detail: str, *, address: str = ""
-    ) -> None:
-        """Add what a manager did to a review to the audit log."""
-        plain = "".join(c if c.isprintable() else "?" for c in detail)
-        self.accounts.log(action, who, f"{review}: {plain}"[:500], address)
 
 
 def open_studio(
@@ -172,15 +158,9 @@ def open_studio(
     """Open a studio on a database.
 
     Args:
-        database: A file for SQLite, a URL, or an open store.
-        secure: Whether browsers reach it over TLS.
         clock: Tells accounts and sessions the time in seconds since 1970.
         limits: How long sessions last, and how attempts to sign in are slowed.
-        form_limit: Bytes of a form.
-        upload_limit: Bytes of a manager's upload.
-        url: The address that people reach it by.
         names: The names of hosts that it answers to; any if there are none.
-        proxy: Who says in a header who somebody is.
 
     Raises:
         InputError: The database cannot be used.

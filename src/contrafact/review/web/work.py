@@ -43,18 +43,7 @@ from contrafact.review.web.studio import (
     request_key,
 )
 
-__all__ = [
-    "ANSWER",
-    "FORM_SCHEMA",
-    "FilledForm",
-    "Page",
-    "SubmittedForm",
-    "filled_before",
-    "read_form",
-    "router",
-    "show_item",
-    "submit_answer",
-]
+__all__ = ["Page", "router"]
 
 Page = Literal["work", "adjudicate"]
 ANSWER = "answer."
@@ -275,12 +264,7 @@ def show_item(
     """Give somebody their next item and show it, on the page that its stage belongs to.
 
     Args:
-        request: The request.
-        studio: The studio.
-        member: Who asks.
-        page: The page they are on.
         again: Whether they have just taken a decision back, which is filled in again.
-        last: The training item that they have just answered.
     """
     view, feedback = _next_view(studio, member, last)
     if isinstance(view, Idle):
@@ -308,13 +292,6 @@ def submit_answer(
 
     What cannot be taken is shown again: in its form where it can be corrected there, and as it was
     filled in where the item is not theirs any more.
-
-    Args:
-        request: The request.
-        studio: The studio.
-        member: Who decides.
-        page: The page they are on.
-        form: The form.
     """
     review, who, given = member.review, member.person.name, form.assignment
     if form.first_step and (whole := _whole_item(request, studio, member, form)) is not None:

@@ -37,7 +37,11 @@ def test_a_reopened_item_is_decided_anew_and_finalize_follows(office):
     assert made.item().outcome == "removed"
     assert made.item().fields["rewritten"] == "Shares of Alder Works fell by 9%."
     (event,) = correct(made, reopen, stage="annotation")
-    assert (event.kind, event.who, event.body["why"]) == ("reopened", "Max", "reopened: a slip")
+    assert (event.kind, event.who, event.body["why"]) == (
+        "corrected",
+        "Max",
+        "reopened: a slip",
+    )
     assert len(event.body["set_aside"]) == 5
     assert made.item().fields == made.item().imported, "the text is that of before"
     assert (made.item().stage, made.item().outcome) == ("annotation", None)

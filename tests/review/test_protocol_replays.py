@@ -81,7 +81,7 @@ def test_a_database_of_then_opens_with_every_decision_and_account(database):
             name: recording.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0]
             for name in (*names, *dropped)
         }
-        assert all(counted.values())
+        assert [name for name, count in counted.items() if not count] == ["attempts"]
         if database.startswith("postgresql"):
             copy_into(database, recording, [*names, *dropped])
         else:
@@ -121,7 +121,8 @@ def copy_into(database, recording, names):
                 if isinstance(known.tables[name].c[head].type, Boolean):
                     for row in rows:
                         row[head] = None if row[head] is None else bool(row[head])
-            connection.execute(known.tables[name].insert(), rows)
+            if rows:
+                connection.execute(known.tables[name].insert(), rows)
     engine.dispose()
 
 

@@ -317,11 +317,12 @@ def test_an_unknown_review_is_reported(opened):
 
 WORKER = """
 import sys
+from contrafact.review.answers import Decision
 from contrafact.review.store.store import Store
 
 store = Store(sys.argv[1])
 while given := store.next("ours", "Cem"):
-    store.answer("ours", "Cem", given, {"rating": "Yes"})
+    store.answer("ours", "Cem", given, Decision({"rating": "Yes"}))
     print(given.item, flush=True)
 """
 

@@ -121,6 +121,8 @@ def copy_into(database, recording, names):
                 if isinstance(known.tables[name].c[head].type, Boolean):
                     for row in rows:
                         row[head] = None if row[head] is None else bool(row[head])
+            for row in rows:
+                row.pop("id" if name == "audit" else "", None)  # a sequence numbers them
             if rows:
                 connection.execute(known.tables[name].insert(), rows)
     engine.dispose()

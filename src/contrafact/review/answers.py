@@ -17,8 +17,6 @@ class Assignment:
     """An item that somebody is to decide on.
 
     Attributes:
-        item: Its id.
-        stage: At which stage.
         round: In which round: the item's visit to the stage, or the person's round of training.
         training: Whether the answer is known and the person is in training.
         until: Until when it is theirs; none in training.
@@ -36,9 +34,7 @@ class Decision:
     """What somebody sends about an item.
 
     Attributes:
-        answers: By question, the answer.
         flagged: Whether they are not sure.
-        comment: What they add.
         correction: The new text, where the stage lets it be corrected.
         evidence: Passages of the item that show why, where the stage asks for them.
         guidelines_version: The guidelines they saw; the present ones if None.
@@ -61,10 +57,7 @@ class Ballot:
     """What a person decided about an item at one stage.
 
     Attributes:
-        answers: By question, the answer.
-        verdict: What the answers come to.
         flagged: Whether the person is not sure.
-        comment: What they added.
         correction: The text as it is to be; none where nothing was rewritten.
     """
 

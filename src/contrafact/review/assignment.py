@@ -20,18 +20,10 @@ from contrafact.review.state import Person, Recorder, ReviewItem, ReviewState, V
 from contrafact.review.workflow import LEASE
 
 __all__ = [
-    "answer_training",
-    "assign",
-    "may_take",
-    "next_training_item",
-    "people_in_words",
-    "people_needed",
-    "record_assignment",
-    "role_warnings",
-    "roles_in_words",
-    "staffing_problems",
-    "visible_votes",
-]
+    "answer_training", "assign", "may_take", "next_training_item", "people_in_words",
+    "people_needed", "record_assignment", "role_warnings", "roles_in_words",
+    "staffing_problems", "visible_votes",
+]  # fmt: skip
 
 _NUMBERS = (
     *("no", "one", "two", "three", "four", "five", "six"),

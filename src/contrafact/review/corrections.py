@@ -19,16 +19,9 @@ from contrafact.review.state import Recorder, ReviewItem, ReviewState
 from contrafact.review.workflow import release_due
 
 __all__ = [
-    "Correction",
-    "add_item",
-    "edit",
-    "editable_fields",
-    "reopen",
-    "reserve",
-    "retract",
-    "set_aside_by",
-    "withdraw",
-]
+    "Correction", "add_item", "edit", "editable_fields", "reopen", "reserve", "retract",
+    "set_aside_by", "withdraw",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,8 @@ class Entry:
     """One entry of a thread: a remark, or the comment that came with a vote.
 
     Attributes:
-        seq: The event's number, which a reply names.
         who: Who wrote it; empty for a vote's comment, whose author is not shown.
-        when: The time.
-        text: What they wrote.
         depth: 0 for one that replies to none, otherwise one more than what it replies to.
-        vote: The vote that it came with.
     """
 
     seq: int
@@ -44,8 +40,6 @@ class NewRemark:
     """What somebody writes into an item's thread.
 
     Attributes:
-        item: The item.
-        text: What they write.
         reply_to: The entry that it replies to; none for a new one.
         manages: Whether they manage: a manager writes on any item, others on what they discuss.
         request: A key under which the same form may be sent again.

@@ -73,11 +73,7 @@ class Event:
     """One thing that happened.
 
     Attributes:
-        kind: What.
         who: A person's name, or ``rule:workflow``.
-        when: The time, with its zone.
-        item: The item it happened to.
-        stage: At which stage.
         round: On which visit of the item to that stage, from 1.
         slot: Which of the stage's votes, from 0.
         text_version: A content hash of the item's text as the person saw it.

@@ -37,10 +37,8 @@ class ExternalAnnotation:
     """One person's answers to one item, as another tool has them.
 
     Attributes:
-        line: Where in the file the row begins.
         ids: What may be the item's id in the review, likeliest first.
         data: The item's fields, as the tool repeats them; empty where it does not.
-        by: The person's name or number there.
         answers: By the tool's name for a question, everything that was chosen or written.
         when: The time there, as it was written; empty if there is none.
         key: The annotation's name there, which tells a repeated import from a second opinion.

@@ -37,7 +37,6 @@ class ImportedAnnotations:
 
     Attributes:
         imported: How many are decisions of this review now.
-        duplicates: How many were so before.
         problems: One sentence for each that was left out, with its line.
     """
 
@@ -51,7 +50,6 @@ class ImportSource:
     """Where annotations come from.
 
     Attributes:
-        tool: Where they were made.
         file: The file they come in, for messages and for the history.
         stage: The stage that they are decisions of; the first blind one if none is named.
         names: By question (or ``comment``, ``flag``), the other tool's name for it, where they

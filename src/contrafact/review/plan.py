@@ -41,7 +41,6 @@ class Frame:
     """The items that the figures speak of.
 
     Attributes:
-        items: Their ids.
         group: The system or category of each; the same text for all where there are none.
         judge_level: What the judge said of each, or how it came through a review, as a name.
         guess: The chance that each label is 1, guessed before any label, 0 to 1.
@@ -83,10 +82,8 @@ class Figures:
 
     Attributes:
         overall: The share of all items whose label is 1.
-        by_group: The same for each group.
         ranks: Each group's rank as an interval, by that share; empty with one group.
         apart: Of how many pairs of groups it can be said which is better.
-        pairs: How many pairs there are.
     """
 
     overall: Interval

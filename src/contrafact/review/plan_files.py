@@ -21,17 +21,9 @@ from contrafact.review.plan import Figure, Frame
 from contrafact.stats.sampling import Draw
 
 __all__ = [
-    "Key",
-    "Labels",
-    "frame_of_finals",
-    "frame_of_rows",
-    "item_id",
-    "items_to_label",
-    "labels_in_rows",
-    "read_key",
-    "read_labels",
-    "write_plan",
-]
+    "Key", "Labels", "frame_of_finals", "frame_of_rows", "item_id", "items_to_label",
+    "labels_in_rows", "read_key", "read_labels", "write_plan",
+]  # fmt: skip
 
 ASSUMED_ACCURACY = 0.8
 """How often a judge is taken to be right before there are labels."""
@@ -279,13 +271,7 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True)
 class Key:
-    """What a key holds.
-
-    Attributes:
-        frame: The items.
-        draw: Who was drawn.
-        figure: What was to get tight.
-    """
+    """What a key holds."""
 
     frame: Frame
     draw: Draw

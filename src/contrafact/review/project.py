@@ -19,21 +19,10 @@ from contrafact.files.atomic import os_problem
 from contrafact.records import content_id
 
 __all__ = [
-    "DELIBERATING",
-    "OUTCOMES",
-    "Correction",
-    "FirstStep",
-    "Outcome",
-    "Project",
-    "Question",
-    "Rule",
-    "Stage",
-    "StageKind",
-    "builtin_projects",
-    "load_project",
-    "parse_project",
+    "DELIBERATING", "OUTCOMES", "Correction", "FirstStep", "Outcome", "Project", "Question",
+    "Rule", "Stage", "StageKind", "builtin_projects", "load_project", "parse_project",
     "validate_project",
-]
+]  # fmt: skip
 
 StageKind = Literal[
     "training",

@@ -32,14 +32,9 @@ from contrafact.stats.sampling import stratified_share
 from contrafact.stats.votes import latent_truth, missed_at_most
 
 __all__ = [
-    "COLUMNS",
-    "Residual",
-    "Share",
-    "residual_cells",
-    "residual_error",
-    "residual_notes",
+    "COLUMNS", "Residual", "Share", "residual_cells", "residual_error", "residual_notes",
     "vote_risk",
-]
+]  # fmt: skip
 
 FINDS = 1 / 3
 """The share of wrong items that every voter is taken to find, where no recheck measures it."""
@@ -53,13 +48,9 @@ class Share:
 
     Attributes:
         name: The stage that made them final; ``final items`` for all.
-        items: How many items there are.
         basis: Whether a recheck measured the share, or votes bound it, or each a part of it.
         rechecked: How many items of the random sample an expert judged.
-        failed: How many of these the expert failed.
         estimate: The share, 0 to 1; None where there is only a bound.
-        low: Lower bound.
-        high: Upper bound.
     """
 
     name: str
@@ -80,7 +71,6 @@ class Residual:
         wrong: The share of final items that are wrong.
         by_stage: The same for each stage that made items final.
         finds: The share of wrong items that every voter is taken to find, for the bounds.
-        level: The level of all intervals and bounds.
     """
 
     wrong: Share

@@ -11,13 +11,9 @@ from contrafact.review.project import Project, validate_project
 from contrafact.review.state import Recorder, ReviewState
 
 __all__ = [
-    "define_project",
-    "import_gold",
-    "import_items",
-    "is_valid_name",
-    "needed_fields",
+    "define_project", "import_gold", "import_items", "is_valid_name", "needed_fields",
     "set_roles",
-]
+]  # fmt: skip
 
 
 def define_project(state: ReviewState, project: Project, who: str, now: datetime) -> list[Event]:

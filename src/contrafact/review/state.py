@@ -27,16 +27,9 @@ from contrafact.review.events import (
 from contrafact.review.project import OUTCOMES, Project, Stage
 
 __all__ = [
-    "Batch",
-    "Person",
-    "Recorder",
-    "ReviewItem",
-    "ReviewState",
-    "Vote",
-    "passages",
-    "replay",
+    "Batch", "Person", "Recorder", "ReviewItem", "ReviewState", "Vote", "passages", "replay",
     "text_version",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -167,8 +160,6 @@ class Trainee:
 
     Attributes:
         rounds: By round, its items and whether they were answered rightly; None while open.
-        passed: Whether a round was good enough.
-        answers: By item, what was last answered.
     """
 
     rounds: list[dict[str, bool | None]] = field(default_factory=list)
@@ -218,20 +209,13 @@ class ReviewState:
         project: The review's definition; an event can bring one with other guidelines.
 
     Attributes:
-        project: The definition as it is now.
-        seq: The number of the last event.
-        people: Everybody, by name.
-        items: Every item under review, by id.
         at: By stage, the items that are there, in order of arrival.
         gold: By id of a training item, its known answers; ``gold_fields`` has its fields.
-        batches: Audited batches, by name.
-        trainees: Training so far, by person and stage.
         held: By person, the item that they have in hand.
         reserved: By item, who is to have it first at the stage where it is.
         last: By person, the item and event of the decision that they may undo.
         decided: By person, how many of their decisions stand.
         requests: By a sender's key, the event that it led to, so that a form counts once.
-        closed: The stages that are closed at present.
     """
 
     def __init__(self, project: Project) -> None:

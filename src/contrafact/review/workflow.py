@@ -31,23 +31,10 @@ from contrafact.review.state import Recorder, ReviewItem, ReviewState, Vote, pas
 from contrafact.stats.votes import majority
 
 __all__ = [
-    "LEASE",
-    "agreed_answers",
-    "answer",
-    "audit_rows",
-    "close_audit_if_complete",
-    "draw_audit",
-    "draw_sample",
-    "located",
-    "reissue",
-    "release_due",
-    "set_stage_open",
-    "settle",
-    "shortfall",
-    "transition",
-    "undo",
-    "undoable",
-]
+    "LEASE", "agreed_answers", "answer", "audit_rows", "close_audit_if_complete", "draw_audit",
+    "draw_sample", "located", "reissue", "release_due", "set_stage_open", "settle", "shortfall",
+    "transition", "undo", "undoable",
+]  # fmt: skip
 
 
 LEASE = timedelta(minutes=30)
@@ -411,9 +398,6 @@ class AuditRow:
 
     Attributes:
         stratum: The stratum; ``overall`` for all.
-        size: Items of it in the batch.
-        sample: Items drawn.
-        passed: Of these, those that passed.
     """
 
     stratum: str

@@ -17,12 +17,9 @@ from contrafact.study.agreement import Agreement, agreement
 from contrafact.study.ratings import Rating, RatingsTable, ratings_of
 
 __all__ = [
-    "StageRatings",
-    "disagreement_matrix",
-    "rated_agreement",
-    "rated_questions",
+    "StageRatings", "disagreement_matrix", "rated_agreement", "rated_questions",
     "stage_ratings",
-]
+]  # fmt: skip
 
 SEED = 0
 """The seed that `contrafact agree` takes where none is given."""
@@ -36,10 +33,7 @@ class StageRatings:
     """The independent answers at one stage to one question.
 
     Attributes:
-        stage: The stage's id.
-        title: Its name, as people read it.
         question: The question; None for the verdict.
-        cells: The answers.
         why: Why nobody can agree yet; empty where two people have answered on one item.
     """
 
@@ -55,7 +49,6 @@ class DisagreementMatrix:
     """What two people say of one item.
 
     Attributes:
-        categories: The answers, in order.
         counts: Shape (answers, answers): pairs of ratings of one item, by what the two say. It is
             symmetric, since neither of the two is the first; a pair that agrees counts once, one
             that differs once in either place.

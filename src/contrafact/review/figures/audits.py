@@ -19,9 +19,6 @@ class StratumFigures:
 
     Attributes:
         stratum: The stratum; ``overall`` for all.
-        size: Items of it in the batch.
-        sample: Items of it that were judged so far.
-        passed: Of these, those that passed.
         rate: The share that passed, from 0 to 1; NaN without any.
         low: Lower bound (95%); NaN with fewer than five clusters.
         high: Upper bound; NaN with fewer than five clusters.
@@ -41,14 +38,7 @@ class AuditFigures:
     """One audit of one batch.
 
     Attributes:
-        batch: Its name.
-        stage: The audit's id.
-        title: The audit's name, as people read it.
-        size: Items in the batch.
-        drawn: Items that were drawn.
-        judged: Of these, how many are judged.
         result: ``passed``, ``returned``, or None while it is under way.
-        floor: The pass rate under which it returns.
         floor_of: Whether each ``stratum`` or the whole ``batch`` has to reach it.
         rows: The strata in order of names, and all together.
     """
@@ -70,16 +60,10 @@ class TrainingRound:
     """One person's round of training.
 
     Attributes:
-        person: Who.
-        stage: The training's id.
         round: Which round, from 1.
-        items: Items in it.
-        answered: Of these, how many are answered.
-        right: Of these, how many correctly.
         accuracy: The share of answered items that is right; NaN without any.
         low: Lower bound (95%); NaN with fewer than five answers.
         high: Upper bound; NaN with fewer than five answers.
-        threshold: The accuracy that ends the training.
         passed: Whether it did; None while the round is under way.
     """
 

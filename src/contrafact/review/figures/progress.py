@@ -28,15 +28,8 @@ class StageProgress:
     """One stage, as it is now.
 
     Attributes:
-        stage: Its id.
-        title: Its name, as people read it.
-        kind: What happens in it.
         closed: Whether nothing is given out there at present.
-        items: Items that are here now.
-        by_category: The same, by category.
         votes: Decisions made here that stand, also those on items that have gone on.
-        places: Decisions that the items here still need.
-        held: Of these, how many somebody has in hand.
         waiting: Items that wait here for each other (audits, disagreement sets).
         forced: Of these, those that a manager can let go on now: they are in no batch yet.
     """
@@ -59,14 +52,9 @@ class ReviewProgress:
     """A whole review, as it is now.
 
     Attributes:
-        items: How many items there are.
-        ended: How many have an outcome.
-        categories: The categories, in order of names.
-        by_category: Items by category.
         stages: The stages that items go through, in order.
         outcomes: By outcome and category, how many items ended so.
         places: Decisions that are open now; items that go on to later stages will need more.
-        by_role: The same, by the role that they are for.
     """
 
     items: int
@@ -143,8 +131,6 @@ class Throughput:
     """One person's work, training and decisions imported from elsewhere apart.
 
     Attributes:
-        person: Who.
-        decisions: How many decisions they made that stand.
         hours: How long they worked, in hours, pauses left out.
         per_hour: Decisions per hour of work; NaN where it is not known.
         seconds: Median seconds from being given an item to deciding; NaN where it is not known.

@@ -25,16 +25,9 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 __all__ = [
-    "LONGEST",
-    "SHORTEST",
-    "Account",
-    "Accounts",
-    "account_of",
-    "hash_password",
-    "password_matches",
-    "password_outdated",
-    "secret_hash",
-]
+    "LONGEST", "SHORTEST", "Account", "Accounts", "account_of", "hash_password",
+    "password_matches", "password_outdated", "secret_hash",
+]  # fmt: skip
 
 INVITE_LIFE = timedelta(days=7)
 """How long an invitation can be used."""
@@ -52,14 +45,7 @@ _HASHING = BoundedSemaphore(2)
 
 @dataclass(frozen=True)
 class Account:
-    """Somebody who may sign in.
-
-    Attributes:
-        name: Their name, here and in reviews.
-        manager: Whether they manage reviews and accounts.
-        active: Whether they may sign in.
-        ready: Whether they have chosen a password.
-    """
+    """Somebody who may sign in."""
 
     name: str
     manager: bool = False
@@ -153,7 +139,6 @@ class Accounts:
     """The accounts in a database.
 
     Args:
-        engine: The database.
         clock: Tells the time in seconds since 1970.
     """
 

@@ -40,24 +40,10 @@ from contrafact.review.events import Event
 from contrafact.review.state import ReviewItem
 
 __all__ = [
-    "accounts",
-    "attempts",
-    "audit",
-    "connect",
-    "database_url",
-    "event_of",
-    "event_row",
-    "events",
-    "invites",
-    "item_row",
-    "items",
-    "metadata",
-    "migrate",
-    "reading",
-    "reviews",
-    "sessions",
-    "votes",
-]
+    "accounts", "attempts", "audit", "connect", "database_url", "event_of", "event_row",
+    "events", "invites", "item_row", "items", "metadata", "migrate", "reading", "reviews",
+    "sessions", "votes",
+]  # fmt: skip
 
 _HINT = "give a file, or postgresql://user@host/name"
 _PATIENCE = 30_000  # milliseconds that a writer waits for another

@@ -41,7 +41,6 @@ class Limits:
     Attributes:
         idle: A session that is not used for so long ends.
         life: A session ends so long after signing in, used or not.
-        window: Failures count for so long.
         free: Failures on one account from one address that cost no time.
         free_address: Failures from one address that cost no time.
         free_account: Failures on one account from everywhere that cost no time.
@@ -71,7 +70,6 @@ class Sessions:
     """Who is signed in.
 
     Args:
-        accounts_: The accounts.
         clock: Tells the time in seconds since 1970.
         limits: How long sessions last, and how attempts are slowed.
     """

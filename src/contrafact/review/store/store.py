@@ -51,8 +51,6 @@ class Store:
     """Reviews in a database.
 
     Args:
-        database: A file for SQLite, or a URL.
-        clock: Tells the time, with its zone.
         seed: Makes samples reproducible; every draw is recorded in any case.
         lease: How long an item stays with somebody who does not answer.
 

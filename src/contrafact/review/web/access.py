@@ -28,19 +28,10 @@ from contrafact.review.store.store import UnknownReview
 from contrafact.review.web.studio import Studio, redirect_to, render
 
 __all__ = [
-    "ManagerPage",
-    "Member",
-    "NeedsSignIn",
-    "ReviewNameConverter",
-    "TheAccount",
-    "TheAdjudicator",
-    "TheManagerPage",
-    "TheMember",
-    "TheReviewPage",
-    "TheStudio",
-    "check_form",
+    "ManagerPage", "Member", "NeedsSignIn", "ReviewNameConverter", "TheAccount",
+    "TheAdjudicator", "TheManagerPage", "TheMember", "TheReviewPage", "TheStudio", "check_form",
     "client_address",
-]
+]  # fmt: skip
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -83,8 +74,6 @@ class Member:
     """Somebody of a review.
 
     Attributes:
-        review: The review's name.
-        person: What the review knows of them.
         adjudicates: Whether they have a role in a stage where others' answers are decided on.
     """
 
@@ -193,9 +182,6 @@ class ManagerPage:
     """A manager's request.
 
     Attributes:
-        request: The request.
-        studio: The studio.
-        who: The manager.
         review: The review in the path; empty where it names none.
     """
 

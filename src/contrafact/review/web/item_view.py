@@ -17,16 +17,9 @@ from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
 __all__ = [
-    "DraftReport",
-    "Idle",
-    "ItemView",
-    "TrainingFeedback",
-    "cached_diff",
-    "idle",
-    "item_view",
-    "training_feedback",
-    "when_shown",
-]
+    "DraftReport", "Idle", "ItemView", "TrainingFeedback", "cached_diff", "idle", "item_view",
+    "training_feedback", "when_shown",
+]  # fmt: skip
 
 
 WHY = ("why", "explanation")
@@ -56,14 +49,8 @@ class EarlierVote:
 
     Attributes:
         role: Their role, with a number where several have it.
-        stage: The stage's title.
-        round: The item's visit to that stage.
-        verdict: What their answers come to.
-        answers: Question and answer.
-        comment: What they added.
         flagged: Whether they were not sure.
         earlier: Whether the text has been rewritten since.
-        evidence: The passages that they marked.
     """
 
     role: str
@@ -82,12 +69,7 @@ class ItemView:
     """An item that is shown to whom it was given.
 
     Attributes:
-        assignment: Which, and where.
-        project: The review's definition.
-        stage: The stage.
-        fields: The item's fields, as they are now.
         earlier_votes: What others answered before, as far as this stage shows it.
-        progress: How far things have come.
         undoable: Whether the person has a decision to take back.
         thread: What was said about the item, where others' answers are shown.
         step: The first step, where it alone is asked and shown; None for the whole item.
@@ -172,7 +154,6 @@ class Idle:
 
     Attributes:
         open: Items whose way has not ended.
-        total: All items.
         undoable: Whether the person has a decision to take back.
         discussed: Items that are up for discussion by the person.
     """
@@ -188,9 +169,7 @@ class TrainingFeedback:
     """What came of an answer in training.
 
     Attributes:
-        right: Whether it was right.
         shown: What the item shows, by what it is called.
-        given: Question and what was answered.
         why: Why the known answer is right, where the item says so.
         known: Question and the answer that is known to be right.
         closed: Where it ended a round: how many were right, of how many, and whether that passes.

@@ -26,18 +26,9 @@ from contrafact.review.store.sessions import Limits, Sessions
 from contrafact.review.store.store import Store
 
 __all__ = [
-    "HashingQueue",
-    "Studio",
-    "TooBusy",
-    "TrustedProxy",
-    "guidelines_html",
-    "open_studio",
-    "own_key",
-    "redirect_to",
-    "render",
-    "render_part",
-    "request_key",
-]
+    "HashingQueue", "Studio", "TooBusy", "TrustedProxy", "guidelines_html", "open_studio",
+    "own_key", "redirect_to", "render", "render_part", "request_key",
+]  # fmt: skip
 
 T = TypeVar("T")
 FORM_LIMIT = 512 * 1024
@@ -58,7 +49,6 @@ class HashingQueue:
 
     Args:
         threads: How many are hashed at once; half of the cores if not given, one at least.
-        waiting: How many may wait.
     """
 
     def __init__(self, threads: int | None = None, waiting: int = 64) -> None:
@@ -103,12 +93,7 @@ class Studio:
     """One studio.
 
     Attributes:
-        store: The reviews.
-        accounts: Who may sign in.
-        sessions: Who is signed in.
         secure: Whether browsers reach it over TLS, so that cookies are sent over nothing else.
-        form_limit: Bytes of a form.
-        upload_limit: Bytes of a manager's upload.
         id: Tells this studio's cookies from those of another studio on the same host.
         url: The address that people reach it by, without a slash at its end; empty if not known.
         names: The names of hosts that it answers to, besides bare addresses; any if there are none.

@@ -54,7 +54,6 @@ ELSEWHERE = {
     "finforce hindsight --judge": "opened by the same function as those of generate",
     "review plan --judge": "a column of a file",
     "perplexity --model": "loaded by the same function as run --fluency-model",
-    "review suggest --model": "a name for verdicts that are there already",
     "rfc check --polarity-model": "a folder of a classifier",
     "train verifier --model": "loaded by what loads weights, with an output layer of its own",
     "whatif --counterfactual-model": "loaded by the same function as whatif --model",

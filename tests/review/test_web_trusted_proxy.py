@@ -47,7 +47,7 @@ def test_the_header_is_refused_from_elsewhere(studio):
         assert "another than the proxy that is trusted" in html.unescape(page.text)
 
 
-@pytest.mark.parametrize("name", ["Zoe", "", "x" * 300, "closed", "Zo\xc3\xab"])
+@pytest.mark.parametrize("name", ["Zoe", "", "x" * 300, "closed"])
 def test_a_name_without_an_open_account_gets_a_clear_page(studio, name):
     studio.account("closed")
     studio.accounts.set_active("closed", False, by="Max")

@@ -26,7 +26,7 @@ from contrafact.review.project import Project
 from contrafact.review.setup import needed_fields
 from contrafact.review.state import ReviewItem, ReviewState
 from contrafact.review.web.access import ManagerPage, TheReviewPage
-from contrafact.review.web.item_view import cached_diff, when_shown
+from contrafact.review.web.item_view import cached_diff, is_undecided, when_shown
 from contrafact.review.web.studio import request_key
 
 __all__ = ["router"]
@@ -217,7 +217,8 @@ def _details(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
             (name.replace("_", " "), str(item.fields.get(name)))
             for name in project.show
             if name not in compared and item.fields.get(name) not in (None, "")
-        ],
+        ]
+        + [("check", "undecided")] * is_undecided(item.fields),
         "sides": [
             (name.replace("_", " "), tuple(part for part in parts if part.kind != other))
             for name, other in sides

@@ -7,6 +7,7 @@ pages are for managers.
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+import tomli_w
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import ValidationError
@@ -14,12 +15,11 @@ from pydantic import ValidationError
 from contrafact.errors import InputError
 from contrafact.review.events import Event, current_definition
 from contrafact.review.project import Project
-from contrafact.review.project_file import project_toml
 from contrafact.review.web.access import ManagerPage, TheReviewPage
 from contrafact.review.web.item_view import cached_diff, when_shown
 from contrafact.review.web.studio import guidelines_html, render_part
 
-__all__ = ["router"]
+__all__ = ["project_toml", "reworded", "router", "wording_of"]
 
 router = APIRouter(prefix="/manage/r/{review:review}/words")
 Wording = dict[str, str]
@@ -56,6 +56,12 @@ def reworded(project: Project, wording: Mapping[str, str]) -> Project:
         return Project.model_validate(plain)
     except ValidationError as error:
         raise InputError(error.errors()[0]["msg"]) from error
+
+
+def project_toml(project: Project) -> str:
+    """Return a project as TOML; reading it gives the same project. What is empty is left out."""
+    plain = project.model_dump(mode="json", exclude_defaults=True)
+    return tomli_w.dumps(plain, multiline_strings=True)
 
 
 async def read_wording(request: Request) -> Wording:

@@ -2,7 +2,7 @@
 
 A route says what it needs by the types of its arguments: `TheAccount` for anybody who is
 signed in, `TheManagerPage` for managers, `TheReviewPage` for managers and the review in
-its path, `TheMember` for people of that review, `TheAdjudicator` for those of them who
+its path, `TheMemberPage` for people of that review, `TheAdjudicatorPage` for those of them who
 adjudicate. The app checks the token of every form, so no route has to.
 
 Importing this module makes ``{review:review}`` known in the paths of routes.
@@ -22,15 +22,15 @@ from starlette.convertors import Convertor, register_url_convertor
 from contrafact.review.events import NotAllowed
 from contrafact.review.project import DELIBERATING
 from contrafact.review.setup import is_valid_name
-from contrafact.review.state import Person, ReviewState
+from contrafact.review.state import ReviewState
 from contrafact.review.store.accounts import Account
 from contrafact.review.store.store import UnknownReview
 from contrafact.review.web.studio import Studio, redirect_to, render
 
 __all__ = [
-    "ManagerPage", "Member", "NeedsSignIn", "ReviewNameConverter", "TheAccount",
-    "TheAdjudicator", "TheManagerPage", "TheMember", "TheReviewPage", "TheStudio", "check_form",
-    "client_address",
+    "ManagerPage", "MemberPage", "NeedsSignIn", "ReviewNameConverter", "TheAccount",
+    "TheAdjudicatorPage", "TheManagerPage", "TheMemberPage", "TheReviewPage", "TheStudio",
+    "check_form", "client_address",
 ]  # fmt: skip
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -67,19 +67,6 @@ register_url_convertor("review", ReviewNameConverter())
 
 class NeedsSignIn(Exception):
     """Nobody is signed in (any more)."""
-
-
-@dataclass(frozen=True)
-class Member:
-    """Somebody of a review.
-
-    Attributes:
-        adjudicates: Whether they have a role in a stage where others' answers are decided on.
-    """
-
-    review: str
-    person: Person
-    adjudicates: bool
 
 
 async def get_studio(request: Request) -> Studio:
@@ -134,52 +121,9 @@ async def current_account(request: Request) -> Account:
 TheAccount = Annotated[Account, Depends(current_account)]
 
 
-def current_member(review: str, account: TheAccount, studio: TheStudio) -> Member:
-    """Return who is signed in as somebody of the review in the path.
-
-    Raises:
-        HTTPException: 404, there is no such review or they are not of it: they do not learn which.
-    """
-    no_review = HTTPException(404, "There is no such review, or you have no part in it.")
-    if not is_valid_name(review):
-        raise no_review
-
-    def look(state: ReviewState) -> Member | None:
-        person = state.people.get(account.name)
-        if person is None or not person.active:
-            return None
-        deciding = (s for s in state.project.flow if s.kind in DELIBERATING)
-        return Member(review, person, any(set(s.roles) & set(person.roles) for s in deciding))
-
-    try:
-        found = studio.store.read(review, look)
-    except UnknownReview:
-        raise no_review from None
-    if found is None:
-        raise no_review
-    return found
-
-
-TheMember = Annotated[Member, Depends(current_member)]
-
-
-async def current_adjudicator(member: TheMember) -> Member:
-    """Return who is signed in as an adjudicator of the review in the path.
-
-    Raises:
-        HTTPException: 403, they are none.
-    """
-    if not member.adjudicates:
-        raise HTTPException(403, "This page is for those who adjudicate.")
-    return member
-
-
-TheAdjudicator = Annotated[Member, Depends(current_adjudicator)]
-
-
 @dataclass(frozen=True)
-class ManagerPage:
-    """A manager's request.
+class ReviewPage:
+    """A request of somebody who is signed in.
 
     Attributes:
         review: The review in the path; empty where it names none.
@@ -203,6 +147,74 @@ class ManagerPage:
     def go_to(self, name: str, **query: str) -> Response:
         """Return the answer to a form that was taken: go on to a page."""
         return redirect_to(self.path(name, **query))
+
+    def own_key(self, key: str) -> str:
+        """Return the key of a form as the sender's own: nobody can use up another's."""
+        return f"{key} {self.who}"[:200].strip()
+
+
+@dataclass(frozen=True)
+class MemberPage(ReviewPage):
+    """A request of somebody of the review in the path.
+
+    Attributes:
+        roles: Their roles.
+        adjudicates: Whether they have a role in a stage where others' answers are decided on.
+    """
+
+    roles: tuple[str, ...] = ()
+    adjudicates: bool = False
+
+
+def member_page(
+    request: Request, review: str, account: TheAccount, studio: TheStudio
+) -> MemberPage:
+    """Return a request of somebody of the review in the path.
+
+    Raises:
+        HTTPException: 404, there is no such review or they are not of it: they do not learn which.
+    """
+    no_review = HTTPException(404, "There is no such review, or you have no part in it.")
+    if not is_valid_name(review):
+        raise no_review
+
+    def look(state: ReviewState) -> MemberPage | None:
+        person = state.people.get(account.name)
+        if person is None or not person.active:
+            return None
+        deciding = {r for s in state.project.flow if s.kind in DELIBERATING for r in s.roles}
+        adjudicates = bool(deciding & set(person.roles))
+        return MemberPage(request, studio, person.name, review, person.roles, adjudicates)
+
+    try:
+        found = studio.store.read(review, look)
+    except UnknownReview:
+        raise no_review from None
+    if found is None:
+        raise no_review
+    return found
+
+
+TheMemberPage = Annotated[MemberPage, Depends(member_page)]
+
+
+async def adjudicator_page(page: TheMemberPage) -> MemberPage:
+    """Return a request of an adjudicator of the review in the path.
+
+    Raises:
+        HTTPException: 403, they are none.
+    """
+    if not page.adjudicates:
+        raise HTTPException(403, "This page is for those who adjudicate.")
+    return page
+
+
+TheAdjudicatorPage = Annotated[MemberPage, Depends(adjudicator_page)]
+
+
+@dataclass(frozen=True)
+class ManagerPage(ReviewPage):
+    """A manager's request."""
 
     def log(self, action: str, detail: str = "") -> None:
         """Add what was done to the audit log."""

@@ -27,7 +27,7 @@ from contrafact.review.store.store import Store
 
 __all__ = [
     "HashingQueue", "Studio", "TooBusy", "TrustedProxy", "guidelines_html", "open_studio",
-    "own_key", "redirect_to", "render", "render_part", "request_key",
+    "redirect_to", "render", "render_part", "request_key",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -201,11 +201,6 @@ def redirect_to(path: str) -> RedirectResponse:
 def request_key() -> str:
     """Return a key for a form that is about to be shown."""
     return secrets.token_urlsafe(18)
-
-
-def own_key(key: str, who: str) -> str:
-    """Return the key of a request as the sender's own: nobody can use up another's."""
-    return f"{key} {who}"[:200].strip()
 
 
 @lru_cache(maxsize=32)

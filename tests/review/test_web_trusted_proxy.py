@@ -64,6 +64,12 @@ def test_a_name_beyond_ascii_is_read_as_proxies_write_it(studio):
     assert page.status_code == 200 and "Zoë" in page.text
 
 
+def test_a_header_that_the_proxy_added_to_a_browsers_own_is_refused(studio):
+    named = [("X-Remote-User", "Dia"), ("X-Remote-User", "Cem")]
+    page = studio.browser(address=PROXY).get("/r/ours/work", headers=named)
+    assert page.status_code == 403 and "was said twice" in page.text
+
+
 def test_without_the_header_people_sign_in_with_their_passwords(studio):
     browser = studio.browser(address=PROXY)
     assert browser.get("/r/ours/work").status_code == 303

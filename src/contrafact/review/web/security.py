@@ -207,19 +207,22 @@ def _named_by_proxy(studio: Studio, scope: Scope) -> str | None:
     """Return whom a proxy names in its header; None where there is no such proxy or header.
 
     Raises:
-        NotAllowed: Somebody else has sent the header.
+        NotAllowed: Somebody else has sent the header, or it is there twice.
     """
-    given = None if studio.proxy is None else Headers(scope=scope).get(studio.proxy.header)
-    if studio.proxy is None or given is None:
+    proxy = studio.proxy
+    given = Headers(scope=scope).getlist(proxy.header) if proxy is not None else []
+    if proxy is None or not given:
         return None
     peer = scope["state"].get("peer") or (scope.get("client") or ("",))[0]
-    if peer != studio.proxy.address:
+    if peer != proxy.address:
         raise NotAllowed("who you are was said by another than the proxy that is trusted here")
+    if len(given) > 1:  # a proxy that adds its header to a browser's would let anybody be anybody
+        raise NotAllowed("who you are was said twice", hint="have the proxy replace its header")
     # Headers are Latin-1; proxies write names as UTF-8.
     try:
-        return given.encode("latin-1").decode("utf-8").strip()
+        return given[0].encode("latin-1").decode("utf-8").strip()
     except UnicodeError:
-        return given.strip()
+        return given[0].strip()
 
 
 def _known(studio: Studio, name: str) -> Account:

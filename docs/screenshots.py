@@ -15,6 +15,7 @@ import uvicorn
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from contrafact.review.answers import Decision
 from contrafact.review.field_mapping import read_items
 from contrafact.review.project import load_project
 from contrafact.review.web.serve import bind, create_app
@@ -85,7 +86,7 @@ def decide(
         given = studio.store.next("spring", who)
         if given is None:
             return
-        studio.store.answer("spring", who, given, answers, comment=comment)
+        studio.store.answer("spring", who, given, Decision(answers, comment=comment))
 
 
 def take(browser: Browser, base: str) -> None:

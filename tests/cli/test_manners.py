@@ -272,10 +272,13 @@ WRONG = {
     "review invite Ann --nope": "No such option",
     "review plan": "Missing option '--budget'",
     "review plan --budget 0": "greater than or equal to 1",
-    "review plan none.jsonl --budget 5": "name a file with --out",
+    "review plan none.jsonl --budget 5": "Missing option '--out'",
     "review estimate": "Missing argument 'KEY'",
     "review estimate none.jsonl": "Missing option '--labels'",
     "review estimate none.json --labels none.csv": "none.json: no such file",
+    "review figures": "Missing option '--out'",
+    "review figures --out o": "there is no review",
+    "review figures --out o --db sqlite:///none/none.db": "the folder does not exist",
     "review residual": "there is no review",
     "review residual --db sqlite:///none/none.db": "the folder does not exist",
     "review residual more": "unexpected extra argument",
@@ -315,7 +318,6 @@ READERS = {
     "rfc study sample": "rfc study sample FILE --out o.csv",
     "rfc study score": "rfc study score FILE",
     "agree": "agree FILE",
-    "review suggest": "review suggest FILE --question q --model m",
     "perplexity": "perplexity FILE --out o.jsonl",
 }
 UNREADABLE = ("none.jsonl", "folder", "broken.jsonl", "latin.jsonl")

@@ -54,7 +54,6 @@ NO_MODEL_OF_INSPECT = {"--judge-arg", "--judge-faults", "--judge-context", "--ju
 ELSEWHERE = {
     "review plan --judge": "a column of a file",
     "perplexity --model": "loaded by the same function as run --fluency-model",
-    "review suggest --model": "a name for verdicts that are there already",
     "rfc check --polarity-model": "a folder of a classifier",
     "rfc rewrite --polarity-model": "a folder of a classifier",
     "whatif --counterfactual-model": "loaded by the same function as whatif --model",

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.review.answers import asked_questions
+from contrafact.review.answers import Decision, asked_questions
 from contrafact.review.assignment import assign
 from contrafact.review.project import Project, load_project
 from contrafact.review.setup import define_project, import_gold, import_items, set_roles
@@ -148,9 +148,9 @@ class Office:
     def say(self, who, answers, **options):
         given = self.next(who)
         assert given is not None, f"nothing for {who}"
-        where = (given.item, given.stage, given.round)
         self.now += timedelta(minutes=1)
-        answer(self.state, who, *where, answers, now=self.now, rng=self.rng, **options)
+        sent = Decision(answers, **options)
+        answer(self.state, who, given, sent, now=self.now, rng=self.rng)
         return given
 
     def item(self, name=None):

@@ -3,6 +3,7 @@
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.review.answers import Assignment, Decision
 from contrafact.review.assignment import (
     answer_training,
     assign,
@@ -12,10 +13,11 @@ from contrafact.review.assignment import (
     staffing_problems,
 )
 from contrafact.review.corrections import reserve
-from contrafact.review.discussion import say
+from contrafact.review.discussion import NewRemark, say
+from contrafact.review.events import NotAllowed
 from contrafact.review.project import builtin_projects, load_project
 from contrafact.review.setup import define_project, import_gold, import_items, set_roles
-from contrafact.review.state import NotAllowed, ReviewState
+from contrafact.review.state import ReviewState
 from contrafact.review.workflow import LEASE, answer, undo
 
 
@@ -27,7 +29,13 @@ def test_nobody_works_before_they_reach_the_threshold_in_training(office, review
         task = made.next("Cem")
         assert task.training and task.round == 1 + number // 3
         seen.append(task.item)
-        answer_training(made.state, "Cem", task.item, task.stage, task.round, given, now=made.now)
+        answer_training(
+            made.state,
+            "Cem",
+            task,
+            Decision(given),
+            made.now,
+        )
     assert set(seen[:3]) == set(seen[3:]) == set(made.state.gold)
     assert made.state.trainee("Cem", "training").passed
     assert not made.next("Cem").training
@@ -42,7 +50,13 @@ def test_in_training_nobody_is_asked_to_say_why(office):
     define_project(made.state, type(made.state.project).model_validate(asked), "Max", made.now)
     task = made.next("Cem")
     given = {"forward_compatibility": "true", "directionality": "true"}
-    answer_training(made.state, "Cem", task.item, task.stage, task.round, given, now=made.now)
+    answer_training(
+        made.state,
+        "Cem",
+        task,
+        Decision(given),
+        made.now,
+    )
     assert made.state.trainee("Cem", "training").rounds[0][task.item] is True
     set_roles(made.state, "Dia", ["annotator"], "Max", made.now, trained=True)
     with pytest.raises(InputError, match="needs a comment"):
@@ -69,7 +83,14 @@ def test_an_abandoned_item_goes_to_somebody_else(office):
     made.now += LEASE
     assert made.next("Dia").item == "i0"
     with pytest.raises(NotAllowed, match="went to somebody else"):
-        answer(made.state, "Cem", "i0", "annotation", 1, made.event, now=made.now, rng=made.rng)
+        answer(
+            made.state,
+            "Cem",
+            Assignment("i0", "annotation", 1),
+            Decision(made.event),
+            now=made.now,
+            rng=made.rng,
+        )
 
 
 def test_assigned_items_come_first_to_one_person_and_last_to_others(office):
@@ -111,7 +132,14 @@ def test_a_late_decision_is_taken_where_the_place_is_still_free(office):
     made = office("headline-screening", items=1)
     made.next("Cem")
     made.now += 2 * LEASE
-    answer(made.state, "Cem", "i0", "annotation", 1, made.event, now=made.now, rng=made.rng)
+    answer(
+        made.state,
+        "Cem",
+        Assignment("i0", "annotation", 1),
+        Decision(made.event),
+        now=made.now,
+        rng=made.rng,
+    )
     assert made.item().votes[0].who == "Cem"
 
 
@@ -149,7 +177,7 @@ def test_undo_stops_where_others_have_built_on_it(office):
     made = office("headline-screening")
     made.say("Cem", made.event, flagged=True, comment="is it news?")
     for who in ("Cem", "Dia", "Eve"):
-        say(made.state, who, "i0", "It is.", made.now)
+        say(made.state, who, NewRemark("i0", "It is."), made.now)
     assert made.next("Dia") is not None
     with pytest.raises(NotAllowed, match="others have gone on"):
         undo(made.state, "Cem", made.now)
@@ -212,18 +240,16 @@ def test_nobody_rules_on_what_they_annotated(review_team):
     fine = {"category_correct": "true", "rewrite_valid": "pass"}
     for who, verdict in (("Cy", "pass"), ("Ann", "fail")):
         given, _ = assign(state, who, now, rng)
-        place = (given.item, given.stage, given.round, fine | {"rewrite_valid": verdict})
-        answer(state, who, *place, now=now, rng=rng)
+        sent = Decision(fine | {"rewrite_valid": verdict})
+        answer(state, who, given, sent, now=now, rng=rng)
     assert state.items["i0"].stage == "arbitration"
     assert assign(state, "Cy", now, rng)[0] is None
     with pytest.raises(NotAllowed, match="not yours"):
         answer(
             state,
             "Cy",
-            "i0",
-            "arbitration",
-            1,
-            {"ruling_category": "true", "ruling_rewrite": "pass"},
+            Assignment("i0", "arbitration", 1),
+            Decision({"ruling_category": "true", "ruling_rewrite": "pass"}),
             now=now,
             rng=rng,
         )

@@ -7,10 +7,11 @@ import pytest
 
 from contrafact.families.rfc.decisions import ReviewDecision
 from contrafact.families.rfc.pipeline.finalize import follow
-from contrafact.review.corrections import add_item, edit, reopen, retract, withdraw
+from contrafact.review.answers import Decision
+from contrafact.review.corrections import Correction, add_item, edit, reopen, retract, withdraw
+from contrafact.review.events import NotAllowed
 from contrafact.review.export import decision_rows, item_rows, rating_rows
 from contrafact.review.figures.progress import throughput
-from contrafact.review.state import NotAllowed
 from contrafact.review.store.store import Store, verify
 from contrafact.review.workflow import answer
 
@@ -25,7 +26,7 @@ def fate(made):
 
 
 def correct(made, how, reason="a slip", **more):
-    return how(made.state, "Max", "i0", reason, made.now, made.rng, **more)
+    return how(made.state, Correction("Max", "i0", reason), made.now, made.rng, **more)
 
 
 def test_a_reopened_item_is_decided_anew_and_finalize_follows(office):
@@ -36,7 +37,11 @@ def test_a_reopened_item_is_decided_anew_and_finalize_follows(office):
     assert made.item().outcome == "removed"
     assert made.item().fields["rewritten"] == "Shares of Alder Works fell by 9%."
     (event,) = correct(made, reopen, stage="annotation")
-    assert (event.kind, event.who, event.body["why"]) == ("reopened", "Max", "reopened: a slip")
+    assert (event.kind, event.who, event.body["why"]) == (
+        "corrected",
+        "Max",
+        "reopened: a slip",
+    )
     assert len(event.body["set_aside"]) == 5
     assert made.item().fields == made.item().imported, "the text is that of before"
     assert (made.item().stage, made.item().outcome) == ("annotation", None)
@@ -68,10 +73,8 @@ def test_whoever_has_a_reopened_or_withdrawn_item_in_hand_is_told(office):
         correct(made, how)
         assert "Cem" not in made.state.held
         with pytest.raises(NotAllowed):
-            answer(
-                *(made.state, "Cem", "i0", given.stage, given.round, made.annotated["pass"]),
-                now=made.now, rng=made.rng,
-            )  # fmt: skip
+            sent = Decision(made.annotated["pass"])
+            answer(made.state, "Cem", given, sent, now=made.now, rng=made.rng)
 
 
 def test_a_withdrawn_item_counts_no_more_and_can_come_back(office):
@@ -91,9 +94,9 @@ def test_an_edited_item_begins_anew_and_comes_out_as_it_is_now(office):
     made = office("rfc-rewrite-three")
     annotate(made, "fail", "fail")
     new = {"original": "Shares of Alder Works rose 3%.", "rewritten": "Shares fell 3%."}
-    about = (made.state, "Max", "i0", new, "the source was corrected", made.now, made.rng)
-    (event,) = edit(*about)
-    assert (event.kind, event.who, event.body["fields"]) == ("edited", "Max", new)
+    about = Correction("Max", "i0", "the source was corrected")
+    (event,) = edit(made.state, about, new, made.now, made.rng)
+    assert (event.kind, event.who, event.body["fields"]) == ("corrected", "Max", new)
     assert (made.item().stage, made.item().votes) == ("annotation", ())
     assert made.item().imported != made.item().fields, "what was imported stays known"
     made.say("Cem", made.annotated["pass"])
@@ -102,10 +105,10 @@ def test_an_edited_item_begins_anew_and_comes_out_as_it_is_now(office):
     rows = decision_rows(made.state)
     assert all(row["review_edited"] == new for row in rows)
     assert item_rows(made.state)[0]["rewritten"] == new["rewritten"]
-    assert edit(made.state, "Max", "i0", new, "again", made.now, made.rng) == []
+    assert edit(made.state, Correction("Max", "i0", "again"), new, made.now, made.rng) == []
     for fields, problem in (({"rewritten": " "}, "would be empty"), ({"x": "y"}, "no field here")):
         with pytest.raises(NotAllowed, match=problem):
-            edit(made.state, "Max", "i0", fields, "so", made.now, made.rng)
+            edit(made.state, Correction("Max", "i0", "so"), fields, made.now, made.rng)
 
 
 def test_one_decision_taken_back_leaves_the_others_and_what_was_built_on_it_goes(office):
@@ -114,7 +117,7 @@ def test_one_decision_taken_back_leaves_the_others_and_what_was_built_on_it_goes
     made.say("Ada", {"ruling_category": "true", "ruling_rewrite": "fail"}, comment="no")
     assert made.item().outcome == "removed"
     first, second, ruling = (vote.seq for vote in made.item().votes)
-    (event,) = retract(made.state, "Max", "i0", second, "misread", made.now, made.rng)
+    (event,) = retract(made.state, Correction("Max", "i0", "misread"), second, made.now, made.rng)
     assert event.body["set_aside"] == [second, ruling]
     assert (made.item().stage, made.item().round) == ("annotation", 1)
     assert [vote.seq for vote in made.item().votes] == [first]
@@ -123,7 +126,7 @@ def test_one_decision_taken_back_leaves_the_others_and_what_was_built_on_it_goes
     made.say("Dia", made.annotated["pass"])
     assert (made.item().outcome, fate(made).state) == ("final", "retained")
     with pytest.raises(NotAllowed, match="no decision"):
-        retract(made.state, "Max", "i0", second, "so", made.now, made.rng)
+        retract(made.state, Correction("Max", "i0", "so"), second, made.now, made.rng)
 
 
 def test_a_correction_taken_back_takes_its_text_back(office):
@@ -133,16 +136,16 @@ def test_a_correction_taken_back_takes_its_text_back(office):
     revised = made.item().votes[-1].seq
     annotate(made, "pass", "pass")
     assert made.item().outcome == "final"
-    retract(made.state, "Max", "i0", revised, "too far", made.now, made.rng)
+    retract(made.state, Correction("Max", "i0", "too far"), revised, made.now, made.rng)
     assert made.item().fields == made.item().imported
     assert made.item().stage == "revision" and len(made.item().votes) == 2
-    reopen(made.state, "Max", "i0", "all of it", made.now, made.rng)
+    reopen(made.state, Correction("Max", "i0", "all of it"), made.now, made.rng)
     annotate(made, "fail", "fail")
     old = made.item().votes[0]
     made.say("Ada", {"revision": "revise"}, correction="Shares of Alder Works fell by 8%.")
     assert made.item().stage == "re-annotation"
-    reopen(made.state, "Max", "i0", "once more", made.now, made.rng, stage="revision")
-    retract(made.state, "Max", "i0", old.seq, "misread", made.now, made.rng)
+    reopen(made.state, Correction("Max", "i0", "once more"), made.now, made.rng, stage="revision")
+    retract(made.state, Correction("Max", "i0", "misread"), old.seq, made.now, made.rng)
     assert [vote.who for vote in made.item().votes] == ["Dia"]
 
 
@@ -154,13 +157,13 @@ def test_an_audits_decision_is_taken_back_while_it_is_open_and_never_after(offic
     assert len(drawn) > 1
     done = made.say("Ben", {"audit": "fail"}, comment="no").item
     seq = made.item(done).votes[-1].seq
-    retract(made.state, "Max", done, seq, "misread", made.now, made.rng)
+    retract(made.state, Correction("Max", done, "misread"), seq, made.now, made.rng)
     assert made.item(done).stage == "audit" and len(made.item(done).votes) == 1
     for _ in drawn:
         made.say("Ben", {"audit": "pass"})
     seq = next(v.seq for v in made.item(done).votes if v.stage == "audit")
     with pytest.raises(NotAllowed, match="its figures stand"):
-        retract(made.state, "Max", done, seq, "misread", made.now, made.rng)
+        retract(made.state, Correction("Max", done, "misread"), seq, made.now, made.rng)
 
 
 def test_figures_and_exports_follow_what_is_taken_back(office):
@@ -168,12 +171,10 @@ def test_figures_and_exports_follow_what_is_taken_back(office):
     log = []
     for who in ("Cem", "Dia"):
         given = made.next(who)
-        log += answer(
-            *(made.state, who, "i0", given.stage, given.round, made.annotated["pass"]),
-            now=made.now, rng=made.rng,
-        )  # fmt: skip
+        sent = Decision(made.annotated["pass"])
+        log += answer(made.state, who, given, sent, now=made.now, rng=made.rng)
     assert [one.decisions for one in throughput(log)] == [1, 1]
-    log += retract(made.state, "Max", "i0", log[0].seq, "misread", made.now, made.rng)
+    log += retract(made.state, Correction("Max", "i0", "misread"), log[0].seq, made.now, made.rng)
     assert [one.decisions for one in throughput(log)] == [0, 1]
     assert [row["decided_by"] for row in decision_rows(made.state)] == ["Dia"]
     assert [row["rater"] for row in rating_rows(made.state)] == ["Dia"]
@@ -185,15 +186,15 @@ def test_an_added_item_is_reviewed_like_any_other(office):
         "original": "Sales rose 3%.", "rewritten": "Sales fell 3%.", "manipulation": "flipping",
         "article_id": "a9",
     }  # fmt: skip
-    (event,) = add_item(made.state, "Max", "new", fields, "it was left out", made.now)
+    (event,) = add_item(made.state, Correction("Max", "new", "it was left out"), fields, made.now)
     assert (event.kind, event.body["why"]) == ("imported", "added: it was left out")
-    assert add_item(made.state, "Max", "new", fields, "again", made.now) == []
+    assert add_item(made.state, Correction("Max", "new", "again"), fields, made.now) == []
     with pytest.raises(NotAllowed, match="another item 'new'"):
-        add_item(made.state, "Max", "new", {**fields, "rewritten": "x"}, "so", made.now)
+        add_item(made.state, Correction("Max", "new", "so"), {**fields, "rewritten": "x"}, made.now)
     with pytest.raises(NotAllowed, match="has no 'rewritten'"):
-        add_item(made.state, "Max", "n2", {**fields, "rewritten": " "}, "so", made.now)
+        add_item(made.state, Correction("Max", "n2", "so"), {**fields, "rewritten": " "}, made.now)
     with pytest.raises(NotAllowed, match="needs a reason"):
-        add_item(made.state, "Max", "n2", fields, " ", made.now)
+        add_item(made.state, Correction("Max", "n2", " "), fields, made.now)
 
 
 def test_what_cannot_be_corrected_is_refused(office):
@@ -203,7 +204,7 @@ def test_what_cannot_be_corrected_is_refused(office):
     with pytest.raises(NotAllowed, match="use expert-review"):
         correct(made, reopen, stage="annotation")
     with pytest.raises(NotAllowed, match="no item 'i9'"):
-        withdraw(made.state, "Max", "i9", "so", made.now, made.rng)
+        withdraw(made.state, Correction("Max", "i9", "so"), made.now, made.rng)
     for _ in range(2):
         made.say("Ada", {"review": "pass"})
     for how in (reopen, withdraw):
@@ -217,7 +218,7 @@ def test_the_last_that_others_wait_for_can_be_withdrawn(office):
     made.say("Dia", made.annotated["fail"])
     assert made.item().stage == "disagreement"
     other = next(name for name in made.state.items if name != made.own)
-    withdraw(made.state, "Max", other, "so", made.now, made.rng)
+    withdraw(made.state, Correction("Max", other, "so"), made.now, made.rng)
     assert made.item().stage == "arbitration"
 
 
@@ -238,7 +239,7 @@ def test_corrections_go_through_the_command_line_and_are_proven(quick_contrafact
             for who in ("Cem", "Dia"):
                 while given := store.next("review", who):
                     answers = {"category_correct": "true", "rewrite_valid": verdict}
-                    store.answer("review", who, given, answers)
+                    store.answer("review", who, given, Decision(answers))
 
     work("pass")
     for command in (
@@ -250,12 +251,11 @@ def test_corrections_go_through_the_command_line_and_are_proven(quick_contrafact
     work("pass")
     with Store(database) as store:
         assert verify(store, "review") == []
-        kinds = {event.kind: event.body["why"] for event in store.history("review")
-                 if event.kind in ("reopened", "withdrawn")}  # fmt: skip
-    assert kinds == {
-        "reopened": "reopened: the source was corrected",
-        "withdrawn": "withdrawn: the source was corrected",
-    }
+        why = [e.body["why"] for e in store.history("review") if e.kind == "corrected"]
+    assert why == [
+        "reopened: the source was corrected",
+        "withdrawn: the source was corrected",
+    ]
     assert quick_contrafact("review", "prove").returncode == 0
     quick_contrafact("review", "export", "--out", "d.jsonl")
     done = quick_contrafact(

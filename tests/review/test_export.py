@@ -16,6 +16,7 @@ from contrafact.families.finforce.study import STUDY
 from contrafact.families.rfc.decisions import ReviewDecision, load_decisions
 from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.files.sheets import unguarded
+from contrafact.review.answers import Decision
 from contrafact.review.assignment import assign
 from contrafact.review.export import (
     available_exports,
@@ -99,8 +100,7 @@ def played(team, seed, items=5, project="rfc-rewrite"):
             corrects = state.project.stage(given.stage).corrects
             if corrects and corrects.on in answers.values():
                 shown["correction"] = f"- Shares fell, as of turn {turn}."
-            place = (given.item, given.stage, given.round, answers)
-            answer(state, who, *place, now=now, rng=rng, **shown)
+            answer(state, who, given, Decision(answers, **shown), now=now, rng=rng)
         if not busy and all(item.outcome for item in state.items.values()):
             return state
         now += timedelta(minutes=1 if busy else 31)
@@ -187,7 +187,10 @@ def test_a_finished_review_goes_through_rfc_finalize(quick_contrafact, tmp_path)
             while given := store.next("review", who):
                 doubt = (who, given.item, given.stage) == ("Dia", ids[2], "annotation")
                 store.answer(
-                    "review", who, given, shown[given.stage], flagged=doubt, comment="=seen"
+                    "review",
+                    who,
+                    given,
+                    Decision(shown[given.stage], flagged=doubt, comment="=seen"),
                 )
         outcomes = store.read("review", lambda b: {i.id: i.outcome for i in b.items.values()})
     assert outcomes == {name: "removed" if name == ids[2] else "final" for name in ids}
@@ -244,8 +247,8 @@ def rate(state, team, people, say):
             given, _ = assign(state, who, now, team.rng())
             if given is None:
                 break
-            place = (given.item, given.stage, given.round, say(who, state.items[given.item]))
-            answer(state, who, *place, now=now, rng=team.rng(), comment="=so")
+            sent = Decision(say(who, state.items[given.item]), comment="=so")
+            answer(state, who, given, sent, now=now, rng=team.rng())
 
 
 def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, review_team, tmp_path):

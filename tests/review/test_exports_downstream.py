@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from contrafact.families.finforce.data import CATEGORIES
-from contrafact.review.discussion import under_discussion, voices
+from contrafact.review.answers import Decision
+from contrafact.review.discussion import NewRemark, under_discussion, voices
 from contrafact.review.store.store import Store
 
 SCREENERS = {"Cem": "annotator", "Dia": "annotator", "Eve": "annotator", "Fay": "verifier"}
@@ -39,11 +40,11 @@ def decide(database, say, turns=4):
             )
             for item in discussed:
                 if who not in voices(item):
-                    store.say("review", item.id, who, "I have read it.")
+                    store.say("review", who, NewRemark(item.id, "I have read it."))
             while given := store.next("review", who):
                 item = store.read("review", lambda state, name=given.item: state.items[name])
                 answers, more = say(who, given, item)
-                store.answer("review", who, given, answers, **more)
+                store.answer("review", who, given, Decision(answers, **more))
 
 
 def screener(doubted):

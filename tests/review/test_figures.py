@@ -1,18 +1,24 @@
-"""A manager's figures: true to the state, equal to what `contrafact agree` prints, and drawn."""
+"""A manager's figures: true to the state, equal to what `contrafact agree` prints."""
 
 import json
 import math
 from datetime import timedelta
 
+import pandas as pd
 import pytest
 
+from contrafact.review.answers import Decision
 from contrafact.review.assignment import answer_training, assign
-from contrafact.review.figures.agreement import agreement_figures, rated_questions
+from contrafact.review.figures.agreement import (
+    disagreement_matrix,
+    rated_agreement,
+    rated_questions,
+    stage_ratings,
+)
 from contrafact.review.figures.audits import audits, training
-from contrafact.review.figures.panels import panels_of
-from contrafact.review.figures.plots import draw_plot
 from contrafact.review.figures.progress import review_progress, throughput
-from contrafact.review.state import snapshot
+from contrafact.review.figures.tables import agreement_tables, figure_tables, write_tables
+from contrafact.review.project import load_project
 from contrafact.review.store.store import Store
 from contrafact.review.workflow import answer, set_stage_open, undo
 
@@ -33,9 +39,8 @@ class Office:
     def say(self, who, answers, seconds=60, **options):
         given = self.take(who)
         self.now += timedelta(seconds=seconds)
-        where = (given.item, given.stage, given.round)
-        shown = answers(given.item) if callable(answers) else answers
-        self.events += answer(self.state, who, *where, shown, now=self.now, rng=self.rng, **options)
+        shown = Decision(answers(given.item) if callable(answers) else answers, **options)
+        self.events += answer(self.state, who, given, shown, now=self.now, rng=self.rng)
         return given
 
 
@@ -128,7 +133,7 @@ def test_audits_have_rates_per_category_and_what_came_of_the_batch(office):
     while made.take("Ben") is not None:
         made.say("Ben", {"audit": "pass"})
     (done,) = audits(made.state)
-    assert done.result == "returned" and done.floor == 0.8 and done.floor_of == "stratum"
+    assert done.result == "returned"
     overall = done.rows[-1]
     assert (overall.stratum, overall.size, overall.sample, overall.passed) == ("overall", 8, 4, 3)
     assert overall.rate == 0.75
@@ -154,7 +159,11 @@ def test_training_is_reported_round_by_round(office):
     for message in (right, right, wrong, right):
         given = made.take("Cem")
         answer_training(
-            made.state, "Cem", given.item, given.stage, given.round, message, now=made.now
+            made.state,
+            "Cem",
+            given,
+            Decision(message),
+            made.now,
         )
         made.take("Cem")
     first, second = training(made.state)
@@ -166,11 +175,11 @@ def test_training_is_reported_round_by_round(office):
 
 def test_agreement_waits_for_two_people(office):
     made = office("cobe-rating", items=3)
-    assert "fewer than two" in agreement_figures(made.state, "rating").why
+    assert "fewer than two" in stage_ratings(made.state)[0].why
     made.say("Cem", {"rating": "Yes"})
     made.say("Dia", {"rating": "Yes"})
-    found = agreement_figures(made.state, "rating")
-    assert found.found is not None and found.found.ratings == 2
+    (found,) = stage_ratings(made.state)
+    assert not found.why and rated_agreement(found.cells).ratings == 2
 
 
 def test_what_agreement_can_be_about(review_team):
@@ -184,7 +193,7 @@ def test_what_agreement_can_be_about(review_team):
 
 def test_the_matrix_tells_who_says_what_where_another_says_what(office):
     made = annotated(office)
-    matrix = agreement_figures(made.state, "annotation").matrix
+    matrix = disagreement_matrix(stage_ratings(made.state)[0].cells)
     assert matrix.categories == ("fail", "pass") and matrix.raters == ("Cem", "Dia")
     # Rows are Cem's, columns Dia's: once he passes what she fails.
     assert matrix.shown.tolist() == [[0, 0], [1, 7]]
@@ -196,73 +205,62 @@ def test_three_raters_have_a_matrix_of_pairs(office):
     for who, message in (("Cem", "Yes"), ("Dia", "Yes"), ("Eve", "No")):
         for _ in range(2):
             made.say(who, {"rating": message})
-    matrix = agreement_figures(made.state, "rating").matrix
+    matrix = disagreement_matrix(stage_ratings(made.state)[0].cells)
     assert matrix.raters == () and matrix.categories == ("No", "Yes")
     # Of each item's three pairs one agrees on Yes and two differ.
     assert matrix.shown.tolist() == [[0, 4], [4, 2]]
 
 
-def test_a_snapshot_stays_as_it_is(office):
-    made = office("cobe-rating", items=2)
-    made.say("Cem", {"rating": "Yes"})
-    before = snapshot(made.state)
-    seen = review_progress(before, made.now)
-    made.say("Cem", {"rating": "Yes"})
-    made.say("Dia", {"rating": "Yes"})
-    assert review_progress(before, made.now) == seen
-    assert before.items["i0"].votes != made.state.items["i0"].votes
-    assert review_progress(snapshot(made.state), made.now) == review_progress(made.state, made.now)
-
-
-def test_every_panel_has_words_a_table_and_a_plot(office):
+def test_every_figure_is_written_as_a_table(office, tmp_path):
     made = annotated(office)
-    panels = {one.key: one for one in panels_of(made.state, made.events, made.now)}
-    assert set(panels) == {
+    tables = {one.key: one for one in figure_tables(made.state, made.events, made.now)}
+    assert set(tables) == {
         "progress",
-        "pace",
+        "throughput",
         "audits",
         "residual",
         *(f"{kind}-annotation.{q}" for kind in ("agreement", "matrix")
           for q in ("verdict", "category_correct", "rewrite_valid")),
         "agreement-re-annotation.verdict",
     }  # fmt: skip
-    assert "Of 8 items 7 have ended (87.5%)" in panels["progress"].description
-    assert "differ on an item: fail and pass: 1." in panels["matrix-annotation.verdict"].description
-    for panel in panels.values():
-        assert all(len(row) == len(panel.columns) for row in panel.rows)
-        if panel.key.startswith("agreement-re-annotation"):
-            assert panel.draw is None and "None yet" in panel.description
-            continue
-        if panel.key == "residual":
-            assert panel.draw is None and panel.rows[0][0] == "final items"
-            assert panel.description.startswith(f"{panel.rows[0][2]}: ")
-            continue
-        svg = draw_plot(panel.draw, "svg", height=panel.height)
-        assert svg.startswith(b"<?xml") and b"</svg>" in svg
-    key = "agreement-annotation.verdict"
-    assert draw_plot(panels[key].draw, "png", height=3.0).startswith(b"\x89PNG")
-    again = [draw_plot(panels[key].draw, "svg", height=3.0) for _ in range(2)]
-    assert again[0] == again[1]
+    assert "Of 8 items 7 have ended (87.5%)" in tables["progress"].text
+    assert "differ on an item: fail and pass: 1." in tables["matrix-annotation.verdict"].text
+    assert "None yet" in tables["agreement-re-annotation.verdict"].text
+    residual = tables["residual"]
+    assert residual.rows[0][0] == "final items"
+    assert residual.text.startswith(f"{residual.rows[0][2]}: ")
+    files = write_tables([*tables.values()], tmp_path)
+    for file, table in zip(files, tables.values(), strict=True):
+        assert all(len(row) == len(table.columns) for row in table.rows)
+        written = pd.read_csv(file, dtype=str, keep_default_na=False) if table.rows else ()
+        assert len(written) == len(table.rows)
+        if table.rows:
+            assert list(written.columns) == list(table.columns)
 
 
-def test_names_are_drawn_as_they_are_and_never_as_formulas(review_team):
-    state = review_team.state("cobe-rating", items=1)
-    made = Office(review_team, "cobe-rating", items=1)
-    made.state = state
-    from contrafact.review.setup import set_roles
-
-    name = r"$\frac{1}{0}$ <script> " + "x" * 100
-    set_roles(state, name, ["rater"], "Max", made.now)
-    made.say(name, {"rating": "Yes"})
-    (panel,) = (p for p in panels_of(state, made.events, made.now) if p.key == "pace")
-    assert draw_plot(panel.draw, "svg", height=3.0)
-    assert panel.rows[0][0] == name
+def test_figures_are_written_by_the_command_line(quick_contrafact, review_team, tmp_path):
+    with Store(str(tmp_path / "review.db"), seed=4) as store:
+        store.define("review", load_project("headline-screening"), "Max")
+        for name in ("Cem", "Dia", "Fay"):
+            store.set_roles("review", name, ["verifier" if name == "Fay" else "annotator"], "Max")
+        known = review_team.gold(load_project("headline-screening"))["g0"]
+        gold = {f"g{n}": known for n in range(60)}
+        store.import_gold("review", gold, "Max")
+        store.import_items("review", {"i0": review_team.item(0)}, "Max")
+        for _ in range(60):
+            given = store.next("review", "Cem")
+            store.answer("review", "Cem", given, Decision(gold["g0"][1]))
+    run = quick_contrafact("review", "figures", "--out", "figures")
+    assert run.returncode == 0, run.stderr
+    files = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert files == ["audits.csv", "progress.csv", "throughput.csv", "training.csv"]
+    (row,) = pd.read_csv(tmp_path / "figures" / "training.csv").to_dict("records")
+    assert (row["person"], row["answered"], row["right"]) == ("Cem", "60 of 60", 60)
+    assert (row["accuracy"], row["threshold"], row["result"]) == ("100.0%", "95.0%", "passed")
 
 
 def test_the_managers_figures_are_those_that_agree_prints(quick_contrafact, review_team, tmp_path):
     database = tmp_path / "review.db"
-    from contrafact.review.project import load_project
-
     with Store(str(database), seed=4) as store:
         store.define("review", load_project("cobe-rating"), "Max")
         for name in ("Cem", "Dia", "Eve"):
@@ -272,20 +270,20 @@ def test_the_managers_figures_are_those_that_agree_prints(quick_contrafact, revi
         for who in ("Dia", "Cem", "Eve"):
             while given := store.next("review", who):
                 message = str(rng.choice(["Yes", "No", "Other"], p=[0.6, 0.3, 0.1]))
-                store.answer("review", who, given, {"rating": message}, comment="so it seems")
-        figures = store.read("review", lambda state: agreement_figures(state, "rating"))
-        panels = store.read("review", lambda state: panels_of(state, [], review_team.now))
-    (panel,) = (p for p in panels if p.key == "agreement-rating.verdict")
+                store.answer(
+                    "review", who, given, Decision({"rating": message}, comment="so it seems")
+                )
+        (ratings,) = store.read("review", stage_ratings)
+    found, panel = rated_agreement(ratings.cells), agreement_tables(ratings)[0]
     for suffix in ("csv", "parquet"):
-        ratings = f"ratings.{suffix}"
-        export = ("review", "export", "--what", "ratings", "--out", ratings)
+        export = ("review", "export", "--what", "ratings", "--out", f"ratings.{suffix}")
         assert quick_contrafact(*export).returncode == 0
-        run = quick_contrafact("agree", ratings, "--out", f"{suffix}.json")
+        run = quick_contrafact("agree", f"ratings.{suffix}", "--out", f"{suffix}.json")
         assert run.returncode == 0, run.stderr
         shown = json.loads((tmp_path / f"{suffix}.json").read_text())
         ours = [
             [one.name, list(one.raters), *map(_plain, (one.estimate, one.low, one.high)), one.n]
-            for one in figures.found.coefficients
+            for one in found.coefficients
         ]
         theirs = [
             [c["name"], c["raters"], c["estimate"], c["low"], c["high"], c["n"]]
@@ -293,18 +291,9 @@ def test_the_managers_figures_are_those_that_agree_prints(quick_contrafact, revi
         ]
         assert ours == theirs
     printed = [" ".join(line.replace("│", " ").split()) for line in run.stdout.splitlines()]
-    assert len(panel.rows) == len(figures.found.coefficients)
+    assert len(panel.rows) == len(found.coefficients)
     for row in panel.rows:
         assert " ".join(row) in " ".join(printed), row
-    last = figures.growth[-1]
-    assert last.items == 40
-    for name, figure in (("percent", "percent"), ("gwet_ac1", "ac1")):
-        (one,) = (c for c in figures.found.coefficients if c.name == name and len(c.raters) == 3)
-        assert (one.estimate, one.low, one.high) == (
-            getattr(last, figure),
-            getattr(last, f"{figure}_low"),
-            getattr(last, f"{figure}_high"),
-        )
 
 
 def _plain(value):

@@ -6,11 +6,12 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.review.assignment import assign
+from contrafact.review.events import NotAllowed
 from contrafact.review.external_formats import read_annotations
-from contrafact.review.import_annotations import import_annotations
+from contrafact.review.import_annotations import ImportSource, import_annotations
 from contrafact.review.project import load_project
 from contrafact.review.setup import define_project, import_items, set_roles
-from contrafact.review.state import NotAllowed, ReviewState, replay
+from contrafact.review.state import ReviewState, replay
 from contrafact.review.workflow import undo
 
 HEADLINE = "Corvane Rail opens a line to the coast"
@@ -33,16 +34,10 @@ def state(review_team):
 
 def take(state, review_team, path, tool="label-studio", people=None, **options):
     people = {"1": "Cem", "dia@example.org": "Dia"} if people is None else people
+    source = ImportSource(tool, path.name, people=people, **options)
+    found = read_annotations(path, tool)
     return import_annotations(
-        state,
-        read_annotations(path, tool),
-        "Max",
-        tool=tool,
-        file=path.name,
-        people=people,
-        now=review_team.now,
-        rng=review_team.rng(),
-        **options,
+        state, found, source, "Max", now=review_team.now, rng=review_team.rng()
     )
 
 

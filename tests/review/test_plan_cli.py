@@ -1,4 +1,4 @@
-"""The planner on the command line: plan, label, plan on, estimate."""
+"""The planner on the command line: plan, label, estimate."""
 
 import csv
 import json
@@ -36,44 +36,45 @@ def read(path: Path) -> list[dict[str, str]]:
 PLAN = ("review", "plan", "items.csv", "--judge", "verdict", "--by", "system")
 
 
-def test_two_waves_and_their_figures(quick_contrafact, tmp_path):
+def test_a_plan_and_its_figures(quick_contrafact, tmp_path):
     truth = write_items(tmp_path / "items.csv")
-    first = quick_contrafact(*PLAN, "--figure", "ranking", "--budget", "60", "--out", "one.csv")
+    first = quick_contrafact(*PLAN, "--hide", "system", "--budget", "140", "--out", "one.csv")
     assert first.returncode == 0, first.stderr
-    assert "one.csv: 60 of 300 items to label, wave 1" in first.stdout
+    assert "one.csv: 140 of 300 items to label" in first.stdout
     drawn = read(tmp_path / "one.csv")
-    assert len(drawn) == 60
+    assert len(drawn) == 140
     # Whoever labels does not see what the judge said.
-    assert list(drawn[0]) == ["item_id", "text", "system"]
+    assert list(drawn[0]) == ["item_id", "text"]
     key = read(tmp_path / "one.key.csv")
     assert len(key) == 300
-    assert sum(float(row["probability_1"]) for row in key) == pytest.approx(60)
+    assert sum(float(row["probability_1"]) for row in key) == pytest.approx(140)
     assert {row["item_id"] for row in key if row["drawn_in"]} == {r["item_id"] for r in drawn}
 
     label([tmp_path / "one.csv"], truth, tmp_path / "labels.csv")
-    more = ("review", "plan", "items.csv", "--labels", "labels.csv", "--hide", "system")
-    second = quick_contrafact(
-        *more, "--earlier", "one.key.csv", "--budget", "80", "--out", "two.csv"
-    )
-    assert second.returncode == 0, second.stderr
-    assert "wave 2" in second.stdout
-    again = {row["item_id"] for row in read(tmp_path / "two.csv")}
-    assert len(again) == 80
-    assert not again & {row["item_id"] for row in drawn}
-    assert "system" not in read(tmp_path / "two.csv")[0]
-
-    label([tmp_path / "one.csv", tmp_path / "two.csv"], truth, tmp_path / "labels.csv")
     result = quick_contrafact(
-        "review", "estimate", "two.key.csv", "--labels", "labels.csv", "--out", "figures.json"
+        "review", "estimate", "one.key.csv", "--labels", "labels.csv", "--out", "figures.json"
     )
     assert result.returncode == 0, result.stderr
     found = json.loads((tmp_path / "figures.json").read_text())
     share = np.mean([message == "pass" for message in truth.values()])
     assert found["overall"]["low"] <= share <= found["overall"]["high"]
     assert found["overall"]["labels"] == 140
-    assert found["waves"] == 2
     assert found["ranks"]["north"]["best"] == 1
     assert "north" in result.stdout
+
+
+def test_a_key_of_several_waves_is_refused_with_what_to_do(quick_contrafact, tmp_path):
+    truth = write_items(tmp_path / "items.csv")
+    quick_contrafact(*PLAN, "--budget", "20", "--out", "plan.csv")
+    label([tmp_path / "plan.csv"], truth, tmp_path / "labels.csv")
+    rows = read(tmp_path / "plan.key.csv")
+    with (tmp_path / "plan.key.csv").open("w", newline="") as stream:
+        out = csv.DictWriter(stream, [*rows[0], "probability_2"])
+        out.writeheader()
+        out.writerows(rows)
+    found = quick_contrafact("review", "estimate", "plan.key.csv", "--labels", "labels.csv")
+    assert found.returncode == 2
+    assert "plan.key.csv: this is the key of several waves" in found.stderr
 
 
 def test_the_same_plan_again_changes_nothing_and_another_does_not_take_its_name(
@@ -90,42 +91,16 @@ def test_the_same_plan_again_changes_nothing_and_another_does_not_take_its_name(
     assert {path: path.read_bytes() for path in tmp_path.glob("plan*")} == files
 
 
-def test_a_simulation_shows_what_planning_gains(quick_contrafact, tmp_path):
-    truth = write_items(tmp_path / "items.csv")
-    rows = read(tmp_path / "items.csv")
-    with (tmp_path / "known.csv").open("w", newline="") as stream:
-        out = csv.DictWriter(stream, [*rows[0], "human"])
-        out.writeheader()
-        out.writerows(row | {"human": truth[row["item_id"]]} for row in rows)
-    result = quick_contrafact(
-        "review", "plan", "known.csv", "--judge", "verdict", "--by", "system", "--budget", "60",
-        "--simulate", "20", "--truth", "human", "--parts", "2",
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    assert "20 rounds of 60 labels each, the labels known" in result.stdout
-    assert "uniform, no judge" in result.stdout
-    assert not list(tmp_path.glob("*.key.csv"))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("items.csv", "--budget", "5"), "there is nothing to do"),
         (("--budget", "5", "--out", "p.csv"), "items come from a file or from a review"),
         (("items.csv", "--budget", "900", "--out", "p.csv"), "300 items can still be drawn"),
-        (
-            ("items.csv", "--budget", "5", "--figure", "ranking", "--out", "p.csv"),
-            "a ranking needs groups",
-        ),
         (
             ("items.csv", "--budget", "5", "--figure", "residual", "--out", "p.csv"),
             "final items",
         ),
         (("items.csv", "--budget", "5", "--judge", "text", "--out", "p.csv"), "is no label"),
-        (
-            ("items.csv", "--budget", "5", "--earlier", "items.csv", "--out", "p.csv"),
-            "this is no key of a plan",
-        ),
         (("gone.csv", "--budget", "5", "--out", "p.csv"), "gone.csv"),
         (("items.csv", "--budget", "5", "--out", "p.txt"), "name the file .csv"),
     ],

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.review.state import NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.web.access import ReviewNameConverter
 from contrafact.review.web.security import cookie_name
 
@@ -36,15 +36,6 @@ ALLOWED = {
     ("POST", "/sign-out"): (303, 303, 303, 303, 303),
     ("GET", "/invite/{secret}"): (404, 404, 404, 404, 404),
     ("POST", "/invite/{secret}"): (404, 404, 404, 404, 404),
-    ("POST", "/invite/{secret}/provider"): (404, 404, 404, 404, 404),
-    ("GET", "/sign-in/code"): (303, 303, 303, 303, 303),
-    ("POST", "/sign-in/code"): (303, 303, 303, 303, 303),
-    ("GET", "/sign-in/provider"): (404, 404, 404, 404, 404),
-    ("GET", "/sign-in/provider/back"): (404, 404, 404, 404, 404),
-    ("POST", "/account/provider"): (401, 404, 404, 404, 404),
-    ("GET", "/account/code"): (303, 200, 200, 200, 200),
-    ("POST", "/account/code"): (401, 422, 422, 422, 422),
-    ("POST", "/account/code/off"): (401, 422, 422, 422, 422),
     ("GET", "/account"): (303, 200, 200, 200, 200),
     ("POST", "/account"): (401, 422, 422, 422, 422),
     ("GET", "/"): (303, 200, 200, 200, 200),
@@ -69,7 +60,6 @@ SENT = {
     "round": "1",
     "request": KEY,
     "text": "so",
-    "code": "wrong",
 }
 
 

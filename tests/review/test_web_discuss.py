@@ -6,8 +6,8 @@ import re
 import pytest
 
 from contrafact.review.project import builtin_projects, load_project, parse_project
-from contrafact.review.project_file import project_toml
 from contrafact.review.store.store import verify
+from contrafact.review.web.manage_words import project_toml
 
 HOSTILE = "<script>alert(1)</script>"
 EVENT = {

@@ -9,6 +9,8 @@ import anyio
 import pandas as pd
 import pytest
 
+from contrafact.review.answers import Decision
+from contrafact.review.corrections import Correction
 from contrafact.review.web.serve import settle_all, settling
 
 HOSTILE = '"><script>alert(1)</script>'
@@ -48,7 +50,6 @@ ROUTES = [
     ("post", "/manage/people/change"),
     ("get", "/manage/log"),
     ("get", "/manage/r/ours"),
-    ("get", "/manage/r/ours/plots/progress.svg"),
     ("post", "/manage/r/ours/stage"),
     ("post", "/manage/r/ours/reissue"),
     ("get", "/manage/r/ours/figures"),
@@ -70,7 +71,6 @@ ROUTES = [
     ("get", "/manage/r/ours/import"),
     ("post", "/manage/r/ours/import/items"),
     ("post", "/manage/r/ours/import/decisions"),
-    ("post", "/manage/r/ours/import/suggestions"),
     ("get", "/manage/r/ours/export/decisions.csv"),
 ]
 
@@ -82,7 +82,7 @@ def test_the_list_of_routes_is_whole(studio):
         for method in methods
         if path.startswith("/manage")
     }
-    ours = {(m, re.sub(r"(plots|export)/[^/]+$", r"\1/{file}", path)) for m, path in ROUTES}
+    ours = {(m, re.sub(r"export/[^/]+$", "export/{file}", path)) for m, path in ROUTES}
     assert known == ours
 
 
@@ -272,7 +272,7 @@ def test_what_somebody_has_in_hand_goes_to_others(studio, max_):
 def test_an_item_is_reopened_and_withdrawn_with_a_reason(studio, max_):
     for who in ("Cem", "Dia", "Eve"):
         given = studio.store.next("ours", who)
-        studio.store.answer("ours", who, given, {"rating": "Yes"})
+        studio.store.answer("ours", who, given, Decision({"rating": "Yes"}))
     name = given.item
     assert studio.store.read("ours", lambda b: b.items[name].outcome) == "final"
     where, about = "/manage/r/ours/items", {"item": name, "stage": "rating", "one": "true"}
@@ -306,7 +306,7 @@ def test_items_are_found_by_words_state_person_verdict_flag_and_comment(studio, 
     answers = (("Cem", "Yes", {}), ("Dia", "No", {"flagged": True, "comment": "Odd: rain?"}))
     for who, rating, more in answers:
         given = studio.store.next("ours", who)
-        studio.store.answer("ours", who, given, {"rating": rating}, **more)
+        studio.store.answer("ours", who, given, Decision({"rating": rating}, **more))
     held = studio.store.next("ours", "Eve").item
 
     def found(**wanted):
@@ -321,7 +321,7 @@ def test_items_are_found_by_words_state_person_verdict_flag_and_comment(studio, 
     assert held in found(person="Eve") and found(person="Zoe") == []
     assert found(state="open") == found(state="rating") == ["i0", "i1", "i2"]
     assert found(state="final") == [] == found(state="withdrawn")
-    studio.store.withdraw("ours", "i2", "Max", "gone")
+    studio.store.withdraw("ours", Correction("Max", "i2", "gone"))
     assert found(state="withdrawn") == ["i2"] and found(state="open") == ["i0", "i1"]
     page = max_.get("/manage/r/ours/items/one?id=i0").text
     assert "Dia: No (flag)" in page and "<blockquote>Odd: rain?</blockquote>" in page
@@ -347,45 +347,27 @@ def test_a_team_is_invited_in_one_go(studio, max_):
     assert wrong.status_code == 422 and "pope" in html.unescape(wrong.text)
 
 
-def test_the_page_of_a_review_shows_its_figures_and_every_plot_opens(studio, max_):
+def test_the_page_of_figures_shows_progress_and_agreement(studio, max_):
+    assert "None yet: fewer than two people" in max_.get("/manage/r/ours/figures").text
     for who in ("Cem", "Dia"):
         for _ in range(3):
             given = studio.store.next("ours", who)
-            studio.store.answer("ours", who, given, {"rating": "Yes" if who == "Cem" else "No"})
+            rating = "Yes" if who == "Cem" else "No"
+            studio.store.answer("ours", who, given, Decision({"rating": rating}))
     assert max_.get("/manage/r/ours").status_code == 200
     page = max_.get("/manage/r/ours/figures")
-    assert page.status_code == 200
     text = html.unescape(page.text)
     assert "3 items, 2 raters, 6 ratings. Agreement 0.0%" in text
-    sources = re.findall(r'(?:src|href)="(/manage/r/ours/plots/[^"]+)"', page.text)
-    assert len(sources) == 8  # progress, pace, agreement and matrix, as SVG and as PNG
-    for source in sources:
-        drawn = max_.get(html.unescape(source))
-        assert drawn.status_code == 200
-        kind = "image/svg+xml" if ".svg" in source else "image/png"
-        assert drawn.headers["content-type"] == kind
-    for alt in re.findall(r'alt="([^"]*)"', page.text):
-        assert len(alt) > 20
-    assert max_.get("/manage/r/ours/plots/nothing.svg").status_code == 404
-    assert max_.get("/manage/r/ours/plots/progress.exe").status_code == 404
-
-
-def test_a_plot_is_that_of_its_page_though_the_review_goes_on(studio, max_):
-    first = max_.get("/manage/r/ours/figures")
-    source = html.unescape(re.search(r'src="([^"]+progress\.svg[^"]*)"', first.text)[1])
-    before = max_.get(source).content
-    for who in ("Cem", "Dia", "Eve"):
-        given = studio.store.next("ours", who)
-        studio.store.answer("ours", who, given, {"rating": "Yes"})
-    studio.studio.figures.invalidate("ours")
-    assert "1 of 3" not in first.text
-    assert "Of 3 items 1 have ended" in max_.get("/manage/r/ours/figures").text
-    assert max_.get(source).content == before
+    assert "Of 3 items 0 have ended" in text
+    given = studio.store.next("ours", "Eve")
+    studio.store.answer("ours", "Eve", given, Decision({"rating": "Yes"}))
+    text = html.unescape(max_.get("/manage/r/ours/figures").text)
+    assert "Of 3 items 1 have ended" in text and "3 raters, 7 ratings" in text
 
 
 def test_everything_can_be_exported_at_any_time(studio, max_):
     given = studio.store.next("ours", "Cem")
-    studio.store.answer("ours", "Cem", given, {"rating": "Other"}, comment="=cmd()")
+    studio.store.answer("ours", "Cem", given, Decision({"rating": "Other"}, comment="=cmd()"))
     for what in ("decisions", "items", "ratings", "sheet", "history"):
         for form in ("jsonl", "csv", "parquet"):
             answer = max_.get(f"/manage/r/ours/export/{what}.{form}")
@@ -401,7 +383,7 @@ def test_wrong_exports_are_reported(studio, max_):
     for name in ("decisions.exe", "passwords.csv", "..%2f..%2fdecisions.csv", "decisions"):
         assert max_.get(f"/manage/r/ours/export/{name}").status_code == 404
     given = studio.store.next("ours", "Cem")
-    studio.store.answer("ours", "Cem", given, {"rating": "Yes"})
+    studio.store.answer("ours", "Cem", given, Decision({"rating": "Yes"}))
     assert max_.get("/manage/r/ours/export/labels.csv").status_code == 422
     assert max_.get("/manage/r/ours/export/ratings.csv?stage=nowhere").status_code == 422
 
@@ -414,14 +396,13 @@ def test_hostile_names_and_texts_are_shown_as_texts(site):
     studio.account(name)
     studio.store.set_roles("ours", name, ["rater"], "Max")
     given = studio.store.next("ours", name)
-    studio.store.answer("ours", name, given, {"rating": "Other"}, comment=HOSTILE)
+    studio.store.answer("ours", name, given, Decision({"rating": "Other"}, comment=HOSTILE))
     studio.store.next("ours", "Cem")
     browser = studio.browser("Max")
-    for path in ("", "/people", "/log", "/r/ours", "/r/ours/team", "/r/ours/import"):
+    shown = ("", "/figures", "/team", "/import")
+    for path in ("", "/people", "/log", *(f"/r/ours{one}" for one in shown)):
         page = browser.get(f"/manage{path}")
         assert page.status_code == 200 and "<script>alert" not in page.text
-    drawn = browser.get("/manage/r/ours/plots/pace.svg")
-    assert drawn.status_code == 200 and b"<script" not in drawn.content
 
 
 def test_the_words_of_a_review_are_changed_and_nothing_else(studio, max_):
@@ -449,7 +430,7 @@ def test_what_is_due_goes_on_without_anybodys_click(site):
     studio.review("ours", "headline-screening", items=8)
     for _ in range(4):
         given = studio.store.next("ours", "Cem")
-        studio.store.answer("ours", "Cem", given, {"event_status": "false"})
+        studio.store.answer("ours", "Cem", given, Decision({"event_status": "false"}))
     assert studio.store.next("ours", "Fay") is None
     now = studio.store._clock()
     studio.store._clock = lambda: now + timedelta(days=3)

@@ -155,16 +155,29 @@ def test_an_invitation_gives_a_role_in_the_review(tmp_path, quick_contrafact, re
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--oidc-issuer", "https://id.example.org"), "--oidc-client together"),
-        (("--oidc-issuer", "http://id.example.org", "--oidc-client", "a"), "https"),
-        (
-            ("--oidc-issuer", "https://id.example.org", "--oidc-client", "a",
-             "--oidc-secret", "nowhere.txt"),
-            "nowhere.txt",
-        ),
+        (("--trust-header", "X-Remote-User", "--from", "proxy.example.org"), "is no address"),
+        (("--trust-header", "X Remote User"), "is no name of a header"),
     ],
-)  # fmt: skip
-def test_a_provider_that_is_given_wrongly_is_one_line(quick_contrafact, given, said):
+)
+def test_a_proxy_that_is_given_wrongly_is_one_line(quick_contrafact, given, said):
     done = quick_contrafact("review", "serve", "--port", "0", *given)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1 and said in done.stderr
+
+
+@pytest.mark.parametrize(("trusted", "seen"), [("127.0.0.1", 200), ("192.0.2.9", 403)])
+def test_a_proxy_names_people_from_where_it_is_trusted_alone(
+    tmp_path, quick_contrafact, start_contrafact, trusted, seen
+):
+    assert quick_contrafact("review", "invite", "Ada", "--role", "manager").returncode == 0
+    # What a proxy says of the browser's address does not change where the proxy is.
+    named = ("--trust-header", "X-Remote-User", "--from", trusted, "--behind-proxy")
+    server = Server(start_contrafact, tmp_path, *named)
+    try:
+        headers = {"X-Remote-User": "Ada", "X-Forwarded-For": "192.0.2.9"}
+        with httpx.Client(base_url=server.base, timeout=60, headers=headers) as http:
+            answer = http.get("/manage")
+            assert answer.status_code == seen
+            assert ("Open a review" in answer.text) == (seen == 200)
+    finally:
+        server.stop()

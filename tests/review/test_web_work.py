@@ -1,11 +1,13 @@
 """Working in the browser, without JavaScript: items, decisions, undoing, training, adjudication."""
 
 import html
+import json
 import re
 from datetime import timedelta
 
 import pytest
 
+from contrafact.review.field_mapping import read_items
 from contrafact.review.project import load_project
 from contrafact.review.store.store import verify
 from contrafact.review.web.studio import guidelines_html
@@ -420,3 +422,25 @@ def test_the_first_step_shows_the_original_alone(site):
     back = cem.http.post("/r/ours/undo", data=cem.fields(cem.get(WORK).text, "undo"))
     again = cem.get(gone_to(back))
     assert "fell" in plain(again), "what was answered is shown as it was filled in"
+
+
+@pytest.mark.parametrize(("passed", "shown"), [(None, True), (False, False), (True, False)])
+def test_what_a_check_left_undecided_is_shown_as_undecided(site, tmp_path, passed, shown):
+    """Rows of `rfc check`, whose ``passed`` is null where meaning was not judged."""
+    studio = site()
+    studio.account("Max", manager=True)
+    studio.review("ours", "rfc-rewrite", items=0)
+    row = {
+        "id": "p1",
+        "manipulation": "flipping",
+        "original": "Shares of Alder Works rose.",
+        "rewritten": "Shares of Alder Works fell.",
+        "passed": passed,
+    }
+    (tmp_path / "checked.jsonl").write_text(json.dumps(row) + "\n")
+    project = studio.store.read("ours", lambda state: state.project)
+    studio.store.import_items("ours", read_items(tmp_path / "checked.jsonl", project), "Max")
+    page = studio.browser("Ada").get("/r/ours/work")
+    assert ("Undecided: the check before this review" in page.text) == shown
+    managed = studio.browser("Max").get("/manage/r/ours/items/one?id=p1").text
+    assert ("<dt>check</dt><dd>undecided</dd>" in managed) == shown

@@ -8,12 +8,14 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import ReviewDecision
 from contrafact.families.rfc.pipeline.finalize import follow
+from contrafact.review.answers import Assignment, Decision
 from contrafact.review.assignment import assign, visible_votes
-from contrafact.review.discussion import say, thread
+from contrafact.review.discussion import NewRemark, say, thread
+from contrafact.review.events import NotAllowed
 from contrafact.review.export import decision_rows
 from contrafact.review.project import Rule, load_project, parse_project
 from contrafact.review.setup import define_project, import_items, set_roles
-from contrafact.review.state import NotAllowed, ReviewState
+from contrafact.review.state import ReviewState
 from contrafact.review.workflow import (
     agreed_answers,
     answer,
@@ -235,7 +237,7 @@ def up_for_discussion(office):
 
 def speak(made, *people):
     for who in people:
-        say(made.state, who, "i0", f"{who} thinks so", made.now)
+        say(made.state, who, NewRemark("i0", f"{who} thinks so"), made.now)
 
 
 @pytest.mark.parametrize(
@@ -261,28 +263,32 @@ def test_a_group_discusses_and_one_of_them_records_what_it_decided(
 def test_who_may_speak_and_to_what_they_reply(office):
     made = up_for_discussion(office)
     flag = made.item().votes[0].seq
-    (event,) = say(made.state, "Dia", "i0", " It is. ", made.now, reply_to=flag, request="k")
-    assert say(made.state, "Dia", "i0", "It is.", made.now, reply_to=flag, request="k") == []
-    say(made.state, "Eve", "i0", "No.", made.now, reply_to=event.seq)
-    say(made.state, "Max", "i0", "Think of the date.", made.now, manages=True)
+    (event,) = say(
+        made.state, "Dia", NewRemark("i0", " It is. ", reply_to=flag, request="k"), made.now
+    )
+    assert (
+        say(made.state, "Dia", NewRemark("i0", "It is.", reply_to=flag, request="k"), made.now)
+        == []
+    )
+    say(made.state, "Eve", NewRemark("i0", "No.", reply_to=event.seq), made.now)
+    say(made.state, "Max", NewRemark("i0", "Think of the date.", manages=True), made.now)
     assert [(e.who, e.text, e.depth) for e in thread(made.item())] == [
         ("", "is it news?", 0), ("Dia", "It is.", 1), ("Eve", "No.", 2),
         ("Max", "Think of the date.", 0),
     ]  # fmt: skip
-    about = (made.now,)
     for who, text, more in (
         ("Fay", "a verifier", {}), ("Nobody", "so", {}), ("Cem", " ", {}),
         ("Cem", "x" * 10_001, {}), ("Cem", "so", {"reply_to": 1}), ("Cem", "so", {"request": "k"}),
     ):  # fmt: skip
         with pytest.raises(NotAllowed):
-            say(made.state, who, "i0", text, *about, **more)
+            say(made.state, who, NewRemark("i0", text, **more), made.now)
 
 
 def test_what_was_said_stays_when_the_decision_is_taken_back(office):
     made = up_for_discussion(office)
     speak(made, "Cem", "Dia", "Eve")
     made.say("Dia", made.event)
-    say(made.state, "Max", "i0", "Too quick.", made.now, manages=True)
+    say(made.state, "Max", NewRemark("i0", "Too quick.", manages=True), made.now)
     undo(made.state, "Dia", made.now)
     assert made.item().stage == "discussion"
     assert [r.who for r in made.item().thread] == ["Cem", "Dia", "Eve", "Max"]
@@ -362,7 +368,14 @@ rules = [{ to = "final", why = "decided" }]
     def say(who, item, answers):
         given, _ = assign(state, who, now, rng)
         assert given.item == item
-        answer(state, who, item, given.stage, given.round, answers, now=now, rng=rng)
+        answer(
+            state,
+            who,
+            given,
+            Decision(answers),
+            now=now,
+            rng=rng,
+        )
 
     for who, kind in (("Cem", "a"), ("Dia", "b")):
         say(who, "i0", {"polite": "yes", "kind": kind})
@@ -486,10 +499,12 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(office, change, messag
     made = office("cobe-rating")
     made.next("Cem")
     seq = made.state.seq
-    right = {"who": "Cem", "item": "i0", "stage": "rating", "round_": 1}
+    right = {"who": "Cem", "item": "i0", "stage": "rating", "round_": 1, "correction": None}
     given = right | {"answers": {"rating": "Yes"}} | change
+    place = Assignment(given["item"], given["stage"], given["round_"])
+    sent = Decision(given["answers"], correction=given["correction"])
     with pytest.raises(InputError, match=message):
-        answer(made.state, **given, now=made.now, rng=made.rng)
+        answer(made.state, given["who"], place, sent, now=made.now, rng=made.rng)
     assert made.state.seq == seq
 
 

@@ -17,12 +17,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from contrafact.review.answers import Decision
 from contrafact.review.assignment import answer_training, assign, staffing_problems
-from contrafact.review.corrections import edit, reopen, retract, withdraw
-from contrafact.review.discussion import say, under_discussion
+from contrafact.review.corrections import Correction, edit, reopen, retract, withdraw
+from contrafact.review.discussion import NewRemark, say, under_discussion
+from contrafact.review.events import NotAllowed
 from contrafact.review.project import OUTCOMES, builtin_projects, load_project
 from contrafact.review.setup import define_project, import_items, set_roles
-from contrafact.review.state import NotAllowed, ReviewState, replay
+from contrafact.review.state import ReviewState, replay
 from contrafact.review.workflow import LEASE, answer, settle, undo
 
 TEXTS = st.sampled_from(["Sales at Birch Lane doubled.", "Sales at Birch Lane halved.", "Flat."])
@@ -61,7 +63,7 @@ class Machine(RuleBasedStateMachine):
                 self.decisions[event.seq] = key
             elif event.kind == "undone":
                 self.answered[key] -= 1
-            elif event.kind == "retracted":
+            elif event.kind == "corrected" and "answer" in event.body:
                 for seq in event.body["set_aside"]:
                     self.answered[self.decisions[seq]] -= 1
 
@@ -105,7 +107,11 @@ class Machine(RuleBasedStateMachine):
         if screen.training:
             self.take(
                 answer_training(
-                    self.state, who, screen.item, screen.stage, screen.round, answers, now=self.now
+                    self.state,
+                    who,
+                    screen,
+                    Decision(answers),
+                    self.now,
                 )
             )
             return
@@ -113,15 +119,15 @@ class Machine(RuleBasedStateMachine):
         shown: dict[str, Any] = {"flagged": flagged, "comment": "so it seems"}
         if corrects and corrects.on in answers.values():
             shown["correction"] = text
-        where = (screen.item, screen.stage, screen.round, answers)
+        place = (self.state, who, screen, Decision(answers, **shown))
         before = self.state.seq
         try:
-            self.take(answer(self.state, who, *where, now=self.now, rng=self.rng, **shown))
+            self.take(answer(*place, now=self.now, rng=self.rng))
         except NotAllowed:
             assert self.state.seq == before, "a refusal changed something"
             return
         seq = self.state.seq
-        again = answer(self.state, who, *where, now=self.now, rng=self.rng, **shown)
+        again = answer(*place, now=self.now, rng=self.rng)
         assert again == [] and self.state.seq == seq, "a repeated submit changed something"
 
     @rule(data=st.data())
@@ -142,7 +148,7 @@ class Machine(RuleBasedStateMachine):
         item = data.draw(st.sampled_from(sorted(self.state.items)))
         stages = [s.id for s in self.state.project.flow if not s.barrier]
         before = self.state.seq
-        about = (self.state, "Max", item, "a slip", self.now, self.rng)
+        about = (self.state, Correction("Max", item, "a slip"), self.now, self.rng)
         try:
             if out:
                 self.take(withdraw(*about))
@@ -158,7 +164,7 @@ class Machine(RuleBasedStateMachine):
     def speak(self, data: Any, text: str) -> None:
         who = data.draw(st.sampled_from(sorted(self.state.people)))
         for item in under_discussion(self.state, self.state.people[who]):
-            self.take(say(self.state, who, item.id, text, self.now))
+            self.take(say(self.state, who, NewRemark(item.id, text), self.now))
 
     @rule(data=st.data(), text=TEXTS)
     @precondition(lambda self: self.imported)
@@ -166,9 +172,9 @@ class Machine(RuleBasedStateMachine):
         item = data.draw(st.sampled_from(sorted(self.state.items)))
         field = data.draw(st.sampled_from(self.state.project.show))
         before = self.state.seq
-        about = (self.state, "Max", item, {field: text}, "a slip", self.now, self.rng)
+        about = Correction("Max", item, "a slip")
         try:
-            events = edit(*about)
+            events = edit(self.state, about, {field: text}, self.now, self.rng)
         except NotAllowed:
             assert self.state.seq == before, "a refusal changed something"
             return
@@ -193,7 +199,9 @@ class Machine(RuleBasedStateMachine):
         ]
         before = self.state.seq
         try:
-            self.take(retract(self.state, "Max", item, vote.seq, "a slip", self.now, self.rng))
+            self.take(
+                retract(self.state, Correction("Max", item, "a slip"), vote.seq, self.now, self.rng)
+            )
         except NotAllowed:
             assert self.state.seq == before, "a refusal changed something"
             return
@@ -295,7 +303,7 @@ class Machine(RuleBasedStateMachine):
         for item in under_discussion(self.state, self.state.people[who]):
             place = (item.stage, item.round)
             if who not in {r.who for r in item.thread if (r.stage, r.round) == place}:
-                self.take(say(self.state, who, item.id, "So it seems.", self.now))
+                self.take(say(self.state, who, NewRemark(item.id, "So it seems."), self.now))
 
     def any(self, options: tuple[str, ...]) -> str:
         return options[int(self.rng.integers(len(options)))]

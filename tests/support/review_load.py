@@ -6,13 +6,12 @@ Fifty people label 5,000 pairs in the pages, each thinking for two to five secon
 with the item and the taking of a decision are timed by those who wait for them; signing in, which
 hashes, is apart. With --kill the server is ended by SIGKILL half way and started again. At the end
 every decision that was acknowledged has to be in the history once, and the state has to be what the
-history says. With --manager somebody keeps the page of figures open meanwhile, with all its plots,
-and looks again every two seconds. The server is the real command, with all its limits on.
+history says. With --manager somebody keeps the page of figures open meanwhile, and looks again
+every two seconds. The server is the real command, with all its limits on.
 """
 
 import argparse
 import asyncio
-import html
 import json
 import os
 import re
@@ -210,8 +209,6 @@ class Manager(Annotator):
             if reply is None:
                 continue
             assert reply.status_code == 200, reply.status_code
-            for plot in re.findall(r'<img src="([^"]+)"', reply.text):
-                await self._ask("GET", html.unescape(plot))
             self.log.figures.append(time.monotonic() - began)
             await asyncio.sleep(2.0)
         await self.client.aclose()
@@ -263,7 +260,7 @@ def run_load(
         **found,
         "page": _times(log.pages),
         "decision": _times(log.answers),
-        **({"figures_with_plots": _times(log.figures)} if manager else {}),
+        **({"figures": _times(log.figures)} if manager else {}),
         "acknowledged": len(log.acknowledged),
         "refused": log.refused,
         "failed_requests": log.failed,

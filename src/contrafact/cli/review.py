@@ -1,6 +1,8 @@
 """``contrafact review``: human quality assurance. Items in, decisions out, and the proof."""
 
+import re
 from contextlib import ExitStack
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -56,26 +58,20 @@ def serve(
             help="The address that people reach it by: links carry it, other names are refused.",
         ),
     ] = None,
-    oidc_issuer: Annotated[
+    trust_header: Annotated[
         str | None,
         typer.Option(
-            "--oidc-issuer",
-            metavar="URL",
-            help="An OpenID provider that people can sign in through; wants --oidc-client.",
+            "--trust-header",
+            metavar="NAME",
+            help="A proxy signs people in, and names them in this header, such as X-Remote-User.",
         ),
     ] = None,
-    oidc_client: Annotated[
-        str | None, typer.Option("--oidc-client", metavar="ID", help="The studio's id there.")
-    ] = None,
-    oidc_secret: Annotated[
-        Path | None,
+    trusted: Annotated[
+        str,
         typer.Option(
-            "--oidc-secret", metavar="FILE", help="A file with its secret there, if it has one."
+            "--from", metavar="ADDRESS", help="With --trust-header: where the proxy connects from."
         ),
-    ] = None,
-    oidc_name: Annotated[
-        str, typer.Option("--oidc-name", metavar="NAME", help="What people call the provider.")
-    ] = "",
+    ] = "127.0.0.1",
 ) -> None:
     """Serve the review studio, to this machine alone unless an option says otherwise.
 
@@ -85,22 +81,23 @@ def serve(
     """
     _check_installed()
     from contrafact.errors import InputError
-    from contrafact.files.atomic import os_problem
     from contrafact.review.web import serve as server
-    from contrafact.review.web.openid import OpenIDSettings
+    from contrafact.review.web.studio import TrustedProxy
 
-    openid = None
-    if (oidc_issuer is None) != (oidc_client is None):
-        raise InputError(
-            "a provider needs its address and the studio's id there",
-            hint="give --oidc-issuer and --oidc-client together",
-        )
-    if oidc_issuer is not None and oidc_client is not None:
+    proxy = None
+    if trust_header is not None:
         try:
-            secret = "" if oidc_secret is None else oidc_secret.read_text("utf-8").strip()
-        except OSError as error:
-            raise os_problem(error, str(oidc_secret), doing="cannot be read") from error
-        openid = OpenIDSettings(oidc_issuer, oidc_client, secret, oidc_name)
+            ip_address(trusted)
+        except ValueError as error:
+            raise InputError(
+                f"'{trusted[:40]}' is no address that a proxy connects from",
+                hint="give --from an IP address, such as 127.0.0.1",
+            ) from error
+        if not re.fullmatch(r"[A-Za-z0-9-]+", trust_header):
+            raise InputError(
+                f"'{trust_header[:40]}' is no name of a header", hint="write it as X-Remote-User"
+            )
+        proxy = TrustedProxy(trust_header, trusted)
     server.serve(
         db,
         host=host,
@@ -110,7 +107,7 @@ def serve(
         allow_remote=allow_remote,
         behind_proxy=behind_proxy,
         url=url,
-        openid=openid,
+        proxy=proxy,
         say=typer.echo,
     )
 
@@ -250,7 +247,7 @@ def import_(
     from contrafact.review.assignment import role_warnings, staffing_problems
     from contrafact.review.external_formats import read_annotations
     from contrafact.review.field_mapping import name_pairs, read_gold, read_items
-    from contrafact.review.import_annotations import import_annotations
+    from contrafact.review.import_annotations import ImportSource, import_annotations
     from contrafact.review.project import load_project
 
     names = name_pairs(field or (), "FIELD=NAME", "--field") | named_columns(columns)
@@ -286,20 +283,11 @@ def import_(
         for name, roles in people.items():
             store.set_roles(review, name, [role.strip() for role in roles.split(",")], by)
         if made_with is not None:
-            tool = made_with
+            source = ImportSource(made_with, file, stage, names, known)
             result = store.change(
                 review,
                 lambda state, now, rng: import_annotations(
-                    state,
-                    annotations,
-                    by,
-                    tool=tool,
-                    file=file,
-                    stage=stage,
-                    names=names,
-                    people=known,
-                    now=now,
-                    rng=rng,
+                    state, annotations, source, by, now=now, rng=rng
                 ),
             )
             for problem in result.problems:
@@ -388,8 +376,10 @@ def reopen(
 
     Example: contrafact review reopen i7 --stage annotation --reason "the source was corrected"
     """
+    from contrafact.review.corrections import Correction
+
     with open_store(db) as store:
-        store.reopen(review, item, by, reason, stage=stage)
+        store.reopen(review, Correction(by, item, reason), stage)
         found = store.read(review, lambda state: state.items[item].stage)
     typer.echo(f"{item}: reopened at '{found}'")
 
@@ -406,8 +396,10 @@ def withdraw(
 
     Example: contrafact review withdraw i7 --reason "the publisher took the article back"
     """
+    from contrafact.review.corrections import Correction
+
     with open_store(db) as store:
-        store.withdraw(review, item, by, reason)
+        store.withdraw(review, Correction(by, item, reason))
     typer.echo(f"{item}: withdrawn")
 
 
@@ -434,40 +426,6 @@ def assign(
     typer.echo(f"{len(items):,} items: for {to or 'nobody in particular'}")
 
 
-@app.command("suggest")
-def suggest(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Verdicts, with an id in each row.")],
-    question: Annotated[str, typer.Option(metavar="NAME", help="The question that they answer.")],
-    model: Annotated[str, typer.Option(metavar="NAME", help="Whose verdicts they are.")],
-    column: Annotated[
-        str, typer.Option(metavar="NAME", help="The column with the verdict.")
-    ] = "verdict",
-    word: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ANSWER=WORD", help="The file's word for an answer; repeatable."),
-    ] = None,
-    review: _Review = "review",
-    db: _Database = "review.db",
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
-) -> None:
-    """Bring a model's answers into a review, which shows them as its project says.
-
-    A stage with suggestions = "before" shows them beside the form, one with "after" once somebody
-    has answered, each to everybody on half of the items (suggestion_share). Figures say how far
-    people go along with them.
-
-    Example: contrafact review suggest verdicts.csv --question rating --model judge --word Yes=true
-    """
-    from contrafact.review.field_mapping import name_pairs
-    from contrafact.review.suggestions import read_suggestions
-
-    words = name_pairs(word or (), "ANSWER=WORD", "--word")
-    found = read_suggestions(file, question, column, words)
-    with open_store(db) as store:
-        new = store.suggest(review, found, model, by)
-    typer.echo(f"{review}: {new:,} of {len(found):,} suggestions are new")
-
-
 @app.command("retract")
 def retract(
     item: _Item,
@@ -485,8 +443,10 @@ def retract(
 
     Example: contrafact review retract i7 112 --reason "the wrong item was open"
     """
+    from contrafact.review.corrections import Correction
+
     with open_store(db) as store:
-        store.retract(review, item, decision, by, reason)
+        store.retract(review, Correction(by, item, reason), decision)
         found = store.read(review, lambda state: state.items[item].stage)
     typer.echo(f"{item}: decision {decision} is taken back; it waits at '{found}'")
 
@@ -506,43 +466,54 @@ def edit(
 
     Example: contrafact review edit i7 --field headline="Alder Works opens" --reason "a typing slip"
     """
+    from contrafact.review.corrections import Correction
     from contrafact.review.field_mapping import name_pairs
 
     fields = name_pairs(field, "NAME=TEXT", "--field")
     with open_store(db) as store:
-        changed = store.edit(review, item, fields, by, reason)
+        changed = store.edit(review, Correction(by, item, reason), fields)
         found = store.read(review, lambda state: state.items[item].stage)
     typer.echo(f"{item}: edited; it begins anew at '{found}'" if changed else f"{item}: as it was")
 
 
-@app.command("prove")
-def prove(
+@app.command("figures")
+def figures(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for the tables.")],
     review: _Review = "review",
     db: _Database = "review.db",
-    head: Annotated[
-        str | None,
-        typer.Option(metavar="HASH", help="A hash that this command printed before."),
-    ] = None,
 ) -> None:
-    """Rebuild a review from its events, and compare. Exits with 1 where anything differs.
+    """Write every figure of a review as tables (CSV).
 
-    Every event is hashed together with those before it, so an event that was changed in the
-    database is found. Keep the hash that is printed elsewhere, and give it later with --head:
-    then a history that was written anew is found too.
+    Progress, throughput, agreement and who says what, pass rates of audits by stratum, what share
+    of the final items is wrong, and rounds of training, as far as the review has them.
+
+    Example: contrafact review figures --db review.db --out figures
+    """
+    from datetime import UTC, datetime
+
+    from contrafact.review.figures.tables import figure_tables, write_tables
+
+    with open_store(db) as store:
+        state, history = store.read(review, lambda found: found), store.history(review)
+    for file in write_tables(figure_tables(state, history, datetime.now(UTC)), out):
+        typer.echo(str(file))
+
+
+@app.command("prove")
+def prove(review: _Review = "review", db: _Database = "review.db") -> None:
+    """Rebuild a review from its events, and compare. Exits with 1 where anything differs.
 
     Example: contrafact review prove --db review.db
     """
     from contrafact.review.store.store import verify
 
     with open_store(db) as store:
-        problems = verify(store, review, head=head)
-        events, last = len(store.history(review)), store.chain_head(review)
+        problems, events = verify(store, review), len(store.history(review))
     for problem in problems:
         typer.echo(problem)
     if problems:
         raise typer.Exit(1)
     typer.echo(f"{review}: the state is what its {events:,} events say")
-    typer.echo(f"hash of the last event: {last}")
 
 
 @app.command("backup")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,23 +14,13 @@ from contrafact.review.store import open_store
 if TYPE_CHECKING:
     import numpy as np
 
-    from contrafact.review.plan import Figure, Figures, Gain
+    from contrafact.review.plan import Figures, Frame
     from contrafact.review.plan_files import Key, Labels
     from contrafact.review.residual import Residual
     from contrafact.review.state import ReviewState
     from contrafact.stats.intervals import Interval
 
-__all__ = [
-    "estimate",
-    "figures_object",
-    "plan",
-    "residual",
-    "show_draw",
-    "show_figures",
-    "show_gains",
-    "show_label_notes",
-    "show_residual",
-]
+__all__ = ["estimate", "plan", "residual"]
 
 _Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
 _Seed = Annotated[int, typer.Option(min=0, metavar="S", help="Seed of what is drawn.")]
@@ -57,23 +47,20 @@ def plan(
     budget: Annotated[
         int, typer.Option("--budget", min=1, metavar="N", help="How many items to label.")
     ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", metavar="FILE", help="The items to label; the key is written next to it."
+        ),
+    ],
     file: Annotated[
         str | None,
         typer.Argument(metavar="[FILE]", help="Items: CSV, JSONL, JSON, Parquet, or -."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FILE", help="The items to label; the key is written next to it."
-        ),
-    ] = None,
     figure: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="What is to get tight: rate (if none is named), ranking or residual; repeatable.",
-        ),
-    ] = None,
+        Literal["rate", "residual"],
+        typer.Option(help="What is to get tight: the share of yes, or a review's residual error."),
+    ] = "rate",
     by: Annotated[
         str | None, typer.Option(metavar="FIELD", help="An item's system or category.")
     ] = None,
@@ -87,9 +74,6 @@ def plan(
     labels: _Labels = None,
     label: _Label = None,
     positive: _Positive = None,
-    earlier: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The key of the wave before this one.")
-    ] = None,
     db: Annotated[
         str | None,
         typer.Option("--db", metavar="URL", help="Take a review's items from here, not from FILE."),
@@ -102,20 +86,9 @@ def plan(
     uniform: Annotated[
         float, typer.Option(min=0.01, max=1.0, help="The share drawn from all items alike.")
     ] = 0.2,
-    simulate: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="R", help="Compare with uniform sampling in R rounds."),
-    ] = None,
-    parts: Annotated[
-        int, typer.Option(min=1, metavar="W", help="Of --simulate: draw the budget in W waves.")
-    ] = 1,
-    truth: Annotated[
-        str | None,
-        typer.Option(metavar="FIELD", help="Of --simulate: every item's label, where it is known."),
-    ] = None,
     seed: _Seed = 0,
 ) -> None:
-    """Draw the items to label next, so that the figures you report get as tight as they can.
+    """Draw the items to label, so that the figure you report gets as tight as it can.
 
     Every item's probability is recorded in the key, from which `review estimate` makes figures.
 
@@ -124,62 +97,31 @@ def plan(
     import numpy as np
 
     from contrafact.errors import InputError
-    from contrafact.review.plan import gains, next_wave
-    from contrafact.review.plan_files import Key, items_to_label, true_labels, write_plan
+    from contrafact.review.plan import draw_items
+    from contrafact.review.plan_files import Key, items_to_label, write_plan
 
-    if out is None and simulate is None:
-        raise InputError("there is nothing to do", hint="name a file with --out, or --simulate R")
-    wanted = _figures(figure or [])
     rows, name, state = _rows(file, db, review)
     rng = np.random.default_rng(seed)
-    key = _key(rows, name, earlier, wanted, by, judge, judge_positive, state, rng)
-    if "ranking" in key.figures and len(key.frame.groups) < 2:
-        raise InputError("a ranking needs groups to rank", hint="say which field: --by FIELD")
-    known = _labels(key, labels, label, positive, rows, name)
-    show_label_notes(key, known)
-    left = int(key.waves.open(known.values).sum())
+    frame = _frame(rows, name, figure, by, judge, judge_positive, state, rng)
+    known = _labels(frame, labels, label, positive, rows, name)
+    show_label_notes(known)
+    left = int(np.isnan(known.values).sum())
     if left < budget:
         raise InputError(f"{left} items can still be drawn", hint=f"use --budget {left} or less")
-    if simulate is not None:
-        known_truth = (
-            None
-            if truth is None
-            else true_labels(rows, key.frame, name, field=truth, positive=positive or ())
-        )
-        made = gains(
-            key.frame,
-            key.waves,
-            known.values,
-            budget,
-            key.figures,
-            truth=known_truth,
-            rounds=simulate,
-            parts=parts,
-            uniform=uniform,
-            rng=np.random.default_rng([seed, 1]),
-        )
-        show_gains(made, simulate, budget, known_truth is not None)
-    if out is None:
-        return
-    waves = next_wave(
-        key.frame, key.waves, known.values, budget, key.figures, uniform=uniform, rng=rng
-    )
-    drawn = np.flatnonzero(waves.drawn_in == waves.count)
+    planned = Key(frame, draw_items(frame, known.values, budget, uniform=uniform, rng=rng), figure)
+    drawn = np.flatnonzero(planned.draw.drawn)
     # Who labels anew is not to see what the review has come to.
     outcomes = [f for _, row in rows[:1] for f in row if f.startswith(("review_", "answer_"))]
-    hidden = [judge, label, truth, *(hide or ()), *(outcomes if db else ())]
-    shown = items_to_label(rows, key.frame, name, hidden)
-    planned = Key(key.frame, waves, key.figures)
+    hidden = [judge, label, *(hide or ()), *(outcomes if db else ())]
+    shown = items_to_label(rows, frame, name, hidden)
     key_file = write_plan(out, shown, planned, rng.permutation(drawn).tolist())
     show_draw(planned, known.values)
-    typer.echo(
-        f"{out}: {len(drawn):,} of {len(key.frame.items):,} items to label, wave {waves.count}"
-    )
+    typer.echo(f"{out}: {len(drawn):,} of {len(frame.items):,} items to label")
     typer.echo(f"{key_file}: the key, with the probability of each; keep it for `review estimate`")
 
 
 def estimate(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The key of the last wave.")],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key that `review plan` wrote.")],
     labels: Annotated[
         str,
         typer.Option("--labels", metavar="FILE", help="The labels: an item's id and its label."),
@@ -199,8 +141,8 @@ def estimate(
 
     read = read_key(key)
     known = read_labels(labels, read.frame, field=label, positive=positive or ())
-    show_label_notes(read, known)
-    found = figures_of(read.frame, read.waves, known.values)
+    show_label_notes(known, read)
+    found = figures_of(read.frame, read.draw, known.values)
     if out is not None:
         _write_json(out, figures_object(read, found))
     show_figures(read, found)
@@ -256,17 +198,6 @@ def _write_json(out: Path, figures: Mapping[str, Any]) -> None:
     write_text(out, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
 
 
-def _figures(named: Sequence[str]) -> "tuple[Figure, ...]":
-    from contrafact.errors import InputError
-    from contrafact.review.plan import FIGURES
-
-    unknown = sorted(set(named) - set(FIGURES))
-    if unknown:
-        problem = f"'{unknown[0]}' is no figure that can be planned for"
-        raise InputError(problem, hint=f"use {', '.join(FIGURES)}")
-    return tuple(figure for figure in FIGURES if figure in named)
-
-
 def _rows(
     file: str | None, db: str | None, review: str
 ) -> "tuple[list[_Row], str, ReviewState | None]":
@@ -284,48 +215,37 @@ def _rows(
     return list(enumerate(item_rows(state), start=1)), f"review '{review}'", state
 
 
-def _key(
+def _frame(
     rows: Sequence[_Row],
     name: str,
-    earlier: str | None,
-    wanted: "tuple[Figure, ...]",
+    figure: str,
     by: str | None,
     judge: str | None,
     judge_positive: Sequence[str] | None,
     state: "ReviewState | None",
     rng: "np.random.Generator",
-) -> "Key":
-    """Return the key as it stands before this wave."""
+) -> "Frame":
+    """Return the items that the figure speaks of."""
     import numpy as np
 
     from contrafact.errors import InputError
-    from contrafact.review.plan_files import Key, frame_of_finals, frame_of_rows, read_key
+    from contrafact.review.plan_files import frame_of_finals, frame_of_rows
     from contrafact.review.residual import vote_risk
-    from contrafact.stats.sampling import Waves
 
-    if earlier is not None:
-        if by or judge:
-            raise InputError("the key has the groups and the judge", hint="leave --by, --judge out")
-        read = read_key(earlier)
-        if wanted and ("residual" in wanted) != ("residual" in read.figures):
-            raise InputError("that key is of another figure", file=earlier, hint="plan anew")
-        return Key(read.frame, read.waves, wanted or read.figures)
-    if "residual" in wanted:
-        if state is None or wanted != ("residual",):
-            raise InputError(
-                "the residual error is that of a review's final items",
-                hint="use --db URL --figure residual alone",
-            )
-        seeded = np.random.default_rng(int(rng.integers(1 << 31)))
-        risk = vote_risk(state, rng=seeded)
-        frame = frame_of_finals([row for _, row in rows], risk, by or state.project.category)
-    else:
-        frame = frame_of_rows(rows, name, by=by, judge=judge, positive=judge_positive or ())
-    return Key(frame, Waves.none(len(frame.items)), wanted or ("rate",))
+    if figure == "rate":
+        return frame_of_rows(rows, name, by=by, judge=judge, positive=judge_positive or ())
+    if state is None:
+        raise InputError(
+            "the residual error is that of a review's final items",
+            hint="use --db URL --figure residual",
+        )
+    seeded = np.random.default_rng(int(rng.integers(1 << 31)))
+    risk = vote_risk(state, rng=seeded)
+    return frame_of_finals([row for _, row in rows], risk, by or state.project.category)
 
 
 def _labels(
-    key: "Key",
+    frame: "Frame",
     labels: str | None,
     label: str | None,
     positive: Sequence[str] | None,
@@ -338,13 +258,13 @@ def _labels(
 
     words = positive or ()
     if labels is not None:
-        return read_labels(labels, key.frame, field=label, positive=words)
+        return read_labels(labels, frame, field=label, positive=words)
     if label is not None:
-        return labels_in_rows(rows, key.frame, name, field=label, positive=words)
-    return Labels(np.full(len(key.frame.items), np.nan), 0, 0)
+        return labels_in_rows(rows, frame, name, field=label, positive=words)
+    return Labels(np.full(len(frame.items), np.nan), 0, 0)
 
 
-def show_label_notes(key: "Key", found: "Labels") -> None:
+def show_label_notes(found: "Labels", key: "Key | None" = None) -> None:
     """Print which labels do not count, and which are missing."""
     import numpy as np
 
@@ -352,64 +272,40 @@ def show_label_notes(key: "Key", found: "Labels") -> None:
         typer.echo(f"note: {found.tied} items are labelled both ways and count as open", err=True)
     if found.outside:
         typer.echo(f"note: {found.outside} labels are of other items", err=True)
-    waiting = int(((key.waves.drawn_in > 0) & np.isnan(found.values)).sum())
+    waiting = 0 if key is None else int((key.draw.drawn & np.isnan(found.values)).sum())
     if waiting:
         note = "drawn items have no label, and are taken for missing at random"
         typer.echo(f"note: {waiting} {note}", err=True)
 
 
 def show_draw(key: "Key", labels: Any) -> None:
-    """Print what the last wave drew, by group and level."""
+    """Print what was drawn, by group and level."""
     import numpy as np
 
-    frame, waves = key.frame, key.waves
+    frame, draw = key.frame, key.draw
     expected = frame.expected(labels).mean
-    last, known = waves.probabilities[-1], ~np.isnan(labels)
     rows = []
     for cell in np.unique(frame.cells):
         own = frame.cells == cell
-        at = int(np.flatnonzero(own)[0])
-        open_ = own & ~np.isnan(last)
+        at, open_ = int(np.flatnonzero(own)[0]), own & ~draw.given
         rows.append(
             (
                 frame.group[at],
                 frame.judge_level[at] or "–",
                 f"{own.sum():,}",
-                f"{(own & known).sum():,}",
+                f"{(own & draw.given).sum():,}",
                 _percent(float(expected[own].mean())),
-                f"{(waves.drawn_in[own] == waves.count).sum():,}",
-                f"{last[open_].mean():.4f}" if open_.any() else "–",
+                f"{(own & draw.drawn).sum():,}",
+                f"{draw.probabilities[open_].mean():.4f}" if open_.any() else "–",
             )
         )
     titles = ("group", "judge", "items", "labelled", "expected yes", "drawn", "probability")
-    show_table(f"wave {waves.count}", titles, rows)
-
-
-def show_gains(gains: Sequence["Gain"], rounds: int, budget: int, real: bool) -> None:
-    """Print how the designs compare, and what the plan's labels are worth."""
-    pairs = any(gain.apart is not None for gain in gains)
-    base = {gain.figure: gain for gain in gains if gain.design == "uniform"}
-    rows = [
-        (
-            gain.figure,
-            gain.design,
-            f"{100 * gain.width:.2f}",
-            f"{100 * gain.rmse:.2f}",
-            _percent(gain.coverage),
-            f"{gain.width / base[gain.figure].width:.2f}",
-            *(("–" if gain.apart is None else f"{gain.apart:.1f}",) if pairs else ()),
-        )
-        for gain in gains
-    ]
-    columns = ("figure", "design", "width", "error", "covers", "width ratio")
-    source = "the labels known" if real else "labels as expected"
-    title = f"{rounds} rounds of {budget:,} labels each, {source}; in points of 100"
-    show_table(title, (*columns, *(("pairs apart",) if pairs else ())), rows)
+    show_table("drawn to be labelled", titles, rows)
 
 
 def show_figures(key: "Key", found: "Figures") -> None:
     """Print figures of planned labels."""
-    wrong = "residual" in key.figures
+    wrong = key.figure == "residual"
     rows = [("all", *_cells(found.overall, wrong), "")]
     if found.pairs:
         for name, one in found.by_group.items():
@@ -425,13 +321,12 @@ def show_figures(key: "Key", found: "Figures") -> None:
 
 def figures_object(key: "Key", found: "Figures") -> dict[str, Any]:
     """Return the figures as they are written."""
-    wrong = "residual" in key.figures
+    wrong = key.figure == "residual"
     figure = "residual error" if wrong else "share of yes"
     ranks = {} if wrong else {name: vars(rank) for name, rank in found.ranks.items()}
     return {
         "figure": figure,
         "items": len(key.frame.items),
-        "waves": key.waves.count,
         "overall": _interval(found.overall, wrong),
         "by_group": {name: _interval(one, wrong) for name, one in found.by_group.items()},
         "ranks": ranks,

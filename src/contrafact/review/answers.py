@@ -1,13 +1,55 @@
-"""From answers to a ballot, and from ballots to the rule that holds."""
+"""From what somebody sends to a ballot, and from ballots to the rule that holds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.review.project import Project, Rule, Stage
 from contrafact.stats.votes import majority
 
-__all__ = ["Ballot", "asked_questions", "ballot_of", "rule_for"]
+__all__ = ["Assignment", "Ballot", "Decision", "asked_questions", "ballot_of", "rule_for"]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An item that somebody is to decide on.
+
+    Attributes:
+        round: In which round: the item's visit to the stage, or the person's round of training.
+        training: Whether the answer is known and the person is in training.
+        until: Until when it is theirs; none in training.
+    """
+
+    item: str
+    stage: str
+    round: int
+    training: bool = False
+    until: datetime | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What somebody sends about an item.
+
+    Attributes:
+        flagged: Whether they are not sure.
+        correction: The new text, where the stage lets it be corrected.
+        evidence: Passages of the item that show why, where the stage asks for them.
+        guidelines_version: The guidelines they saw; the present ones if None.
+        request: A key under which the same decision may be sent again.
+        origin: Where a decision that was made elsewhere comes from.
+    """
+
+    answers: Mapping[str, str]
+    flagged: bool = False
+    comment: str = ""
+    correction: str | None = None
+    evidence: Sequence[str] = ()
+    guidelines_version: str | None = None
+    request: str | None = None
+    origin: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -15,10 +57,7 @@ class Ballot:
     """What a person decided about an item at one stage.
 
     Attributes:
-        answers: By question, the answer.
-        verdict: What the answers come to.
         flagged: Whether the person is not sure.
-        comment: What they added.
         correction: The text as it is to be; none where nothing was rewritten.
     """
 
@@ -39,16 +78,8 @@ def asked_questions(project: Project, stage: Stage, answers: Mapping[str, str]) 
     return tuple(found)
 
 
-def ballot_of(
-    project: Project,
-    stage: Stage,
-    answers: Mapping[str, str],
-    *,
-    flagged: bool = False,
-    comment: str = "",
-    correction: str | None = None,
-) -> Ballot:
-    """Return the ballot that the answers make.
+def ballot_of(project: Project, stage: Stage, decision: Decision) -> Ballot:
+    """Return the ballot that a decision makes.
 
     Answers to questions that are not asked, because another answer rules them out, are left out.
     In training nobody is asked to say why.
@@ -56,10 +87,11 @@ def ballot_of(
     Raises:
         InputError: An answer is missing, unknown, or lacks the comment or text that it needs.
     """
+    answers, correction = decision.answers, decision.correction
     unknown = sorted(set(answers) - set(stage.questions))
     if unknown:
         raise InputError(f"'{unknown[0][:40]}' is not asked in stage '{stage.id}'")
-    comment = comment.strip()
+    comment = decision.comment.strip()
     given: dict[str, str] = {}
     for name in asked_questions(project, stage, answers):
         question = project.question(name)
@@ -76,7 +108,7 @@ def ballot_of(
         if answer in question.comment_on and not comment and stage.kind != "training":
             raise InputError(f"'{answer}' needs a comment", hint="say why in a few words")
         given[name] = answer
-    if flagged and not comment:
+    if decision.flagged and not comment:
         raise InputError("a flag needs a comment", hint="say what is not clear")
     if isinstance(stage.verdict, str):
         verdict = given[stage.verdict]
@@ -91,20 +123,13 @@ def ballot_of(
             raise InputError(f"'{verdict}' needs a new text", hint="write it, or answer otherwise")
     elif correction is not None:
         raise InputError(f"a new text does not go with '{verdict}' in stage '{stage.id}'")
-    return Ballot(given, verdict, flagged, comment, correction)
+    return Ballot(given, verdict, decision.flagged, comment, correction)
 
 
 def rule_for(
     stage: Stage, verdicts: Sequence[str], *, flagged: bool = False, carried: str | None = None
 ) -> Rule:
-    """Return the first rule of a stage that holds.
-
-    Args:
-        stage: The stage that an item leaves.
-        verdicts: The votes that count there.
-        flagged: Whether somebody flagged the item there.
-        carried: The verdict that the item came with.
-    """
+    """Return the first rule of a stage that holds."""
 
     def holds(rule: Rule) -> bool:
         return (

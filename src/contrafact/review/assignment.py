@@ -4,71 +4,31 @@ FIN-FORCE, section 3.3: people train in rounds of items with known answers until
 threshold, and only then work.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
-from contrafact.review.answers import ballot_of
+from contrafact.review.answers import Assignment, Decision, ballot_of
 from contrafact.review.discussion import can_record
+from contrafact.review.events import Event, NotAllowed
 from contrafact.review.project import Project, Stage
-from contrafact.review.state import (
-    Event,
-    NotAllowed,
-    Person,
-    Recorder,
-    ReviewItem,
-    ReviewState,
-    Vote,
-)
-from contrafact.review.suggestions import own_draw
+from contrafact.review.state import Person, Recorder, ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import LEASE
 
 __all__ = [
-    "Assignment",
-    "answer_training",
-    "assign",
-    "count_of",
-    "held_slot",
-    "may_take",
-    "next_slot",
-    "next_training_item",
-    "people_in_words",
-    "people_needed",
-    "record_assignment",
-    "role_warnings",
-    "roles_in_words",
-    "staffing_problems",
-    "training_needed",
-    "visible_votes",
-]
+    "answer_training", "assign", "may_take", "next_training_item", "people_in_words",
+    "people_needed", "record_assignment", "role_warnings", "roles_in_words",
+    "staffing_problems", "visible_votes",
+]  # fmt: skip
 
 _NUMBERS = (
     *("no", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """An item that somebody is to decide on.
-
-    Attributes:
-        item: Its id.
-        stage: At which stage.
-        round: In which round: the item's visit to the stage, or the person's round of training.
-        training: Whether the answer is known and the person is in training.
-        until: Until when it is theirs; none in training.
-    """
-
-    item: str
-    stage: str
-    round: int
-    training: bool = False
-    until: datetime | None = field(default=None, compare=False)
 
 
 def assign(
@@ -82,13 +42,6 @@ def assign(
     """Give somebody the next item: the one they hold, or one of the latest stage they may work in.
 
     An item that they let lapse comes to them again only where there is no other.
-
-    Args:
-        state: The review.
-        who: The person.
-        now: The time.
-        rng: Draws a round of training.
-        lease: How long the item is theirs.
 
     Returns:
         The assignment, none where there is nothing for them now, and what happened.
@@ -126,11 +79,6 @@ def record_assignment(
     """Give somebody a place at an item until a time.
 
     Args:
-        record: Takes the event.
-        item: The item.
-        place: Which of its slots.
-        who: The person.
-        until: Until when it is theirs.
         origin: Where the decision comes from, if one that was made elsewhere is being imported.
     """
     record.add(
@@ -189,15 +137,7 @@ def training_needed(state: ReviewState, person: Person) -> Stage | None:
 
 
 def answer_training(
-    state: ReviewState,
-    who: str,
-    item: str,
-    stage: str,
-    round_: int,
-    answers: Mapping[str, str],
-    *,
-    now: datetime,
-    request: str | None = None,
+    state: ReviewState, who: str, place: Assignment, decision: Decision, now: datetime
 ) -> list[Event]:
     """Take an answer in training; the round's last one closes it, passed or not.
 
@@ -207,37 +147,28 @@ def answer_training(
         NotAllowed: The item is not in the person's present round.
         InputError: The answers are not whole.
     """
-    if state.is_repeated(request, item, stage, round_, answers):
+    if state.is_repeated(place, decision):
         return []
-    learning = next((s for s in state.project.stages if s.id == stage), None)
-    trainee = state.trainee(who, stage)
-    if learning is None or round_ != len(trainee.rounds) or item not in trainee.rounds[-1]:
+    stage = next((s for s in state.project.stages if s.id == place.stage), None)
+    trainee = state.trainee(who, place.stage)
+    in_round = place.round == len(trainee.rounds) > 0 and place.item in trainee.rounds[-1]
+    if stage is None or not in_round:
         raise NotAllowed("this item is not in your round of training", hint="ask for the next one")
-    if item not in trainee.open:
+    if place.item not in trainee.open:
         return []
-    given = ballot_of(state.project, learning, answers).answers
-    gold = ballot_of(state.project, learning, state.gold[item]).answers
+    given = ballot_of(state.project, stage, Decision(decision.answers)).answers
+    gold = ballot_of(state.project, stage, Decision(state.gold[place.item])).answers
     record = Recorder(state, now)
     record.add(
         "training-answered",
         who,
-        item=item,
-        stage=stage,
-        round=round_,
+        item=place.item,
+        stage=stage.id,
+        round=place.round,
         guidelines_version=state.project.guidelines_version,
-        request=request,
+        request=decision.request,
         body={"answers": dict(given), "right": given == gold},
     )
-    if not trainee.open:
-        results = [bool(right) for right in trainee.rounds[-1].values()]
-        accuracy = sum(results) / len(results)
-        record.add(
-            "training-closed",
-            who,
-            stage=stage,
-            round=round_,
-            body={"accuracy": accuracy, "passed": accuracy >= learning.threshold},
-        )
     return record.events
 
 
@@ -400,7 +331,7 @@ def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[Review
             continue
         names: Iterable[str] = state.at[stage.id]
         if stage.shuffled:
-            names = sorted(names, key=lambda n: own_draw(person.name, n, f"order {stage.id}"))
+            names = sorted(names, key=lambda n: _own_order(person.name, n, stage.id))
         if state.reserved:
             places = {person.name: 0, None: 1}
             names = sorted(names, key=lambda n: places.get(state.reserved.get(n), 2))
@@ -414,6 +345,11 @@ def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[Review
                         return item, place
                     lapsed = lapsed or (item, place)
     return lapsed
+
+
+def _own_order(who: str, item: str, stage: str) -> bytes:
+    """Return what puts a stage's items into an order that is a person's own."""
+    return hashlib.blake2b(f"order {stage}\n{who}\n{item}".encode(), digest_size=8).digest()
 
 
 def too_few_to_train(stage: Stage, present: int) -> str:

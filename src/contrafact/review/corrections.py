@@ -1,37 +1,41 @@
-"""A manager's corrections, each with a reason, as an event. Pure.
+"""A manager's corrections, each with a reason, as one kind of event. Pure.
 
 An item is reopened, withdrawn, edited or added, and one decision is taken back. Nothing is deleted:
 what is set aside stays in the history, and no longer counts.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
 from contrafact.review.assignment import may_take
+from contrafact.review.events import Event, NotAllowed
 from contrafact.review.project import Project
 from contrafact.review.setup import import_items, needed_fields
-from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState
+from contrafact.review.state import Recorder, ReviewItem, ReviewState
 from contrafact.review.workflow import release_due
 
 __all__ = [
-    "add_item",
-    "edit",
-    "editable_fields",
-    "reopen",
-    "reserve",
-    "retract",
-    "set_aside_by",
-    "withdraw",
-]
+    "Correction", "add_item", "edit", "editable_fields", "reopen", "reserve", "retract",
+    "set_aside_by", "withdraw",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What a correction is about: who corrects which item, and why."""
+
+    who: str
+    item: str
+    reason: str
 
 
 def reopen(
     state: ReviewState,
-    who: str,
-    item: str,
-    reason: str,
+    about: Correction,
     now: datetime,
     rng: np.random.Generator,
     *,
@@ -43,70 +47,156 @@ def reopen(
     back. What an audit found stays: it speaks of the text that it saw.
 
     Args:
-        state: The review.
-        who: Who says so.
-        item: The item.
-        reason: Why.
-        now: The time.
-        rng: Draws the samples of audits that are due.
         stage: The stage; the first if none is named.
 
     Raises:
         NotAllowed: There is no such item, no reason is given, the item was never at the stage or
             nobody decides there alone, or an audit is under way that speaks for it.
     """
-    known = _correctable(state, item, reason)
+    item = _correctable(state, about)
     name = stage or state.project.start.id
     place = next((one for one in state.project.flow if one.id == name), None)
-    if place is None or place.barrier or name not in known.rounds:
-        able = [s.id for s in state.project.flow if s.id in known.rounds and not s.barrier]
+    if place is None or place.barrier or name not in item.rounds:
+        able = [s.id for s in state.project.flow if s.id in item.rounds and not s.barrier]
         raise NotAllowed(
             f"'{name[:40]}' is no stage that people judged the item at",
             hint=f"use {', '.join(able)}" if able else None,
         )
-    record = Recorder(state, now)
-    body = {
-        "to": name,
-        "why": f"reopened: {reason.strip()}",
-        "set_aside": [vote.seq for vote in known.votes if vote.stage in _from(state.project, name)],
-    }
-    record.add("reopened", who, item=item, stage=known.stage, round=known.round, body=body)
-    release_due(record, rng)
-    return record.events
+    body = {"to": name, "why": _why("reopened", about), "set_aside": _later(state, item, name)}
+    return _corrected(state, about, body, now, rng)
 
 
 def withdraw(
-    state: ReviewState,
-    who: str,
-    item: str,
-    reason: str,
-    now: datetime,
-    rng: np.random.Generator,
+    state: ReviewState, about: Correction, now: datetime, rng: np.random.Generator
 ) -> list[Event]:
     """Take an item out of the review: its outcome is ``removed``, and its decisions do not count.
 
     It can be reopened.
 
-    Args:
-        state: The review.
-        who: Who says so.
-        item: The item.
-        reason: Why.
-        now: The time.
-        rng: Draws the samples of audits that are due.
-
     Raises:
         NotAllowed: There is no such item, no reason is given, it is withdrawn already, or an audit
             is under way that speaks for it.
     """
-    known = _correctable(state, item, reason)
-    if known.withdrawn:
-        raise NotAllowed(f"'{item[:40]}' is withdrawn already")
-    record = Recorder(state, now)
-    body = {"why": f"withdrawn: {reason.strip()}"}
-    record.add("withdrawn", who, item=item, stage=known.stage, round=known.round, body=body)
-    release_due(record, rng)
-    return record.events
+    if _correctable(state, about).withdrawn:
+        raise NotAllowed(f"'{about.item[:40]}' is withdrawn already")
+    return _corrected(state, about, {"why": _why("withdrawn", about)}, now, rng)
+
+
+def edit(
+    state: ReviewState,
+    about: Correction,
+    fields: Mapping[str, str],
+    now: datetime,
+    rng: np.random.Generator,
+) -> list[Event]:
+    """Change what an item shows; it begins anew, since decisions on another text say nothing of it.
+
+    Decisions so far are set aside, but for those of an audit. Nothing happens where no field
+    changes.
+
+    Args:
+        fields: The fields, as they are to be. Those left out stay as they are.
+
+    Raises:
+        NotAllowed: There is no such item or field, a field that is needed would be empty, no reason
+            is given, or an audit is under way that speaks for the item.
+    """
+    item = _correctable(state, about)
+    _check_fields(state, fields)
+    needed = needed_fields(state.project)
+    new = {
+        name: text
+        for name, text in fields.items()
+        if text.strip() != str(item.fields.get(name) or "").replace("\r\n", "\n").strip()
+    }
+    empty = [name for name, text in new.items() if name in needed and not text.strip()]
+    if empty:
+        raise NotAllowed(f"'{empty[0]}' would be empty", hint="write it, or withdraw the item")
+    if not new:
+        return []
+    start = state.project.start.id
+    body = {
+        "fields": new,
+        "to": start,
+        "why": _why("edited", about),
+        "set_aside": _later(state, item, start),
+    }
+    return _corrected(state, about, body, now, rng)
+
+
+def retract(
+    state: ReviewState,
+    about: Correction,
+    decision: int,
+    now: datetime,
+    rng: np.random.Generator,
+) -> list[Event]:
+    """Take one decision back; the item waits for another where it was made.
+
+    Others' decisions of the same round stand, those that were made after the item went on from
+    there are set aside. Its place is free again, for whoever made it too.
+
+    Args:
+        decision: The number of the event in which it was made.
+
+    Raises:
+        NotAllowed: There is no such item or decision, no reason is given, an audit is under way
+            that speaks for the item or has ended with the decision, or the item has been at the
+            stage again since.
+    """
+    item = _known(state, about)
+    vote = next((one for one in item.votes if one.seq == decision), None)
+    if vote is None:
+        raise NotAllowed(f"no decision {decision} on '{about.item[:40]}' stands")
+    audit = state.project.stage(vote.stage).kind == "audit"
+    if audit and (vote.batch is None or state.batches[vote.batch].result is not None):
+        raise NotAllowed(
+            "the audit has ended with this decision, and its figures stand",
+            hint="send the item back to an earlier stage",
+        )
+    if not audit:
+        _correctable(state, about)
+    if item.rounds[vote.stage] != vote.round:
+        raise NotAllowed(
+            "the item has been at this stage again since", hint="send it back to the stage instead"
+        )
+    place = (vote.stage, vote.round)
+    # Audits speak of the text that they saw, and stand.
+    built = [
+        one.seq
+        for one in item.votes
+        if one.seq > vote.seq
+        and (one.stage, one.round) != place
+        and state.project.stage(one.stage).kind != "audit"
+    ]
+    body = {
+        "answer": vote.seq,
+        "by": vote.who,
+        "why": _why(f"a decision of {vote.who} was taken back", about),
+        "set_aside": [vote.seq, *built],
+    }
+    return _corrected(
+        state, about, body, now, rng, stage=vote.stage, round=vote.round, slot=vote.slot
+    )
+
+
+def add_item(
+    state: ReviewState, about: Correction, fields: Mapping[str, str], now: datetime
+) -> list[Event]:
+    """Add one item to a review; the same item again changes nothing.
+
+    Args:
+        fields: What it shows, and what the project needs besides.
+
+    Raises:
+        NotAllowed: As `contrafact.review.setup.import_items`; or no reason is given.
+    """
+    if not about.reason.strip():
+        raise NotAllowed("an item that is added needs a reason", hint="say why in a few words")
+    _check_fields(state, fields)
+    # The id is a field too, so that exported items name themselves for the commands after.
+    written = {"id": about.item} | {name: text for name, text in fields.items() if text.strip()}
+    return import_items(state, {about.item: written}, about.who, now, why=_why("added", about))
 
 
 def reserve(
@@ -118,11 +208,7 @@ def reserve(
     that no item waits for somebody who is away. Nothing happens where it is so already.
 
     Args:
-        state: The review.
-        who: Who says so.
-        item: The item.
         person: Whom it is for; None for nobody.
-        now: The time.
 
     Raises:
         NotAllowed: There is no such item, its way has ended, or the person may take none of its
@@ -156,158 +242,6 @@ def reserve(
     return record.events
 
 
-def edit(
-    state: ReviewState,
-    who: str,
-    item: str,
-    fields: Mapping[str, str],
-    reason: str,
-    now: datetime,
-    rng: np.random.Generator,
-) -> list[Event]:
-    """Change what an item shows; it begins anew, since decisions on another text say nothing of it.
-
-    Decisions so far are set aside, but for those of an audit. Nothing happens where no field
-    changes.
-
-    Args:
-        state: The review.
-        who: Who says so.
-        item: The item.
-        fields: The fields, as they are to be. Those left out stay as they are.
-        reason: Why.
-        now: The time.
-        rng: Draws the samples of audits that are due.
-
-    Raises:
-        NotAllowed: There is no such item or field, a field that is needed would be empty, no reason
-            is given, or an audit is under way that speaks for the item.
-    """
-    known = _correctable(state, item, reason)
-    _check_fields(state, fields)
-    needed = needed_fields(state.project)
-    new = {
-        name: text
-        for name, text in fields.items()
-        if text.strip() != str(known.fields.get(name) or "").replace("\r\n", "\n").strip()
-    }
-    empty = [name for name, text in new.items() if name in needed and not text.strip()]
-    if empty:
-        raise NotAllowed(f"'{empty[0]}' would be empty", hint="write it, or withdraw the item")
-    if not new:
-        return []
-    record = Recorder(state, now)
-    name = state.project.start.id
-    body = {
-        "fields": new,
-        "to": name,
-        "why": f"edited: {reason.strip()}",
-        "set_aside": [vote.seq for vote in known.votes if vote.stage in _from(state.project, name)],
-    }
-    record.add("edited", who, item=item, stage=known.stage, round=known.round, body=body)
-    release_due(record, rng)
-    return record.events
-
-
-def add_item(
-    state: ReviewState,
-    who: str,
-    item: str,
-    fields: Mapping[str, str],
-    reason: str,
-    now: datetime,
-) -> list[Event]:
-    """Add one item to a review; the same item again changes nothing.
-
-    Args:
-        state: The review.
-        who: Who says so.
-        item: Its id.
-        fields: What it shows, and what the project needs besides.
-        reason: Why.
-        now: The time.
-
-    Raises:
-        NotAllowed: As `contrafact.review.setup.import_items`; or no reason is given.
-    """
-    if not reason.strip():
-        raise NotAllowed("an item that is added needs a reason", hint="say why in a few words")
-    _check_fields(state, fields)
-    # The id is a field too, so that exported items name themselves for the commands after.
-    written = {"id": item} | {name: text for name, text in fields.items() if text.strip()}
-    return import_items(state, {item: written}, who, now, why=f"added: {reason.strip()}")
-
-
-def retract(
-    state: ReviewState,
-    who: str,
-    item: str,
-    decision: int,
-    reason: str,
-    now: datetime,
-    rng: np.random.Generator,
-) -> list[Event]:
-    """Take one decision back; the item waits for another where it was made.
-
-    Others' decisions of the same round stand, those that were made after the item went on from
-    there are set aside. Its place is free again, for whoever made it too.
-
-    Args:
-        state: The review.
-        who: Who says so.
-        item: The item.
-        decision: The number of the event in which it was made.
-        reason: Why.
-        now: The time.
-        rng: Draws the samples of audits that are due.
-
-    Raises:
-        NotAllowed: There is no such item or decision, no reason is given, an audit is under way
-            that speaks for the item or has ended with the decision, or the item has been at the
-            stage again since.
-    """
-    if item not in state.items:
-        raise NotAllowed(f"there is no item '{item[:40]}'", hint="see `review export --what items`")
-    known = state.items[item]
-    vote = next((one for one in known.votes if one.seq == decision), None)
-    if vote is None:
-        raise NotAllowed(f"no decision {decision} on '{item[:40]}' stands")
-    audit = state.project.stage(vote.stage).kind == "audit"
-    if audit and (vote.batch is None or state.batches[vote.batch].result is not None):
-        raise NotAllowed(
-            "the audit has ended with this decision, and its figures stand",
-            hint="send the item back to an earlier stage",
-        )
-    if audit:
-        _check_reason(reason)
-    else:
-        _correctable(state, item, reason)
-    if known.rounds[vote.stage] != vote.round:
-        raise NotAllowed(
-            "the item has been at this stage again since", hint="send it back to the stage instead"
-        )
-    place = (vote.stage, vote.round)
-    # Audits speak of the text that they saw, and stand.
-    built = [
-        one.seq
-        for one in known.votes
-        if one.seq > vote.seq
-        and (one.stage, one.round) != place
-        and state.project.stage(one.stage).kind != "audit"
-    ]
-    body = {
-        "answer": vote.seq,
-        "by": vote.who,
-        "why": f"a decision of {vote.who} was taken back: {reason.strip()}",
-        "set_aside": [vote.seq, *built],
-    }
-    record = Recorder(state, now)
-    about = {"stage": vote.stage, "round": vote.round, "slot": vote.slot}
-    record.add("retracted", who, item=item, body=body, **about)
-    release_due(record, rng)
-    return record.events
-
-
 def editable_fields(project: Project) -> tuple[str, ...]:
     """Return the fields that a manager may write: those shown, and those that figures rest on."""
     others = (project.category, project.cluster)
@@ -328,22 +262,50 @@ def _check_fields(state: ReviewState, fields: Mapping[str, str]) -> None:
         raise NotAllowed(f"'{unknown[0][:40]}' is no field here", hint=f"use {', '.join(able)}")
 
 
-def _check_reason(reason: str) -> None:
-    if not reason.strip():
-        raise NotAllowed("a correction needs a reason", hint="say why in a few words")
+def _why(what: str, about: Correction) -> str:
+    return f"{what}: {about.reason.strip()}"
 
 
-def _correctable(state: ReviewState, item: str, reason: str) -> ReviewItem:
-    if item not in state.items:
-        raise NotAllowed(f"there is no item '{item[:40]}'", hint="see `review export --what items`")
-    _check_reason(reason)
-    known = state.items[item]
-    if known.batch is not None and state.batches[known.batch].result is None:
+def _known(state: ReviewState, about: Correction) -> ReviewItem:
+    if about.item not in state.items:
         raise NotAllowed(
-            f"an audit that speaks for '{item[:40]}' is under way",
+            f"there is no item '{about.item[:40]}'", hint="see `review export --what items`"
+        )
+    if not about.reason.strip():
+        raise NotAllowed("a correction needs a reason", hint="say why in a few words")
+    return state.items[about.item]
+
+
+def _correctable(state: ReviewState, about: Correction) -> ReviewItem:
+    item = _known(state, about)
+    if item.batch is not None and state.batches[item.batch].result is None:
+        raise NotAllowed(
+            f"an audit that speaks for '{about.item[:40]}' is under way",
             hint="wait until its sample is judged",
         )
-    return known
+    return item
+
+
+def _corrected(
+    state: ReviewState,
+    about: Correction,
+    body: Mapping[str, Any],
+    now: datetime,
+    rng: np.random.Generator,
+    **place: Any,
+) -> list[Event]:
+    """Record a correction of an item where it is, or at another place, and what follows from it."""
+    item, record = state.items[about.item], Recorder(state, now)
+    where = {"stage": item.stage, "round": item.round} | place
+    record.add("corrected", about.who, item=item.id, body=body, **where)
+    release_due(record, rng)
+    return record.events
+
+
+def _later(state: ReviewState, item: ReviewItem, name: str) -> list[int]:
+    """Return the decisions made at a stage and after it; those of audits stand."""
+    later = _from(state.project, name)
+    return [vote.seq for vote in item.votes if vote.stage in later]
 
 
 def _from(project: Project, name: str) -> frozenset[str]:

@@ -8,26 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from contrafact.review.events import Event, NotAllowed
 from contrafact.review.project import Stage
-from contrafact.review.state import (
-    Event,
-    NotAllowed,
-    Person,
-    Recorder,
-    ReviewItem,
-    ReviewState,
-    Vote,
-)
+from contrafact.review.state import Person, Recorder, ReviewItem, ReviewState, Vote
 
-__all__ = [
-    "LONGEST_REMARK",
-    "Entry",
-    "can_record",
-    "say",
-    "thread",
-    "under_discussion",
-    "voices",
-]
+__all__ = ["Entry", "NewRemark", "can_record", "say", "thread", "under_discussion", "voices"]
 
 LONGEST_REMARK = 10_000
 """Characters of a remark."""
@@ -38,12 +23,8 @@ class Entry:
     """One entry of a thread: a remark, or the comment that came with a vote.
 
     Attributes:
-        seq: The event's number, which a reply names.
         who: Who wrote it; empty for a vote's comment, whose author is not shown.
-        when: The time.
-        text: What they wrote.
         depth: 0 for one that replies to none, otherwise one more than what it replies to.
-        vote: The vote that it came with.
     """
 
     seq: int
@@ -54,53 +35,51 @@ class Entry:
     vote: Vote | None = None
 
 
-def say(
-    state: ReviewState,
-    who: str,
-    item: str,
-    text: str,
-    now: datetime,
-    *,
-    reply_to: int | None = None,
-    manages: bool = False,
-    request: str | None = None,
-) -> list[Event]:
-    """Write into an item's thread; the same form sent again changes nothing.
+@dataclass(frozen=True)
+class NewRemark:
+    """What somebody writes into an item's thread.
 
-    Args:
-        state: The review.
-        who: Who writes.
-        item: The item.
-        text: What they write.
-        now: The time.
+    Attributes:
         reply_to: The entry that it replies to; none for a new one.
         manages: Whether they manage: a manager writes on any item, others on what they discuss.
         request: A key under which the same form may be sent again.
+    """
+
+    item: str
+    text: str
+    reply_to: int | None = None
+    manages: bool = False
+    request: str | None = None
+
+
+def say(state: ReviewState, who: str, remark: NewRemark, now: datetime) -> list[Event]:
+    """Write into an item's thread; the same form sent again changes nothing.
 
     Raises:
         NotAllowed: There is no such item or entry, nothing is written, or the item is not up for
             discussion by them.
     """
-    before = None if request is None else state.requests.get(request)
+    text = remark.text.strip()
+    before = None if remark.request is None else state.requests.get(remark.request)
     if before is not None:
-        if (before.kind, before.item, before.body.get("text")) != ("said", item, text.strip()):
+        if (before.kind, before.item, before.body.get("text")) != ("said", remark.item, text):
             raise NotAllowed("this form was sent before, as something else")
         return []
-    known = state.items.get(item)
-    if known is None:
-        raise NotAllowed(f"there is no item '{item[:40]}'")
-    if not manages and known not in under_discussion(state, state.people.get(who)):
+    item = state.items.get(remark.item)
+    if item is None:
+        raise NotAllowed(f"there is no item '{remark.item[:40]}'")
+    if not remark.manages and item not in under_discussion(state, state.people.get(who)):
         raise NotAllowed("this item is not up for discussion by you", hint="go back to the list")
-    if not text.strip():
+    if not text:
         raise NotAllowed("nothing is written", hint="write what you think")
-    if len(text) > LONGEST_REMARK:
+    if len(remark.text) > LONGEST_REMARK:
         raise NotAllowed(f"this is longer than {LONGEST_REMARK:,} characters", hint="shorten it")
-    if reply_to is not None and reply_to not in {entry.seq for entry in thread(known)}:
+    if remark.reply_to not in (None, *(entry.seq for entry in thread(item))):
         raise NotAllowed("what this replies to is not in the thread")
     record = Recorder(state, now)
-    body = {"text": text.strip(), **({} if reply_to is None else {"reply_to": reply_to})}
-    about = {"item": item, "stage": known.stage, "round": known.round}
-    record.add("said", who, request=request, body=body, **about)
+    body = {"text": text, **({} if remark.reply_to is None else {"reply_to": remark.reply_to})}
+    about = {"item": item.id, "stage": item.stage, "round": item.round}
+    record.add("said", who, request=remark.request, body=body, **about)
     return record.events
 
 

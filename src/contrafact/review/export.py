@@ -16,29 +16,18 @@ from typing import Any, Literal, cast
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_bytes
 from contrafact.files.sheets import guarded
+from contrafact.review.events import Event
 from contrafact.review.field_mapping import file_formats
 from contrafact.review.project import Project
-from contrafact.review.state import Event, ReviewItem, ReviewState, Vote
+from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import agreed_answers
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
-    "EXPORTS",
-    "TABLE_FORMATS",
-    "Export",
-    "TableFormat",
-    "available_exports",
-    "decision_rows",
-    "export_rows",
-    "history_rows",
-    "item_rows",
-    "label_rows",
-    "rating_rows",
-    "render_rows",
-    "sheet_rows",
-    "table_format",
-    "write_rows",
-]
+    "EXPORTS", "TABLE_FORMATS", "Export", "available_exports", "decision_rows", "export_rows",
+    "history_rows", "item_rows", "label_rows", "rating_rows", "render_rows", "sheet_rows",
+    "table_format", "write_rows",
+]  # fmt: skip
 
 
 Export = Literal["decisions", "items", "ratings", "labels", "sheet", "history"]
@@ -69,8 +58,6 @@ def export_rows(
     """Return the rows of an export that follows from the state; ``history`` does not.
 
     Args:
-        state: The review.
-        what: What is exported.
         stage: Of ratings, the stages; those that are blind if none is named.
         question: Of ratings, the question; the verdict if none is named.
 
@@ -113,8 +100,7 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
     (None while it is under way), ``review_why``, ``review_answers`` (see `agreed_answers`),
     ``review_edited`` (the fields that a manager has changed, as they are now), ``discussed_by``
     (who took part in the discussion that the decision records), ``evidence`` (the passages that
-    were marked: field, start, end, text), ``suggested`` (the model's answers that stood beside the
-    form; None where none did).
+    were marked: field, start, end, text).
     """
     rows = []
     agreed = {item.id: agreed_answers(state.project, item) for item in state.items.values()}
@@ -143,7 +129,6 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
                 "review_edited": dict(item.edited),
                 "discussed_by": list(vote.group),
                 "evidence": [dict(one) for one in vote.evidence],
-                "suggested": None if vote.suggested is None else dict(vote.suggested),
             }
         )
     return rows
@@ -182,7 +167,6 @@ def rating_rows(
     Of an item that came to a stage more than once, the last round counts.
 
     Args:
-        state: The review.
         stages: The stages whose votes are taken; all that are blind if none is named.
         question: The question; the verdict if none is named.
     """
@@ -326,7 +310,6 @@ def render_rows(rows: Sequence[Mapping[str, Any]], form: TableFormat) -> bytes:
 
     Args:
         rows: The rows; the columns are those of all of them, in the order met.
-        form: The file's format.
     """
     columns: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for row in rows for name in row):

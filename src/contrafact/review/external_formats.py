@@ -17,14 +17,7 @@ from contrafact.errors import InputError
 from contrafact.files.tables import read_rows, source_name
 from contrafact.review.field_mapping import json_value
 
-__all__ = [
-    "TOOLS",
-    "ExternalAnnotation",
-    "Tool",
-    "label_studio_annotations",
-    "potato_annotations",
-    "read_annotations",
-]
+__all__ = ["TOOLS", "ExternalAnnotation", "read_annotations"]
 
 
 Tool = Literal["label-studio", "potato"]
@@ -44,10 +37,8 @@ class ExternalAnnotation:
     """One person's answers to one item, as another tool has them.
 
     Attributes:
-        line: Where in the file the row begins.
         ids: What may be the item's id in the review, likeliest first.
         data: The item's fields, as the tool repeats them; empty where it does not.
-        by: The person's name or number there.
         answers: By the tool's name for a question, everything that was chosen or written.
         when: The time there, as it was written; empty if there is none.
         key: The annotation's name there, which tells a repeated import from a second opinion.
@@ -70,8 +61,6 @@ def read_annotations(
     """Return the annotations that an export of another tool holds, in its order.
 
     Args:
-        path: The file.
-        tool: Which tool wrote it.
         annotator: Who made the decisions, where the file does not say: the files that earlier
             versions of Potato keep in a folder per person. Else the folder's name is taken.
 
@@ -100,10 +89,6 @@ def read_annotations(
 
 def label_studio_annotations(line: int, row: dict[str, Any]) -> Iterator[ExternalAnnotation]:
     """Yield the annotations of a task of Label Studio, or the one of a row of JSON-MIN or CSV.
-
-    Args:
-        line: Where the row begins, for messages.
-        row: The row.
 
     Raises:
         InputError: It is neither.
@@ -185,8 +170,6 @@ def potato_annotations(
     """Yield the annotations of a row of Potato's exports, or of what its server keeps of a person.
 
     Args:
-        line: Where the row begins, for messages.
-        row: The row.
         annotator: Who made them, where the row does not say; empty if nobody is known.
 
     Raises:

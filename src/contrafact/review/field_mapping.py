@@ -28,17 +28,7 @@ from contrafact.review.project import Project
 from contrafact.review.setup import is_valid_name
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = [
-    "FileFormats",
-    "SheetFormat",
-    "file_formats",
-    "json_value",
-    "map_fields",
-    "name_pairs",
-    "read_gold",
-    "read_items",
-    "rename_fields",
-]
+__all__ = ["FileFormats", "file_formats", "json_value", "name_pairs", "read_gold", "read_items"]
 
 _IDS = ("id", "item_id", "item")
 _TEXT_TABLES = (".csv", ".tsv", *WORKBOOKS)
@@ -95,8 +85,6 @@ def read_items(
     content hash of what is shown.
 
     Args:
-        path: The file.
-        project: The project.
         names: By field of the project, the file's name for it, where they differ.
 
     Raises:
@@ -169,7 +157,6 @@ def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, A
 
     Args:
         row: The row, values as `json_value` gives them.
-        project: The project.
 
     Raises:
         InputError: The row cannot be used.
@@ -198,7 +185,6 @@ def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, s
 
     Args:
         given: The pairs; blank ones are skipped.
-        form: What a pair looks like, for messages.
         option: The option that they were given with, for messages.
 
     Raises:
@@ -221,8 +207,6 @@ def rename_fields(
     """Return an item's fields under the names that the caller gave, with all that is shown.
 
     Args:
-        fields: The fields.
-        project: The project.
         names: By field of the project, the file's name for it.
 
     Raises:

@@ -13,23 +13,15 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.review.answers import asked_questions, ballot_of
+from contrafact.review.answers import Assignment, Decision, asked_questions, ballot_of
 from contrafact.review.assignment import may_take, record_assignment
+from contrafact.review.events import Event, NotAllowed
 from contrafact.review.external_formats import ExternalAnnotation
 from contrafact.review.project import Project, Question, Stage
-from contrafact.review.state import Event, NotAllowed, Recorder, ReviewItem, ReviewState
+from contrafact.review.state import Recorder, ReviewItem, ReviewState
 from contrafact.review.workflow import answer
 
-__all__ = [
-    "COMMENT",
-    "FLAG",
-    "ImportedAnnotations",
-    "import_annotation",
-    "import_annotations",
-    "match_answer",
-    "match_item",
-    "shown_texts",
-]
+__all__ = ["ImportSource", "import_annotations"]
 
 COMMENT = "comment"
 """The name under which another tool's comments are looked for, unless another is given."""
@@ -45,7 +37,6 @@ class ImportedAnnotations:
 
     Attributes:
         imported: How many are decisions of this review now.
-        duplicates: How many were so before.
         problems: One sentence for each that was left out, with its line.
     """
 
@@ -54,46 +45,48 @@ class ImportedAnnotations:
     problems: list[str] = field(default_factory=list)
 
 
-def import_annotations(
-    state: ReviewState,
-    annotations: Iterable[ExternalAnnotation],
-    who: str,
-    *,
-    tool: str,
-    file: str,
-    stage: str | None = None,
-    names: Mapping[str, str] | None = None,
-    people: Mapping[str, str] | None = None,
-    now: datetime,
-    rng: np.random.Generator,
-) -> tuple[ImportedAnnotations, list[Event]]:
-    """Import annotations into a review, as far as they fit.
+@dataclass(frozen=True)
+class ImportSource:
+    """Where annotations come from.
 
-    Args:
-        state: The review.
-        annotations: As `contrafact.review.external_formats.read_annotations` returns them.
-        who: Who imports them.
-        tool: Where they were made.
+    Attributes:
         file: The file they come in, for messages and for the history.
         stage: The stage that they are decisions of; the first blind one if none is named.
         names: By question (or ``comment``, ``flag``), the other tool's name for it, where they
             differ.
         people: By the other tool's name of a person, ours, where they differ.
-        now: The time.
-        rng: Draws an audit's sample, where a decision completes a batch.
+    """
+
+    tool: str
+    file: str
+    stage: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    people: Mapping[str, str] = field(default_factory=dict)
+
+
+def import_annotations(
+    state: ReviewState,
+    annotations: Iterable[ExternalAnnotation],
+    source: ImportSource,
+    who: str,
+    *,
+    now: datetime,
+    rng: np.random.Generator,
+) -> tuple[ImportedAnnotations, list[Event]]:
+    """Import annotations into a review, as far as they fit, on behalf of ``who``.
 
     Raises:
         NotAllowed: There is no such stage, or a name stands for no question.
     """
-    place = _stage(state.project, stage)
+    place = _stage(state.project, source.stage)
     asked_as = {name: name for name in (*place.questions, COMMENT, FLAG)}
-    unknown = sorted(set(names or {}) - set(asked_as))
+    unknown = sorted(set(source.names) - set(asked_as))
     if unknown:
         raise NotAllowed(
             f"'{unknown[0][:40]}' is not asked in stage '{place.id}'",
             hint=f"it asks {', '.join(place.questions)}",
         )
-    asked_as |= dict(names or {})
+    asked_as |= source.names
     by_text: dict[tuple[str, ...], list[str]] = {}
     for item in state.items.values():
         by_text.setdefault(shown_texts(state.project, item.fields), []).append(item.id)
@@ -103,7 +96,7 @@ def import_annotations(
             if one.skipped:
                 raise InputError(one.skipped)
             item = match_item(state, one, by_text)
-            person = (people or {}).get(one.by, one.by)
+            person = source.people.get(one.by, one.by)
             if person not in state.people:
                 raise InputError(
                     f"nobody named '{person[:40]}' works in this review",
@@ -112,19 +105,25 @@ def import_annotations(
             if any(
                 vote.origin is not None
                 and (vote.who, vote.stage) == (person, place.id)
-                and (vote.origin.get("tool"), vote.origin.get("key")) == (tool, one.key)
+                and (vote.origin.get("tool"), vote.origin.get("key")) == (source.tool, one.key)
                 for vote in item.votes
             ):
                 result.duplicates += 1
                 continue
-            origin = {"tool": tool, "file": file, "line": one.line, "by": one.by, "by_import": who}
-            origin |= {"key": one.key, "when": one.when}
-            events += import_annotation(
-                state, item, place, person, one, asked_as, origin, now=now, rng=rng
-            )
+            origin = {
+                "tool": source.tool,
+                "file": source.file,
+                "line": one.line,
+                "by": one.by,
+                "by_import": who,
+                "key": one.key,
+                "when": one.when,
+            }
+            sent = decision_of(state.project, place, one, asked_as, origin)
+            events += import_decision(state, item, place, person, sent, now=now, rng=rng)
             result.imported += 1
         except InputError as error:
-            located = InputError(error.problem, file=file, line=one.line, hint=error.hint)
+            located = InputError(error.problem, file=source.file, line=one.line, hint=error.hint)
             result.problems.append(f"{located}; left out")
     return result, events
 
@@ -139,11 +138,6 @@ def match_item(
     state: ReviewState, one: ExternalAnnotation, by_text: Mapping[tuple[str, ...], list[str]]
 ) -> ReviewItem:
     """Return the item that an annotation is about: by its text, which says most, or by an id.
-
-    Args:
-        state: The review.
-        one: The annotation.
-        by_text: The items' ids by what they show.
 
     Raises:
         InputError: There is none, there are several, or the text is another one here.
@@ -174,47 +168,55 @@ def match_item(
     return item
 
 
-def import_annotation(
+def decision_of(
+    project: Project,
+    stage: Stage,
+    one: ExternalAnnotation,
+    asked_as: Mapping[str, str],
+    origin: Mapping[str, Any],
+) -> Decision:
+    """Return an annotation as a decision.
+
+    Args:
+        asked_as: By question, ``comment`` and ``flag``, the other tool's name for it.
+
+    Raises:
+        InputError: An answer is missing, or none of the question's.
+    """
+    matched = {
+        name: match_answer(project.question(name), one.answers.get(asked_as[name], ()))
+        for name in stage.questions
+    }
+    answers = {name: text for name, text in matched.items() if text}
+    asked = asked_questions(project, stage, answers)
+    comment = " ".join(one.answers.get(asked_as[COMMENT], ()))
+    flags = one.answers.get(asked_as[FLAG], ())
+    flagged = any(flag.casefold() not in _NO for flag in flags)
+    decision = Decision(
+        {name: answers[name] for name in asked if name in answers},
+        flagged=flagged,
+        comment=comment or ("; ".join(flags) if flagged else ""),
+        origin=origin,
+    )
+    ballot_of(project, stage, decision)
+    return decision
+
+
+def import_decision(
     state: ReviewState,
     item: ReviewItem,
     stage: Stage,
     person: str,
-    one: ExternalAnnotation,
-    asked_as: Mapping[str, str],
-    origin: Mapping[str, Any],
+    decision: Decision,
     *,
     now: datetime,
     rng: np.random.Generator,
 ) -> list[Event]:
-    """Give the item to the person and take the answer; refuse before anything is changed.
-
-    Args:
-        state: The review.
-        item: The item.
-        stage: The stage.
-        person: Who decided.
-        one: The annotation.
-        asked_as: By question, ``comment`` and ``flag``, the other tool's name for it.
-        origin: Where the decision comes from, for the history.
-        now: The time.
-        rng: Draws an audit's sample, where the decision completes a batch.
+    """Give the item to the person and take the decision; refuse before anything is changed.
 
     Raises:
-        InputError: An answer is none of the question's, or the person has no place at the item.
+        InputError: The item is not at the stage, or the person has no place at it.
     """
-    matched = {
-        name: match_answer(state.project.question(name), one.answers.get(asked_as[name], ()))
-        for name in stage.questions
-    }
-    answers = {name: text for name, text in matched.items() if text}
-    asked = asked_questions(state.project, stage, answers)
-    answers = {name: answers[name] for name in asked if name in answers}
-    comment = " ".join(one.answers.get(asked_as[COMMENT], ()))
-    flags = one.answers.get(asked_as[FLAG], ())
-    flagged = any(flag.casefold() not in _NO for flag in flags)
-    if flagged and not comment:
-        comment = "; ".join(flags)
-    ballot_of(state.project, stage, answers, flagged=flagged, comment=comment)
     if (item.stage, bool(item.slots)) != (stage.id, True):
         where = f"is at stage '{item.stage}'" if item.stage else f"has ended: {item.outcome}"
         raise InputError(f"item '{item.id[:40]}' {where}, not at '{stage.id}'")
@@ -229,26 +231,15 @@ def import_annotation(
         raise InputError(f"there is no place for '{person}' at item '{item.id[:40]}'")
     in_hand = state.items.get(state.held.get(person, ""))
     record = Recorder(state, now)
-    record_assignment(record, item, slot, person, now + timedelta(seconds=1), origin)
-    answered = answer(
-        state,
-        person,
-        item.id,
-        stage.id,
-        item.round,
-        answers,
-        now=now,
-        rng=rng,
-        flagged=flagged,
-        comment=comment,
-        origin=origin,
-    )
+    record_assignment(record, item, slot, person, now + timedelta(seconds=1), decision.origin)
+    place = Assignment(item.id, stage.id, item.round)
+    answered = answer(state, person, place, decision, now=now, rng=rng)
     again = Recorder(state, now)
     if in_hand is not None and in_hand is not item:
         # What they have open on their screen stays theirs.
         for number, other in enumerate(in_hand.slots):
             if other.person == person and not other.filled and other.until is not None:
-                record_assignment(again, in_hand, number, person, other.until, origin)
+                record_assignment(again, in_hand, number, person, other.until, decision.origin)
     return record.events + answered + again.events
 
 

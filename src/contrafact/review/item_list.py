@@ -17,9 +17,7 @@ class ItemFilter:
         text: Words that stand in the item's id, what it shows, or a comment on it; all of them.
         state: A stage, an outcome, or ``open``: everything whose way has not ended.
         person: Somebody who has decided on it, or has it in hand.
-        verdict: What somebody's decision on it came to.
         flagged: Whether somebody was not sure.
-        commented: Whether somebody added a comment.
     """
 
     text: str = ""

@@ -1,8 +1,8 @@
 """What the planner reads and writes: items with a judge's verdicts, labels, plans and their keys.
 
 A plan is two files. The items go to those who label, without the judge's verdicts. The key stays
-behind: it has every item that the figures speak of, drawn or not, with its probability in each
-wave; figures are made from it and the labels.
+behind: it has every item that the figures speak of, drawn or not, with its probability; figures are
+made from it and the labels.
 """
 
 from collections import Counter
@@ -17,26 +17,13 @@ from numpy.typing import NDArray
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
 from contrafact.files.tables import read_rows, render_csv, source_name, write_frame
-from contrafact.review.plan import FIGURES, Figure, Frame
-from contrafact.stats.sampling import Waves
+from contrafact.review.plan import Figure, Frame
+from contrafact.stats.sampling import Draw
 
 __all__ = [
-    "ASSUMED_ACCURACY",
-    "Key",
-    "Labels",
-    "frame_of_finals",
-    "frame_of_rows",
-    "item_id",
-    "items_to_label",
-    "judge_levels",
-    "key_path",
-    "label_of",
-    "labels_in_rows",
-    "read_key",
-    "read_labels",
-    "true_labels",
-    "write_plan",
-]
+    "Key", "Labels", "frame_of_finals", "frame_of_rows", "item_id", "items_to_label",
+    "labels_in_rows", "read_key", "read_labels", "write_plan",
+]  # fmt: skip
 
 ASSUMED_ACCURACY = 0.8
 """How often a judge is taken to be right before there are labels."""
@@ -45,8 +32,10 @@ _ONE = frozenset(("1", "1.0", "true", "yes", "pass", "passed", "right", "valid")
 _ZERO = frozenset(("0", "0.0", "false", "no", "fail", "failed", "wrong", "invalid"))
 _LABEL_FIELDS = ("label", "decision", "rating", "review_verdict")
 _RANGES = 4
-_COLUMNS = ("item_id", "figures", "group", "level", "guess", "drawn_in", "given_before")
-_WAVE = "probability_"
+_COLUMNS = (
+    *("item_id", "figures", "group", "level", "guess"),
+    *("drawn_in", "given_before", "probability_1"),
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +69,6 @@ def label_of(value: object, positive: Sequence[str]) -> float | None:
     """Return 1.0 or 0.0 for a label or verdict; none for an empty one.
 
     Args:
-        value: What the file says.
         positive: What counts as 1, everything else being 0; without any, the usual words for yes
             and no.
 
@@ -113,8 +101,6 @@ def frame_of_rows(
     the judge left out is a level of its own.
 
     Args:
-        rows: The rows, each with its line.
-        name: The file's name, for messages.
         by: The field that holds each item's system or category.
         judge: The field that holds the judge's verdict or score.
         positive: The verdicts that count as a pass; the usual words if there are none.
@@ -150,7 +136,6 @@ def frame_of_finals(
     Args:
         rows: The review's items, as ``contrafact review export --what items`` writes them.
         risk: By final item, how it became final and the chance that it is wrong.
-        by: The field that holds each item's category.
     """
     own = [row for row in rows if str(row["item_id"]) in risk]
     ids = tuple(str(row["item_id"]) for row in own)
@@ -173,9 +158,6 @@ def labels_in_rows(
     """Return a frame's labels from a table of them; of several of one item, what most say.
 
     Args:
-        rows: The rows, each with its line.
-        frame: The items.
-        name: The file's name, for messages.
         field: The field of the label; the first of ``label``, ``decision``, ``rating`` and
             ``review_verdict`` that there is, if none is named.
         positive: What counts as 1; the usual words if there are none.
@@ -220,27 +202,6 @@ def read_labels(
     return labels_in_rows(rows, frame, source_name(path), field=field, positive=positive)
 
 
-def true_labels(
-    rows: Sequence[tuple[int, Mapping[str, Any]]],
-    frame: Frame,
-    name: str,
-    *,
-    field: str,
-    positive: Sequence[str] = (),
-) -> NDArray[np.float64]:
-    """Return every item's label, 0 or 1, shape (items,); see `labels_in_rows`.
-
-    Raises:
-        InputError: An item has none.
-    """
-    found = labels_in_rows(rows, frame, name, field=field, positive=positive).values
-    lacking = int(np.isnan(found).sum())
-    if lacking:
-        problem = f"'{field}' is empty for {lacking} items, and a truth has none missing"
-        raise InputError(problem, file=name, hint="leave those items out")
-    return found
-
-
 def items_to_label(
     rows: Sequence[tuple[int, Mapping[str, Any]]],
     frame: Frame,
@@ -248,12 +209,6 @@ def items_to_label(
     hidden: Sequence[str | None],
 ) -> list[dict[str, Any]]:
     """Return each item of a frame as whoever labels it is to see it.
-
-    Args:
-        rows: The items, each with its line.
-        frame: The frame.
-        name: The file's name, for messages.
-        hidden: The fields that are left out.
 
     Raises:
         InputError: An item of the frame is not among the rows.
@@ -276,7 +231,6 @@ def judge_levels(
 
     Args:
         verdicts: What the judge said of each item, with its line.
-        name: The file's name, for messages.
         positive: The verdicts that count as a pass; the usual words if there are none.
 
     Raises:
@@ -317,17 +271,11 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True)
 class Key:
-    """What a key holds.
-
-    Attributes:
-        frame: The items.
-        waves: The waves so far.
-        figures: What was to get tight.
-    """
+    """What a key holds."""
 
     frame: Frame
-    waves: Waves
-    figures: tuple[Figure, ...]
+    draw: Draw
+    figure: Figure
 
 
 def key_path(out: Path) -> Path:
@@ -344,9 +292,7 @@ def write_plan(
 
     Args:
         out: The file for the items: ``.csv``, ``.jsonl`` or ``.parquet``.
-        rows: Every item of the frame, as it is to be shown.
-        key: The key.
-        order: The places of the items that the last wave drew, in the order to label them in.
+        order: The places of the items that were drawn, in the order to label them in.
 
     Raises:
         InputError: Another plan has that name, or a file cannot be written.
@@ -358,15 +304,14 @@ def write_plan(
     for at, name in enumerate(key.frame.items):
         row: dict[str, Any] = {
             "item_id": name,
-            "figures": "+".join(key.figures),
+            "figures": key.figure,
             "group": key.frame.group[at],
             "level": key.frame.judge_level[at],
             "guess": float(key.frame.guess[at]),
-            "drawn_in": int(key.waves.drawn_in[at]) or None,
-            "given_before": int(key.waves.given_before[at]) or None,
+            "drawn_in": int(key.draw.drawn[at]) or None,
+            "given_before": int(key.draw.given[at]) or None,
+            "probability_1": None if key.draw.given[at] else float(key.draw.probabilities[at]),
         }
-        for wave, own in enumerate(key.waves.probabilities[:, at].tolist()):
-            row[f"{_WAVE}{wave + 1}"] = None if own != own else own
         key_rows.append(row)
     text = render_csv(pd.DataFrame(key_rows, dtype=object))
     if target.exists() or out.exists():
@@ -390,17 +335,21 @@ def read_key(path: str | Path) -> Key:
     """
     name = source_name(path)
     rows = list(read_rows(path))
-    waves = sum(1 for column in (rows[0][1] if rows else ()) if column.startswith(_WAVE))
-    missing = [column for column in _COLUMNS if not rows or column not in rows[0][1]]
-    if missing or not waves:
+    columns = list(rows[0][1]) if rows else []
+    if missing := [column for column in _COLUMNS if column not in columns]:
         raise InputError(
-            f"this is no key of a plan: it has no column '{(missing or [_WAVE + '1'])[0]}'",
+            f"this is no key of a plan: it has no column '{missing[0]}'",
             file=name,
             hint="use the file ending in .key.csv that `contrafact review plan` wrote",
         )
-    probabilities = np.full((waves, len(rows)), np.nan)
-    guess = np.empty(len(rows))
-    numbers = np.zeros((2, len(rows)), dtype=np.intp)
+    if "probability_2" in columns or "ranking" in str(rows[0][1]["figures"]):
+        raise InputError(
+            "this is the key of several waves or of a ranking, which are not planned any more",
+            file=name,
+            hint="estimate it with the version of contrafact that wrote it, or plan anew",
+        )
+    guess, probabilities = np.empty(len(rows)), np.full(len(rows), np.nan)
+    drawn, given = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
     for at, (line, row) in enumerate(rows):
         unusable = InputError(
             "this row of the key cannot be used",
@@ -409,17 +358,16 @@ def read_key(path: str | Path) -> Key:
             hint="use the key as `contrafact review plan` wrote it",
         )
         try:
-            guess[at] = float(row["guess"])
-            numbers[:, at] = int(row["drawn_in"] or 0), int(row["given_before"] or 0)
-            for wave in range(waves):
-                cell = row[f"{_WAVE}{wave + 1}"]
-                probabilities[wave, at] = float(cell) if str(cell or "").strip() else np.nan
+            guess[at], cell = float(row["guess"]), row["probability_1"]
+            numbers = int(row["drawn_in"] or 0), int(row["given_before"] or 0)
+            probabilities[at] = float(cell) if str(cell or "").strip() else np.nan
         except (KeyError, TypeError, ValueError) as error:
             raise unusable from error
-        own = probabilities[:, at]
-        drawn = numbers[0, at]
-        valid = 0 <= drawn <= waves and not ((own < 0.0) | (own > 1.0)).any()
-        if not valid or (drawn and not own[drawn - 1] > 0.0) or not 0.0 <= guess[at] <= 1.0:
+        drawn[at], given[at] = numbers
+        valid = np.isnan(probabilities[at]) or 0.0 <= probabilities[at] <= 1.0
+        if not valid or not {*numbers} <= {0, 1} or not 0.0 <= guess[at] <= 1.0:
+            raise unusable
+        if drawn[at] and not probabilities[at] > 0.0:
             raise unusable
     frame = Frame(
         tuple(str(row["item_id"]) for _, row in rows),
@@ -427,6 +375,5 @@ def read_key(path: str | Path) -> Key:
         tuple(str(row["level"] or "") for _, row in rows),
         guess,
     )
-    named = str(rows[0][1]["figures"]).split("+")
-    figures = tuple(figure for figure in FIGURES if figure in named)
-    return Key(frame, Waves(probabilities, numbers[0], numbers[1]), figures)
+    figure: Figure = "residual" if rows[0][1]["figures"] == "residual" else "rate"
+    return Key(frame, Draw(probabilities, drawn, given), figure)

@@ -19,31 +19,10 @@ from contrafact.files.atomic import os_problem
 from contrafact.records import content_id
 
 __all__ = [
-    "DELIBERATING",
-    "OUTCOMES",
-    "Correction",
-    "FirstStep",
-    "Outcome",
-    "Project",
-    "Question",
-    "Rule",
-    "Stage",
-    "StageKind",
-    "VerdictRule",
-    "builtin_projects",
-    "check_audit",
-    "check_disputes",
-    "check_first_step",
-    "check_names",
-    "check_paths",
-    "check_questions",
-    "check_rules",
-    "check_stages",
-    "check_verdict",
-    "load_project",
-    "parse_project",
+    "DELIBERATING", "OUTCOMES", "Correction", "FirstStep", "Outcome", "Project", "Question",
+    "Rule", "Stage", "StageKind", "builtin_projects", "load_project", "parse_project",
     "validate_project",
-]
+]  # fmt: skip
 
 StageKind = Literal[
     "training",
@@ -170,17 +149,6 @@ class Stage(_Part):
     evidence: Names = Field(
         default=(),
         description="Fields in which passages that show why are marked; none asks for none.",
-    )
-    suggestions: Literal["none", "before", "after"] = Field(
-        default="none",
-        description="Whether a model's answers are shown: not, with the form, or after one's own.",
-    )
-    suggestion_share: float = Field(
-        default=0.5,
-        gt=0.0,
-        le=1.0,
-        description="The share of items, drawn for each person, on which they are shown; the rest "
-        "is what their influence is measured against.",
     )
     shuffled: bool = Field(
         default=False, description="Whether each person gets the items in an order of their own."
@@ -374,8 +342,6 @@ def check_stages(project: Project) -> Iterator[str]:
             yield f"{name} asks for evidence in a field that 'show' does not name"
         if stage.first_step:
             yield from check_first_step(project, stage, stage.first_step)
-        if stage.suggestions != "none" and (stage.barrier or stage.kind == "training"):
-            yield f"{name} shows no suggestions: nobody votes there on a project's items alone"
         if stage.kind in _BLIND and stage.shows:
             yield f"{name} is blind, and shows no other votes"
         if stage.kind in _ONE_VOTE and len(stage.roles) != 1:

@@ -32,17 +32,9 @@ from contrafact.stats.sampling import stratified_share
 from contrafact.stats.votes import latent_truth, missed_at_most
 
 __all__ = [
-    "COLUMNS",
-    "FINDS",
-    "Residual",
-    "Share",
-    "judging_votes",
-    "passing_verdicts",
-    "residual_cells",
-    "residual_error",
-    "residual_notes",
+    "COLUMNS", "Residual", "Share", "residual_cells", "residual_error", "residual_notes",
     "vote_risk",
-]
+]  # fmt: skip
 
 FINDS = 1 / 3
 """The share of wrong items that every voter is taken to find, where no recheck measures it."""
@@ -56,13 +48,9 @@ class Share:
 
     Attributes:
         name: The stage that made them final; ``final items`` for all.
-        items: How many items there are.
         basis: Whether a recheck measured the share, or votes bound it, or each a part of it.
         rechecked: How many items of the random sample an expert judged.
-        failed: How many of these the expert failed.
         estimate: The share, 0 to 1; None where there is only a bound.
-        low: Lower bound.
-        high: Upper bound.
     """
 
     name: str
@@ -83,7 +71,6 @@ class Residual:
         wrong: The share of final items that are wrong.
         by_stage: The same for each stage that made items final.
         finds: The share of wrong items that every voter is taken to find, for the bounds.
-        level: The level of all intervals and bounds.
     """
 
     wrong: Share
@@ -100,7 +87,6 @@ def residual_error(state: ReviewState, *, finds: float = FINDS, level: float = 0
     Args:
         state: The review; it need not be finished.
         finds: The share of wrong items that every voter finds at least; bounds rest on it.
-        level: The level of the intervals.
 
     Raises:
         InputError: The project makes items final on no verdict of all voters, or nothing is final.
@@ -253,11 +239,6 @@ def vote_risk(
     The guess takes people to err independently given the truth (Dawid and Skene's model). It says
     where to look first; no figure rests on it.
 
-    Args:
-        state: The review.
-        draws: How many draws each of four chains keeps.
-        rng: Where randomness comes from.
-
     Raises:
         InputError: The project makes items final on no verdict of all voters, or nothing is final.
     """
@@ -317,9 +298,7 @@ def judging_votes(
     """Return who passed an item and who failed it, by person and kind of stage.
 
     Args:
-        project: The project.
         item: The item; votes on earlier texts of it do not count.
-        good: The verdicts that pass an item.
     """
     found: dict[tuple[str, str], bool] = {}
     for vote in item.votes:

@@ -5,20 +5,15 @@ from datetime import datetime
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.review.answers import ballot_of
+from contrafact.review.answers import Decision, ballot_of
+from contrafact.review.events import Event, NotAllowed
 from contrafact.review.project import Project, validate_project
-from contrafact.review.state import Event, NotAllowed, Recorder, ReviewState
+from contrafact.review.state import Recorder, ReviewState
 
 __all__ = [
-    "check_item_id",
-    "define_project",
-    "import_gold",
-    "import_items",
-    "is_valid_name",
-    "needed_fields",
+    "define_project", "import_gold", "import_items", "is_valid_name", "needed_fields",
     "set_roles",
-    "without_wording",
-]
+]  # fmt: skip
 
 
 def define_project(state: ReviewState, project: Project, who: str, now: datetime) -> list[Event]:
@@ -60,15 +55,6 @@ def set_roles(
 ) -> list[Event]:
     """Give somebody roles, in place of those they had.
 
-    Args:
-        state: The review.
-        name: The person.
-        roles: Their roles in the project.
-        who: Who says so.
-        now: The time.
-        active: Whether they get items.
-        trained: Whether they pass by the training.
-
     Raises:
         NotAllowed: The project knows no such role, or the name is blank.
     """
@@ -102,13 +88,6 @@ def import_items(
     why: str | None = None,
 ) -> list[Event]:
     """Import items: fields by id. One that is there already with the same fields is skipped.
-
-    Args:
-        state: The review.
-        items: Fields by id.
-        who: Who says so.
-        now: The time.
-        why: A reason, for the history.
 
     Raises:
         NotAllowed: An item lacks a field that the project needs, or another has its id.
@@ -159,7 +138,7 @@ def import_gold(
             raise NotAllowed(f"item '{name[:40]}' is under review, and cannot be trained on")
         for stage in stages:
             try:
-                ballot_of(state.project, stage, gold)
+                ballot_of(state.project, stage, Decision(gold))
             except InputError as error:
                 raise NotAllowed(f"training item '{name[:40]}': {error.problem}") from error
     record = Recorder(state, now)

@@ -1,9 +1,9 @@
 """The present state of a review, as it follows from its events.
 
-Events say what happened, in order; they are only ever added. `ReviewState.apply` takes one
-after another and decides nothing: the same events give the same state on any machine. What may
-happen next is decided in `contrafact.review.workflow` and `contrafact.review.assignment`,
-whose functions make events with a `Recorder`.
+`ReviewState.apply` takes one event after another and decides nothing: the same events give the
+same state on any machine. What may happen next is decided in `contrafact.review.workflow`,
+`contrafact.review.assignment` and `contrafact.review.corrections`, whose functions make events with
+a `Recorder`.
 """
 
 import json
@@ -12,92 +12,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-from contrafact.errors import InputError
 from contrafact.records import content_id
-from contrafact.review.answers import Ballot
+from contrafact.review.answers import Assignment, Ballot, Decision
+from contrafact.review.events import (
+    SYSTEM,
+    Event,
+    EventKind,
+    NotAllowed,
+    current_definition,
+    current_kind,
+)
 from contrafact.review.project import OUTCOMES, Project, Stage
 
 __all__ = [
-    "SYSTEM",
-    "Batch",
-    "Event",
-    "EventKind",
-    "NotAllowed",
-    "Person",
-    "Recorder",
-    "Remark",
-    "ReviewItem",
-    "ReviewState",
-    "Slot",
-    "Trainee",
-    "Vote",
-    "passages",
-    "replay",
-    "snapshot",
+    "Batch", "Person", "Recorder", "ReviewItem", "ReviewState", "Vote", "passages", "replay",
     "text_version",
-]
-
-EventKind = Literal[
-    "project",  # a project was defined, or its guidelines were changed
-    "person",  # somebody got roles, or lost them
-    "imported",  # an item came in
-    "assigned",  # an item was given to somebody, until a time
-    "answered",  # somebody decided
-    "undone",  # and took it back
-    "moved",  # a rule moved an item on, or ended its way
-    "drawn",  # an audit's sample was drawn from a batch
-    "closed",  # an audit was decided
-    "training-drawn",  # somebody got a round of training
-    "training-answered",
-    "training-closed",
-    "stage",  # a stage was closed, so that nothing is given out there, or opened again
-    "reopened",  # a manager sent an item back to a stage
-    "withdrawn",  # or took it out of the review
-    "reserved",  # or set it aside for somebody at its present stage, or for nobody again
-    "reissued",  # an item was taken back from who had it in hand
-    "edited",  # a manager changed what an item shows; it begins anew
-    "suggested",  # a model's answers on an item came in
-    "said",  # somebody wrote into an item's thread
-    "retracted",  # a manager took one decision back, and what was built on it
-]
-SYSTEM = "rule:workflow"
-"""Who acts where a rule does and nobody in person."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """One thing that happened.
-
-    Attributes:
-        kind: What.
-        who: A person's name, or ``rule:workflow``.
-        when: The time, with its zone.
-        item: The item it happened to.
-        stage: At which stage.
-        round: On which visit of the item to that stage, from 1.
-        slot: Which of the stage's votes, from 0.
-        text_version: A content hash of the item's text as the person saw it.
-        guidelines_version: A content hash of the guidelines as they saw them.
-        request: A key of the sender's; what is sent twice under one key happens once.
-        body: What else belongs to it; JSON. An imported decision has an
-            ``origin`` in it: the tool, the file, the person's name there, and the time.
-        seq: Its place in the project's history, from 1; 0 before it has one.
-    """
-
-    kind: EventKind
-    who: str
-    when: datetime
-    item: str | None = None
-    stage: str | None = None
-    round: int = 0
-    slot: int | None = None
-    text_version: str | None = None
-    guidelines_version: str | None = None
-    request: str | None = None
-    body: Mapping[str, Any] = field(default_factory=dict)
-    seq: int = 0
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -128,8 +60,8 @@ class Vote:
     """A ballot and where it was cast.
 
     ``origin`` is there for one that was imported, ``group`` for one that a group came to: who
-    took part in the discussion that it records. ``suggested`` has the model's answers that stood
-    beside the form, ``evidence`` the passages that were marked: field, start, end, text.
+    took part in the discussion that it records. ``evidence`` has the passages that were marked:
+    field, start, end, text.
     """
 
     seq: int
@@ -145,7 +77,6 @@ class Vote:
     probability: float | None = None
     origin: Mapping[str, Any] | None = None
     group: tuple[str, ...] = ()
-    suggested: Mapping[str, str] | None = None
     evidence: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -229,8 +160,6 @@ class Trainee:
 
     Attributes:
         rounds: By round, its items and whether they were answered rightly; None while open.
-        passed: Whether a round was good enough.
-        answers: By item, what was last answered.
     """
 
     rounds: list[dict[str, bool | None]] = field(default_factory=list)
@@ -266,7 +195,7 @@ def replay(events: Iterable[Event]) -> "ReviewState":
         if state is None:
             if event.kind != "project":
                 raise ValueError("a history begins with the definition of its project")
-            state = ReviewState(Project.model_validate(event.body["definition"]))
+            state = ReviewState(Project.model_validate(current_definition(event)))
         state.apply(event)
     if state is None:
         raise ValueError("there is no history")
@@ -280,21 +209,13 @@ class ReviewState:
         project: The review's definition; an event can bring one with other guidelines.
 
     Attributes:
-        project: The definition as it is now.
-        seq: The number of the last event.
-        people: Everybody, by name.
-        items: Every item under review, by id.
         at: By stage, the items that are there, in order of arrival.
         gold: By id of a training item, its known answers; ``gold_fields`` has its fields.
-        batches: Audited batches, by name.
-        trainees: Training so far, by person and stage.
         held: By person, the item that they have in hand.
         reserved: By item, who is to have it first at the stage where it is.
         last: By person, the item and event of the decision that they may undo.
         decided: By person, how many of their decisions stand.
-        suggestions: By item and question, what a model answered, and which.
         requests: By a sender's key, the event that it led to, so that a form counts once.
-        closed: The stages that are closed at present.
     """
 
     def __init__(self, project: Project) -> None:
@@ -311,7 +232,6 @@ class ReviewState:
         self.reserved: dict[str, str] = {}
         self.last: dict[str, tuple[str, int]] = {}
         self.decided: Counter[str] = Counter()
-        self.suggestions: dict[str, dict[str, tuple[str, str]]] = {}
         self.requests: dict[str, Event] = {}
         self.closed: set[str] = set()
 
@@ -323,60 +243,37 @@ class ReviewState:
         """
         if event.seq != self.seq + 1:
             raise ValueError(f"event {event.seq} does not follow on event {self.seq}")
+        kind = current_kind(event)
         try:
-            getattr(self, f"_{event.kind.replace('-', '_')}")(event)
+            if kind is not None:
+                getattr(self, f"_{kind.replace('-', '_')}")(event)
         except (KeyError, IndexError, TypeError) as error:
             raise ValueError(f"event {event.seq} ({event.kind}) does not fit: {error!r}") from error
         self.seq = event.seq
         if event.request is not None:
             self.requests[event.request] = event
 
-    def is_repeated(
-        self,
-        request: str | None,
-        item: str,
-        stage: str,
-        round_: int,
-        answers: Mapping[str, str],
-        *,
-        flagged: bool = False,
-        comment: str = "",
-        correction: str | None = None,
-        evidence: Sequence[str] = (),
-    ) -> bool:
+    def is_repeated(self, place: Assignment, decision: Decision) -> bool:
         """Return whether a form was taken before, under its own key.
-
-        Args:
-            request: The form's key; None where it has none.
-            item: The item that the form is about.
-            stage: The stage.
-            round_: The round.
-            answers: The answers, as they were sent.
-            flagged: Whether it is flagged.
-            comment: The comment.
-            correction: The new text; None where none was written, or it is what the item now has.
-            evidence: The passages that were marked.
 
         Raises:
             NotAllowed: The key was used for something else, so this was never taken.
         """
-        before = None if request is None else self.requests.get(request)
+        before = None if decision.request is None else self.requests.get(decision.request)
         if before is None:
             return False
-        body = before.body
+        body, answers, correction = before.body, decision.answers, decision.correction
+        marked = [passage.split() for passage in passages(decision.evidence)]
         same = (
-            (before.item, before.stage, before.round) == (item, stage, round_)
+            (before.item, before.stage, before.round) == (place.item, place.stage, place.round)
             # What was answered to questions that other answers rule out was not kept.
             and "answers" in body
             and all(answers.get(name, "").strip() == kept for name, kept in body["answers"].items())
-            and body.get("flagged", False) == flagged
-            and body.get("comment", "") == comment.strip()
+            and body.get("flagged", False) == decision.flagged
+            and body.get("comment", "") == decision.comment.strip()
+            # None where no text was written, or it is what the item now has.
             and (correction is None or correction == body.get("correction"))
-            and len(passages(evidence)) == len(body.get("evidence", ()))
-            and all(
-                passage.split() == kept["text"].split()
-                for passage, kept in zip(passages(evidence), body.get("evidence", ()), strict=True)
-            )
+            and marked == [kept["text"].split() for kept in body.get("evidence", ())]
         )
         if not same:
             raise NotAllowed(
@@ -390,7 +287,7 @@ class ReviewState:
         return self.trainees.get((person, stage), Trainee())
 
     def _project(self, event: Event) -> None:
-        self.project = Project.model_validate(event.body["definition"])
+        self.project = Project.model_validate(current_definition(event))
 
     def _person(self, event: Event) -> None:
         body = event.body
@@ -446,7 +343,6 @@ class ReviewState:
             probability=batch.drawn[item.id] if batch else None,
             origin=body.get("origin"),
             group=tuple(body.get("group", ())),
-            suggested=body.get("suggested"),
             evidence=tuple(body.get("evidence", ())),
         )
         item.votes = (*item.votes, vote)
@@ -526,9 +422,10 @@ class ReviewState:
         trainee = self.trainees[event.who, str(event.stage)]
         trainee.rounds[event.round - 1][str(event.item)] = event.body["right"]
         trainee.answers[str(event.item)] = event.body["answers"]
-
-    def _training_closed(self, event: Event) -> None:
-        self.trainees[event.who, str(event.stage)].passed = event.body["passed"]
+        if not trainee.open:
+            right = [bool(one) for one in trainee.rounds[-1].values()]
+            threshold = self.project.stage(str(event.stage)).threshold
+            trainee.passed = sum(right) / len(right) >= threshold
 
     def _stage(self, event: Event) -> None:
         name = self.project.stage(str(event.stage)).id
@@ -554,17 +451,38 @@ class ReviewState:
         item.before = None
         self._fill(item, slot, Slot(previous.role))
 
-    def _reopened(self, event: Event) -> None:
-        item = self.items[str(event.item)]
-        self._leave(item)
-        self._set_aside(item, event)
-        item.verdict, item.disputed = None, False
-        self._enter(item, event.body["to"], event.when)
+    def _corrected(self, event: Event) -> None:
+        """Apply a manager's correction.
 
-    def _edited(self, event: Event) -> None:
-        item = self.items[str(event.item)]
-        item.edited = {**item.edited, **event.body["fields"]}
-        self._reopened(event)
+        Its body has the stage that the item goes ``to`` (none for an item that is taken out), the
+        votes that are ``set_aside``, the ``fields`` that were edited, and for a single decision
+        that is taken back its ``answer``: then the item returns to the same visit of that stage.
+        """
+        item, body = self.items[str(event.item)], event.body
+        retracted = next((v for v in item.votes if v.seq == body.get("answer")), None)
+        if retracted is not None and self.project.stage(retracted.stage).kind == "audit":
+            # The item is still in its batch, and waits for another vote.
+            self._set_aside(item, (retracted.seq,))
+            self._fill(item, retracted.slot, Slot(item.slots[retracted.slot].role))
+            item.before = None
+            return
+        self._leave(item)
+        item.edited = {**item.edited, **body.get("fields", {})}
+        self._set_aside(item, body.get("set_aside", ()))
+        item.fields = {**item.imported, **item.edited}
+        for vote in item.votes:
+            corrects = self.project.stage(vote.stage).corrects
+            if vote.ballot.correction is not None and corrects:
+                item.fields = {**item.fields, corrects.field: vote.ballot.correction}
+        item.text_version = text_version(self.project, item.fields)
+        item.outcome, item.why, item.withdrawn = None, body["why"], False
+        if retracted is not None:
+            self._return_to(item, self.project.stage(retracted.stage), event.when)
+        elif "to" in body:
+            item.verdict, item.disputed = None, False
+            self._enter(item, body["to"], event.when)
+        else:
+            item.outcome, item.withdrawn = "removed", True
 
     def _said(self, event: Event) -> None:
         item, body = self.items[str(event.item)], event.body
@@ -576,51 +494,11 @@ class ReviewState:
         if item.before is not None:  # what was said stays said when the last decision is undone
             item.before.thread = item.thread
 
-    def _suggested(self, event: Event) -> None:
-        assert event.item is not None
-        own = self.suggestions.setdefault(event.item, {})
-        for question, answer in event.body["answers"].items():
-            own[question] = (answer, event.body["model"])
-
-    def _retracted(self, event: Event) -> None:
-        item, body = self.items[str(event.item)], event.body
-        vote = next(v for v in item.votes if v.seq == body["answer"])
-        stage = self.project.stage(vote.stage)
-        if stage.kind == "audit":  # the item is still in its batch, and waits for another vote
-            item.votes = tuple(v for v in item.votes if v is not vote)
-            self.decided[vote.who] -= 1
-            self._fill(item, vote.slot, Slot(stage.roles[vote.slot]))
-            item.before = None
-            return
-        self._leave(item)
-        self._set_aside(item, event)
-        item.verdict, item.disputed = item.entered[stage.id]
-        item.stage, item.arrived = stage.id, event.when
-        item.slots = tuple(Slot(role) for role in stage.roles)
-        for other in item.here():
-            role = stage.roles[other.slot]
-            self._fill(item, other.slot, Slot(role, other.who, None, filled=True))
-        self.at[stage.id][item.id] = None
-
-    def _set_aside(self, item: ReviewItem, event: Event) -> None:
-        """Let votes count no more; the item shows what those that stand have made of it."""
-        aside = set(event.body["set_aside"])
-        for vote in item.votes:
-            if vote.seq in aside:
-                self.decided[vote.who] -= 1
+    def _set_aside(self, item: ReviewItem, seqs: Iterable[int]) -> None:
+        """Let votes count no more."""
+        aside = set(seqs)
+        self.decided.subtract(vote.who for vote in item.votes if vote.seq in aside)
         item.votes = tuple(vote for vote in item.votes if vote.seq not in aside)
-        item.fields = {**item.imported, **item.edited}
-        for vote in item.votes:
-            corrects = self.project.stage(vote.stage).corrects
-            if vote.ballot.correction is not None and corrects:
-                item.fields = {**item.fields, corrects.field: vote.ballot.correction}
-        item.text_version = text_version(self.project, item.fields)
-        item.outcome, item.why, item.withdrawn = None, event.body["why"], False
-
-    def _withdrawn(self, event: Event) -> None:
-        item = self.items[str(event.item)]
-        self._leave(item)
-        item.outcome, item.why, item.withdrawn = "removed", event.body["why"], True
 
     def _leave(self, item: ReviewItem) -> None:
         """Take an item from its stage, and from whoever has it in hand."""
@@ -639,6 +517,16 @@ class ReviewState:
         item.slots = () if stage.barrier else tuple(Slot(role) for role in stage.roles)
         self.at[name][item.id] = None
 
+    def _return_to(self, item: ReviewItem, stage: Stage, when: datetime) -> None:
+        """Bring an item back to its last visit to a stage, with the votes there that stand."""
+        item.verdict, item.disputed = item.entered[stage.id]
+        item.stage, item.arrived = stage.id, when
+        item.slots = tuple(Slot(role) for role in stage.roles)
+        for vote in item.here():
+            role = stage.roles[vote.slot]
+            self._fill(item, vote.slot, Slot(role, vote.who, None, filled=True))
+        self.at[stage.id][item.id] = None
+
     def _place(self, event: Event) -> tuple[ReviewItem, int]:
         item, slot = self.items[str(event.item)], event.slot
         if slot is None or (item.stage, item.round) != (event.stage, event.round):
@@ -648,10 +536,6 @@ class ReviewState:
     @staticmethod
     def _fill(item: ReviewItem, place: int, slot: Slot) -> None:
         item.slots = (*item.slots[:place], slot, *item.slots[place + 1 :])
-
-
-class NotAllowed(InputError):
-    """What was asked for is against the review's rules, or too late. Nothing was changed."""
 
 
 class Recorder:
@@ -667,27 +551,3 @@ class Recorder:
         event = Event(kind, who, self.now, seq=self.state.seq + 1, **fields)
         self.state.apply(event)
         self.events.append(event)
-
-
-def snapshot(state: ReviewState) -> ReviewState:
-    """Return a copy of a state that later events do not change; what cannot change is shared.
-
-    It is there to compute figures on, so that nobody who works waits for them. It is not to be
-    worked on: the keys of requests are left out.
-    """
-    made = ReviewState(state.project)
-    made.seq = state.seq
-    made.people = dict(state.people)
-    made.items = {name: copy(item) for name, item in state.items.items()}
-    made.at = {stage: dict(names) for stage, names in state.at.items()}
-    made.gold, made.gold_fields = dict(state.gold), dict(state.gold_fields)
-    made.batches = {name: copy(batch) for name, batch in state.batches.items()}
-    made.trainees = {
-        key: Trainee([dict(one) for one in trainee.rounds], trainee.passed, dict(trainee.answers))
-        for key, trainee in state.trainees.items()
-    }
-    made.held, made.last = dict(state.held), dict(state.last)
-    made.reserved = dict(state.reserved)
-    made.closed = set(state.closed)
-    made.suggestions = {item: dict(own) for item, own in state.suggestions.items()}
-    return made

@@ -12,51 +12,29 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.review.answers import asked_questions, ballot_of, rule_for
-from contrafact.review.discussion import voices
-from contrafact.review.project import OUTCOMES, Project, Stage
-from contrafact.review.state import (
-    Event,
-    NotAllowed,
-    Recorder,
-    ReviewItem,
-    ReviewState,
-    Vote,
-    passages,
+from contrafact.review.answers import (
+    Assignment,
+    Decision,
+    asked_questions,
+    ballot_of,
+    rule_for,
 )
-from contrafact.review.suggestions import suggestion_before
+from contrafact.review.discussion import voices
+from contrafact.review.events import Event, NotAllowed
+from contrafact.review.project import OUTCOMES, Project, Stage
+from contrafact.review.state import Recorder, ReviewItem, ReviewState, Vote, passages
 from contrafact.stats.votes import majority
 
 __all__ = [
-    "LEASE",
-    "AuditRow",
-    "agreed_answers",
-    "answer",
-    "audit_rows",
-    "close_audit_if_complete",
-    "draw_audit",
-    "draw_sample",
-    "is_due",
-    "items_waiting",
-    "located",
-    "move",
-    "open_questions",
-    "reissue",
-    "release_due",
-    "set_stage_open",
-    "settle",
-    "shortfall",
-    "slot_to_fill",
-    "transition",
-    "undo",
-    "undoable",
-]
+    "LEASE", "agreed_answers", "answer", "audit_rows", "close_audit_if_complete", "draw_audit",
+    "draw_sample", "located", "reissue", "release_due", "set_stage_open", "settle", "shortfall",
+    "transition", "undo", "undoable",
+]  # fmt: skip
 
 
 LEASE = timedelta(minutes=30)
@@ -66,20 +44,11 @@ LEASE = timedelta(minutes=30)
 def answer(
     state: ReviewState,
     who: str,
-    item: str,
-    stage: str,
-    round_: int,
-    answers: Mapping[str, str],
+    place: Assignment,
+    decision: Decision,
     *,
     now: datetime,
     rng: np.random.Generator,
-    flagged: bool = False,
-    comment: str = "",
-    correction: str | None = None,
-    evidence: Sequence[str] = (),
-    guidelines_version: str | None = None,
-    request: str | None = None,
-    origin: Mapping[str, Any] | None = None,
 ) -> list[Event]:
     """Take somebody's decision on an item, and make the transitions that follow from it.
 
@@ -87,21 +56,7 @@ def answer(
     where its place, or another that the person may take, is still free.
 
     Args:
-        state: The review.
-        who: The person.
-        item: The item.
-        stage: The stage they were shown it at.
-        round_: The round they were shown it in.
-        answers: By question, the answer.
-        now: The time.
         rng: Draws the audit's sample, where this decision completes a batch.
-        flagged: Whether they are not sure.
-        comment: What they add.
-        correction: The new text, where the stage lets it be corrected.
-        evidence: Passages of the item that show why, where the stage asks for them.
-        guidelines_version: The guidelines they saw; the present ones if None.
-        request: A key under which the same decision may be sent again.
-        origin: Where a decision that was made elsewhere comes from.
 
     Returns:
         What happened; nothing where all of it had happened before.
@@ -110,65 +65,55 @@ def answer(
         NotAllowed: They were not shown the item, have decided otherwise, or the item has gone on.
         InputError: The answers are not whole.
     """
-    sent = partial(
-        state.is_repeated,
-        flagged=flagged,
-        comment=comment,
-        correction=correction,
-        evidence=evidence,
-    )
-    if sent(request, item, stage, round_, answers):
+    if state.is_repeated(place, decision):
         return []
-    known = state.items.get(item)
-    if known is None:
-        raise NotAllowed(f"there is no item '{item[:40]}'")
-    place = next((s for s in state.project.flow if s.id == stage), None)
-    if place is None:
-        raise NotAllowed(f"there is no stage '{stage[:40]}'")
-    ballot = ballot_of(
-        state.project, place, answers, flagged=flagged, comment=comment, correction=correction
-    )
-    marked = located(place, known, evidence)
-    for vote in known.votes:
-        if (vote.who, vote.stage, vote.round) == (who, stage, round_):
+    item = state.items.get(place.item)
+    if item is None:
+        raise NotAllowed(f"there is no item '{place.item[:40]}'")
+    stage = next((s for s in state.project.flow if s.id == place.stage), None)
+    if stage is None:
+        raise NotAllowed(f"there is no stage '{place.stage[:40]}'")
+    ballot = ballot_of(state.project, stage, decision)
+    marked = located(stage, item, decision.evidence)
+    for vote in item.votes:
+        if (vote.who, vote.stage, vote.round) == (who, stage.id, place.round):
             if vote.ballot == ballot and list(vote.evidence) == marked:
                 return []
             raise NotAllowed("you have decided on this item already", hint="undo it first")
-    if (known.stage, known.round) != (stage, round_):
+    if (item.stage, item.round) != (stage.id, place.round):
         raise NotAllowed("the item has gone on without this decision", hint="go on with the next")
-    slot = slot_to_fill(state, known, who, now)
-    if ballot.correction is not None and place.corrects is not None:
-        present = str(known.fields.get(place.corrects.field, ""))
+    slot = slot_to_fill(state, item, who, now)
+    if ballot.correction is not None and stage.corrects is not None:
+        present = str(item.fields.get(stage.corrects.field, ""))
         if ballot.correction.strip() == present.strip():
             raise NotAllowed("the new text is the old one", hint="change it, or answer otherwise")
-    shown = None if origin is not None else suggestion_before(state, place, who, item)
     record = Recorder(state, now)
     record.add(
         "answered",
         who,
-        item=item,
-        stage=stage,
-        round=round_,
+        item=item.id,
+        stage=stage.id,
+        round=place.round,
         slot=slot,
-        text_version=known.text_version,
-        guidelines_version=guidelines_version or state.project.guidelines_version,
-        request=request,
+        text_version=item.text_version,
+        guidelines_version=decision.guidelines_version or state.project.guidelines_version,
+        request=decision.request,
         body={
             "answers": dict(ballot.answers),
             "verdict": ballot.verdict,
             "flagged": ballot.flagged,
             "comment": ballot.comment,
             **({} if ballot.correction is None else {"correction": ballot.correction}),
-            **({} if origin is None else {"origin": dict(origin)}),
+            **({} if decision.origin is None else {"origin": dict(decision.origin)}),
             **({"evidence": marked} if marked else {}),
-            **({} if shown is None else {"suggested": shown}),
-            **({"group": sorted(voices(known))} if place.kind == "discussion" else {}),
+            **({"group": sorted(voices(item))} if stage.kind == "discussion" else {}),
         },
     )
-    if place.kind == "audit":
-        close_audit_if_complete(record, place, str(state.items[item].batch))
-    elif all(slot.filled for slot in state.items[item].slots):
-        transition(record, state.items[item], place)
+    item = state.items[item.id]
+    if stage.kind == "audit":
+        close_audit_if_complete(record, stage, str(item.batch))
+    elif all(one.filled for one in item.slots):
+        transition(record, item, stage)
     release_due(record, rng)
     return record.events
 
@@ -254,9 +199,6 @@ def settle(
     """Release what has waited long enough: draw audits that are due, end disagreement sets.
 
     Args:
-        state: The review.
-        now: The time, for windows that have run out.
-        rng: Draws the samples.
         force: A stage whose waiting items go on now, complete or not: the manager's choice.
 
     Raises:
@@ -412,10 +354,6 @@ def agreed_answers(project: Project, item: ReviewItem) -> dict[str, str | None]:
 
     An audit asks about others' answers: its votes are none of these. Who was not asked a question
     has not answered it, and counts against every answer to it.
-
-    Args:
-        project: The project.
-        item: The item.
     """
     judged = [v for v in item.votes if project.stage(v.stage).kind != "audit"]
     last = [v for v in judged if (v.stage, v.round) == (judged[-1].stage, judged[-1].round)]
@@ -431,10 +369,6 @@ def open_questions(project: Project, item: ReviewItem) -> tuple[str, ...]:
 
     Those count that are asked given the other agreed answers. A question of free text has as many
     answers as people, and is never open.
-
-    Args:
-        project: The project.
-        item: The item.
     """
     judged = [v for v in item.votes if project.stage(v.stage).kind != "audit"]
     if not judged:
@@ -452,12 +386,7 @@ def move(
     """Move an item to another stage, or to its outcome.
 
     Args:
-        record: Takes the event.
-        item: The item.
-        to: The stage or outcome.
-        why: The reason, as the history gives it.
         verdict: What the voters agreed on, if they did.
-        disputed: Whether they did not.
     """
     body = {"to": to, "why": why, "verdict": verdict, "disputed": disputed}
     record.add("moved", item=item.id, stage=item.stage, round=item.round, body=body)
@@ -469,9 +398,6 @@ class AuditRow:
 
     Attributes:
         stratum: The stratum; ``overall`` for all.
-        size: Items of it in the batch.
-        sample: Items drawn.
-        passed: Of these, those that passed.
     """
 
     stratum: str
@@ -496,9 +422,7 @@ def draw_sample(
     2), and at least one item.
 
     Args:
-        stage: The audit.
         strata: By item, its stratum; in order.
-        rng: Where randomness comes from.
     """
     members: dict[str, list[str]] = {}
     for item, stratum in strata.items():
@@ -519,13 +443,7 @@ def draw_sample(
 def audit_rows(
     stage: Stage, strata: Mapping[str, str], verdicts: Mapping[str, str]
 ) -> list[AuditRow]:
-    """Return a row for each stratum, in order of names, and one over all.
-
-    Args:
-        stage: The audit.
-        strata: By item of the batch, its stratum.
-        verdicts: By item of the sample, the auditor's verdict.
-    """
+    """Return a row for each stratum, in order of names, and one over all."""
     names = sorted(set(strata.values()))
     rows = []
     for name in (*names, "overall"):
@@ -556,13 +474,6 @@ def set_stage_open(
 
     While a stage is closed nobody is given an item there. Whoever has one in hand may still answer.
 
-    Args:
-        state: The review.
-        stage: The stage.
-        open_: Whether it is to be open.
-        who: Who says so.
-        now: The time.
-
     Raises:
         NotAllowed: It is no stage in which people work on items.
     """
@@ -588,9 +499,6 @@ def reissue(
     They may still answer while the place is free, as after a lease that ran out.
 
     Args:
-        state: The review.
-        who: Who says so.
-        now: The time.
         item: The item; every one that ``person`` has, if none is named.
         person: From whom; from everybody if none is named.
 

@@ -17,20 +17,13 @@ them back before it speaks of all of them (`horvitz_thompson_mean`).
 bootstrap of such a share covers 86 to 100% of the time where it says 95%. Wilson's interval at the
 number of outcomes that the sample is worth covers 93 to 97% (`stratified_share`).
 
-*Waves.* Labels may be asked for in waves, each drawn in view of those before it. Wave ``t`` draws
-from the items that no earlier wave drew, item ``i`` with probability ``p_ti``. With an expected
-label ``m_i`` for every item, the total of all labels is estimated from each wave by the difference
-estimator: what is known, what is expected of the rest, and how far the wave's labels were from what
-was expected, each weighed by ``1 / p_ti``. Whatever ``m`` is, and however the wave's probabilities
-were chosen from what was known before it, each wave's estimate is right on average; good
-expectations (a good judge) only make it vary less. Waves are weighed by the inverse of their
-anticipated variances.
-
-Two things hold by construction: a wave may look at all labels before it, and still no figure is
-biased by where it looked, which a plain mean over all labels would be (unlucky early labels that
-hide errors would keep later waves from looking there); and expectations come from small cells of
-items, smoothed, so that a cell in which no error was seen yet is not taken to have none (Sarndal,
-Swensson and Wretman, chapters 6 and 7; Zrnic and Candes).
+*A planned draw.* With an expected label ``m_i`` for every item, and items drawn with probabilities
+``p_i``, the total of all labels is estimated by the difference estimator: what is known, what is
+expected of the rest, and how far the drawn labels were from what was expected, each weighed by
+``1 / p_i``. Whatever ``m`` is, the estimate is right on average; good expectations (a good judge)
+only make it vary less. Expectations come from small cells of items, smoothed, so that a cell in
+which no error was seen yet is not taken to have none (Sarndal, Swensson and Wretman, chapters 6
+and 7; Zrnic and Candes).
 """
 
 import math
@@ -54,16 +47,15 @@ from contrafact.stats.intervals import (
 
 __all__ = [
     "STRATUM_STRENGTH",
+    "Draw",
     "Expected",
-    "Waves",
+    "difference_estimate",
     "even_allocation",
     "expected_labels",
     "horvitz_thompson_mean",
     "inclusion_probabilities",
     "pivotal_sample",
     "stratified_share",
-    "wave_estimate",
-    "wave_variance",
 ]
 
 _CERTAIN = 1e-9
@@ -335,60 +327,19 @@ CELL_EVENTS = 1.0
 
 
 @dataclass(frozen=True)
-class Waves:
-    """Who was drawn when, and with which probability.
+class Draw:
+    """Who was drawn, and with which probability.
 
     Attributes:
-        probabilities: Each item's probability in each wave, shape (waves, items); NaN where an
-            it had been drawn or labelled before.
-        drawn_in: The wave that drew each item, from 1; 0 where none has, shape (items,).
-        given_before: The wave before which an item that none drew had a label, however it came
-            to it, from 1; 0 where it had none. Such an item is known, and stands for no other.
+        probabilities: Each item's probability, shape (items,); NaN where it had a label before.
+        drawn: Whether it was drawn.
+        given: Whether it had a label before the draw, however it came to it. Such an item is known,
+            and stands for no other.
     """
 
     probabilities: Floats
-    drawn_in: NDArray[np.intp]
-    given_before: NDArray[np.intp]
-
-    @property
-    def count(self) -> int:
-        """How many waves there were."""
-        return len(self.probabilities)
-
-    @classmethod
-    def none(cls, items: int) -> "Waves":
-        """Return what stands before the first wave."""
-        nobody = np.zeros(items, dtype=np.intp)
-        return cls(np.empty((0, items)), nobody, nobody)
-
-    def open(self, labels: Floats) -> NDArray[np.bool_]:
-        """Return which items the next wave may draw: those without a label that none drew."""
-        free = (self.drawn_in == 0) & (self.given_before == 0)
-        return np.asarray(free & np.isnan(labels))
-
-    def known(self, wave: int) -> NDArray[np.bool_]:
-        """Return which items had been drawn or labelled before a wave, counted from 0."""
-        drawn = (self.drawn_in > 0) & (self.drawn_in <= wave)
-        given = (self.given_before > 0) & (self.given_before <= wave + 1)
-        return drawn | given
-
-    def after(self, probabilities: Floats, drawn: NDArray[np.bool_], labels: Floats) -> "Waves":
-        """Return these waves and one more.
-
-        Args:
-            probabilities: Of each item that was open, shape (items,).
-            drawn: Whether the new wave drew it.
-            labels: What was known before it; NaN where nothing was.
-        """
-        number = self.count + 1
-        open_ = self.open(labels)
-        given = (self.drawn_in == 0) & (self.given_before == 0) & ~open_
-        own = np.where(open_, probabilities, np.nan)
-        return Waves(
-            np.vstack([self.probabilities, own[None, :]]),
-            np.where(drawn & open_, number, self.drawn_in),
-            np.where(given, number, self.given_before),
-        )
+    drawn: NDArray[np.bool_]
+    given: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -437,28 +388,10 @@ def expected_labels(
     return Expected(mean, mean * (1.0 - mean) * (1.0 + 1.0 / weight))
 
 
-def wave_variance(
-    variance: Floats, probabilities: Floats, among: NDArray[np.bool_] | None = None
-) -> float:
-    """Return the variance that a wave's estimate of a mean is expected to have.
-
-    Args:
-        variance: Each label's expected variance, shape (items,).
-        probabilities: Each item's probability; NaN where an earlier wave drew it.
-        among: Which items the mean is of; all if not given.
-    """
-    chosen = np.ones(len(variance), dtype=bool) if among is None else among
-    open_ = chosen & ~np.isnan(probabilities)
-    if not open_.any():
-        return 0.0
-    spread = variance[open_] * (1.0 / probabilities[open_] - 1.0)
-    return float(spread.sum()) / int(chosen.sum()) ** 2
-
-
-def wave_estimate(
+def difference_estimate(
     labels: Floats,
     expected: Expected,
-    waves: Waves,
+    draw: Draw,
     *,
     among: NDArray[np.bool_] | None = None,
     parts: NDArray[np.intp] | None = None,
@@ -466,7 +399,7 @@ def wave_estimate(
 ) -> Interval:
     """Return the mean label of all items, or of some of them, drawn or not.
 
-    Items that a wave drew and nobody labelled are taken for missing at random within their wave.
+    Items that were drawn and nobody labelled are taken for missing at random.
 
     Each part has Wilson's interval, with as many labels as a simple random sample would need for
     the same variance, and the parts' distances from their bounds are added in squares (Zou and
@@ -477,7 +410,7 @@ def wave_estimate(
     Args:
         labels: 0 or 1; NaN where there is none, shape (items,).
         expected: What was expected of them, from the same labels.
-        waves: Who was drawn when.
+        draw: Who was drawn.
         among: Which items the mean is of; all if not given.
         parts: A whole number for each item's part, of few: what the judge said; one if not given.
         level: The confidence level.
@@ -491,18 +424,15 @@ def wave_estimate(
     check_settings(level, 1)
     chosen = np.ones(len(labels), dtype=bool) if among is None else among
     size = int(chosen.sum())
-    if size == 0 or waves.count == 0:
-        raise ValueError("there must be items, and a wave that drew some of them")
-    counted = (waves.drawn_in > 0) | (waves.given_before > 0)
-    n = int((chosen & counted & ~np.isnan(labels)).sum())
+    if size == 0:
+        raise ValueError("there must be items")
+    n = int((chosen & (draw.drawn | draw.given) & ~np.isnan(labels)).sum())
     codes = np.zeros(len(labels), dtype=np.intp) if parts is None else parts
     estimate = below = above = variance = 0.0
     for code in np.unique(codes[chosen]):
         own = chosen & (codes == code)
         weight = float(own.sum()) / size
-        mean, spread = _together(
-            [_one_wave(labels, expected, waves, wave, own) for wave in range(waves.count)]
-        )
+        mean, spread = _part_mean(labels, expected, draw, own)
         share = min(1.0, max(0.0, mean))
         typical = float(expected.mean[own].mean())
         worth = typical * (1.0 - typical) / spread if spread > 0.0 else math.inf
@@ -516,49 +446,31 @@ def wave_estimate(
         return Interval(estimate, math.nan, math.nan, level, n, n, why)
     estimate = min(1.0, max(0.0, estimate))
     low, high = max(0.0, estimate - math.sqrt(below)), min(1.0, estimate + math.sqrt(above))
-    return Interval(estimate, low, high, level, n, n, _method(expected, chosen, waves, n, variance))
+    method = "all of these items are labelled"
+    if variance > 0.0:
+        typical = float(expected.mean[chosen].mean())
+        worth = typical * (1.0 - typical) / variance
+        method = f"difference estimator, {n} labels worth {worth:.0f} of a simple random sample"
+    return Interval(estimate, low, high, level, n, n, method)
 
 
-def _method(
-    expected: Expected, chosen: NDArray[np.bool_], waves: Waves, n: int, variance: float
-) -> str:
-    if variance <= 0.0:
-        return "all of these items are labelled"
-    typical = float(expected.mean[chosen].mean())
-    worth = typical * (1.0 - typical) / variance
-    drawn = f"{waves.count} wave{'s' * (waves.count > 1)}, {n} labels"
-    return f"difference estimator, {drawn} worth {worth:.0f} of a simple random sample"
-
-
-def _one_wave(
-    labels: Floats, expected: Expected, waves: Waves, wave: int, chosen: NDArray[np.bool_]
+def _part_mean(
+    labels: Floats, expected: Expected, draw: Draw, own: NDArray[np.bool_]
 ) -> tuple[float, float]:
-    """Return one wave's estimate of the mean, and its expected variance."""
+    """Return the estimate of the mean label of some items, and its expected variance."""
     labelled = ~np.isnan(labels)
-    before = waves.known(wave)
-    own = waves.drawn_in == wave + 1
-    # Who did not answer leaves the wave smaller than it was drawn.
-    answered = float((own & labelled).sum()) / max(1, int(own.sum()))
+    # Who did not answer leaves the sample smaller than it was drawn.
+    answered = float((draw.drawn & labelled).sum()) / max(1, int(draw.drawn.sum()))
     if not answered:
-        return 0.0, math.inf
-    p = waves.probabilities[wave] * answered
-    value = np.where(before & labelled, labels, expected.mean)
-    use = chosen & own & labelled
-    correction = float(((labels[use] - expected.mean[use]) / p[use]).sum())
-    mean = (float(value[chosen].sum()) + correction) / int(chosen.sum())
-    return mean, wave_variance(expected.variance, p, chosen)
-
-
-def _together(single: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    exact = [estimate for estimate, variance in single if variance == 0.0]
-    if exact:
-        return exact[-1], 0.0
-    weights = [1.0 / variance for _, variance in single]
-    total = sum(weights)
-    if total == 0.0:
         return math.nan, math.nan
-    mean = sum(w * estimate for w, (estimate, _) in zip(weights, single, strict=True)) / total
-    return mean, 1.0 / total
+    p = draw.probabilities * answered
+    value = np.where(draw.given & labelled, labels, expected.mean)
+    use = own & draw.drawn & labelled
+    correction = float(((labels[use] - expected.mean[use]) / p[use]).sum())
+    size = int(own.sum())
+    open_ = own & ~np.isnan(p)
+    spread = float((expected.variance[open_] * (1.0 / p[open_] - 1.0)).sum()) / size**2
+    return (float(value[own].sum()) + correction) / size, spread
 
 
 def _wilson(share: float, worth: float, level: float) -> tuple[float, float]:

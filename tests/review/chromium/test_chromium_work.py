@@ -2,6 +2,8 @@
 
 import pytest
 
+from contrafact.review.corrections import Correction
+
 WORK = "/r/ours/work"
 PASSWORD = "otter lantern gravel 7"
 pytestmark = pytest.mark.slow
@@ -144,7 +146,7 @@ def test_what_was_typed_for_an_item_that_went_to_others_is_shown(served, open_ta
     tab.sign_in("Cem")
     tab.page.goto(WORK)
     fill(tab, "Yes", "A long thought.")
-    studio.store.withdraw("ours", "i0", "Max", "the source was taken back")
+    studio.store.withdraw("ours", Correction("Max", "i0", "the source was taken back"))
     tab.follow("#submit")
     assert "was not taken" in tab.page.inner_text("h1")
     tab.follow("main a.button")

@@ -7,69 +7,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from contrafact.review.state import Batch, ReviewState
-from contrafact.review.workflow import audit_rows
+from contrafact.review.workflow import AuditRow, audit_rows
 from contrafact.stats.intervals import clustered_proportion
 
-__all__ = [
-    "AuditFigures",
-    "StratumFigures",
-    "TrainingRound",
-    "audit_figures",
-    "audits",
-    "training",
-]
+__all__ = ["AuditFigures", "TrainingRound", "audits", "training"]
 
 
 @dataclass(frozen=True)
-class StratumFigures:
-    """A line of table 2, with its interval.
+class StratumRate(AuditRow):
+    """A line of table 2, with the bounds (95%) of its rate; NaN with fewer than five clusters."""
 
-    Attributes:
-        stratum: The stratum; ``overall`` for all.
-        size: Items of it in the batch.
-        sample: Items of it that were judged so far.
-        passed: Of these, those that passed.
-        rate: The share that passed, from 0 to 1; NaN without any.
-        low: Lower bound (95%); NaN with fewer than five clusters.
-        high: Upper bound; NaN with fewer than five clusters.
-    """
-
-    stratum: str
-    size: int
-    sample: int
-    passed: int
-    rate: float
     low: float
     high: float
 
 
 @dataclass(frozen=True)
 class AuditFigures:
-    """One audit of one batch.
+    """One audit of one batch: the strata in order of names, and all together.
 
-    Attributes:
-        batch: Its name.
-        stage: The audit's id.
-        title: The audit's name, as people read it.
-        size: Items in the batch.
-        drawn: Items that were drawn.
-        judged: Of these, how many are judged.
-        result: ``passed``, ``returned``, or None while it is under way.
-        floor: The pass rate under which it returns.
-        floor_of: Whether each ``stratum`` or the whole ``batch`` has to reach it.
-        rows: The strata in order of names, and all together.
+    ``result`` is ``passed``, ``returned``, or None while it is under way.
     """
 
     batch: str
-    stage: str
-    title: str
     size: int
     drawn: int
     judged: int
     result: str | None
-    floor: float
-    floor_of: str
-    rows: tuple[StratumFigures, ...]
+    rows: tuple[StratumRate, ...]
 
 
 @dataclass(frozen=True)
@@ -77,16 +41,10 @@ class TrainingRound:
     """One person's round of training.
 
     Attributes:
-        person: Who.
-        stage: The training's id.
         round: Which round, from 1.
-        items: Items in it.
-        answered: Of these, how many are answered.
-        right: Of these, how many correctly.
         accuracy: The share of answered items that is right; NaN without any.
         low: Lower bound (95%); NaN with fewer than five answers.
         high: Upper bound; NaN with fewer than five answers.
-        threshold: The accuracy that ends the training.
         passed: Whether it did; None while the round is under way.
     """
 
@@ -150,8 +108,6 @@ def audit_figures(state: ReviewState, batch: Batch, verdicts: Mapping[str, str])
     """Return one audit's figures.
 
     Args:
-        state: The review.
-        batch: The batch.
         verdicts: By item that is judged already, the auditor's verdict.
     """
     stage, field = state.project.stage(batch.stage), state.project.cluster
@@ -164,21 +120,8 @@ def audit_figures(state: ReviewState, batch: Batch, verdicts: Mapping[str, str])
             str(state.items[name].fields.get(field) or name) if field else name for name in seen
         ]
         share = clustered_proportion(passed, clusters)
-        rows.append(
-            StratumFigures(
-                *(row.stratum, row.size, row.sample, row.passed),
-                *(share.estimate, share.low, share.high),
-            )
-        )
+        bounds = (share.low, share.high)
+        rows.append(StratumRate(row.stratum, row.size, row.sample, row.passed, *bounds))
     return AuditFigures(
-        batch.id,
-        stage.id,
-        stage.title,
-        len(batch.members),
-        len(batch.drawn),
-        len(verdicts),
-        batch.result,
-        stage.floor,
-        stage.floor_of,
-        tuple(rows),
+        batch.id, len(batch.members), len(batch.drawn), len(verdicts), batch.result, tuple(rows)
     )

@@ -9,20 +9,11 @@ from math import nan
 from statistics import median
 
 from contrafact.review.corrections import set_aside_by
+from contrafact.review.events import Event
 from contrafact.review.project import OUTCOMES, StageKind
-from contrafact.review.state import Event, ReviewItem, ReviewState
+from contrafact.review.state import ReviewItem, ReviewState
 
-__all__ = [
-    "ALL",
-    "PAUSE",
-    "ReviewProgress",
-    "StageProgress",
-    "Throughput",
-    "agreement_by_person",
-    "category_of",
-    "review_progress",
-    "throughput",
-]
+__all__ = ["ReviewProgress", "Throughput", "agreement_by_person", "review_progress", "throughput"]
 
 ALL = "all"
 """What stands for the category where a project has none."""
@@ -37,15 +28,8 @@ class StageProgress:
     """One stage, as it is now.
 
     Attributes:
-        stage: Its id.
-        title: Its name, as people read it.
-        kind: What happens in it.
         closed: Whether nothing is given out there at present.
-        items: Items that are here now.
-        by_category: The same, by category.
         votes: Decisions made here that stand, also those on items that have gone on.
-        places: Decisions that the items here still need.
-        held: Of these, how many somebody has in hand.
         waiting: Items that wait here for each other (audits, disagreement sets).
         forced: Of these, those that a manager can let go on now: they are in no batch yet.
     """
@@ -68,14 +52,9 @@ class ReviewProgress:
     """A whole review, as it is now.
 
     Attributes:
-        items: How many items there are.
-        ended: How many have an outcome.
-        categories: The categories, in order of names.
-        by_category: Items by category.
         stages: The stages that items go through, in order.
         outcomes: By outcome and category, how many items ended so.
         places: Decisions that are open now; items that go on to later stages will need more.
-        by_role: The same, by the role that they are for.
     """
 
     items: int
@@ -104,7 +83,6 @@ def review_progress(state: ReviewState, now: datetime) -> ReviewProgress:
     """Return how far a review has come.
 
     Args:
-        state: The review.
         now: The time, which decides whether an item is held or abandoned.
     """
     category = {item.id: category_of(state, item) for item in state.items.values()}
@@ -153,8 +131,6 @@ class Throughput:
     """One person's work, training and decisions imported from elsewhere apart.
 
     Attributes:
-        person: Who.
-        decisions: How many decisions they made that stand.
         hours: How long they worked, in hours, pauses left out.
         per_hour: Decisions per hour of work; NaN where it is not known.
         seconds: Median seconds from being given an item to deciding; NaN where it is not known.
@@ -175,10 +151,6 @@ def throughput(events: Iterable[Event], *, pause: timedelta = PAUSE) -> list[Thr
     Time worked is the time between one act and the next of the same person, where it is no longer
     than a pause. A decision that took longer than that says how long the pause was, and does not
     enter the median.
-
-    Args:
-        events: The history, in order.
-        pause: From when on a gap is no work.
     """
     acts: dict[str, list[datetime]] = {}
     given: dict[tuple[str, str, str | None, int], datetime] = {}

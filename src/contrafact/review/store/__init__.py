@@ -8,14 +8,13 @@ from contrafact.errors import InputError
 if TYPE_CHECKING:
     from contrafact.review.store.store import Store
 
-__all__ = ["missing_file", "open_store"]
+__all__ = ["open_store"]
 
 
 def open_store(db: str, *, new: bool = False) -> "Store":
     """Open a database of reviews.
 
     Args:
-        db: A file, or a URL.
         new: Whether to make a file that is not there. Commands that only read make none.
 
     Raises:
@@ -35,9 +34,6 @@ def open_store(db: str, *, new: bool = False) -> "Store":
 
 def missing_file(db: str) -> Path | None:
     """Return the file that opening a database would make; None where there is one already.
-
-    Args:
-        db: A file, or a URL.
 
     Raises:
         InputError: What the studio needs is not installed, or there is no such kind of database.

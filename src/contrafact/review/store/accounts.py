@@ -17,28 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 
+from contrafact.review.events import NotAllowed
 from contrafact.review.setup import is_valid_name
-from contrafact.review.state import NotAllowed
 from contrafact.review.store.database import accounts, audit, invites, reading, sessions
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 __all__ = [
-    "GUESSABLE",
-    "INVITE_LIFE",
-    "LONGEST",
-    "SHORTEST",
-    "Account",
-    "Accounts",
-    "AuditEntry",
-    "account_of",
-    "check_password",
-    "hash_password",
-    "password_matches",
-    "password_outdated",
-    "secret_hash",
-]
+    "LONGEST", "SHORTEST", "Account", "Accounts", "account_of", "hash_password",
+    "password_matches", "password_outdated", "secret_hash",
+]  # fmt: skip
 
 INVITE_LIFE = timedelta(days=7)
 """How long an invitation can be used."""
@@ -56,14 +45,7 @@ _HASHING = BoundedSemaphore(2)
 
 @dataclass(frozen=True)
 class Account:
-    """Somebody who may sign in.
-
-    Attributes:
-        name: Their name, here and in reviews.
-        manager: Whether they manage reviews and accounts.
-        active: Whether they may sign in.
-        ready: Whether they have chosen a password.
-    """
+    """Somebody who may sign in."""
 
     name: str
     manager: bool = False
@@ -157,7 +139,6 @@ class Accounts:
     """The accounts in a database.
 
     Args:
-        engine: The database.
         clock: Tells the time in seconds since 1970.
     """
 
@@ -194,11 +175,7 @@ class Accounts:
         earlier links, and its password holds until the link is used.
 
         Args:
-            name: The account.
-            by: Who invites.
             manager: Whether a new account manages; an account that is there stays what it is.
-            address: From where, for the audit log.
-            life: How long the link can be used.
 
         Raises:
             NotAllowed: The name is no name, or the account was closed.
@@ -252,14 +229,6 @@ class Accounts:
             connection.execute(delete(sessions).where(sessions.c.account == name))
             self.note(connection, "password set", name, "", address)
         return Account(name, account.manager, active=True, ready=True)
-
-    def accept_without_password(self, secret: str, *, address: str = "") -> Account:
-        """Use a link for an account that is signed in to in another way: nobody has its password.
-
-        Raises:
-            NotAllowed: The link is not good (any more).
-        """
-        return self.accept(secret, secrets.token_urlsafe(48), address=address)
 
     def set_password(self, name: str, password: str, *, address: str = "") -> None:
         """Give an account another password, and end all its sessions.

@@ -50,7 +50,6 @@ def restore(file: Path, database: str) -> list[str]:
     """Put a copy back as a studio's database, once its histories are proven.
 
     Args:
-        file: The copy.
         database: Where to put it; a file of SQLite that is not there yet.
 
     Returns:
@@ -91,10 +90,7 @@ def delete_review(store: Store, review: str, export: Path, who: str) -> int:
     It is the one thing that takes events out; the audit log keeps that it was done.
 
     Args:
-        store: The reviews.
-        review: The review.
         export: Where its history goes first: ``.jsonl``, ``.csv`` or ``.parquet``.
-        who: Who says so.
 
     Returns:
         How many events were exported and deleted.

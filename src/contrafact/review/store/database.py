@@ -4,7 +4,6 @@ Events are the truth; the present state of items and votes is kept next to them.
 ``migrations/versions`` make the tables; a test holds that both are the same.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -37,33 +36,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
-from contrafact.review.state import Event, ReviewItem
+from contrafact.review.events import Event
+from contrafact.review.state import ReviewItem
 
 __all__ = [
-    "accounts",
-    "attempts",
-    "audit",
-    "chained",
-    "connect",
-    "database_url",
-    "devices",
-    "event_of",
-    "event_row",
-    "events",
-    "identities",
-    "invites",
-    "item_row",
-    "items",
-    "metadata",
-    "migrate",
-    "pending",
-    "reading",
-    "recovery_codes",
-    "reviews",
-    "second_factors",
-    "sessions",
-    "votes",
-]
+    "accounts", "attempts", "audit", "connect", "database_url", "event_of", "event_row",
+    "events", "invites", "item_row", "items", "metadata", "migrate", "reading", "reviews",
+    "sessions", "votes",
+]  # fmt: skip
 
 _HINT = "give a file, or postgresql://user@host/name"
 _PATIENCE = 30_000  # milliseconds that a writer waits for another
@@ -184,10 +164,8 @@ reviews = Table(
     metadata,
     Column("name", String(200), primary_key=True),
     Column("seq", Integer, nullable=False),
-    Column("chain", String(64), nullable=False),
 )
-"""One row a review, with its last event's number and hash. Whoever changes a review locks its row
-first."""
+"""One row a review, with its last event's number. Whoever changes a review locks its row first."""
 
 events = Table(
     "events",
@@ -205,13 +183,11 @@ events = Table(
     Column("guidelines_version", String(40)),
     Column("request", String(200)),
     Column("body", Text, nullable=False),
-    Column("chain", String(64), nullable=False),
     PrimaryKeyConstraint("review", "seq", name="pk_events"),
     UniqueConstraint("review", "request", name="uq_events_request"),
     Index("ix_events_item", "review", "item"),
 )
-"""The history. A trigger refuses to change or delete a row; where that was done all the same,
-``chain`` shows it (`chained`)."""
+"""The history. A trigger refuses to change or delete a row."""
 
 items = Table(
     "items",
@@ -285,63 +261,10 @@ attempts = Table(
     Column("address", String(100), nullable=False),
     Column("at", Float, nullable=False),
     Column("succeeded", Boolean),
-    Column("device", String(64)),
     Index("ix_attempts_name", "name", "at"),
     Index("ix_attempts_address", "address", "at"),
 )
-"""Attempts to sign in, of the last day; ``succeeded`` is open until the password is looked at.
-``device`` is the known browser that the attempt came from, if any."""
-
-devices = Table(
-    "devices",
-    metadata,
-    Column("token", String(64), primary_key=True),
-    Column("account", String(200), ForeignKey("accounts.name"), nullable=False),
-    Column("seen", Float, nullable=False),
-    Index("ix_devices_account", "account"),
-)
-"""Browsers that have signed in to an account before, by a hash of their cookie's secret."""
-
-second_factors = Table(
-    "second_factors",
-    metadata,
-    Column("account", String(200), ForeignKey("accounts.name"), primary_key=True),
-    Column("secret", String(64), nullable=False),
-    Column("since", Float),
-    Column("step", Integer, nullable=False),
-)
-"""Secrets that make one-time codes; asked for ``since`` the first code was given. ``step`` is the
-last interval whose code was taken, so that each is taken once."""
-
-recovery_codes = Table(
-    "recovery_codes",
-    metadata,
-    Column("token", String(64), primary_key=True),
-    Column("account", String(200), ForeignKey("accounts.name"), nullable=False),
-    Index("ix_recovery_codes_account", "account"),
-)
-"""Codes that stand for a lost second factor, once each, by their hashes."""
-
-identities = Table(
-    "identities",
-    metadata,
-    Column("issuer", String(500), nullable=False),
-    Column("subject", String(255), nullable=False),
-    Column("account", String(200), ForeignKey("accounts.name"), nullable=False),
-    PrimaryKeyConstraint("issuer", "subject", name="pk_identities"),
-    Index("ix_identities_account", "account"),
-)
-"""Who an OpenID provider's users are here."""
-
-pending = Table(
-    "pending",
-    metadata,
-    Column("token", String(64), primary_key=True),
-    Column("kind", String(20), nullable=False),
-    Column("until", Float, nullable=False),
-    Column("body", Text, nullable=False),
-)
-"""Sign-ins that are half done, by a hash of their cookie's secret: what comes next, in JSON."""
+"""Attempts to sign in, of the last day; ``succeeded`` is open until the password is looked at."""
 
 audit = Table(
     "audit",
@@ -356,19 +279,8 @@ audit = Table(
 """What happened to accounts, sessions and reviews' management; rows are only ever added."""
 
 
-def chained(before: str, row: Mapping[str, Any]) -> str:
-    """Return the hash of an event's row and of all before it: SHA-256, in hex.
-
-    Args:
-        before: The hash of the event before; empty for a review's first one.
-        row: The row, as the table's columns name it.
-    """
-    fields = {column.name: row[column.name] for column in events.columns if column.name != "chain"}
-    return hashlib.sha256(f"{before}\n{_json(fields)}".encode()).hexdigest()
-
-
 def event_row(review: str, event: Event) -> dict[str, Any]:
-    """Return the row that an event is kept as, but for its hash."""
+    """Return the row that an event is kept as."""
     return {
         "review": review,
         "seq": event.seq,
@@ -388,9 +300,7 @@ def event_row(review: str, event: Event) -> dict[str, Any]:
 
 def event_of(row: Mapping[str, Any]) -> Event:
     """Return the event that a row keeps."""
-    fields = {
-        key: value for key, value in row.items() if key not in ("review", "at", "body", "chain")
-    }
+    fields = {key: value for key, value in row.items() if key not in ("review", "at", "body")}
     when = datetime.fromisoformat(row["at"])
     return Event(**fields, when=when, body=json.loads(row["body"]))
 

@@ -2,8 +2,7 @@
 
 Whoever guesses has to wait after a few failures, twice as long after each further one. Failures are
 counted for an account and an address together, for an address, and for an account from everywhere.
-A browser that has signed in to an account before carries a secret that says so (a *device*): it is
-counted by itself, so that others' guesses do not keep the owner out. Every failure is logged.
+Every failure is logged.
 """
 
 import logging
@@ -15,8 +14,8 @@ from time import time
 
 from sqlalchemy import ColumnElement, Connection, Engine, delete, func, insert, select, update
 
+from contrafact.review.events import NotAllowed
 from contrafact.review.setup import is_valid_name
-from contrafact.review.state import NotAllowed
 from contrafact.review.store.accounts import (
     LONGEST,
     Account,
@@ -27,7 +26,7 @@ from contrafact.review.store.accounts import (
     password_outdated,
     secret_hash,
 )
-from contrafact.review.store.database import accounts, attempts, devices, reading, sessions
+from contrafact.review.store.database import accounts, attempts, reading, sessions
 
 __all__ = ["Limits", "Sessions", "TooManyAttempts"]
 
@@ -42,15 +41,11 @@ class Limits:
     Attributes:
         idle: A session that is not used for so long ends.
         life: A session ends so long after signing in, used or not.
-        window: Failures count for so long.
-        free: Failures on one account from one address, or one known browser, that cost no time.
+        free: Failures on one account from one address that cost no time.
         free_address: Failures from one address that cost no time.
-        free_account: Failures on one account from everywhere that cost no time; known browsers of
-            the account neither count nor wait.
+        free_account: Failures on one account from everywhere that cost no time.
         longest: The longest wait between two attempts on an account.
         longest_address: The longest wait between two attempts from an address.
-        device_life: A browser that has not signed in for so long is not known any more.
-        devices: Known browsers of one account, at most; the one used longest ago goes.
     """
 
     idle: timedelta = timedelta(hours=2)
@@ -61,8 +56,6 @@ class Limits:
     free_account: int = 20
     longest: timedelta = timedelta(minutes=2)
     longest_address: timedelta = timedelta(minutes=1)
-    device_life: timedelta = timedelta(days=180)
-    devices: int = 20
 
 
 class TooManyAttempts(NotAllowed):
@@ -77,7 +70,6 @@ class Sessions:
     """Who is signed in.
 
     Args:
-        accounts_: The accounts.
         clock: Tells the time in seconds since 1970.
         limits: How long sessions last, and how attempts are slowed.
     """
@@ -95,25 +87,15 @@ class Sessions:
         self._reading = reading(self.engine)
         self._clock = clock
 
-    def sign_in(
-        self, name: str, password: str, *, address: str = "", device: str | None = None
-    ) -> str:
+    def sign_in(self, name: str, password: str, *, address: str = "") -> str:
         """Return the secret of a new session of somebody who has the password; see `prove`."""
-        self.prove(name, password, address=address, device=device)
+        self.prove(name, password, address=address)
         return self.begin(name, address=address)
 
-    def prove(
-        self, name: str, password: str, *, address: str = "", device: str | None = None
-    ) -> None:
+    def prove(self, name: str, password: str, *, address: str = "") -> None:
         """Look whether a name and a password go together.
 
         An attempt is counted before the password is looked at, so that many at once count too.
-
-        Args:
-            name: The account.
-            password: The password.
-            address: From where.
-            device: The secret of a browser that signed in before; see `know_device`.
 
         Raises:
             TooManyAttempts: Too many attempts have failed lately; the password was not looked at.
@@ -121,15 +103,14 @@ class Sessions:
         """
         known = name if is_valid_name(name) else "(no name)"
         address = address[:100]
-        familiar = self._familiar(known, device)
-        number = self._attempt(known, address, familiar)
+        number = self._attempt(known, address)
         with self._reading.begin() as connection:
             chosen = select(accounts).where(accounts.c.name == known)
             row = connection.execute(chosen).mappings().first()
         hashed = None if row is None else row["password"]
         good = len(password) <= LONGEST and password_matches(hashed, password)
         if not good or row is None or not row["active"]:
-            self._failed(known, address, familiar, number)
+            self._failed(known, address, number)
             raise NotAllowed("the name and the password do not go together", hint="try again")
         fresh = hash_password(password) if password_outdated(row["password"]) else None
         with self.engine.begin() as connection:
@@ -137,59 +118,6 @@ class Sessions:
             if fresh is not None:
                 own = update(accounts).where(accounts.c.name == known)
                 connection.execute(own.values(password=fresh))
-
-    def prove_code(
-        self, name: str, check: Callable[[], bool], *, address: str = "", device: str | None = None
-    ) -> None:
-        """Look whether a second factor is given; guesses of it are counted by themselves.
-
-        A password that was right forgives no guess of a code.
-
-        Args:
-            name: The account, whose password was right.
-            check: Looks at the code, and uses it up.
-            address: From where.
-            device: The secret of a browser that signed in before.
-
-        Raises:
-            TooManyAttempts: Too many codes were wrong lately; this one was not looked at.
-            NotAllowed: The code is wrong.
-        """
-        counted, address = f"code:{secret_hash(name)}", address[:100]
-        familiar = self._familiar(name, device)
-        number = self._attempt(counted, address, familiar)
-        if not check():
-            self._failed(counted, address, familiar, number, shown=name)
-            raise NotAllowed(
-                "this code is not right, or was used already", hint="wait for the next"
-            )
-        with self.engine.begin() as connection:
-            _close(connection, number, succeeded=True)
-
-    def know_device(self, name: str, device: str | None) -> str:
-        """Remember a browser that has signed in to an account, and return its secret.
-
-        Args:
-            name: The account.
-            device: The secret that the browser has, if any; it gets a new one where that is not
-                of this account.
-        """
-        now, limits = self._clock(), self.limits
-        old = devices.c.seen < now - limits.device_life.total_seconds()
-        with self.engine.begin() as connection:
-            connection.execute(delete(devices).where(old))
-            if device is not None:
-                own = (devices.c.token == secret_hash(device)) & (devices.c.account == name)
-                if connection.execute(update(devices).where(own).values(seen=now)).rowcount:
-                    return device
-            secret = secrets.token_urlsafe(32)
-            row = {"token": secret_hash(secret), "account": name, "seen": now}
-            connection.execute(insert(devices).values(**row))
-            newest = select(devices.c.token).where(devices.c.account == name)
-            kept = connection.scalars(newest.order_by(devices.c.seen.desc()).limit(limits.devices))
-            over = (devices.c.account == name) & devices.c.token.not_in(list(kept))
-            connection.execute(delete(devices).where(over))
-            return secret
 
     def begin(self, name: str, *, address: str = "") -> str:
         """Return the secret of a new session of somebody who has proven who they are."""
@@ -228,35 +156,22 @@ class Sessions:
         limits = self.limits
         return now - began > limits.life.total_seconds() or now - seen > limits.idle.total_seconds()
 
-    def _familiar(self, name: str, device: str | None) -> str | None:
-        """Return the hash of a browser's secret where the account knows it, else None."""
-        if device is None:
-            return None
-        token = secret_hash(device)
-        own = (devices.c.token == token) & (devices.c.account == name)
-        own &= devices.c.seen >= self._clock() - self.limits.device_life.total_seconds()
-        with self._reading.begin() as connection:
-            return token if connection.scalar(select(devices.c.token).where(own)) else None
-
-    def _attempt(self, name: str, address: str, device: str | None) -> int:
+    def _attempt(self, name: str, address: str) -> int:
         now = self._clock()
         with self.engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 # Attempts on one account take turns, so that many at once see each other.
                 connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(name))))
-            wait = self._wait(connection, name, address, device, now)
+            wait = self._wait(connection, name, address, now)
             if wait > 0:
                 _LOG.warning("an attempt to sign in as %r from %s was refused", name, address)
                 raise TooManyAttempts(int(wait) + 1)
             old = attempts.c.at < now - _KEPT.total_seconds()
             connection.execute(delete(attempts).where(old))
-            row = {"name": name, "address": address, "at": now, "device": device}
-            made = insert(attempts).values(**row).returning(attempts.c.id)
-            return int(connection.scalars(made).one())
+            made = insert(attempts).values(name=name, address=address, at=now)
+            return int(connection.scalars(made.returning(attempts.c.id)).one())
 
-    def _wait(
-        self, connection: Connection, name: str, address: str, device: str | None, now: float
-    ) -> float:
+    def _wait(self, connection: Connection, name: str, address: str, now: float) -> float:
         """Return the seconds to wait before an attempt.
 
         On an account an attempt counts while it is still looked at, or many at once would be free.
@@ -265,33 +180,37 @@ class Sessions:
         limits = self.limits
         since = now - limits.window.total_seconds()
         account, unsettled = attempts.c.name == name, attempts.c.succeeded.is_not(True)
-
-        def delay(own: ColumnElement[bool], free: int, longest: timedelta) -> float:
-            # Failures count since the last success from there.
-            last = select(func.max(attempts.c.at)).where(own, attempts.c.succeeded)
-            started = max(since, connection.scalar(last) or 0.0)
-            return _delay(connection, own & unsettled, started, now, free, longest)
-
-        if device is not None:
-            return delay(account & (attempts.c.device == device), limits.free, limits.longest)
-        stranger = account & attempts.c.device.is_(None)
+        here = account & (attempts.c.address == address)
         failures = (attempts.c.address == address) & attempts.c.succeeded.is_(False)
+
+        def after_success(own: ColumnElement[bool]) -> float:
+            """Failures count since the last success from there."""
+            last = select(func.max(attempts.c.at)).where(own, attempts.c.succeeded)
+            return max(since, connection.scalar(last) or 0.0)
+
+        def delay(own: ColumnElement[bool], since: float, free: int, longest: timedelta) -> float:
+            counted = select(func.count(), func.max(attempts.c.at)).where(
+                own, attempts.c.at > since
+            )
+            count, latest = connection.execute(counted).one()
+            if count < free:
+                return 0.0
+            wait = min(2.0 ** min(count - free, 30), longest.total_seconds())
+            return float(latest + wait - now)
+
         return max(
-            delay(stranger & (attempts.c.address == address), limits.free, limits.longest),
-            delay(stranger, limits.free_account, limits.longest),
-            _delay(connection, failures, since, now, limits.free_address, limits.longest_address),
+            delay(here & unsettled, after_success(here), limits.free, limits.longest),
+            delay(account & unsettled, after_success(account), limits.free_account, limits.longest),
+            delay(failures, since, limits.free_address, limits.longest_address),
         )
 
-    def _failed(
-        self, name: str, address: str, device: str | None, number: int, *, shown: str | None = None
-    ) -> None:
+    def _failed(self, name: str, address: str, number: int) -> None:
         with self.engine.begin() as connection:
             _close(connection, number, succeeded=False)
-            wait = self._wait(connection, name, address, device, self._clock())
+            wait = self._wait(connection, name, address, self._clock())
             detail = f"next attempt in {int(wait) + 1} s" if wait > 0 else ""
-            what = "sign-in failed" if shown is None else "code refused"
-            self._accounts.note(connection, what, shown or name, detail, address)
-        _LOG.warning("a sign-in as %r from %s failed", shown or name, address)
+            self._accounts.note(connection, "sign-in failed", name, detail, address)
+        _LOG.warning("a sign-in as %r from %s failed", name, address)
 
     def _begin(self, connection: Connection, name: str, address: str) -> str:
         secret, now, limits = secrets.token_urlsafe(32), self._clock(), self.limits
@@ -308,19 +227,3 @@ class Sessions:
 def _close(connection: Connection, number: int, *, succeeded: bool) -> None:
     own = update(attempts).where(attempts.c.id == number)
     connection.execute(own.values(succeeded=succeeded))
-
-
-def _delay(
-    connection: Connection,
-    own: ColumnElement[bool],
-    since: float,
-    now: float,
-    free: int,
-    longest: timedelta,
-) -> float:
-    counted = select(func.count(), func.max(attempts.c.at)).where(own, attempts.c.at > since)
-    failures, latest = connection.execute(counted).one()
-    if failures < free:
-        return 0.0
-    wait = min(2.0 ** min(failures - free, 30), longest.total_seconds())
-    return float(latest + wait - now)

@@ -17,12 +17,13 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from contrafact.errors import InputError
 from contrafact.review import corrections, discussion, setup, workflow
-from contrafact.review.assignment import Assignment, answer_training, assign
-from contrafact.review.corrections import set_aside_by
+from contrafact.review.answers import Assignment, Decision
+from contrafact.review.assignment import answer_training, assign
+from contrafact.review.corrections import Correction, set_aside_by
+from contrafact.review.events import Event, NotAllowed, current_definition
 from contrafact.review.project import Project
-from contrafact.review.state import Event, NotAllowed, ReviewState, replay
+from contrafact.review.state import ReviewState, replay
 from contrafact.review.store.database import (
-    chained,
     connect,
     event_of,
     event_row,
@@ -33,13 +34,13 @@ from contrafact.review.store.database import (
     votes,
 )
 from contrafact.review.store.database import events as events_table
-from contrafact.review.suggestions import add_suggestions
 
-__all__ = ["Decide", "Store", "UnknownReview", "chain_problems", "verify"]
+__all__ = ["Decide", "Store", "UnknownReview", "verify"]
 
 
 T = TypeVar("T")
 Decide = Callable[[ReviewState, datetime, np.random.Generator], tuple[T, list[Event]]]
+Act = Callable[[ReviewState, datetime, np.random.Generator], list[Event]]
 
 
 class UnknownReview(InputError):
@@ -50,8 +51,6 @@ class Store:
     """Reviews in a database.
 
     Args:
-        database: A file for SQLite, or a URL.
-        clock: Tells the time, with its zone.
         seed: Makes samples reproducible; every draw is recorded in any case.
         lease: How long an item stays with somebody who does not answer.
 
@@ -72,9 +71,8 @@ class Store:
         self._clock = clock
         self._seed = seed
         self._lease = lease
-        # With the hash of the last event that each of them has taken in.
+        # With the time of the last event that each of them has taken in.
         self._states: dict[str, tuple[ReviewState, str]] = {}
-        self._readings: dict[str, int] = {}
         self._locks: dict[str, RLock] = {}
         self._guard = RLock()
 
@@ -98,13 +96,6 @@ class Store:
         with self._lock(review):
             self._states.pop(review, None)
 
-    def readings(self, review: str) -> int:
-        """Return how often a review was read from its first event.
-
-        Whoever keeps something made of its events makes it anew where that number is another.
-        """
-        return self._readings.get(review, 0)
-
     def define(self, review: str, project: Project, who: str) -> None:
         """Open a review, or give the one of that name other guidelines.
 
@@ -121,12 +112,21 @@ class Store:
             if new:
                 state = ReviewState(project)
                 made = setup.define_project(state, project, who, self._clock())
-                connection.execute(insert(reviews).values(name=review, seq=0, chain=""))
+                connection.execute(insert(reviews).values(name=review, seq=0))
                 self._write(connection, review, state, made)
         if not new:
-            self.change(
-                review, lambda s, now, _: (None, setup.define_project(s, project, who, now))
-            )
+            self.do(review, lambda s, now, _: setup.define_project(s, project, who, now))
+
+    def do(self, review: str, act: Act) -> list[Event]:
+        """Let a function of the workflow change a review, and return the events that it made."""
+
+        def decide(
+            state: ReviewState, now: datetime, rng: np.random.Generator
+        ) -> tuple[list[Event], list[Event]]:
+            made = act(state, now, rng)
+            return made, made
+
+        return self.change(review, decide)
 
     def set_roles(
         self,
@@ -139,37 +139,22 @@ class Store:
         trained: bool = False,
     ) -> None:
         """Give somebody roles; see `contrafact.review.setup.set_roles`."""
-        self.change(
-            review,
-            lambda s, now, _: (
-                None,
-                setup.set_roles(s, name, roles, who, now, active=active, trained=trained),
-            ),
-        )
+        kept = {"active": active, "trained": trained}
+        self.do(review, lambda s, now, _: setup.set_roles(s, name, roles, who, now, **kept))
 
     def import_items(self, review: str, new: Mapping[str, Mapping[str, Any]], who: str) -> int:
         """Import items and return how many were new; see ``setup.import_items``."""
-
-        def decide(state: ReviewState, now: datetime, _: object) -> tuple[int, list[Event]]:
-            made = setup.import_items(state, new, who, now)
-            return len(made), made
-
-        return self.change(review, decide)
+        return len(self.do(review, lambda s, now, _: setup.import_items(s, new, who, now)))
 
     def import_gold(
         self, review: str, new: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str]]], who: str
     ) -> int:
         """Import training items and return how many were new; see ``setup.import_gold``."""
-
-        def decide(state: ReviewState, now: datetime, _: object) -> tuple[int, list[Event]]:
-            made = setup.import_gold(state, new, who, now)
-            return len(made), made
-
-        return self.change(review, decide)
+        return len(self.do(review, lambda s, now, _: setup.import_gold(s, new, who, now)))
 
     def next(self, review: str, who: str) -> Assignment | None:
         """Give somebody the next item; see `contrafact.review.assignment.assign`."""
-        return self.change(review, lambda s, now, rng: assign(s, who, now, rng, lease=self._lease))
+        return self.work(review, who, lambda _, given: given)
 
     def work(self, review: str, who: str, look: Callable[[ReviewState, Assignment | None], T]) -> T:
         """Give somebody the next item as `next` does, and return what ``look`` makes of it.
@@ -186,20 +171,7 @@ class Store:
 
         return self.change(review, decide)
 
-    def answer(
-        self,
-        review: str,
-        who: str,
-        assignment: Assignment,
-        answers: Mapping[str, str],
-        *,
-        flagged: bool = False,
-        comment: str = "",
-        correction: str | None = None,
-        evidence: Sequence[str] = (),
-        guidelines_version: str | None = None,
-        request: str | None = None,
-    ) -> bool:
+    def answer(self, review: str, who: str, place: Assignment, decision: Decision) -> bool:
         """Take a decision, in training or not, and return whether it is new.
 
         Raises:
@@ -207,150 +179,54 @@ class Store:
                 `contrafact.review.assignment.answer_training`.
             InputError: The answers are not whole.
         """
-        if request is not None and not setup.is_valid_name(request):
+        if decision.request is not None and not setup.is_valid_name(decision.request):
             raise NotAllowed("the request's key is no short plain text")
-        place = (assignment.item, assignment.stage, assignment.round, answers)
 
-        def decide(
-            state: ReviewState, now: datetime, rng: np.random.Generator
-        ) -> tuple[bool, list[Event]]:
-            if assignment.training:
-                made = answer_training(state, who, *place, now=now, request=request)
-            else:
-                made = workflow.answer(
-                    state,
-                    who,
-                    *place,
-                    now=now,
-                    rng=rng,
-                    flagged=flagged,
-                    comment=comment,
-                    correction=correction,
-                    evidence=evidence,
-                    guidelines_version=guidelines_version,
-                    request=request,
-                )
-            return bool(made), made
+        def act(state: ReviewState, now: datetime, rng: np.random.Generator) -> list[Event]:
+            if place.training:
+                return answer_training(state, who, place, decision, now)
+            return workflow.answer(state, who, place, decision, now=now, rng=rng)
 
-        return self.change(review, decide)
+        return bool(self.do(review, act))
 
     def undo(self, review: str, who: str, *, request: str | None = None) -> None:
         """Take somebody's last decision back; see `contrafact.review.workflow.undo`."""
-        self.change(
-            review,
-            lambda s, now, _: (
-                None,
-                workflow.undo(s, who, now, lease=self._lease, request=request),
-            ),
-        )
+        lease = self._lease
+        self.do(review, lambda s, now, _: workflow.undo(s, who, now, lease=lease, request=request))
 
-    def reopen(
-        self, review: str, item: str, who: str, reason: str, *, stage: str | None = None
-    ) -> None:
+    def reopen(self, review: str, about: Correction, stage: str | None = None) -> None:
         """Send an item back to a stage; see `contrafact.review.corrections.reopen`."""
-        self.change(
-            review,
-            lambda s, now, rng: (
-                None,
-                corrections.reopen(s, who, item, reason, now, rng, stage=stage),
-            ),
-        )
+        self.do(review, lambda s, now, rng: corrections.reopen(s, about, now, rng, stage=stage))
 
-    def withdraw(self, review: str, item: str, who: str, reason: str) -> None:
+    def withdraw(self, review: str, about: Correction) -> None:
         """Take an item out of the review; see `contrafact.review.corrections.withdraw`."""
-        self.change(
-            review,
-            lambda s, now, rng: (None, corrections.withdraw(s, who, item, reason, now, rng)),
-        )
+        self.do(review, lambda s, now, rng: corrections.withdraw(s, about, now, rng))
 
     def reserve(self, review: str, item: str, who: str, person: str | None) -> None:
         """Set an item aside for somebody; see `contrafact.review.corrections.reserve`."""
-        self.change(
-            review, lambda s, now, _: (None, corrections.reserve(s, who, item, person, now))
+        self.do(review, lambda s, now, _: corrections.reserve(s, who, item, person, now))
+
+    def edit(self, review: str, about: Correction, fields: Mapping[str, str]) -> bool:
+        """Change what an item shows, if anything; see `contrafact.review.corrections.edit`."""
+        return bool(
+            self.do(review, lambda s, now, rng: corrections.edit(s, about, fields, now, rng))
         )
 
-    def edit(
-        self, review: str, item: str, fields: Mapping[str, str], who: str, reason: str
-    ) -> bool:
-        """Change what an item shows, and return whether anything changed.
+    def add_item(self, review: str, about: Correction, fields: Mapping[str, str]) -> bool:
+        """Add an item, if it is new; see `contrafact.review.corrections.add_item`."""
+        return bool(self.do(review, lambda s, now, _: corrections.add_item(s, about, fields, now)))
 
-        See `contrafact.review.corrections.edit`.
-        """
-
-        def decide(
-            state: ReviewState, now: datetime, rng: np.random.Generator
-        ) -> tuple[bool, list[Event]]:
-            made = corrections.edit(state, who, item, fields, reason, now, rng)
-            return bool(made), made
-
-        return self.change(review, decide)
-
-    def add_item(
-        self, review: str, item: str, fields: Mapping[str, str], who: str, reason: str
-    ) -> bool:
-        """Add an item, and return whether it is new.
-
-        See `contrafact.review.corrections.add_item`.
-        """
-
-        def decide(state: ReviewState, now: datetime, _: object) -> tuple[bool, list[Event]]:
-            made = corrections.add_item(state, who, item, fields, reason, now)
-            return bool(made), made
-
-        return self.change(review, decide)
-
-    def retract(self, review: str, item: str, decision: int, who: str, reason: str) -> None:
+    def retract(self, review: str, about: Correction, decision: int) -> None:
         """Take one decision back; see `contrafact.review.corrections.retract`."""
-        self.change(
-            review,
-            lambda s, now, rng: (
-                None,
-                corrections.retract(s, who, item, decision, reason, now, rng),
-            ),
-        )
+        self.do(review, lambda s, now, rng: corrections.retract(s, about, decision, now, rng))
 
-    def suggest(
-        self, review: str, suggestions: Mapping[str, Mapping[str, str]], model: str, who: str
-    ) -> int:
-        """Bring a model's answers in, and return for how many items they are new.
-
-        See `contrafact.review.suggestions.add_suggestions`.
-        """
-
-        def decide(state: ReviewState, now: datetime, _: object) -> tuple[int, list[Event]]:
-            made = add_suggestions(state, suggestions, model, who, now)
-            return len(made), made
-
-        return self.change(review, decide)
-
-    def say(
-        self,
-        review: str,
-        item: str,
-        who: str,
-        text: str,
-        *,
-        reply_to: int | None = None,
-        manages: bool = False,
-        request: str | None = None,
-    ) -> None:
+    def say(self, review: str, who: str, remark: discussion.NewRemark) -> None:
         """Write into an item's thread; see `contrafact.review.discussion.say`."""
-        self.change(
-            review,
-            lambda s, now, _: (
-                None,
-                discussion.say(
-                    *(s, who, item, text, now),
-                    reply_to=reply_to,
-                    manages=manages,
-                    request=request,
-                ),
-            ),
-        )
+        self.do(review, lambda s, now, _: discussion.say(s, who, remark, now))
 
     def settle(self, review: str, *, force: str | None = None) -> None:
         """Release what is due; see `contrafact.review.workflow.settle`."""
-        self.change(review, lambda s, now, rng: (None, workflow.settle(s, now, rng, force=force)))
+        self.do(review, lambda s, now, rng: workflow.settle(s, now, rng, force=force))
 
     def read(self, review: str, look: Callable[[ReviewState], T]) -> T:
         """Return what ``look`` finds on the state as it is now; it may not change the state."""
@@ -400,15 +276,6 @@ class Store:
             rows = connection.execute(select(events_table).where(own).order_by(events_table.c.seq))
             return [event_of(row._asdict()) for row in rows]
 
-    def chain_head(self, review: str) -> str:
-        """Return the hash of a review's last event, which covers all before it.
-
-        Raises:
-            InputError: There is no such review.
-        """
-        with self._reading.begin() as connection:
-            return self._last_event(connection, review, lock=False)[1]
-
     def change(self, review: str, decide: Decide[T]) -> T:
         """Let a function of the workflow change a review; return its result, without the events.
 
@@ -436,50 +303,43 @@ class Store:
         Where the history is not the one that was taken in before, because the review was deleted
         and made anew or put back from a backup, it is read from its beginning.
         """
-        seq, chain = self._last_event(connection, review, lock=lock)
+        seq, time = self._last_event(connection, review, lock=lock)
         state, known = self._states.get(review, (None, ""))
         if state is not None and state.seq < seq:
             own = (events_table.c.review == review) & (events_table.c.seq == state.seq)
-            same = connection.scalar(select(events_table.c.chain).where(own)) == known
+            same = connection.scalar(select(events_table.c.at).where(own)) == known
         else:
-            same = state is not None and (state.seq, known) == (seq, chain)
-        if not same:
-            state = None
-            self._readings[review] = self.readings(review) + 1
+            same = state is not None and (state.seq, known) == (seq, time)
+        state = state if same else None
         if state is None or state.seq < seq:
             for event in _events(connection, review, 0 if state is None else state.seq):
                 if state is None:
-                    state = ReviewState(Project.model_validate(event.body["definition"]))
+                    state = ReviewState(Project.model_validate(current_definition(event)))
                 state.apply(event)
         assert state is not None, "a review is written with its first event"
-        self._states[review] = (state, chain)
+        self._states[review] = (state, time)
         return state
 
     def _last_event(
         self, connection: Connection, review: str, *, lock: bool = True
     ) -> tuple[int, str]:
-        """Return the number and hash of a review's last event, and lock the review or not."""
-        chosen = select(reviews.c.seq, reviews.c.chain).where(reviews.c.name == review)
-        row = connection.execute(chosen.with_for_update() if lock else chosen).first()
-        if row is None:
+        """Return the number and time of a review's last event, and lock the review or not."""
+        chosen = select(reviews.c.seq).where(reviews.c.name == review)
+        seq = connection.scalar(chosen.with_for_update() if lock else chosen)
+        if seq is None:
             raise UnknownReview(
                 f"there is no review '{review[:40]}' in this database",
                 hint="import items into it first: contrafact review import",
             )
-        return int(row.seq), str(row.chain)
+        own = (events_table.c.review == review) & (events_table.c.seq == seq)
+        return int(seq), str(connection.scalar(select(events_table.c.at).where(own)))
 
     def _write(
         self, connection: Connection, review: str, state: ReviewState, made: Sequence[Event]
     ) -> None:
         if not made:
             return
-        chain = connection.scalar(select(reviews.c.chain).where(reviews.c.name == review))
-        history = []
-        for event in made:
-            row = event_row(review, event)
-            chain = row["chain"] = chained(str(chain), row)
-            history.append(row)
-        connection.execute(insert(events_table), history)
+        connection.execute(insert(events_table), [event_row(review, event) for event in made])
         taken_back = [seq for event in made for seq in set_aside_by(event)]
         for seq in taken_back:
             connection.execute(delete(votes).where(votes.c.review == review, votes.c.seq == seq))
@@ -510,8 +370,8 @@ class Store:
                 own = (items.c.review == review) & (items.c.id == row["id"])
                 connection.execute(update(items).where(own).values(**row))
         last = update(reviews).where(reviews.c.name == review)
-        connection.execute(last.values(seq=state.seq, chain=chain))
-        self._states[review] = (state, str(chain))
+        connection.execute(last.values(seq=state.seq))
+        self._states[review] = (state, made[-1].when.isoformat())
 
     def _lock(self, review: str) -> RLock:
         with self._guard:
@@ -524,52 +384,16 @@ def _events(connection: Connection, review: str, after: int) -> Iterable[Event]:
     return (event_of(row._asdict()) for row in connection.execute(chosen))
 
 
-def chain_problems(store: Store, review: str, *, head: str | None = None) -> list[str]:
-    """Return where a review's events are not those that were written, by their hashes.
-
-    Every event's hash covers the event and the hash of the one before. Whoever can write to the
-    database could compute all of them anew; who kept an earlier hash elsewhere finds that too.
-
-    Args:
-        store: The reviews.
-        review: The review.
-        head: A hash, or its beginning, that was the last one at some time.
-
-    Raises:
-        InputError: There is no such review.
-    """
-    own = select(events_table).where(events_table.c.review == review).order_by(events_table.c.seq)
-    known, before, problems = head is None, "", []
-    with reading(store.engine).begin() as connection:
-        for row in connection.execute(own).mappings():
-            if row["chain"] != chained(before, dict(row)):
-                problems.append(f"event {row['seq']} is not as it was written")
-            before = row["chain"]
-            known = known or before.startswith(str(head))
-    if before != store.chain_head(review):
-        problems.append("the last event is not the last that was written")
-    if not known:
-        problems.append(f"no event has the hash {str(head)[:16]}: the history was written anew")
-    return problems
-
-
-def verify(store: Store, review: str, *, head: str | None = None) -> list[str]:
+def verify(store: Store, review: str) -> list[str]:
     """Return every difference between a review's state and what its history leads to.
 
     The history is replayed from its first event; an empty list is the proof that nothing of the
-    state is there without an event, that no event was changed, and nothing of the history is lost.
-
-    Args:
-        store: The reviews.
-        review: The review.
-        head: See `chain_problems`.
+    state is there without an event, and nothing of the history is lost.
 
     Raises:
         InputError: There is no such review.
     """
     history = store.history(review)
-    if changed := chain_problems(store, review, head=head):
-        return changed
     try:
         state = replay(history)
     except ValueError as error:
@@ -578,8 +402,11 @@ def verify(store: Store, review: str, *, head: str | None = None) -> list[str]:
     with store.engine.begin() as connection:
         chosen = select(items).where(items.c.review == review)
         kept = {row["id"]: dict(row) for row in connection.execute(chosen).mappings()}
+        last = connection.scalar(select(reviews.c.seq).where(reviews.c.name == review))
         places = select(votes.c.item, votes.c.stage, votes.c.round, votes.c.slot, votes.c.person)
         filled = {tuple(row) for row in connection.execute(places.where(votes.c.review == review))}
+    if last != state.seq:
+        problems.append(f"the last event is {state.seq}, and {last} were written")
     for name, item in state.items.items():
         row = item_row(review, item)
         if name not in kept:

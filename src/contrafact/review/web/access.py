@@ -1,8 +1,8 @@
 """Who may do what: dependencies of routes. Every route's role is checked on the server.
 
 A route says what it needs by the types of its arguments: `TheAccount` for anybody who is
-signed in, `TheManager` for managers, `TheReview` for the review in its path as managers
-see it, `TheMember` for people of that review, `TheAdjudicator` for those of them who
+signed in, `TheManagerPage` for managers, `TheReviewPage` for managers and the review in
+its path, `TheMemberPage` for people of that review, `TheAdjudicatorPage` for those of them who
 adjudicate. The app checks the token of every form, so no route has to.
 
 Importing this module makes ``{review:review}`` known in the paths of routes.
@@ -11,38 +11,27 @@ Importing this module makes ``{review:review}`` known in the paths of routes.
 import hmac
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
-from typing import Annotated, cast
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, cast
+from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Request
+from fastapi.responses import HTMLResponse, Response
 from starlette.convertors import Convertor, register_url_convertor
 
+from contrafact.review.events import NotAllowed
 from contrafact.review.project import DELIBERATING
 from contrafact.review.setup import is_valid_name
-from contrafact.review.state import Person, ReviewState
+from contrafact.review.state import ReviewState
 from contrafact.review.store.accounts import Account
 from contrafact.review.store.store import UnknownReview
-from contrafact.review.web.studio import Studio
+from contrafact.review.web.studio import Studio, redirect_to, render
 
 __all__ = [
-    "Member",
-    "NeedsSignIn",
-    "ReviewNameConverter",
-    "TheAccount",
-    "TheAdjudicator",
-    "TheManager",
-    "TheMember",
-    "TheReview",
-    "TheStudio",
-    "check_form",
-    "client_address",
-    "current_account",
-    "current_adjudicator",
-    "current_manager",
-    "current_member",
-    "get_studio",
-    "managed_review",
-]
+    "ManagerPage", "MemberPage", "NeedsSignIn", "ReviewNameConverter", "TheAccount",
+    "TheAdjudicatorPage", "TheManagerPage", "TheMemberPage", "TheReviewPage", "TheStudio",
+    "check_form", "client_address",
+]  # fmt: skip
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -80,21 +69,6 @@ class NeedsSignIn(Exception):
     """Nobody is signed in (any more)."""
 
 
-@dataclass(frozen=True)
-class Member:
-    """Somebody of a review.
-
-    Attributes:
-        review: The review's name.
-        person: What the review knows of them.
-        adjudicates: Whether they have a role in a stage where others' answers are decided on.
-    """
-
-    review: str
-    person: Person
-    adjudicates: bool
-
-
 async def get_studio(request: Request) -> Studio:
     """Return the studio that serves a request."""
     return cast(Studio, request.app.state.studio)
@@ -113,11 +87,14 @@ async def check_form(request: Request) -> None:
 
     Raises:
         NeedsSignIn: Nobody is signed in any more.
-        HTTPException: 403.
+        HTTPException: 403; also where whom a proxy names is not believed, or not known here.
         SQLAlchemyError: The database did not say who is signed in.
     """
-    if (unavailable := request.scope["state"].get("unavailable")) is not None:
-        raise unavailable
+    problem = request.scope["state"].get("problem")
+    if isinstance(problem, NotAllowed):
+        raise HTTPException(403, f"{str(problem)[:1].upper()}{str(problem)[1:]}.")
+    if problem is not None:
+        raise problem
     if request.method in _SAFE_METHODS:
         return
     form = await request.form()
@@ -144,8 +121,55 @@ async def current_account(request: Request) -> Account:
 TheAccount = Annotated[Account, Depends(current_account)]
 
 
-def current_member(review: str, account: TheAccount, studio: TheStudio) -> Member:
-    """Return who is signed in as somebody of the review in the path.
+@dataclass(frozen=True)
+class ReviewPage:
+    """A request of somebody who is signed in.
+
+    Attributes:
+        review: The review in the path; empty where it names none.
+    """
+
+    request: Request
+    studio: Studio
+    who: str
+    review: str = ""
+
+    def render(self, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+        """Return a page; its template also has the review's name."""
+        return render(self.request, template, status=status, review=self.review, **context)
+
+    def path(self, name: str, **query: str) -> str:
+        """Return the path of a page of this review, or of one that is about none."""
+        parts = {"review": self.review} if self.review else {}
+        path = str(self.request.app.url_path_for(name, **parts))
+        return f"{path}?{urlencode(query)}" if query else path
+
+    def go_to(self, name: str, **query: str) -> Response:
+        """Return the answer to a form that was taken: go on to a page."""
+        return redirect_to(self.path(name, **query))
+
+    def own_key(self, key: str) -> str:
+        """Return the key of a form as the sender's own: nobody can use up another's."""
+        return f"{key} {self.who}"[:200].strip()
+
+
+@dataclass(frozen=True)
+class MemberPage(ReviewPage):
+    """A request of somebody of the review in the path.
+
+    Attributes:
+        roles: Their roles.
+        adjudicates: Whether they have a role in a stage where others' answers are decided on.
+    """
+
+    roles: tuple[str, ...] = ()
+    adjudicates: bool = False
+
+
+def member_page(
+    request: Request, review: str, account: TheAccount, studio: TheStudio
+) -> MemberPage:
+    """Return a request of somebody of the review in the path.
 
     Raises:
         HTTPException: 404, there is no such review or they are not of it: they do not learn which.
@@ -154,12 +178,13 @@ def current_member(review: str, account: TheAccount, studio: TheStudio) -> Membe
     if not is_valid_name(review):
         raise no_review
 
-    def look(state: ReviewState) -> Member | None:
+    def look(state: ReviewState) -> MemberPage | None:
         person = state.people.get(account.name)
         if person is None or not person.active:
             return None
-        deciding = (s for s in state.project.flow if s.kind in DELIBERATING)
-        return Member(review, person, any(set(s.roles) & set(person.roles) for s in deciding))
+        deciding = {r for s in state.project.flow if s.kind in DELIBERATING for r in s.roles}
+        adjudicates = bool(deciding & set(person.roles))
+        return MemberPage(request, studio, person.name, review, person.roles, adjudicates)
 
     try:
         found = studio.store.read(review, look)
@@ -170,50 +195,67 @@ def current_member(review: str, account: TheAccount, studio: TheStudio) -> Membe
     return found
 
 
-TheMember = Annotated[Member, Depends(current_member)]
+TheMemberPage = Annotated[MemberPage, Depends(member_page)]
 
 
-async def current_adjudicator(member: TheMember) -> Member:
-    """Return who is signed in as an adjudicator of the review in the path.
+async def adjudicator_page(page: TheMemberPage) -> MemberPage:
+    """Return a request of an adjudicator of the review in the path.
 
     Raises:
         HTTPException: 403, they are none.
     """
-    if not member.adjudicates:
+    if not page.adjudicates:
         raise HTTPException(403, "This page is for those who adjudicate.")
-    return member
+    return page
 
 
-TheAdjudicator = Annotated[Member, Depends(current_adjudicator)]
+TheAdjudicatorPage = Annotated[MemberPage, Depends(adjudicator_page)]
 
 
-async def current_manager(account: TheAccount) -> Account:
-    """Return who is signed in as a manager.
+@dataclass(frozen=True)
+class ManagerPage(ReviewPage):
+    """A manager's request."""
+
+    def log(self, action: str, detail: str = "") -> None:
+        """Add what was done to the audit log."""
+        about = f"{self.review}: {detail}" if self.review else detail
+        plain = "".join(c if c.isprintable() else "?" for c in about)
+        self.studio.accounts.log(action, self.who, plain[:500], client_address(self.request))
+
+    def invite_link(self, name: str, *, manager: bool = False) -> str:
+        """Return a one-time link for somebody."""
+        base = self.studio.url or str(self.request.base_url).rstrip("/")
+        address = client_address(self.request)
+        return self.studio.invite_link(name, base, by=self.who, manager=manager, address=address)
+
+
+async def manager_page(request: Request, account: TheAccount, studio: TheStudio) -> ManagerPage:
+    """Return a manager's request.
 
     Raises:
-        HTTPException: 403, they are none.
+        HTTPException: 403, who is signed in is no manager.
     """
     if not account.manager:
         raise HTTPException(403, "This page is for managers.")
-    return account
+    return ManagerPage(request, studio, account.name)
 
 
-TheManager = Annotated[Account, Depends(current_manager)]
+TheManagerPage = Annotated[ManagerPage, Depends(manager_page)]
 
 
-def managed_review(review: str, account: TheManager, studio: TheStudio) -> str:
-    """Return the review in the path, for a manager.
+def review_page(review: str, page: TheManagerPage) -> ManagerPage:
+    """Return a manager's request about the review in the path.
 
     Raises:
         HTTPException: 404, there is none of that name.
     """
     try:
         if is_valid_name(review):
-            studio.store.read(review, lambda state: state.seq)
-            return review
+            page.studio.store.read(review, lambda state: state.seq)
+            return replace(page, review=review)
     except UnknownReview:
         pass
     raise HTTPException(404, "There is no such review.")
 
 
-TheReview = Annotated[str, Depends(managed_review)]
+TheReviewPage = Annotated[ManagerPage, Depends(review_page)]

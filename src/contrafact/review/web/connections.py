@@ -20,12 +20,10 @@ class ConnectionLimits:
     """What a connection may send, and how many there may be.
 
     Attributes:
-        headers: Headers of a request.
         header_bytes: Bytes of a request's first line and headers.
         header_seconds: Seconds until the headers are there, from the connection's or the last
             request's end of silence.
         body_seconds: Seconds until the body is there: 64 MiB at some 110 KB a second.
-        connections: Connections at a time.
         per_address: Connections from one address at a time; None where a proxy's is the only one.
     """
 

@@ -8,31 +8,18 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.family import DraftFinding, draft_check
-from contrafact.review.assignment import Assignment, visible_votes
+from contrafact.review.answers import Assignment
+from contrafact.review.assignment import visible_votes
 from contrafact.review.discussion import Entry, thread, under_discussion
 from contrafact.review.project import DELIBERATING, FirstStep, Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
-from contrafact.review.suggestions import suggestion_after, suggestion_before
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
 __all__ = [
-    "WHY",
-    "DraftReport",
-    "EarlierVote",
-    "Idle",
-    "ItemView",
-    "SuggestionSeen",
-    "TrainingFeedback",
-    "WorkProgress",
-    "cached_diff",
-    "earlier_vote",
-    "idle",
-    "item_view",
-    "suggestion_seen",
-    "training_feedback",
-    "when_shown",
-]
+    "DraftReport", "Idle", "ItemView", "TrainingFeedback", "cached_diff", "idle", "item_view",
+    "training_feedback", "when_shown",
+]  # fmt: skip
 
 
 WHY = ("why", "explanation")
@@ -62,14 +49,8 @@ class EarlierVote:
 
     Attributes:
         role: Their role, with a number where several have it.
-        stage: The stage's title.
-        round: The item's visit to that stage.
-        verdict: What their answers come to.
-        answers: Question and answer.
-        comment: What they added.
         flagged: Whether they were not sure.
         earlier: Whether the text has been rewritten since.
-        evidence: The passages that they marked.
     """
 
     role: str
@@ -88,15 +69,9 @@ class ItemView:
     """An item that is shown to whom it was given.
 
     Attributes:
-        assignment: Which, and where.
-        project: The review's definition.
-        stage: The stage.
-        fields: The item's fields, as they are now.
         earlier_votes: What others answered before, as far as this stage shows it.
-        progress: How far things have come.
         undoable: Whether the person has a decision to take back.
         thread: What was said about the item, where others' answers are shown.
-        suggestion: What a model answers: question, answer, model.
         step: The first step, where it alone is asked and shown; None for the whole item.
     """
 
@@ -108,7 +83,6 @@ class ItemView:
     progress: WorkProgress
     undoable: bool
     thread: tuple[tuple[Entry, str], ...] = ()
-    suggestion: tuple[tuple[str, str, str], ...] = ()
     step: FirstStep | None = None
 
     @property
@@ -143,6 +117,11 @@ class ItemView:
         ]
 
     @property
+    def undecided(self) -> bool:
+        """Whether a check could not tell if this item passes, so that it is for people to say."""
+        return self.step is None and is_undecided(self.fields)
+
+    @property
     def correctable(self) -> str | None:
         """The present text that may be rewritten here; None where none may."""
         if self.stage.corrects is None:
@@ -175,7 +154,6 @@ class Idle:
 
     Attributes:
         open: Items whose way has not ended.
-        total: All items.
         undoable: Whether the person has a decision to take back.
         discussed: Items that are up for discussion by the person.
     """
@@ -191,9 +169,7 @@ class TrainingFeedback:
     """What came of an answer in training.
 
     Attributes:
-        right: Whether it was right.
         shown: What the item shows, by what it is called.
-        given: Question and what was answered.
         why: Why the known answer is right, where the item says so.
         known: Question and the answer that is known to be right.
         closed: Where it ended a round: how many were right, of how many, and whether that passes.
@@ -229,40 +205,12 @@ def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
         tuple((entry, when_shown(entry.when)) for entry in thread(item))
         if stage.kind in DELIBERATING and item.thread
         else (),
-        _named(state, item.id, suggestion_before(state, stage, who, item.id)),
     )
 
 
-@dataclass(frozen=True)
-class SuggestionSeen:
-    """What a model answers to what somebody has just answered: question, theirs, the model's."""
-
-    item: str
-    answers: tuple[tuple[str, str, str], ...]
-    model: str
-
-
-def suggestion_seen(state: ReviewState, who: str, item: str) -> SuggestionSeen | None:
-    """Return the suggestion that is shown after somebody's last answer; None if there is none."""
-    known, (last, seq) = state.items.get(item), state.last.get(who, ("", 0))
-    vote = next((v for v in known.votes if v.seq == seq), None) if known else None
-    if vote is None or last != item:
-        return None
-    stage = state.project.stage(vote.stage)
-    named = _named(state, item, suggestion_after(state, stage, who, item))
-    own = {state.project.question(q).text: a for q, a in vote.ballot.answers.items()}
-    rows = tuple((question, own.get(question, "–"), answer) for question, answer, _ in named)
-    return SuggestionSeen(item, rows, named[0][2]) if named else None
-
-
-def _named(
-    state: ReviewState, item: str, answers: Mapping[str, str] | None
-) -> tuple[tuple[str, str, str], ...]:
-    models = state.suggestions.get(item, {})
-    return tuple(
-        (state.project.question(name).text, answer, models[name][1])
-        for name, answer in (answers or {}).items()
-    )
+def is_undecided(fields: Mapping[str, Any]) -> bool:
+    """Return whether a check left an item undecided: it came with a verdict that is empty."""
+    return "passed" in fields and fields["passed"] in (None, "")
 
 
 def when_shown(time: datetime) -> str:

@@ -1,14 +1,12 @@
-"""The manager's pages: reviews, who may sign in, the audit log; a review's figures, stages, people.
+"""The manager's pages: reviews, who may sign in, the audit log; a review's stages, figures, people.
 
-Also their files: items and decisions in (`contrafact.review.web.uploads`), everything that was
-decided out. All of these pages are for managers.
+All of these pages are for managers.
 """
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, cast
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, HTTPException, Request, UploadFile
+from fastapi import APIRouter, Form, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
 from contrafact.errors import InputError
@@ -19,35 +17,26 @@ from contrafact.review.assignment import (
     roles_in_words,
     staffing_problems,
 )
-from contrafact.review.export import (
-    EXPORTS,
-    TABLE_FORMATS,
-    Export,
-    available_exports,
-    export_rows,
-    history_rows,
-    render_rows,
-)
-from contrafact.review.external_formats import TOOLS, read_annotations
-from contrafact.review.field_mapping import name_pairs, read_gold, read_items
-from contrafact.review.figures.agreement import rated_questions
-from contrafact.review.import_annotations import import_annotations
+from contrafact.review.events import NotAllowed
+from contrafact.review.export import TABLE_FORMATS, Export, available_exports
+from contrafact.review.figures.agreement import rated_questions, stage_ratings
+from contrafact.review.figures.progress import review_progress
+from contrafact.review.figures.tables import agreement_tables, progress_table
 from contrafact.review.project import builtin_projects, load_project
-from contrafact.review.state import NotAllowed, ReviewState
-from contrafact.review.suggestions import read_suggestions
-from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
-from contrafact.review.web.studio import Studio, redirect_to, render
-from contrafact.review.web.uploads import read_project, shown_name, uploaded
+from contrafact.review.state import ReviewState
+from contrafact.review.web.access import (
+    ManagerPage,
+    TheManagerPage,
+    TheReviewPage,
+    client_address,
+)
+from contrafact.review.web.studio import redirect_to
+from contrafact.review.web.uploads import read_project
 from contrafact.review.workflow import reissue, set_stage_open
 
 __all__ = ["router"]
 
 _LOG_LINES = 500
-# An SVG that is opened by itself is a page of its own, and styles its lines.
-_PLOT_HEADERS = {
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-}
-_PLOT_TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 _DESCRIPTIONS: dict[Export, str] = {
     "decisions": "what stands, as rfc finalize and finforce release read it",
     "items": "where every item is, and what became of it; finforce release reads it",
@@ -59,274 +48,200 @@ _DESCRIPTIONS: dict[Export, str] = {
 router = APIRouter(prefix="/manage")
 Text = Annotated[str, Form(max_length=1000)]
 LongText = Annotated[str, Form(max_length=20_000)]
+Roles = Annotated[list[str] | None, Form()]
 
 
 @router.get("", name="manage")
-def manage(request: Request, account: TheManager, studio: TheStudio) -> HTMLResponse:
+def manage(page: TheManagerPage) -> HTMLResponse:
     """Show every review, and how a new one is opened."""
-    return _reviews(request, studio)
+    return _reviews(page)
 
 
 @router.post("", name="open_review")
 def open_review(
-    request: Request,
-    account: TheManager,
-    studio: TheStudio,
-    name: Text,
-    project: Text = "",
-    file: UploadFile | None = None,
+    page: TheManagerPage, name: Text, project: Text = "", file: UploadFile | None = None
 ) -> Response:
     """Open a review, of a built-in project or of one in a TOML file."""
+    store = page.studio.store
     try:
-        if name in studio.store.reviews():
+        if name in store.reviews():
             raise NotAllowed(f"there is a review '{name[:40]}' already")
-        studio.store.define(name, read_project(project, file), account.name)
+        store.define(name, read_project(project, file), page.who)
     except InputError as error:
-        return _reviews(request, studio, status=422, problem=str(error))
-    studio.accounts.log("review opened", account.name, name, client_address(request))
-    return redirect_to(str(request.app.url_path_for("manage_review", review=name)))
+        return _reviews(page, status=422, problem=str(error))
+    page.log("review opened", name)
+    return redirect_to(str(page.request.app.url_path_for("manage_review", review=name)))
 
 
 @router.get("/people", name="manage_people")
-def people(request: Request, account: TheManager, studio: TheStudio) -> HTMLResponse:
+def people(page: TheManagerPage) -> HTMLResponse:
     """Show who may sign in."""
-    return _people(request, studio)
+    return _people(page)
 
 
 @router.post("/people/invite", name="invite_person")
-def invite(
-    request: Request,
-    account: TheManager,
-    studio: TheStudio,
-    name: Text,
-    manager: bool = Form(False),
-) -> HTMLResponse:
+def invite(page: TheManagerPage, name: Text, manager: bool = Form(False)) -> HTMLResponse:
     """Make a one-time link for somebody new, or for who has lost their password."""
     name = name.strip()
     try:
-        secret = studio.accounts.invite(
-            name, by=account.name, manager=manager, address=client_address(request)
-        )
+        link = page.invite_link(name, manager=manager)
     except NotAllowed as error:
-        return _people(request, studio, status=422, problem=str(error))
-    base = studio.url or str(request.base_url).rstrip("/")
-    link = base + str(request.app.url_path_for("invite_page", secret=secret))
-    return _people(request, studio, invited=name, link=link)
+        return _people(page, status=422, problem=str(error))
+    return _people(page, invited=name, link=link)
 
 
 @router.post("/people/change", name="change_person")
 def change(
-    request: Request,
-    account: TheManager,
-    studio: TheStudio,
+    page: TheManagerPage,
     name: Text,
-    what: Annotated[str, Form(pattern="^(open|close|manager|no-manager|no-factor)$")],
+    what: Annotated[str, Form(pattern="^(open|close|manager|no-manager)$")],
 ) -> Response:
-    """Close an account or open it again; let somebody manage or not; turn a second factor off."""
-    how = {"by": account.name, "address": client_address(request)}
+    """Close an account or open it again; let somebody manage or not."""
+    accounts, how = page.studio.accounts, {"by": page.who, "address": client_address(page.request)}
     try:
         if what in ("open", "close"):
-            studio.accounts.set_active(name, what == "open", **how)
-        elif what == "no-factor":
-            studio.second_factors.remove(name, **how)
+            accounts.set_active(name, what == "open", **how)
         else:
-            studio.accounts.set_manager(name, what == "manager", **how)
+            accounts.set_manager(name, what == "manager", **how)
     except NotAllowed as error:
-        return _people(request, studio, status=409, problem=str(error))
-    return redirect_to(str(request.app.url_path_for("manage_people")))
+        return _people(page, status=409, problem=str(error))
+    return page.go_to("manage_people")
 
 
 @router.get("/log", name="manage_log")
-def log(request: Request, account: TheManager, studio: TheStudio) -> HTMLResponse:
+def log(page: TheManagerPage) -> HTMLResponse:
     """Show the audit log, the latest lines first."""
     lines = [
         (f"{datetime.fromtimestamp(one.at, UTC):%Y-%m-%d %H:%M:%S}", one)
-        for one in studio.accounts.audit_log(_LOG_LINES)
+        for one in page.studio.accounts.audit_log(_LOG_LINES)
     ]
-    return render(request, "manage_log.html", lines=lines)
+    return page.render("manage_log.html", lines=lines)
 
 
 @router.get("/r/{review:review}", name="manage_review")
-def manage_review(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    all_stages: bool = False,
-) -> HTMLResponse:
+def manage_review(page: TheReviewPage, all_stages: bool = False) -> HTMLResponse:
     """Show how a review stands: what to do next, its stages, what can be exported."""
-    return _review_page(request, studio, review, all_stages=all_stages)
+    return _review(page, all_stages=all_stages)
 
 
 @router.get("/r/{review:review}/figures", name="manage_figures")
-def manage_figures(
-    request: Request, account: TheManager, review: TheReview, studio: TheStudio
-) -> HTMLResponse:
-    """Show a review's figures."""
-    figures = studio.figures.figures(review)
-    return render(request, "manage_figures.html", review=review, figures=figures)
-
-
-@router.get("/r/{review:review}/plots/{file}", name="manage_plot")
-def plot(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    file: str,
-    seq: int | None = None,
-) -> Response:
-    """Return the drawing of a figure, as SVG or PNG."""
-    key, _, form = file.rpartition(".")
-    if form not in _PLOT_TYPES:
-        raise HTTPException(404, "There is no such figure.")
-    drawn = studio.figures.plot(review, key, "svg" if form == "svg" else "png", seq)
-    if drawn is None:
-        raise HTTPException(404, "There is no such figure.")
-    return Response(drawn, media_type=_PLOT_TYPES[form], headers=_PLOT_HEADERS)
+def manage_figures(page: TheReviewPage) -> HTMLResponse:
+    """Show how far a review has come, and how far people agree."""
+    progress, ratings = page.studio.store.read(
+        page.review, lambda state: (review_progress(state, datetime.now(UTC)), stage_ratings(state))
+    )
+    # What takes long is computed while others work on.
+    tables = [progress_table(progress)]
+    tables += [table for one in ratings for table in agreement_tables(one)]
+    return page.render("manage_figures.html", tables=tables)
 
 
 @router.post("/r/{review:review}/stage", name="control_stage")
 def control_stage(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     stage: Text,
     what: Annotated[str, Form(pattern="^(open|close|settle)$")],
 ) -> Response:
     """Close a stage or open it again, or let what waits at it go on now."""
+    store, open_ = page.studio.store, what == "open"
     try:
         if what == "settle":
-            studio.store.settle(review, force=stage)
+            store.settle(page.review, force=stage)
         else:
-            who, open_ = account.name, what == "open"
-            studio.store.change(
-                review, lambda s, now, _: (None, set_stage_open(s, stage, open_, who, now))
-            )
+            store.do(page.review, lambda s, now, _: set_stage_open(s, stage, open_, page.who, now))
     except NotAllowed as error:
-        return _review_page(request, studio, review, status=409, problem=str(error))
-    return _changed(request, studio, account.name, review, f"stage: {what}", stage)
+        return _review(page, status=409, problem=str(error))
+    page.log(f"stage: {what}", stage)
+    return page.go_to("manage_review")
 
 
 @router.post("/r/{review:review}/reissue", name="reissue_items")
-def reissue_items(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    item: Text = "",
-    person: Text = "",
-) -> Response:
+def reissue_items(page: TheReviewPage, item: Text = "", person: Text = "") -> Response:
     """Take an item, or all that somebody has in hand, back for others to be given."""
+    whose = {"item": item or None, "person": person or None}
     try:
-        studio.store.change(
-            review,
-            lambda s, now, _: (
-                None,
-                reissue(s, account.name, now, item=item or None, person=person or None),
-            ),
-        )
+        page.studio.store.do(page.review, lambda s, now, _: reissue(s, page.who, now, **whose))
     except NotAllowed as error:
-        return _review_page(request, studio, review, status=409, problem=str(error))
-    return _changed(request, studio, account.name, review, "items taken back", item or person)
+        return _review(page, status=409, problem=str(error))
+    page.log("items taken back", item or person)
+    return page.go_to("manage_review")
 
 
 @router.post("/r/{review:review}/words/file", name="change_words")
-def change_words(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    file: UploadFile,
-) -> Response:
+def change_words(page: TheReviewPage, file: UploadFile) -> Response:
     """Give a review other guidelines, titles and questions' texts: its project's file, changed."""
     try:
-        studio.store.define(review, read_project("", file), account.name)
+        page.studio.store.define(page.review, read_project("", file), page.who)
     except InputError as error:
-        return _review_page(request, studio, review, status=422, problem=str(error))
-    return _changed(request, studio, account.name, review, "words changed", "")
+        return _review(page, status=422, problem=str(error))
+    page.log("words changed")
+    return page.go_to("manage_review")
 
 
 @router.get("/r/{review:review}/team", name="manage_team")
-def team(
-    request: Request, account: TheManager, review: TheReview, studio: TheStudio
-) -> HTMLResponse:
+def team(page: TheReviewPage) -> HTMLResponse:
     """Show the people of a review and their roles."""
-    return _team(request, studio, review)
+    return _team(page)
 
 
 @router.post("/r/{review:review}/team", name="change_team")
 def change_team(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     name: Text,
-    roles: Annotated[list[str] | None, Form()] = None,
+    roles: Roles = None,
     active: bool = Form(False),
     trained: bool = Form(False),
 ) -> Response:
     """Give somebody roles in place of those they had."""
-    name = name.strip()
+    name, studio = name.strip(), page.studio
     try:
         if studio.accounts.find(name) is None:
             raise NotAllowed(
                 f"{name[:40]!a} has no account", hint="invite them first, under People"
             )
-        studio.store.set_roles(
-            review, name, roles or [], account.name, active=active, trained=trained
-        )
+        kept = {"active": active, "trained": trained}
+        studio.store.set_roles(page.review, name, roles or [], page.who, **kept)
     except NotAllowed as error:
-        return _team(request, studio, review, status=422, problem=str(error))
-    detail = f"{name}: {', '.join(roles or []) or 'no role'}{'' if active else ', resting'}"
-    address = client_address(request)
-    studio.log_change(account.name, review, "roles given", detail, address=address)
-    return redirect_to(str(request.app.url_path_for("manage_team", review=review)))
+        return _team(page, status=422, problem=str(error))
+    page.log("roles given", f"{_in_roles(name, roles)}{'' if active else ', resting'}")
+    return page.go_to("manage_team")
 
 
 @router.post("/r/{review:review}/team/invite", name="invite_team")
 def invite_team(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    names: LongText,
-    roles: Annotated[list[str] | None, Form()] = None,
-    trained: bool = Form(False),
+    page: TheReviewPage, names: LongText, roles: Roles = None, trained: bool = Form(False)
 ) -> HTMLResponse:
     """Give people roles in a review, and those without an account a link to make theirs."""
     wanted = list(dict.fromkeys(line.strip() for line in names.splitlines() if line.strip()))
-    address, links = client_address(request), []
+    links, studio = [], page.studio
     try:
         for name in wanted:
             known = studio.accounts.find(name)
             if known is None or (known.active and not known.ready):
-                base = studio.url or str(request.base_url).rstrip("/")
-                link = studio.invite_link(name, base, by=account.name, address=address)
-                links.append((name, link))
-            studio.store.set_roles(review, name, roles or [], account.name, trained=trained)
-            detail = f"{name}: {', '.join(roles or []) or 'no role'}"
-            studio.log_change(account.name, review, "roles given", detail, address=address)
+                links.append((name, page.invite_link(name)))
+            studio.store.set_roles(page.review, name, roles or [], page.who, trained=trained)
+            page.log("roles given", _in_roles(name, roles))
     except NotAllowed as error:
-        return _team(request, studio, review, status=422, problem=str(error), links=links)
+        return _team(page, status=422, problem=str(error), links=links)
     message = f"{len(wanted):,} {'person has' if len(wanted) == 1 else 'people have'} their roles."
-    return _team(request, studio, review, links=links, message=message)
+    return _team(page, links=links, message=message)
 
 
-def _reviews(
-    request: Request, studio: Studio, *, status: int = 200, problem: str = ""
-) -> HTMLResponse:
+def _in_roles(name: str, roles: list[str] | None) -> str:
+    return f"{name}: {', '.join(roles or []) or 'no role'}"
+
+
+def _reviews(page: ManagerPage, *, status: int = 200, problem: str = "") -> HTMLResponse:
     def look(state: ReviewState) -> tuple[str, int, int]:
         ended = sum(item.outcome is not None for item in state.items.values())
         return state.project.title, len(state.items), ended
 
-    return render(
-        request,
+    store = page.studio.store
+    return page.render(
         "manage.html",
         status=status,
         problem=problem,
-        reviews=[(name, *studio.store.read(name, look)) for name in studio.store.reviews()],
+        reviews=[(name, *store.read(name, look)) for name in store.reviews()],
         projects=[(name, load_project(name).title, _needs(name)) for name in builtin_projects()],
     )
 
@@ -337,80 +252,56 @@ def _needs(name: str) -> str:
 
 
 def _people(
-    request: Request,
-    studio: Studio,
-    *,
-    status: int = 200,
-    problem: str = "",
-    invited: str = "",
-    link: str = "",
+    page: ManagerPage, *, status: int = 200, problem: str = "", invited: str = "", link: str = ""
 ) -> HTMLResponse:
-    return render(
-        request,
+    return page.render(
         "manage_people.html",
         status=status,
         problem=problem,
         invited=invited,
         link=link,
-        accounts=studio.accounts.all(),
-        factors=studio.second_factors.names(),
+        accounts=page.studio.accounts.all(),
     )
 
 
-def _changed(
-    request: Request, studio: Studio, who: str, review: str, action: str, detail: str
-) -> Response:
-    studio.log_change(who, review, action, detail, address=client_address(request))
-    return redirect_to(str(request.app.url_path_for("manage_review", review=review)))
-
-
-def _review_page(
-    request: Request,
-    studio: Studio,
-    review: str,
-    *,
-    status: int = 200,
-    problem: str = "",
-    all_stages: bool = False,
+def _review(
+    page: ManagerPage, *, status: int = 200, problem: str = "", all_stages: bool = False
 ) -> HTMLResponse:
-    figures = studio.figures.figures(review)
-    state = figures.state
-    held = [(who, state.items[name]) for who, name in state.held.items()]
-    return render(
-        request,
-        "manage_review.html",
-        status=status,
-        problem=problem,
-        review=review,
-        title=state.project.title,
-        figures=figures,
-        steps=_next_steps(state, figures.problems),
-        # Those that have something to show; the first is where items come in.
-        stages=[
-            one
-            for number, one in enumerate(figures.progress.stages)
-            if all_stages or not number or one.items or one.closed
-        ],
-        in_hand=sorted(
-            (who, item.id, state.project.stage(item.stage).title if item.stage else "")
-            for who, item in held
-        ),
-        exports=[
-            (what, _DESCRIPTIONS[what])
-            for what in available_exports(state.project)
-            if what in _DESCRIPTIONS
-        ],
-        formats=TABLE_FORMATS,
-        # The blind stages, with what ratings of them can be about.
-        rated=[
-            (stage.id, stage.title, rated_questions(state, stage.id))
-            for stage in state.project.flow
-            if stage.kind == "independent"
-        ],
+    def look(state: ReviewState) -> dict[str, Any]:
+        progress = review_progress(state, datetime.now(UTC))
+        held = [(who, state.items[name]) for who, name in state.held.items()]
+        exports = [what for what in available_exports(state.project) if what in _DESCRIPTIONS]
+        return {
+            "title": state.project.title,
+            "seq": state.seq,
+            "progress": progress,
+            "steps": _next_steps(state),
+            # Those that have something to show; the first is where items come in.
+            "stages": [
+                one
+                for number, one in enumerate(progress.stages)
+                if all_stages or not number or one.items or one.closed
+            ],
+            "in_hand": sorted(
+                (who, item.id, state.project.stage(item.stage).title if item.stage else "")
+                for who, item in held
+            ),
+            "exports": [(what, _DESCRIPTIONS[what]) for what in exports],
+            # The blind stages, with what ratings of them can be about.
+            "rated": [
+                (stage.id, stage.title, rated_questions(state, stage.id))
+                for stage in state.project.flow
+                if stage.kind == "independent"
+            ],
+        }
+
+    found = page.studio.store.read(page.review, look)
+    return page.render(
+        "manage_review.html", status=status, problem=problem, formats=TABLE_FORMATS, **found
     )
 
 
-def _next_steps(state: ReviewState, problems: Sequence[str]) -> list[tuple[str, str]]:
+def _next_steps(state: ReviewState) -> list[tuple[str, str]]:
     """Return what a review wants of its manager: what to do, and the page where it is done."""
     steps = []
     if not state.items:
@@ -418,6 +309,7 @@ def _next_steps(state: ReviewState, problems: Sequence[str]) -> list[tuple[str, 
     if not state.people:
         steps.append(("Invite the people, with their roles", "manage_team"))
     else:
+        problems = staffing_problems(state)
         steps += [(f"{one[:1].upper()}{one[1:]}", "manage_team") for one in problems]
     if state.items and not steps:
         ended = all(item.outcome is not None for item in state.items.values())
@@ -426,229 +318,32 @@ def _next_steps(state: ReviewState, problems: Sequence[str]) -> list[tuple[str, 
 
 
 def _team(
-    request: Request,
-    studio: Studio,
-    review: str,
+    page: ManagerPage,
     *,
     status: int = 200,
     problem: str = "",
     message: str = "",
-    links: Sequence[tuple[str, str]] = (),
+    links: list[tuple[str, str]] | None = None,
 ) -> HTMLResponse:
-    roles, people, problems, notes, items = studio.store.read(
-        review,
-        lambda state: (
-            state.project.roles,
-            list(state.people.values()),
-            staffing_problems(state),
-            [note for one in state.people.values() for note in role_warnings(state.project, one)],
-            len(state.items),
-        ),
-    )
-    named = {person.name for person in people}
-    others = [a.name for a in studio.accounts.all() if a.active and a.name not in named]
-    return render(
-        request,
+    def look(state: ReviewState) -> dict[str, Any]:
+        people = list(state.people.values())
+        return {
+            "roles": state.project.roles,
+            "people": people,
+            "problems": staffing_problems(state),
+            "notes": [note for one in people for note in role_warnings(state.project, one)],
+            "items": len(state.items),
+        }
+
+    found = page.studio.store.read(page.review, look)
+    named = {person.name for person in found["people"]}
+    accounts = page.studio.accounts.all()
+    return page.render(
         "manage_team.html",
         status=status,
         problem=problem,
         message=message,
-        links=links,
-        review=review,
-        roles=roles,
-        people=people,
-        others=others,
-        problems=problems,
-        notes=notes,
-        items=items,
-    )
-
-
-_SHOWN_PROBLEMS = 200
-_TYPES = {
-    "jsonl": "application/jsonl; charset=utf-8",
-    "csv": "text/csv; charset=utf-8",
-    "parquet": "application/vnd.apache.parquet",
-}
-
-
-@router.get("/r/{review:review}/import", name="manage_import")
-def import_page(
-    request: Request, account: TheManager, review: TheReview, studio: TheStudio
-) -> HTMLResponse:
-    """Show the forms for items, training items, and decisions made elsewhere."""
-    return _import_page(request, studio, review)
-
-
-@router.post("/r/{review:review}/import/items", name="import_items")
-def import_items(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    file: UploadFile,
-    names: LongText = "",
-    training: bool = Form(False),
-) -> HTMLResponse:
-    """Import items, to review or to train on."""
-    try:
-        project = studio.store.read(review, lambda state: state.project)
-        named = name_pairs(names.splitlines(), "FIELD=NAME")
-        with uploaded(file) as path:
-            if training:
-                gold = read_gold(path, project, named)
-                added = studio.store.import_gold(review, gold, account.name)
-                message = f"{added:,} of {len(gold):,} training items are new."
-            else:
-                items = read_items(path, project, named)
-                added = studio.store.import_items(review, items, account.name)
-                message = f"{added:,} of {len(items):,} items are new."
-    except InputError as error:
-        return _import_page(request, studio, review, status=422, problem=str(error))
-    detail, address = f"{shown_name(file)}: {message}", client_address(request)
-    studio.log_change(account.name, review, "imported", detail, address=address)
-    return _import_page(request, studio, review, message=message)
-
-
-@router.post("/r/{review:review}/import/decisions", name="import_decisions")
-def import_decisions(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    file: UploadFile,
-    tool: LongText,
-    stage: LongText = "",
-    annotator: LongText = "",
-    names: LongText = "",
-    people: LongText = "",
-) -> HTMLResponse:
-    """Import decisions that were made with another tool, as far as they fit."""
-    try:
-        if tool not in TOOLS:
-            raise InputError(f"'{tool[:40]}' is no tool whose exports are read")
-        named = name_pairs(names.splitlines(), "QUESTION=NAME")
-        known = name_pairs(people.splitlines(), "THEIRS=OURS")
-        with uploaded(file) as path:
-            annotations = read_annotations(path, tool, annotator=annotator or None)
-        found = studio.store.change(
-            review,
-            lambda state, now, rng: import_annotations(
-                state,
-                annotations,
-                account.name,
-                tool=tool,
-                file=shown_name(file),
-                stage=stage or None,
-                names=named,
-                people=known,
-                now=now,
-                rng=rng,
-            ),
-        )
-    except InputError as error:
-        return _import_page(request, studio, review, status=422, problem=str(error))
-    message = (
-        f"Decisions imported: {found.imported:,}; already here: {found.duplicates:,}; "
-        f"left out: {len(found.problems):,}."
-    )
-    detail, address = f"{shown_name(file)}: {message}", client_address(request)
-    studio.log_change(account.name, review, "decisions imported", detail, address=address)
-    return _import_page(request, studio, review, message=message, left_out=found.problems)
-
-
-@router.post("/r/{review:review}/import/suggestions", name="import_suggestions")
-def import_suggestions(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    file: UploadFile,
-    question: Text,
-    model: Text,
-    column: Text = "verdict",
-    words: LongText = "",
-) -> HTMLResponse:
-    """Bring a model's answers to a question in, which stages show as the project says."""
-    try:
-        theirs = name_pairs(words.splitlines(), "ANSWER=WORD")
-        with uploaded(file) as path:
-            found = read_suggestions(path, question, column.strip() or "verdict", theirs)
-        new = studio.store.suggest(review, found, model, account.name)
-    except InputError as error:
-        return _import_page(request, studio, review, status=422, problem=str(error))
-    message = f"{new:,} of {len(found):,} suggestions are new."
-    detail, address = f"{shown_name(file)}: {message}", client_address(request)
-    studio.log_change(account.name, review, "suggestions imported", detail, address=address)
-    return _import_page(request, studio, review, message=message)
-
-
-@router.get("/r/{review:review}/export/{file}", name="manage_export")
-def export(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
-    file: str,
-    stage: str = "",
-    question: str = "",
-) -> Response:
-    """Return what came out of a review so far, as JSON Lines, CSV or Parquet."""
-    what, _, form = file.rpartition(".")
-    if what not in EXPORTS or form not in TABLE_FORMATS:
-        raise HTTPException(404, "There is no such export.")
-    if what == "history":
-        made = history_rows(studio.store.history(review))
-    else:
-        made = studio.store.read(
-            review, lambda state: export_rows(state, cast(Export, what), stage, question)
-        )
-    studio.accounts.log(
-        "exported", account.name, f"{review}: {what}.{form}", client_address(request)
-    )
-    return Response(
-        render_rows(made, form),
-        media_type=_TYPES[form],
-        headers={"content-disposition": f'attachment; filename="{what}.{form}"'},
-    )
-
-
-def _import_page(
-    request: Request,
-    studio: Studio,
-    review: str,
-    *,
-    status: int = 200,
-    problem: str = "",
-    message: str = "",
-    left_out: Sequence[str] = (),
-) -> HTMLResponse:
-    def look(
-        state: ReviewState,
-    ) -> tuple[tuple[str, ...], bool, list[tuple[str, str]], bool, list[str]]:
-        project = state.project
-        trains = any(stage.kind == "training" for stage in project.stages)
-        stages = [(s.id, s.title) for s in project.flow if s.roles]
-        # The questions that a model's answers are shown on.
-        shown = {q for s in project.flow if s.suggestions != "none" for q in s.questions}
-        suggested = [q.id for q in project.questions if q.id in shown]
-        return project.show, trains, stages, bool(state.people), suggested
-
-    show, trains, stages, people, suggested = studio.store.read(review, look)
-    return render(
-        request,
-        "manage_import.html",
-        status=status,
-        problem=problem,
-        message=message,
-        left_out=left_out[:_SHOWN_PROBLEMS],
-        more=max(0, len(left_out) - _SHOWN_PROBLEMS),
-        review=review,
-        show=show,
-        trains=trains,
-        stages=stages,
-        people=people,
-        suggested=suggested,
-        tools=TOOLS,
-        limit=studio.upload_limit // (1024 * 1024),
+        links=links or [],
+        others=[a.name for a in accounts if a.active and a.name not in named],
+        **found,
     )

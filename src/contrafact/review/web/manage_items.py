@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
 
-from fastapi import APIRouter, Depends, Form, HTTPException, Request
+from fastapi import APIRouter, Depends, Form, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from contrafact.errors import InputError
-from contrafact.review.corrections import editable_fields, set_aside_by
+from contrafact.review.corrections import Correction, editable_fields, set_aside_by
 from contrafact.review.discussion import thread
+from contrafact.review.events import Event, NotAllowed, current_kind
 from contrafact.review.item_list import (
     ItemFilter,
     find_items,
@@ -23,12 +24,12 @@ from contrafact.review.item_list import (
 )
 from contrafact.review.project import Project
 from contrafact.review.setup import needed_fields
-from contrafact.review.state import Event, NotAllowed, ReviewItem, ReviewState
-from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
-from contrafact.review.web.item_view import cached_diff, when_shown
-from contrafact.review.web.studio import Studio, redirect_to, render, request_key
+from contrafact.review.state import ReviewItem, ReviewState
+from contrafact.review.web.access import ManagerPage, TheReviewPage
+from contrafact.review.web.item_view import cached_diff, is_undecided, when_shown
+from contrafact.review.web.studio import request_key
 
-__all__ = ["FIELD", "PAGE_ITEMS", "router", "written_fields"]
+__all__ = ["router"]
 
 FIELD = "field."
 """What the name of a field of an item begins with in a form; the field's name follows."""
@@ -56,21 +57,18 @@ _SHORT = 160  # characters of an item's text in the list
 
 @router.get("", name="manage_items")
 def items(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     text: str = "",
     state: str = "",
     person: str = "",
     verdict: str = "",
     flagged: bool = False,
     commented: bool = False,
-    page: int = 1,
+    at: Annotated[int, Query(alias="page")] = 1,
 ) -> HTMLResponse:
     """Show the items that are looked for."""
     wanted = ItemFilter(text[:200], state, person, verdict, flagged, commented)
-    return _list(request, studio, review, wanted, page=page)
+    return _list(page, wanted, at=at)
 
 
 _DONE = {"withdraw": "withdrawn", "reserve": "reserved", "reopen": "reopened"}
@@ -78,10 +76,7 @@ _DONE = {"withdraw": "withdrawn", "reserve": "reserved", "reopen": "reopened"}
 
 @router.post("", name="correct_items")
 def correct(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     item: Annotated[list[str] | None, Form()] = None,
     reason: Text = "",
     stage: Text = "",
@@ -99,39 +94,29 @@ def correct(
     problems: list[str] = [] if chosen else ["no item is chosen"]
     for name in chosen:
         try:
+            about = Correction(page.who, name, reason)
             if what == "withdraw":
-                studio.store.withdraw(review, name, account.name, reason)
+                page.studio.store.withdraw(page.review, about)
             elif what == "reserve":
-                studio.store.reserve(review, name, account.name, person or None)
+                page.studio.store.reserve(page.review, name, page.who, person or None)
             else:
-                studio.store.reopen(review, name, account.name, reason, stage=stage or None)
+                page.studio.store.reopen(page.review, about, stage or None)
         except NotAllowed as error:
             problems.append(f"{name}: {error}")
         else:
             done.append(name)
-            how = f"item {_DONE[what]}"
-            address = client_address(request)
-            studio.log_change(account.name, review, how, name, address=address)
+            page.log(f"item {_DONE[what]}", name)
     if one and chosen and not problems:
-        return redirect_to(_item_path(request, review, chosen[0]))
+        return page.go_to("manage_item", id=chosen[0])
     message = f"{len(done):,} of {len(chosen):,} items: done." if done else ""
     status = 409 if problems else 200
-    wanted, page = _listed(listed)
-    return _list(
-        *(request, studio, review, wanted),
-        page=page,
-        status=status,
-        message=message,
-        problems=problems,
-    )
+    wanted, at = _listed(listed)
+    return _list(page, wanted, at=at, status=status, message=message, problems=problems)
 
 
 @router.post("/add", name="add_item")
 def add(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     fields: TheFields,
     id: Text,
     reason: Text = "",
@@ -139,79 +124,57 @@ def add(
     """Add one item."""
     name = id.strip()
     try:
-        if not studio.store.add_item(review, name, fields, account.name, reason):
+        if not page.studio.store.add_item(page.review, Correction(page.who, name, reason), fields):
             raise NotAllowed(f"there is the same item '{name[:40]}' already")
     except InputError as error:
         written = {"id": name, "reason": reason, **fields}
-        return _list(
-            *(request, studio, review, ItemFilter()),
-            status=409,
-            problems=[str(error)],
-            written=written,
-        )
-    return _corrected(request, studio, account.name, review, "item added", name)
+        return _list(page, ItemFilter(), status=409, problems=[str(error)], written=written)
+    page.log("item added", name)
+    return page.go_to("manage_item", id=name)
 
 
 @router.post("/edit", name="edit_item")
 def edit(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     fields: TheFields,
     item: Text,
     reason: Text = "",
 ) -> Response:
     """Change what an item shows; it begins anew."""
     try:
-        if not studio.store.edit(review, item, fields, account.name, reason):
+        if not page.studio.store.edit(page.review, Correction(page.who, item, reason), fields):
             raise NotAllowed("nothing is changed", hint="change a field, or leave it as it is")
     except InputError as error:
         written = {"reason": reason, **fields}
-        return _item(request, studio, review, item, status=409, problem=error, written=written)
-    return _corrected(request, studio, account.name, review, "item edited", item)
+        return _item(page, item, status=409, problem=error, written=written)
+    page.log("item edited", item)
+    return page.go_to("manage_item", id=item)
 
 
 @router.post("/retract", name="retract_decision")
 def retract(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     item: Text,
     decision: Annotated[int, Form(ge=1)],
     reason: Text = "",
 ) -> Response:
     """Take one decision back, and what was built on it."""
     try:
-        studio.store.retract(review, item, decision, account.name, reason)
+        page.studio.store.retract(page.review, Correction(page.who, item, reason), decision)
     except InputError as error:
-        return _item(request, studio, review, item, status=409, problem=error)
-    detail = f"{item}: event {decision}"
-    address = client_address(request)
-    studio.log_change(account.name, review, "decision taken back", detail, address=address)
-    return redirect_to(_item_path(request, review, item))
+        return _item(page, item, status=409, problem=error)
+    page.log("decision taken back", f"{item}: event {decision}")
+    return page.go_to("manage_item", id=item)
 
 
 @router.get("/one", name="manage_item")
-def one_item(
-    request: Request, account: TheManager, review: TheReview, studio: TheStudio, id: str
-) -> HTMLResponse:
+def one_item(page: TheReviewPage, id: str) -> HTMLResponse:
     """Show an item: what it is, where it is, who said what, and everything that happened to it."""
-    return _item(request, studio, review, id)
-
-
-def _corrected(
-    request: Request, studio: Studio, who: str, review: str, action: str, item: str
-) -> Response:
-    studio.log_change(who, review, action, item, address=client_address(request))
-    return redirect_to(_item_path(request, review, item))
+    return _item(page, id)
 
 
 def _item(
-    request: Request,
-    studio: Studio,
-    review: str,
+    page: ManagerPage,
     name: str,
     *,
     status: int = 200,
@@ -222,16 +185,14 @@ def _item(
         found = state.items.get(name)
         return None if found is None else _details(state, found)
 
-    details = studio.store.read(review, look)
+    details = page.studio.store.read(page.review, look)
     if details is None:
         raise HTTPException(404, "There is no such item.")
-    history = studio.store.item_history(review, name)
+    history = page.studio.store.item_history(page.review, name)
     aside = {seq for event in history for seq in set_aside_by(event)}
-    return render(
-        request,
+    return page.render(
         "manage_item.html",
         status=status,
-        review=review,
         id=name,
         problem=problem,
         written=written or {},
@@ -256,7 +217,8 @@ def _details(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
             (name.replace("_", " "), str(item.fields.get(name)))
             for name in project.show
             if name not in compared and item.fields.get(name) not in (None, "")
-        ],
+        ]
+        + [("check", "undecided")] * is_undecided(item.fields),
         "sides": [
             (name.replace("_", " "), tuple(part for part in parts if part.kind != other))
             for name, other in sides
@@ -280,12 +242,10 @@ def _details(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
 
 
 def _list(
-    request: Request,
-    studio: Studio,
-    review: str,
+    page: ManagerPage,
     wanted: ItemFilter,
     *,
-    page: int = 1,
+    at: int = 1,
     status: int = 200,
     message: str = "",
     problems: list[str] | None = None,
@@ -294,12 +254,12 @@ def _list(
     def look(state: ReviewState) -> dict[str, Any]:
         found = find_items(state, wanted)
         pages = max(1, -(-len(found) // PAGE_ITEMS))
-        at = min(max(1, page), pages)
-        some = found[(at - 1) * PAGE_ITEMS : at * PAGE_ITEMS]
+        shown = min(max(1, at), pages)
+        some = found[(shown - 1) * PAGE_ITEMS : shown * PAGE_ITEMS]
         return {
             "found": len(found),
             "total": len(state.items),
-            "page": at,
+            "page": shown,
             "pages": pages,
             "rows": [_row(state, item) for item in some],
             "states": states_of(state),
@@ -310,25 +270,22 @@ def _list(
             "editable": _editable(state.project, {}),
         }
 
-    made = studio.store.read(review, look)
-    asked = {name: value for name, value in vars(wanted).items() if value}
+    made = page.studio.store.read(page.review, look)
+    asked = {name: str(value) for name, value in vars(wanted).items() if value}
 
     def page_path(number: int) -> str:
-        query = urlencode({**asked, "page": number})
-        return f"{request.app.url_path_for('manage_items', review=review)}?{query}"
+        return page.path("manage_items", **{**asked, "page": str(number)})
 
-    return render(
-        request,
+    return page.render(
         "manage_items.html",
         listed=urlencode({**asked, "page": made["page"]}),
         status=status,
-        review=review,
         wanted=wanted,
         message=message,
         problems=problems or [],
         written=written or {},
         page_path=page_path,
-        item_path=lambda name: _item_path(request, review, name),
+        item_path=lambda name: page.path("manage_item", id=name),
         **made,
     )
 
@@ -371,10 +328,6 @@ def _judged(state: ReviewState) -> list[tuple[str, str]]:
     return [(one.id, one.title) for one in state.project.flow if not one.barrier]
 
 
-def _item_path(request: Request, review: str, item: str) -> str:
-    return f"{request.app.url_path_for('manage_item', review=review)}?{urlencode({'id': item})}"
-
-
 def _event_line(event: Event) -> str:
     """Return what an event brings, in a few words."""
     body = event.body
@@ -382,4 +335,5 @@ def _event_line(event: Event) -> str:
         str(body[name]) for name in ("verdict", "comment", "text", "why", "for") if body.get(name)
     ]
     changed = [f"{name} is “{text}”" for name, text in body.get("fields", {}).items()]
-    return ": ".join(parts + changed * (event.kind == "edited"))
+    corrected = current_kind(event) == "corrected"
+    return ": ".join(parts + changed * corrected)

@@ -7,19 +7,19 @@ pages are for managers.
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+import tomli_w
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from pydantic import ValidationError
 
 from contrafact.errors import InputError
+from contrafact.review.events import Event, current_definition
 from contrafact.review.project import Project
-from contrafact.review.project_file import project_toml
-from contrafact.review.state import Event
-from contrafact.review.web.access import TheManager, TheReview, TheStudio, client_address
+from contrafact.review.web.access import ManagerPage, TheReviewPage
 from contrafact.review.web.item_view import cached_diff, when_shown
-from contrafact.review.web.studio import Studio, guidelines_html, redirect_to, render, render_part
+from contrafact.review.web.studio import guidelines_html, render_part
 
-__all__ = ["Wording", "reworded", "router", "wording_of"]
+__all__ = ["project_toml", "reworded", "router", "wording_of"]
 
 router = APIRouter(prefix="/manage/r/{review:review}/words")
 Wording = dict[str, str]
@@ -58,6 +58,12 @@ def reworded(project: Project, wording: Mapping[str, str]) -> Project:
         raise InputError(error.errors()[0]["msg"]) from error
 
 
+def project_toml(project: Project) -> str:
+    """Return a project as TOML; reading it gives the same project. What is empty is left out."""
+    plain = project.model_dump(mode="json", exclude_defaults=True)
+    return tomli_w.dumps(plain, multiline_strings=True)
+
+
 async def read_wording(request: Request) -> Wording:
     """Return the texts that a form has."""
     form = await request.form()
@@ -74,59 +80,49 @@ TheWording = Annotated[Wording, Depends(read_wording)]
 
 @router.get("", name="manage_words")
 def words(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     version: int | None = None,
 ) -> HTMLResponse:
     """Show the wording to be edited, and its versions; of an earlier one, what changed in it."""
-    return _page(request, studio, review, version=version)
+    return _words(page, version=version)
 
 
 @router.post("", name="save_words")
 def save(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     wording: TheWording,
 ) -> Response:
     """Give a review another wording, from now on."""
-    project = studio.store.read(review, lambda state: state.project)
+    store = page.studio.store
+    project = store.read(page.review, lambda state: state.project)
     try:
-        studio.store.define(review, reworded(project, wording), account.name)
+        store.define(page.review, reworded(project, wording), page.who)
     except InputError as error:
-        return _page(request, studio, review, written=wording, problem=error)
-    studio.log_change(account.name, review, "wording changed", "", address=client_address(request))
-    return redirect_to(str(request.app.url_path_for("manage_words", review=review)))
+        return _words(page, written=wording, problem=error)
+    page.log("wording changed")
+    return page.go_to("manage_words")
 
 
 @router.post("/preview", name="preview_words")
 def preview(
-    request: Request,
-    account: TheManager,
-    review: TheReview,
-    studio: TheStudio,
+    page: TheReviewPage,
     wording: TheWording,
 ) -> Response:
     """Show the wording as people will read it; nothing is kept.
 
     The page's script asks for JSON; without it the page itself comes back, as it was filled in.
     """
-    if "application/json" not in request.headers.get("accept", ""):
-        return _page(request, studio, review, written=wording)
-    project = studio.store.read(review, lambda state: state.project)
-    shown = _preview(project, wording)
-    page = JSONResponse({"html": render_part("words_preview.html", **shown)})
-    page.headers["cache-control"] = "no-store"
-    return page
+    if "application/json" not in page.request.headers.get("accept", ""):
+        return _words(page, written=wording)
+    project = page.studio.store.read(page.review, lambda state: state.project)
+    part = render_part("words_preview.html", **_preview(project, wording))
+    return JSONResponse({"html": part}, headers={"cache-control": "no-store"})
 
 
 @router.get("/project.toml", name="project_file")
-def download(account: TheManager, review: TheReview, studio: TheStudio) -> Response:
+def download(page: TheReviewPage) -> Response:
     """Return the project as a file, to keep, to compare or to begin another review with."""
-    text = project_toml(studio.store.read(review, lambda state: state.project))
+    text = project_toml(page.studio.store.read(page.review, lambda state: state.project))
     return Response(
         text,
         media_type="application/toml; charset=utf-8",
@@ -134,23 +130,20 @@ def download(account: TheManager, review: TheReview, studio: TheStudio) -> Respo
     )
 
 
-def _page(
-    request: Request,
-    studio: Studio,
-    review: str,
+def _words(
+    page: ManagerPage,
     *,
     version: int | None = None,
     written: Mapping[str, str] | None = None,
     problem: InputError | None = None,
 ) -> HTMLResponse:
-    made = [event for event in studio.store.history(review) if event.kind == "project"]
-    project = studio.store.read(review, lambda state: state.project)
+    store = page.studio.store
+    made = [event for event in store.history(page.review) if event.kind == "project"]
+    project = store.read(page.review, lambda state: state.project)
     texts = {**wording_of(project), **(written or {})}
-    return render(
-        request,
+    return page.render(
         "manage_words.html",
         status=200 if problem is None else 422,
-        review=review,
         problem=problem,
         texts=texts,
         questions=project.questions,
@@ -181,10 +174,10 @@ def _version(made: list[Event], seq: int) -> list[tuple[str, Any]]:
     place = next((n for n, event in enumerate(made) if event.seq == seq), None)
     if place is None:
         raise HTTPException(404, "There is no such version.")
-    now = wording_of(Project.model_validate(made[place].body["definition"]))
+    now = wording_of(Project.model_validate(current_definition(made[place])))
     before: Wording = {}
     if place:
-        before = wording_of(Project.model_validate(made[place - 1].body["definition"]))
+        before = wording_of(Project.model_validate(current_definition(made[place - 1])))
     return [
         (name, cached_diff(before.get(name, ""), text))
         for name, text in now.items()

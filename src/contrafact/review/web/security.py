@@ -12,24 +12,18 @@ from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from time import perf_counter
+from typing import Any
 
 from anyio.to_thread import run_sync
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from contrafact.review.store.identities import PENDING_LIFE, PendingKind
+from contrafact.review.events import NotAllowed
+from contrafact.review.store.accounts import Account
 from contrafact.review.web.studio import Studio
 
-__all__ = [
-    "HEADERS",
-    "SecurityMiddleware",
-    "cookie_name",
-    "csrf_token",
-    "set_device",
-    "set_half_done",
-    "set_session",
-]
+__all__ = ["HEADERS", "PeerMiddleware", "SecurityMiddleware", "cookie_name", "set_session"]
 
 
 _LOG = logging.getLogger("contrafact.review.web.requests")
@@ -46,8 +40,7 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 """Sent with every response."""
-_SESSION, _VISIT, _DEVICE = "session", "visit", "device"
-_HALVES: tuple[PendingKind, ...] = ("code", "provider")
+_SESSION, _VISIT = "session", "visit"
 _SECRET_PATH = re.compile(r"^/invite/[^/]+")
 _TOO_LARGE = b"What was sent is too large."
 _OTHER_NAME = b"No studio of this name is here. Whoever serves it gives its address with --url."
@@ -86,27 +79,13 @@ def set_session(headers: MutableHeaders, studio: Studio, secret: str | None) -> 
     headers.append("set-cookie", _cookie(studio, _SESSION, secret))
 
 
-def set_device(headers: MutableHeaders, studio: Studio, secret: str) -> None:
-    """Let a browser remember that somebody has signed in there; no script can read it."""
-    kept = int(studio.sessions.limits.device_life.total_seconds())
-    headers.append("set-cookie", f"{_cookie(studio, _DEVICE, secret)}; Max-Age={kept}")
-
-
-def set_half_done(
-    headers: MutableHeaders, studio: Studio, kind: PendingKind, secret: str | None
-) -> None:
-    """Let a browser come back with the second half of a sign-in, or forget it."""
-    life = "" if secret is None else f"; Max-Age={int(PENDING_LIFE)}"
-    headers.append("set-cookie", _cookie(studio, f"half-{kind}", secret) + life)
-
-
 class SecurityMiddleware:
     """Recognises sessions, limits what is sent, adds headers, and logs requests without secrets.
 
-    Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None), ``device``
-    (the secret of a browser that has signed in before, or None), ``half_code`` and
-    ``half_provider`` (the secret of a sign-in that is half done, or None) and ``csrf`` into the
-    request's state.
+    Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None), ``csrf``,
+    ``by_proxy`` (whether a proxy says who it is) and ``problem`` (why the app answers nothing else:
+    the database does not answer, or who is named is not believed or not known) into the request's
+    state.
     """
 
     def __init__(self, app: ASGIApp, studio: Studio) -> None:
@@ -157,16 +136,18 @@ class SecurityMiddleware:
         except CookieError:
             cookies = {}
         secret = cookies.get(cookie_name(studio, _SESSION))
+        account, state["by_proxy"], state["problem"] = None, False, None
         try:
-            account = await run_sync(studio.sessions.account, secret) if secret else None
-        except SQLAlchemyError as error:
-            # The app shows it as a page, with what was sent in it.
-            account, state["unavailable"] = None, error
-        state["account"], state["session"] = account, secret if account else None
-        state["device"] = cookies.get(cookie_name(studio, _DEVICE))
-        for kind in _HALVES:
-            state[f"half_{kind}"] = cookies.get(cookie_name(studio, f"half-{kind}"))
-        if account is not None and secret:
+            named = _named_by_proxy(studio, scope)
+            if named is not None:
+                account, state["by_proxy"] = await run_sync(_known, studio, named), True
+            elif secret:
+                account = await run_sync(studio.sessions.account, secret)
+        except (SQLAlchemyError, NotAllowed) as error:
+            state["problem"] = error  # the app shows it as a page, with what was sent in it
+        signed_in = account is not None and not state["by_proxy"] and secret is not None
+        state["account"], state["session"] = account, secret if signed_in else None
+        if signed_in and secret:
             state["csrf"] = csrf_token(secret)
             return None
         known = cookies.get(cookie_name(studio, _VISIT))
@@ -207,6 +188,56 @@ class SecurityMiddleware:
             await self.app(scope, limited_receive, watched_send)
         if over and not started:
             await _refuse(send, 413, _TOO_LARGE)
+
+
+class PeerMiddleware:
+    """Remembers where a connection comes from, before a proxy's word for it is taken."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http":
+            scope.setdefault("state", {})["peer"] = (scope.get("client") or ("",))[0]
+        await self.app(scope, receive, send)
+
+
+def _named_by_proxy(studio: Studio, scope: Scope) -> str | None:
+    """Return whom a proxy names in its header; None where there is no such proxy or header.
+
+    Raises:
+        NotAllowed: Somebody else has sent the header, or it is there twice.
+    """
+    proxy = studio.proxy
+    given = Headers(scope=scope).getlist(proxy.header) if proxy is not None else []
+    if proxy is None or not given:
+        return None
+    peer = scope["state"].get("peer") or (scope.get("client") or ("",))[0]
+    if peer != proxy.address:
+        raise NotAllowed("who you are was said by another than the proxy that is trusted here")
+    if len(given) > 1:  # a proxy that adds its header to a browser's would let anybody be anybody
+        raise NotAllowed("who you are was said twice", hint="have the proxy replace its header")
+    # Headers are Latin-1; proxies write names as UTF-8.
+    try:
+        return given[0].encode("latin-1").decode("utf-8").strip()
+    except UnicodeError:
+        return given[0].strip()
+
+
+def _known(studio: Studio, name: str) -> Account:
+    """Return the open account of whom a proxy names.
+
+    Raises:
+        NotAllowed: There is none.
+    """
+    account = studio.accounts.find(name)
+    if account is None or not account.active:
+        raise NotAllowed(
+            f"the proxy says that you are {name[:40]!a}, who has no open account here",
+            hint="ask a manager to invite you under this name",
+        )
+    return account
 
 
 class _TooLarge(Exception):

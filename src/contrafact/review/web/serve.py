@@ -12,6 +12,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import anyio
@@ -24,36 +25,34 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from contrafact.errors import InputError
-from contrafact.review.state import NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.store.store import Store
 from contrafact.review.web import (
     discuss,
     manage,
+    manage_files,
     manage_items,
     manage_words,
-    second_half,
     sign_in,
     work,
 )
 from contrafact.review.web.access import NeedsSignIn, check_form
 from contrafact.review.web.connections import ConnectionLimits, limited_protocol
-from contrafact.review.web.openid import OpenIDSettings
-from contrafact.review.web.security import HEADERS, SecurityMiddleware
-from contrafact.review.web.studio import Studio, TooBusy, open_studio, redirect_to, render
+from contrafact.review.web.security import HEADERS, PeerMiddleware, SecurityMiddleware
+from contrafact.review.web.studio import (
+    Studio,
+    TooBusy,
+    TrustedProxy,
+    open_studio,
+    redirect_to,
+    render,
+)
 
-__all__ = [
-    "EVERY",
-    "FIRST_MANAGER",
-    "bind",
-    "create_app",
-    "public_name",
-    "serve",
-    "settle_all",
-    "settling",
-]
+__all__ = ["bind", "create_app", "public_name", "serve", "settle_all", "settling"]
 
 _LOG = logging.getLogger("contrafact.review.web.settle")
 EVERY = 60.0
@@ -80,7 +79,7 @@ def create_app(studio: Studio | Store | str) -> FastAPI:
     app.state.studio = opened
     app.add_middleware(SecurityMiddleware, studio=opened)
     app.mount("/static", StaticFiles(packages=[("contrafact.review.web", "static")]), "static")
-    for module in (sign_in, second_half, work, discuss, manage, manage_items, manage_words):
+    for module in (sign_in, work, discuss, manage, manage_files, manage_items, manage_words):
         app.include_router(module.router)
     app.add_exception_handler(NeedsSignIn, _needs_sign_in)
     app.add_exception_handler(HTTPException, _http_problem)
@@ -202,10 +201,6 @@ async def settling(store: Store, *, every: float = EVERY) -> AsyncIterator[None]
 
     Audits are drawn and disagreement sets released when their windows run out. Leases that ran out
     need nothing done: whoever asks next is given the item.
-
-    Args:
-        store: The reviews.
-        every: Seconds between two rounds.
     """
 
     async def go_on() -> None:
@@ -235,14 +230,12 @@ def serve(
     allow_remote: bool = False,
     behind_proxy: bool = False,
     url: str | None = None,
-    openid: OpenIDSettings | None = None,
+    proxy: TrustedProxy | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve a studio until it is told to stop; what runs then is finished first.
 
     Args:
-        database: A file for SQLite, or a URL.
-        host: The address to listen on.
         port: The port; 0 for any that is free.
         certificate: A TLS certificate, with its chain (PEM).
         key: Its key, where that is another file.
@@ -250,7 +243,6 @@ def serve(
         behind_proxy: Whether a proxy on this machine ends TLS and says where requests come from.
         url: The address that people reach it by: links carry it, and requests for another name
             are refused. If not given, names of this machine and bare addresses are taken.
-        openid: The OpenID provider that people can sign in through.
         say: Prints where the studio is, and the first manager's link.
 
     Raises:
@@ -271,7 +263,7 @@ def serve(
             secure=certificate is not None or behind_proxy,
             url=(url or "").rstrip("/"),
             names=frozenset(names),
-            openid=openid,
+            proxy=proxy,
         )
         scheme = "http" if certificate is None else "https"
         name = f"[{host}]" if ":" in host else host
@@ -337,8 +329,12 @@ def _config(
 ) -> uvicorn.Config:
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
     logging.getLogger("contrafact.review").setLevel(logging.INFO)
+    app: Any = create_app(studio)
+    if behind_proxy:
+        # Otherwise anybody could claim to come from elsewhere, and avoid what slows attempts.
+        app = ProxyHeadersMiddleware(app, trusted_hosts="127.0.0.1,::1")
     return uvicorn.Config(
-        create_app(studio),
+        PeerMiddleware(app),
         ssl_certfile=None if certificate is None else str(certificate),
         ssl_keyfile=None if key is None else str(key),
         # The app logs requests itself, without the secrets that are in some addresses.
@@ -346,9 +342,7 @@ def _config(
         log_config=None,
         log_level="warning",
         server_header=False,
-        # Otherwise anybody could claim to come from elsewhere, and avoid what slows attempts.
-        proxy_headers=behind_proxy,
-        forwarded_allow_ips="127.0.0.1,::1",
+        proxy_headers=False,
         timeout_graceful_shutdown=_PATIENCE,
         # Longer than people look at an item: a line that the server closes just as a browser uses
         # it again costs an answer.

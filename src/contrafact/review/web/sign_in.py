@@ -5,14 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, Response
 
-from contrafact.review.state import NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.store.accounts import LONGEST, SHORTEST
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.web.access import TheAccount, TheStudio, client_address
-from contrafact.review.web.security import set_device, set_half_done, set_session
+from contrafact.review.web.security import set_session
 from contrafact.review.web.studio import Studio, redirect_to, render
 
-__all__ = ["begin_session", "local_path", "proven", "provider_title", "router"]
+__all__ = ["router"]
 
 router = APIRouter()
 Text = Annotated[str, Form(max_length=1000)]
@@ -29,7 +29,6 @@ def sign_in_page(request: Request, studio: TheStudio, next: str = "/") -> Respon
         next=local_path(next),
         name="",
         problem=None,
-        provider=provider_title(studio),
     )
 
 
@@ -43,11 +42,10 @@ async def sign_in(
 ) -> Response:
     """Sign in: always a session with a new secret, whatever the browser had before."""
     name = name.strip()
-    address, device = client_address(request), request.scope["state"]["device"]
 
     def work() -> Response:
-        studio.sessions.prove(name, password, address=address, device=device)
-        return proven(request, studio, name, next)
+        studio.sessions.prove(name, password, address=client_address(request))
+        return begin_session(request, studio, name, next)
 
     try:
         return await studio.hashing.run(work)
@@ -60,7 +58,6 @@ async def sign_in(
             next=local_path(next),
             name=name,
             problem=str(error),
-            provider=provider_title(studio),
         )
         if isinstance(error, TooManyAttempts):
             page.headers["retry-after"] = str(error.seconds)
@@ -80,7 +77,7 @@ def sign_out(request: Request, studio: TheStudio) -> Response:
 def invite_page(request: Request, secret: str, studio: TheStudio) -> HTMLResponse:
     """Show the form behind a one-time link. Looking does not use it up."""
     name = studio.accounts.invited(secret)
-    return _invite(request, studio, secret, name, 200 if name else 404)
+    return _invite(request, secret, name, 200 if name else 404)
 
 
 @router.post("/invite/{secret}", name="accept_invite")
@@ -93,26 +90,22 @@ async def accept_invite(
     def work() -> Response:
         name = studio.accounts.invited(secret)
         if name is None:
-            return _invite(request, studio, secret, None, 404)
+            return _invite(request, secret, None, 404)
         if password != again:
-            return _invite(request, studio, secret, name, 422, "the two passwords are not the same")
+            return _invite(request, secret, name, 422, "the two passwords are not the same")
         try:
             account = studio.accounts.accept(secret, password, address=address)
         except NotAllowed as error:
-            return _invite(
-                request, studio, secret, studio.accounts.invited(secret), 422, str(error)
-            )
-        return proven(request, studio, account.name, "/?joined=1")
+            return _invite(request, secret, studio.accounts.invited(secret), 422, str(error))
+        return begin_session(request, studio, account.name, "/?joined=1")
 
     return await studio.hashing.run(work)
 
 
 @router.get("/account", name="account_page")
-def account_page(
-    request: Request, account: TheAccount, studio: TheStudio, done: bool = False
-) -> HTMLResponse:
-    """Show how one signs in, and the form to change one's password."""
-    return _account(request, studio, account.name, done=done)
+def account_page(request: Request, account: TheAccount, done: bool = False) -> HTMLResponse:
+    """Show the form to change one's password."""
+    return _account(request, done=done)
 
 
 @router.post("/account", name="change_password")
@@ -125,21 +118,19 @@ async def change_password(
     again: Text,
 ) -> Response:
     """Change one's own password; every other session of the account ends."""
-    address, device = client_address(request), request.scope["state"]["device"]
+    address = client_address(request)
 
     def work() -> Response:
         if new != again:
-            return _account(
-                request, studio, account.name, 422, "the two new passwords are not the same"
-            )
+            return _account(request, 422, "the two new passwords are not the same")
         try:
             # Whoever found the browser open guesses no faster here than when signing in.
-            studio.sessions.prove(account.name, password, address=address, device=device)
+            studio.sessions.prove(account.name, password, address=address)
             studio.accounts.set_password(account.name, new, address=address)
         except TooManyAttempts as error:
-            return _account(request, studio, account.name, 429, str(error))
+            return _account(request, 429, str(error))
         except NotAllowed as error:
-            return _account(request, studio, account.name, 422, str(error))
+            return _account(request, 422, str(error))
         answer = redirect_to(f"{request.app.url_path_for('account_page')}?done=1")
         began = studio.sessions.begin(account.name, address=address)
         set_session(answer.headers, studio, began)
@@ -148,49 +139,22 @@ async def change_password(
     return await studio.hashing.run(work)
 
 
-def proven(request: Request, studio: Studio, name: str, next: str) -> Response:
-    """Go on with somebody who has proven who they are: to the second factor, or to a session."""
-    if not studio.second_factors.enabled(name):
-        return begin_session(request, studio, name, next)
-    answer = redirect_to("/sign-in/code")
-    kept = {"account": name, "next": local_path(next)}
-    set_half_done(answer.headers, studio, "code", studio.identities.keep("code", kept))
-    return answer
-
-
 def begin_session(request: Request, studio: Studio, name: str, next: str) -> Response:
     """Begin a session with a new secret, whatever the browser had before, and go on to a page."""
-    device = request.scope["state"]["device"]
     _end(request, studio)
     answer = redirect_to(local_path(next))
     began = studio.sessions.begin(name, address=client_address(request))
     set_session(answer.headers, studio, began)
-    set_device(answer.headers, studio, studio.sessions.know_device(name, device))
     return answer
 
 
-def provider_title(studio: Studio) -> str:
-    """Return what people call the provider that they can sign in through; empty if none."""
-    return "" if studio.provider is None else studio.provider.settings.title
-
-
 def _account(
-    request: Request,
-    studio: Studio,
-    name: str,
-    status: int = 200,
-    problem: str | None = None,
-    *,
-    done: bool = False,
+    request: Request, status: int = 200, problem: str | None = None, *, done: bool = False
 ) -> HTMLResponse:
-    provider = studio.provider
     return render(
         request,
         "account.html",
         status=status,
-        factor=studio.second_factors.enabled(name),
-        provider=provider_title(studio),
-        linked=provider is not None and studio.identities.linked(name, provider.settings.issuer),
         problem=problem,
         done=done,
         shortest=SHORTEST,
@@ -199,12 +163,7 @@ def _account(
 
 
 def _invite(
-    request: Request,
-    studio: Studio,
-    secret: str,
-    name: str | None,
-    status: int,
-    problem: str | None = None,
+    request: Request, secret: str, name: str | None, status: int, problem: str | None = None
 ) -> HTMLResponse:
     return render(
         request,
@@ -213,7 +172,6 @@ def _invite(
         secret=secret,
         name=name,
         problem=problem,
-        provider=provider_title(studio),
         shortest=SHORTEST,
         longest=LONGEST,
     )

@@ -22,28 +22,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from contrafact.review.store.accounts import Accounts
-from contrafact.review.store.identities import Identities
-from contrafact.review.store.second_factor import SecondFactors
 from contrafact.review.store.sessions import Limits, Sessions
 from contrafact.review.store.store import Store
-from contrafact.review.web.figures_cache import FiguresCache
-from contrafact.review.web.openid import OpenIDProvider, OpenIDSettings
 
 __all__ = [
-    "FORM_LIMIT",
-    "UPLOAD_LIMIT",
-    "HashingQueue",
-    "Studio",
-    "TooBusy",
-    "asset",
-    "guidelines_html",
-    "open_studio",
-    "own_key",
-    "redirect_to",
-    "render",
-    "render_part",
-    "request_key",
-]
+    "HashingQueue", "Studio", "TooBusy", "TrustedProxy", "guidelines_html", "open_studio",
+    "redirect_to", "render", "render_part", "request_key",
+]  # fmt: skip
 
 T = TypeVar("T")
 FORM_LIMIT = 512 * 1024
@@ -64,7 +49,6 @@ class HashingQueue:
 
     Args:
         threads: How many are hashed at once; half of the cores if not given, one at least.
-        waiting: How many may wait.
     """
 
     def __init__(self, threads: int | None = None, waiting: int = 64) -> None:
@@ -92,39 +76,41 @@ class HashingQueue:
 
 
 @dataclass(frozen=True)
+class TrustedProxy:
+    """A proxy that signs people in and names them in a header.
+
+    Attributes:
+        header: The header, such as ``X-Remote-User``.
+        address: The address that the proxy connects from; nobody else is believed.
+    """
+
+    header: str
+    address: str
+
+
+@dataclass(frozen=True)
 class Studio:
     """One studio.
 
     Attributes:
-        store: The reviews.
-        accounts: Who may sign in.
-        sessions: Who is signed in.
-        second_factors: What is asked for besides a password.
-        identities: Who an OpenID provider's users are here.
-        figures: The managers' figures.
         secure: Whether browsers reach it over TLS, so that cookies are sent over nothing else.
-        form_limit: Bytes of a form.
-        upload_limit: Bytes of a manager's upload.
         id: Tells this studio's cookies from those of another studio on the same host.
         url: The address that people reach it by, without a slash at its end; empty if not known.
         names: The names of hosts that it answers to, besides bare addresses; any if there are none.
-        provider: The OpenID provider that people can sign in through; None if there is none.
+        proxy: Who says in a header who somebody is; None if nobody does.
         hashing: Where work that hashes passwords waits for its turn.
     """
 
     store: Store
     accounts: Accounts
     sessions: Sessions
-    second_factors: SecondFactors
-    identities: Identities
-    figures: FiguresCache
     secure: bool = False
     form_limit: int = FORM_LIMIT
     upload_limit: int = UPLOAD_LIMIT
     id: str = ""
     url: str = ""
     names: frozenset[str] = frozenset()
-    provider: OpenIDProvider | None = None
+    proxy: TrustedProxy | None = None
     hashing: "HashingQueue" = field(default_factory=lambda: HashingQueue())
 
     def invite_link(
@@ -133,25 +119,13 @@ class Studio:
         """Return a one-time link for somebody, whose account is made where there is none.
 
         Args:
-            name: Their name.
             base: The studio's address, without a slash at its end.
-            by: Who invites.
-            manager: Whether a new account manages.
-            address: From where, for the audit log.
 
         Raises:
             NotAllowed: The name is no name, or the account was closed.
         """
         secret = self.accounts.invite(name, by=by, manager=manager, address=address)
         return f"{base}/invite/{secret}"
-
-    def log_change(
-        self, who: str, review: str, action: str, detail: str, *, address: str = ""
-    ) -> None:
-        """Add what a manager did to a review to the audit log; its figures are computed anew."""
-        self.figures.invalidate(review)
-        plain = "".join(c if c.isprintable() else "?" for c in detail)
-        self.accounts.log(action, who, f"{review}: {plain}"[:500], address)
 
 
 def open_studio(
@@ -164,20 +138,14 @@ def open_studio(
     upload_limit: int = UPLOAD_LIMIT,
     url: str = "",
     names: frozenset[str] = frozenset(),
-    openid: OpenIDSettings | None = None,
+    proxy: TrustedProxy | None = None,
 ) -> Studio:
     """Open a studio on a database.
 
     Args:
-        database: A file for SQLite, a URL, or an open store.
-        secure: Whether browsers reach it over TLS.
         clock: Tells accounts and sessions the time in seconds since 1970.
         limits: How long sessions last, and how attempts to sign in are slowed.
-        form_limit: Bytes of a form.
-        upload_limit: Bytes of a manager's upload.
-        url: The address that people reach it by.
         names: The names of hosts that it answers to; any if there are none.
-        openid: The OpenID provider that people can sign in through.
 
     Raises:
         InputError: The database cannot be used.
@@ -190,29 +158,28 @@ def open_studio(
         store,
         accounts,
         sessions,
-        SecondFactors(accounts, clock=clock),
-        Identities(accounts, clock=clock),
-        FiguresCache(store),
         secure,
         form_limit,
         upload_limit,
         id=hashlib.sha256(place.encode()).hexdigest()[:8],
         url=url,
         names=names,
-        provider=None if openid is None else OpenIDProvider(openid, clock=clock),
+        proxy=proxy,
     )
 
 
 def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     """Return a page.
 
-    Every template also has ``account`` (None where nobody is signed in), ``csrf`` (the token of
-    its forms), ``path_for`` (a route's path by name) and ``asset`` (a static file's address).
+    Every template also has ``account`` (None where nobody is signed in), ``by_proxy`` (whether a
+    proxy says who it is), ``csrf`` (the token of its forms), ``path_for`` (a route's path by name)
+    and ``asset`` (a static file's address).
     """
     state = request.scope["state"]
     page = _environment().get_template(template)
     text = page.render(
         account=state.get("account"),
+        by_proxy=state.get("by_proxy", False),
         csrf=state.get("csrf", ""),
         path_for=lambda name, **parts: str(request.app.url_path_for(name, **parts)),
         asset=asset,
@@ -234,11 +201,6 @@ def redirect_to(path: str) -> RedirectResponse:
 def request_key() -> str:
     """Return a key for a form that is about to be shown."""
     return secrets.token_urlsafe(18)
-
-
-def own_key(key: str, who: str) -> str:
-    """Return the key of a request as the sender's own: nobody can use up another's."""
-    return f"{key} {who}"[:200].strip()
 
 
 @lru_cache(maxsize=32)

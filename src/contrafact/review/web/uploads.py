@@ -17,7 +17,7 @@ from fastapi import UploadFile
 from contrafact.errors import InputError
 from contrafact.review.project import Project, builtin_projects, load_project, parse_project
 
-__all__ = ["MOST_ROWS", "UNPACKED", "check_unpacked", "read_project", "shown_name", "uploaded"]
+__all__ = ["MOST_ROWS", "read_project", "shown_name", "uploaded"]
 
 MOST_ROWS = 200_000
 """Rows of one upload: more than a team reviews in a year."""

@@ -6,59 +6,44 @@ Annotators and adjudicators work the same way; adjudicators see what others answ
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal
-from urllib.parse import urlencode
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from contrafact.errors import InputError
-from contrafact.review.answers import asked_questions
-from contrafact.review.assignment import Assignment
+from contrafact.review.answers import Assignment, Decision, asked_questions
+from contrafact.review.events import NotAllowed
 from contrafact.review.project import DELIBERATING, Project, Stage
-from contrafact.review.state import NotAllowed, ReviewState
+from contrafact.review.state import ReviewState
 from contrafact.review.web.access import (
-    Member,
+    MemberPage,
     TheAccount,
-    TheAdjudicator,
-    TheMember,
+    TheAdjudicatorPage,
+    TheMemberPage,
     TheStudio,
 )
 from contrafact.review.web.item_view import (
     DraftReport,
     Idle,
     ItemView,
-    SuggestionSeen,
     TrainingFeedback,
     idle,
     item_view,
-    suggestion_seen,
     training_feedback,
 )
 from contrafact.review.web.studio import (
-    Studio,
     guidelines_html,
-    own_key,
     redirect_to,
     render,
     render_part,
     request_key,
 )
 
-__all__ = [
-    "ANSWER",
-    "FORM_SCHEMA",
-    "FilledForm",
-    "Page",
-    "SubmittedForm",
-    "filled_before",
-    "read_form",
-    "router",
-    "show_item",
-    "submit_answer",
-]
+__all__ = ["router"]
 
-Page = Literal["work", "adjudicate"]
+Screen = Literal["work", "adjudicate"]
+"""The page on which an item is decided on."""
 ANSWER = "answer."
 """What the name of an answer's field begins with; the question's name follows."""
 _TEXT = {"type": "string"}
@@ -181,211 +166,147 @@ def home(
 
 
 @router.get("/r/{review:review}", name="review_page")
-def review_page(request: Request, member: TheMember, studio: TheStudio) -> HTMLResponse:
+def review_page(page: TheMemberPage) -> HTMLResponse:
     """Show a review's guidelines and what somebody does in it."""
-    project = studio.store.read(member.review, lambda state: state.project)
-    return render(
-        request,
+    project = page.studio.store.read(page.review, lambda state: state.project)
+    stages = [stage for stage in project.stages if set(stage.roles) & set(page.roles)]
+    return page.render(
         "review.html",
-        review=member.review,
         title=project.title,
-        roles=member.person.roles,
-        discusses=any(
-            s.kind == "discussion" and set(s.roles) & set(member.person.roles) for s in project.flow
-        ),
+        roles=page.roles,
+        discusses=any(stage.kind == "discussion" for stage in stages),
         guidelines=guidelines_html(project.guidelines),
-        stages=[s for s in project.stages if set(s.roles) & set(member.person.roles)],
+        stages=stages,
     )
 
 
 @router.get("/r/{review:review}/work", name="work")
-def work(
-    request: Request,
-    member: TheMember,
-    studio: TheStudio,
-    again: bool = False,
-    last: str | None = None,
-    answered: str | None = None,
-) -> Response:
+def work(page: TheMemberPage, again: bool = False, last: str | None = None) -> Response:
     """Show the next item."""
-    return show_item(request, studio, member, "work", again=again, last=last, answered=answered)
+    return show_item(page, "work", again=again, last=last)
 
 
 @router.post("/r/{review:review}/work", name="answer", openapi_extra=FORM_SCHEMA)
-def answer(request: Request, member: TheMember, studio: TheStudio, form: TheForm) -> Response:
+def answer(page: TheMemberPage, form: TheForm) -> Response:
     """Take a decision."""
-    return submit_answer(request, studio, member, "work", form)
+    return submit_answer(page, "work", form)
 
 
 @router.post("/r/{review:review}/check", name="check_draft", openapi_extra=FORM_SCHEMA)
-def check_draft(request: Request, member: TheMember, studio: TheStudio, form: TheForm) -> Response:
+def check_draft(page: TheMemberPage, form: TheForm) -> Response:
     """Show what the project's check finds in the text as it is written; nothing is taken.
 
     The page's script asks for JSON; without it the page itself comes back, as it was filled in.
     """
-    view, _ = _next_view(studio, member, None)
+    view, _ = _next_view(page, None)
     if not isinstance(view, ItemView) or view.assignment != form.assignment:
         raise HTTPException(409, "This item is not with you any more.")
     found = view.findings(form.filled.correction or "")
     if found is None:
         raise HTTPException(409, "Nothing is checked at this stage.")
-    if "application/json" in request.headers.get("accept", ""):
-        page = JSONResponse({"html": render_part("findings.html", found=found)})
-        page.headers["cache-control"] = "no-store"
-        return page
-    return _form_page(request, member, view, form.filled, key=form.request, found=found)
+    if "application/json" in page.request.headers.get("accept", ""):
+        part = render_part("findings.html", found=found)
+        return JSONResponse({"html": part}, headers={"cache-control": "no-store"})
+    return _form_page(page, view, form.filled, key=form.request, found=found)
 
 
 @router.post("/r/{review:review}/undo", name="undo")
 def undo(
-    request: Request,
-    member: TheMember,
-    studio: TheStudio,
+    page: TheMemberPage,
     key: Annotated[str, Form(alias="request", pattern="^[A-Za-z0-9_-]{8,64}$")],
 ) -> Response:
     """Take the last decision back, and show the item with it filled in."""
-    who = member.person.name
-    studio.store.undo(member.review, who, request=own_key(key, who))
-    return redirect_to(request.app.url_path_for("work", review=member.review) + "?again=1")
+    page.studio.store.undo(page.review, page.who, request=page.own_key(key))
+    return page.go_to("work", again="1")
 
 
 @router.get("/r/{review:review}/adjudicate", name="adjudicate")
-def adjudicate(
-    request: Request,
-    member: TheAdjudicator,
-    studio: TheStudio,
-    again: bool = False,
-    answered: str | None = None,
-) -> Response:
+def adjudicate(page: TheAdjudicatorPage, again: bool = False) -> Response:
     """Show the next disputed item."""
-    return show_item(request, studio, member, "adjudicate", again=again, answered=answered)
+    return show_item(page, "adjudicate", again=again)
 
 
 @router.post("/r/{review:review}/adjudicate", name="rule", openapi_extra=FORM_SCHEMA)
-def rule(request: Request, member: TheAdjudicator, studio: TheStudio, form: TheForm) -> Response:
+def rule(page: TheAdjudicatorPage, form: TheForm) -> Response:
     """Take a decision between others."""
-    return submit_answer(request, studio, member, "adjudicate", form)
+    return submit_answer(page, "adjudicate", form)
 
 
 def show_item(
-    request: Request,
-    studio: Studio,
-    member: Member,
-    page: Page,
-    *,
-    again: bool = False,
-    last: str | None = None,
-    answered: str | None = None,
+    page: MemberPage, screen: Screen, *, again: bool = False, last: str | None = None
 ) -> Response:
     """Give somebody their next item and show it, on the page that its stage belongs to.
 
     Args:
-        request: The request.
-        studio: The studio.
-        member: Who asks.
-        page: The page they are on.
         again: Whether they have just taken a decision back, which is filled in again.
-        last: The training item that they have just answered.
-        answered: The item that they have just decided on.
     """
-    view, feedback = _next_view(studio, member, last)
-    who = member.person.name
-    seen = answered and studio.store.read(
-        member.review, lambda state: suggestion_seen(state, who, answered)
-    )
+    view, feedback = _next_view(page, last)
     if isinstance(view, Idle):
-        return render(
-            request,
-            "idle.html",
-            review=member.review,
-            idle=view,
-            feedback=feedback,
-            seen=seen or None,
-            page=page,
-            request_key=request_key(),
-        )
-    wanted = _page_of(view)
-    if wanted != page:
-        query = f"?{request.url.query}" if request.url.query else ""
-        return redirect_to(request.app.url_path_for(wanted, review=member.review) + query)
-    filled = filled_before(studio, member, view.assignment) if again else FilledForm()
-    return _form_page(request, member, view, filled, feedback=feedback, seen=seen or None)
+        shown = {"idle": view, "feedback": feedback, "page": screen}
+        return page.render("idle.html", request_key=request_key(), **shown)
+    wanted = _screen_of(view)
+    if wanted != screen:
+        query = f"?{page.request.url.query}" if page.request.url.query else ""
+        return redirect_to(page.path(wanted) + query)
+    filled = filled_before(page, view.assignment) if again else FilledForm()
+    return _form_page(page, view, filled, feedback=feedback)
 
 
-def submit_answer(
-    request: Request, studio: Studio, member: Member, page: Page, form: SubmittedForm
-) -> Response:
+def submit_answer(page: MemberPage, screen: Screen, form: SubmittedForm) -> Response:
     """Take a decision and go on; the same form sent again changes nothing.
 
     What cannot be taken is shown again: in its form where it can be corrected there, and as it was
     filled in where the item is not theirs any more.
-
-    Args:
-        request: The request.
-        studio: The studio.
-        member: Who decides.
-        page: The page they are on.
-        form: The form.
     """
-    review, who, given = member.review, member.person.name, form.assignment
-    if form.first_step and (whole := _whole_item(request, studio, member, form)) is not None:
+    given = form.assignment
+    if form.first_step and (whole := _whole_item(page, form)) is not None:
         return whole
     try:
-        studio.store.answer(
-            review,
-            who,
-            given,
+        decision = Decision(
             form.filled.answers,
             flagged=form.filled.flagged,
             comment=form.filled.comment,
-            correction=_correction(studio, review, form),
+            correction=_correction(page, form),
             evidence=form.filled.evidence.splitlines(),
             guidelines_version=form.guidelines_version,
-            request=own_key(form.request, who),
+            request=page.own_key(form.request),
         )
+        page.studio.store.answer(page.review, page.who, given, decision)
     except InputError as error:
-        view, _ = _next_view(studio, member, None)
+        view, _ = _next_view(page, None)
         same = isinstance(view, ItemView) and view.assignment == given
         if isinstance(view, ItemView) and same and not isinstance(error, NotAllowed):
-            return _form_page(request, member, view, form.filled, problem=error, key=form.request)
-        project = studio.store.read(review, lambda state: state.project)
+            return _form_page(page, view, form.filled, problem=error, key=form.request)
+        project = page.studio.store.read(page.review, lambda state: state.project)
         texts = {question.id: question.text for question in project.questions}
-        return render(
-            request,
+        return page.render(
             "not_taken.html",
             status=409,
-            review=review,
-            page=page,
+            page=screen,
             problem=error,
             answers=[(texts.get(name, name), text) for name, text in form.filled.answers.items()],
             filled=form.filled,
         )
     # The page's script forgets what it kept of the form when it sees that it was taken.
     query = {"taken": form.request} | ({"last": given.item} if given.training else {})
-    if studio.store.read(review, lambda state: suggestion_seen(state, who, given.item)):
-        query["answered"] = given.item
-    return redirect_to(f"{request.app.url_path_for(page, review=review)}?{urlencode(query)}")
+    return page.go_to(screen, **query)
 
 
-def _whole_item(
-    request: Request, studio: Studio, member: Member, form: SubmittedForm
-) -> HTMLResponse | None:
+def _whole_item(page: MemberPage, form: SubmittedForm) -> HTMLResponse | None:
     """Return the page of the whole item after its first step; None where nothing more is asked."""
-    view, _ = _next_view(studio, member, None)
+    view, _ = _next_view(page, None)
     if not isinstance(view, ItemView) or view.assignment != form.assignment:
         return None
     step = view.stage.first_step
     missing = form.filled.missing(view.project, view.stage)
     if step is None or not missing or set(missing) & set(step.asks):
         return None
-    return _form_page(request, member, view, form.filled, key=form.request)
+    return _form_page(page, view, form.filled, key=form.request)
 
 
-def filled_before(studio: Studio, member: Member, assignment: Assignment) -> FilledForm:
+def filled_before(page: MemberPage, assignment: Assignment) -> FilledForm:
     """Return what somebody filled in of an item before they took it back."""
-    body: Mapping[str, Any] | None = studio.store.last_answer(
-        member.review, member.person.name, assignment
-    )
+    body = page.studio.store.last_answer(page.review, page.who, assignment)
     if body is None:
         return FilledForm()
     return FilledForm(
@@ -398,9 +319,9 @@ def filled_before(studio: Studio, member: Member, assignment: Assignment) -> Fil
 
 
 def _next_view(
-    studio: Studio, member: Member, last: str | None
+    page: MemberPage, last: str | None
 ) -> tuple[ItemView | Idle, TrainingFeedback | None]:
-    who = member.person.name
+    who = page.who
 
     def look(
         state: ReviewState, given: Assignment | None
@@ -408,16 +329,15 @@ def _next_view(
         feedback = training_feedback(state, who, last) if last else None
         return (idle(state, who) if given is None else item_view(state, who, given)), feedback
 
-    return studio.store.work(member.review, who, look)
+    return page.studio.store.work(page.review, who, look)
 
 
-def _page_of(view: ItemView) -> Page:
+def _screen_of(view: ItemView) -> Screen:
     return "adjudicate" if view.stage.kind in DELIBERATING else "work"
 
 
 def _form_page(
-    request: Request,
-    member: Member,
+    page: MemberPage,
     view: ItemView,
     filled: FilledForm,
     *,
@@ -425,19 +345,16 @@ def _form_page(
     problem: InputError | None = None,
     key: str | None = None,
     found: DraftReport | None = None,
-    seen: SuggestionSeen | None = None,
 ) -> HTMLResponse:
     project, step = view.project, view.stage.first_step
     # What the first step asks is answered before anything else is shown or asked.
     if step is not None and not all(filled.answers.get(name) for name in step.asks):
         view = replace(view, step=step)
     asked = view.stage.questions if view.step is None else view.step.asks
-    return render(
-        request,
-        f"{_page_of(view)}.html",
+    return page.render(
+        f"{_screen_of(view)}.html",
         status=200 if problem is None else 422,
-        review=member.review,
-        page=_page_of(view),
+        page=_screen_of(view),
         view=view,
         filled=filled,
         questions=[project.question(name) for name in asked],
@@ -448,11 +365,10 @@ def _form_page(
         missing=filled.missing(project, view.stage) if problem else [],
         request_key=key or request_key(),
         found=found,
-        seen=seen,
     )
 
 
-def _correction(studio: Studio, review: str, form: SubmittedForm) -> str | None:
+def _correction(page: MemberPage, form: SubmittedForm) -> str | None:
     """Return the new text; None where it was left as it is."""
     written, given = form.filled.correction, form.assignment
     if written is None:
@@ -465,7 +381,7 @@ def _correction(studio: Studio, review: str, form: SubmittedForm) -> str | None:
             return None
         return str(item.fields.get(stage.corrects.field) or "")
 
-    present = studio.store.read(review, look)
+    present = page.studio.store.read(page.review, look)
     if present is None:
         return written
     unchanged = written.strip() == present.replace("\r\n", "\n").strip()

@@ -1,7 +1,6 @@
-"""Panels: each figure as a manager sees it, a plot with its description and its table.
+"""Every figure of a review as a table: how far it is, agreement, audits, errors left, training.
 
-The description says what the plot shows, for a reader who cannot see it. Agreement is written as
-`contrafact agree` prints it.
+Agreement is written as `contrafact agree` prints it.
 """
 
 import math
@@ -9,15 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-
-import numpy as np
+from pathlib import Path
 
 from contrafact.errors import InputError
-from contrafact.review.figures import plots
+from contrafact.review.events import Event
+from contrafact.review.export import write_rows
 from contrafact.review.figures.agreement import (
-    AgreementFigures,
-    agreement_figures,
-    rated_questions,
+    StageRatings,
+    disagreement_matrix,
+    rated_agreement,
+    stage_ratings,
 )
 from contrafact.review.figures.audits import AuditFigures, TrainingRound, audits, training
 from contrafact.review.figures.progress import (
@@ -28,47 +28,20 @@ from contrafact.review.figures.progress import (
     throughput,
 )
 from contrafact.review.residual import COLUMNS, residual_cells, residual_error, residual_notes
-from contrafact.review.state import Event, ReviewState
-from contrafact.review.suggestions import Influence, influence
+from contrafact.review.state import ReviewState
 
-__all__ = [
-    "Panel",
-    "agreement_panel",
-    "agreement_panels",
-    "audits_panel",
-    "influence_panel",
-    "matrix_panel",
-    "panels_of",
-    "progress_panel",
-    "residual_panel",
-    "throughput_panel",
-    "training_panel",
-]
-
-_SHOWN_AUDITS = 4
+__all__ = ["agreement_tables", "figure_tables", "progress_table", "write_tables"]
 
 
 @dataclass(frozen=True)
-class Panel:
-    """One figure.
-
-    Attributes:
-        key: Its name in addresses.
-        title: What it shows.
-        description: What it shows, in words and numbers.
-        columns: The heads of its table.
-        rows: The table's cells, as texts.
-        draw: How it is drawn; None where there is nothing to draw yet.
-        height: Of the drawing, in inches.
-    """
+class FigureTable:
+    """One figure: its name in files, its title, what it comes to in a sentence, and its cells."""
 
     key: str
     title: str
-    description: str
+    text: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, ...]]
-    draw: plots.Draw | None
-    height: float = 3.0
 
     @cached_property
     def numbers(self) -> frozenset[int]:
@@ -81,48 +54,55 @@ class Panel:
         return frozenset(at for at in places if all(numeric(row[at]) for row in self.rows))
 
 
-def panels_of(state: ReviewState, events: Iterable[Event], now: datetime) -> list[Panel]:
-    """Return every panel of a review: progress, throughput, agreement, audits, errors, training.
-
-    Args:
-        state: The review.
-        events: Its history, for who took how long.
-        now: The time.
-    """
+def figure_tables(state: ReviewState, events: Iterable[Event], now: datetime) -> list[FigureTable]:
+    """Return every figure of a review."""
     found = [
-        progress_panel(review_progress(state, now)),
-        throughput_panel(throughput(events), agreement_by_person(state)),
+        progress_table(review_progress(state, now)),
+        throughput_table(throughput(events), agreement_by_person(state)),
     ]
-    for stage in state.project.flow:
-        if stage.kind == "independent" and len(stage.roles) > 1:
-            found += agreement_panels(state, stage.id)
-    if state.suggestions and any(s.suggestions != "none" for s in state.project.flow):
-        found.append(influence_panel(influence(state, np.random.default_rng(0))))
+    found += [table for one in stage_ratings(state) for table in agreement_tables(one)]
     if any(stage.kind == "audit" for stage in state.project.flow):
-        found.append(audits_panel(audits(state)))
-    if (residual := residual_panel(state)) is not None:
+        found.append(audits_table(audits(state)))
+    if (residual := residual_table(state)) is not None:
         found.append(residual)
     if any(stage.kind == "training" for stage in state.project.stages):
-        found.append(training_panel(training(state)))
+        found.append(training_table(training(state)))
     return found
 
 
-def agreement_panels(state: ReviewState, stage: str) -> list[Panel]:
-    """Return a stage's agreement on its verdict and on each question, each with its matrix."""
-    found = []
-    for question in rated_questions(state, stage):
-        figures = agreement_figures(state, stage, question)
-        about = "the verdict" if question is None else question
-        title = f"{state.project.stage(stage).title}: agreement on {about}"
-        key = f"{stage}.{question or 'verdict'}"
-        found.append(agreement_panel(figures, key, title))
-        if figures.found is None:
-            break  # who has not answered has not answered any of the questions either
-        found.append(matrix_panel(figures, key, title.replace("agreement on", "who says what on")))
-    return found
+def write_tables(tables: Sequence[FigureTable], out: Path) -> list[Path]:
+    """Write each table into a folder, as CSV under its name, and return the files."""
+    out.mkdir(parents=True, exist_ok=True)
+    files = [out / f"{table.key}.csv" for table in tables]
+    for table, file in zip(tables, files, strict=True):
+        write_rows([dict(zip(table.columns, row, strict=True)) for row in table.rows], file)
+    return files
 
 
-def progress_panel(found: ReviewProgress) -> Panel:
+def agreement_tables(ratings: StageRatings) -> list[FigureTable]:
+    """Return a stage's agreement on its verdict or on a question, and who says what."""
+    about = ratings.question or "the verdict"
+    title = f"{ratings.title}: agreement on {about}"
+    key = f"{ratings.stage}.{ratings.question or 'verdict'}"
+    columns = ("coefficient", "raters", "value", "95% interval", "items")
+    if ratings.why:
+        text = f"None yet: {ratings.why}."
+        return [FigureTable(f"agreement-{key}", title, text, columns, [])]
+    found = rated_agreement(ratings.cells)
+    rows = [one.cells(len(found.raters)) for one in found.coefficients]
+    percent = next(row for row in rows if row[0] == "agreement")
+    ac1 = next(row for row in rows if row[0] == "Gwet's AC1")
+    text = (
+        f"{found.items:,} items, {len(found.raters)} raters, {found.ratings:,} ratings. "
+        f"Agreement {percent[2]} ({percent[3] or 'no interval'}), "
+        f"Gwet's AC1 {ac1[2]} ({ac1[3] or 'no interval'}); "
+        f"rated differently: {sum(one.count for one in found.disagreements):,} items."
+    )
+    agreement = FigureTable(f"agreement-{key}", title, text, columns, rows)
+    return [agreement, _matrix_table(ratings, key, f"{ratings.title}: who says what on {about}")]
+
+
+def progress_table(found: ReviewProgress) -> FigureTable:
     """Return how far a review has come, by stage and outcome."""
     names = [stage.title for stage in found.stages] + [f"ended: {o}" for o in found.outcomes]
     counts = [stage.by_category for stage in found.stages] + list(found.outcomes.values())
@@ -154,46 +134,15 @@ def progress_panel(found: ReviewProgress) -> Panel:
         roles = ", ".join(f"{number:,} for {role}" for role, number in found.by_role.items())
         text += f" Under way: {', '.join(at)}. Decisions open now: {found.places:,}"
         text += f" ({roles})." if roles else "."
-    draw = plots.bars(names, parts, "items") if found.items else None
-    return Panel("progress", "Progress", text, columns, rows, draw, 1.0 + 0.32 * len(names))
+    return FigureTable("progress", "Progress", text, columns, rows)
 
 
-def influence_panel(found: Sequence[Influence]) -> Panel:
-    """Return how far people go along with a model's suggestions."""
-    columns = (
-        *("person", "shown", "agree", "not shown", "agree without"),
-        *("difference", "95% interval"),
-    )
-    rows = []
-    for one in found:
-        gap = one.difference
-        rows.append(
-            (
-                one.person,
-                _count(one.shown[0]),
-                _percent(one.shown[1] / one.shown[0]) if one.shown[0] else "–",
-                _count(one.hidden[0]),
-                _percent(one.hidden[1] / one.hidden[0]) if one.hidden[0] else "–",
-                "–" if gap is None else f"{100 * gap[0]:.1f} points",
-                "–" if gap is None else f"{100 * gap[1]:.1f} to {100 * gap[2]:.1f}",
-            )
-        )
-    text = "No decision on an item with a suggestion yet."
-    if found:
-        text = (
-            "Each person sees the model's answers on a share of the items that is drawn for them. "
-            "What they agree with more often there than elsewhere is the suggestion's doing."
-        )
-    return Panel("influence", "Influence of suggestions", text, columns, rows, None)
-
-
-def throughput_panel(
+def throughput_table(
     found: Sequence[Throughput], agreement: Mapping[str, tuple[int, int]] | None = None
-) -> Panel:
+) -> FigureTable:
     """Return everybody's throughput, and how often they agree with others on one item.
 
     Args:
-        found: The throughput.
         agreement: See `agreement_by_person`.
     """
     agrees = agreement or {}
@@ -221,8 +170,7 @@ def throughput_panel(
             f" From {_decimal(slowest.per_hour, 1)} an hour ({slowest.person}) to "
             f"{_decimal(fastest.per_hour, 1)} ({fastest.person}); pauses are left out."
         )
-    draw = plots.cumulative({one.person: one.times for one in found}) if total else None
-    return Panel("pace", "Throughput", text, columns, rows, draw)
+    return FigureTable("throughput", "Throughput", text, columns, rows)
 
 
 def _agreeing(pairs: tuple[int, int]) -> str:
@@ -230,32 +178,12 @@ def _agreeing(pairs: tuple[int, int]) -> str:
     return f"{_percent(same / all_)} of {all_:,}" if all_ else "–"
 
 
-def agreement_panel(figures: AgreementFigures, key: str, title: str) -> Panel:
-    """Return agreement at a stage on a question, as `contrafact agree` prints it."""
-    columns = ("coefficient", "raters", "value", "95% interval", "items")
-    if figures.found is None:
-        return Panel(f"agreement-{key}", title, f"None yet: {figures.why}.", columns, [], None)
-    found = figures.found
-    rows = [one.cells(len(found.raters)) for one in found.coefficients]
-    percent = next(row for row in rows if row[0] == "agreement")
-    ac1 = next(row for row in rows if row[0] == "Gwet's AC1")
-    text = (
-        f"{found.items:,} items, {len(found.raters)} raters, {found.ratings:,} ratings. "
-        f"Agreement {percent[2]} ({percent[3] or 'no interval'}), "
-        f"Gwet's AC1 {ac1[2]} ({ac1[3] or 'no interval'}); "
-        f"rated differently: {sum(one.count for one in found.disagreements):,} items."
-    )
-    return Panel(f"agreement-{key}", title, text, columns, rows, plots.growth_lines(figures.growth))
-
-
-def matrix_panel(figures: AgreementFigures, key: str, title: str) -> Panel:
+def _matrix_table(ratings: StageRatings, key: str, title: str) -> FigureTable:
     """Return how often two people give which answers to one item."""
-    matrix = figures.matrix
-    assert matrix is not None, "a matrix is made wherever agreement is"
-    counts = matrix.shown
+    matrix = disagreement_matrix(ratings.cells)
     rows = [
         (name, *(_count(int(value)) for value in own))
-        for name, own in zip(matrix.categories, counts, strict=True)
+        for name, own in zip(matrix.categories, matrix.shown, strict=True)
     ]
     corner = f"{matrix.raters[0]} \\ {matrix.raters[1]}" if matrix.raters else "one \\ another"
     differing = [
@@ -268,12 +196,10 @@ def matrix_panel(figures: AgreementFigures, key: str, title: str) -> Panel:
         f"{first} and {second}: {n:,}" for n, first, second in sorted(differing)[::-1]
     )
     text = f"Pairs of people who differ on an item: {pairs or 'none'}."
-    height = 1.6 + 0.5 * len(rows)
-    columns = (corner, *matrix.categories)
-    return Panel(f"matrix-{key}", title, text, columns, rows, plots.heat(matrix), height)
+    return FigureTable(f"matrix-{key}", title, text, (corner, *matrix.categories), rows)
 
 
-def audits_panel(found: Sequence[AuditFigures]) -> Panel:
+def audits_table(found: Sequence[AuditFigures]) -> FigureTable:
     """Return audits' pass rates by stratum."""
     columns = (
         "batch",
@@ -303,13 +229,10 @@ def audits_panel(found: Sequence[AuditFigures]) -> Panel:
         result = audit.result or f"under way with {audit.judged} of {audit.drawn} judged"
         results.append(f"{audit.batch}: {row.passed:,} of {row.sample:,} passed, {result}")
     text = "; ".join(results) + "." if results else "No audit was drawn yet."
-    last = [audit for audit in found[-_SHOWN_AUDITS:] if audit.judged]
-    lines = sum(bool(row.sample) for audit in last for row in audit.rows)
-    draw = plots.intervals(last) if lines else None
-    return Panel("audits", "Audits", text, columns, rows, draw, 1.0 + 0.3 * lines)
+    return FigureTable("audits", "Audits", text, columns, rows)
 
 
-def residual_panel(state: ReviewState) -> Panel | None:
+def residual_table(state: ReviewState) -> FigureTable | None:
     """Return what share of the final items is wrong, as a recheck measured it, or at most.
 
     There is none until an item is final, and where no verdict of several people makes one so.
@@ -320,12 +243,15 @@ def residual_panel(state: ReviewState) -> Panel | None:
         return None
     rows = [residual_cells(one) for one in (found.wrong, *found.by_stage)]
     text = " ".join(residual_notes(found))
-    return Panel("residual", "Wrong, of final items", text, COLUMNS, rows, None)
+    return FigureTable("residual", "Wrong, of final items", text, ("stage", *COLUMNS[1:]), rows)
 
 
-def training_panel(found: Sequence[TrainingRound]) -> Panel:
+def training_table(found: Sequence[TrainingRound]) -> FigureTable:
     """Return everybody's rounds of training."""
-    columns = ("person", "round", "answered", "right", "accuracy", "95% interval", "threshold", "")
+    columns = (
+        *("person", "round", "answered", "right", "accuracy"),
+        *("95% interval", "threshold", "result"),
+    )
     words = {True: "passed", False: "not passed", None: "under way"}
     rows = [
         (
@@ -346,8 +272,7 @@ def training_panel(found: Sequence[TrainingRound]) -> Panel:
         for who, one in latest.items()
     ]
     text = "; ".join(results) + "." if results else "Nobody has trained yet."
-    draw = plots.rounds(found) if any(one.answered for one in found) else None
-    return Panel("training", "Training", text, columns, rows, draw)
+    return FigureTable("training", "Training", text, columns, rows)
 
 
 def _count(number: int) -> str:

@@ -1211,8 +1211,7 @@ def _manipulations() -> Iterator[Step]:
     ):
         yield Step(
             f"rfc/rewrite-{name}",
-            f"rfc rewrite rfc/one.jsonl --model $W --attempts 2{more} "
-            f"--out rfc/by-{name}.jsonl",
+            f"rfc rewrite rfc/one.jsonl --model $W --attempts 2{more} --out rfc/by-{name}.jsonl",
         )
     yield Step("rfc/check", "rfc check rfc/pairs.jsonl --out rfc/checked.jsonl")
     yield Step("rfc/check-bad", "rfc check inputs/wrong/pairs.jsonl")

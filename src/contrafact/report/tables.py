@@ -463,8 +463,8 @@ def invalid_table(data: ChapterData) -> Table:
         columns = (*columns[:after], shown, *columns[after:])
         caption += (
             " A degenerate output can be read and is no answer: it repeats its input, another "
-            "input or its answer, an example or a line of the prompt, its other side, is in another "
-            "language, or fits any input. The strict form counts it as wrong."
+            "input or its answer, an example, a line of the prompt or its other side, is in "
+            "another language, or fits any input. The strict form counts it as wrong."
         )
     there = tuple(column for column in columns if column.key in frame.columns)
     return Table("invalid", spec.invalid_title, caption, there, frame)

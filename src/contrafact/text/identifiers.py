@@ -101,9 +101,9 @@ def date_value(text: str) -> str:
     if month:
         number = _MONTHS.index(month[0]) + 1
         rest = name.replace(year[0], " ") if year else name
-        day = re.search(r"[0-9]{1,2}", rest)
+        days = re.findall(r"[0-9]{1,2}", rest)  # two of "3 to 17 March"
         head = year[0] if year else "-"
-        return f"{head}-{number:02}" + (f"-{int(day[0]):02}" if day else "")
+        return "-".join([f"{head}-{number:02}", *(f"{int(day):02}" for day in days[:2])])
     numbers = re.findall(r"[0-9]+", name)
     if len(numbers) == 3 and len(numbers[0]) == 4:
         return f"{numbers[0]}-{int(numbers[1]):02}-{int(numbers[2]):02}"
@@ -254,13 +254,15 @@ _RULES: tuple[tuple[IdentifierKind, re.Pattern[str], _Needs], ...] = tuple(
         ),
         (
             "date",
-            rf"{_START}\b{MONTH}\s[0-9]{{1,2}}(?:st|nd|rd|th)?(?:,?\s{YEAR})?{_END}{_AMOUNT}",
+            rf"{_START}\b{MONTH}\s[0-9]{{1,2}}(?:st|nd|rd|th)?(?:[-–][0-9]{{1,2}})?(?:,?\s{YEAR})?"
+            rf"{_END}{_AMOUNT}",
             0,
             _Needs(_MONTHS),
         ),
         (
             "date",
-            rf"{_START}[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{MONTH}(?:,?\s{YEAR})?{_END}",
+            rf"{_START}(?:[0-9]{{1,2}}(?:st|nd|rd|th)?(?:[-–]|\s(?:and|to)\s))?"
+            rf"[0-9]{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{MONTH}(?:,?\s{YEAR})?{_END}",
             0,
             _Needs(_MONTHS),
         ),

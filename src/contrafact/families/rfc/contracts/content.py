@@ -16,7 +16,13 @@ from contrafact.families.rfc.contracts.vocabulary import is_content, words
 from contrafact.text.english import is_modifier
 from contrafact.text.tokens import stem
 
-__all__ = ["content_added", "only_figures_changed", "part_left", "text_of_its_own"]
+__all__ = [
+    "content_added",
+    "only_figures_changed",
+    "part_left",
+    "text_of_its_own",
+    "words_changed",
+]
 
 
 def _content(tokens: list[Token]) -> list[Token]:
@@ -75,6 +81,31 @@ def _opens_clause(pair: Pair, change: Change) -> bool:
     comma = side.text[max(0, after[0].start - 2) : after[0].start].startswith(",")
     opened = after[0].key in words("clause_openers") or (comma and after[0].key.endswith("ing"))
     return opened and after[0].key not in {token.key for token in before}
+
+
+@rule(
+    "words-changed",
+    about="events",
+    paper="2.2.2; Q.2; R.2",
+    manipulations=("numerical",),
+    to_review="a single word, which may mean the same",
+)
+def words_changed(
+    pair: Pair, *, most: Annotated[int, "ours: words of content that may be a synonym"] = 1
+) -> Iterator[Finding]:
+    """What is said of the figures stays: words of content are not exchanged for others."""
+    exchanged: list[tuple[Change, int]] = []
+    for change in pair.changes:
+        before, after = (
+            {stem(token.key) for token in _content(tokens)} for tokens in pair.tokens(change)
+        )
+        if size := max(len(before - after), len(after - before)):
+            exchanged.append((change, size))
+    several = sum(size for _, size in exchanged) > most
+    for change, _ in exchanged:
+        was, now = pair.texts(change)
+        message = f"'{was}' became '{now}'" if was and now else f"'{was or now}' is no figure"
+        yield Finding("words-changed", message, *pair.spans(change), for_review=not several)
 
 
 @rule(

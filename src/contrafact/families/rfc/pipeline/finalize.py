@@ -265,7 +265,7 @@ def _put(
     }[place]
     rows.append(final if place == "retained" else {**final, "reason": why})
     open_ = place in ("retained", "to review") and final["passed"] is None
-    more = {"undecided": True} if open_ else {}
+    more: dict[str, Any] = {"undecided": True} if open_ else {}
     result.events.append(_event(row, decision, by, why, **more))
 
 

@@ -137,7 +137,7 @@ def by_ticker(gate: Gate) -> "pd.DataFrame":
     found = pd.DataFrame(rows, columns=["ticker", "article", "manipulation"]).groupby("ticker")
     table = found["article"].agg(articles="nunique", items="size")
     for name in MANIPULATIONS:
-        table[name] = found["manipulation"].agg(lambda own, name=name: int((own == name).sum()))
+        table[name] = [int((own == name).sum()) for _, own in found["manipulation"]]
     order = ["ticker", "articles", "items", *MANIPULATIONS]
     ranked = table.reset_index().sort_values(["items", "ticker"], ascending=[False, True])
     return ranked.reset_index(drop=True)[order]

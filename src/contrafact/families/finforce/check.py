@@ -261,8 +261,8 @@ def _categories(report: CheckReport) -> str | DataTable:
     rows: list[tuple[str, ...]] = []
     for name, printed in PUBLISHED_COUNTS.items():
         difference = report.categories[name] - printed
-        beside = (str(printed), f"{difference:+d}" if difference else "0") if published else ()
-        rows.append((name, str(report.categories[name]), *beside))
+        paper = (str(printed), f"{difference:+d}" if difference else "0") if published else ()
+        rows.append((name, str(report.categories[name]), *paper))
     nothing = ("", "") if published else ()
     rows += [(f"unknown: {name}", str(n), *nothing) for name, n in report.unknown.items()]
     if report.without_category:

@@ -242,8 +242,8 @@ def show_item(
     """
     view, feedback = _next_view(page, last)
     if isinstance(view, Idle):
-        shown = {"idle": view, "feedback": feedback, "page": screen}
-        return page.render("idle.html", request_key=request_key(), **shown)
+        key = request_key()
+        return page.render("idle.html", idle=view, feedback=feedback, page=screen, request_key=key)
     wanted = _screen_of(view)
     if wanted != screen:
         query = f"?{page.request.url.query}" if page.request.url.query else ""

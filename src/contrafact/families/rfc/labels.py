@@ -26,12 +26,10 @@ from contrafact.files.atomic import os_problem
 from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = [
-    "ERROR_CLASSES",
     "FALSE",
     "LENGTH_BANDS",
     "MANIPULATION_SPELLINGS",
     "NEI",
-    "RIGHT_ONLY",
     "TRUE",
     "Bands",
     "MisinformationType",
@@ -54,16 +52,6 @@ FALSE = "false"
 """A manipulated one."""
 NEI = "not enough information"
 """A claim that what is known does not settle."""
-
-RIGHT_ONLY: tuple[str, ...] = ("wrong-reason", "sound")
-ERROR_CLASSES: tuple[str, ...] = (
-    *("forward-looking", "journalistic-form", "temporal-anchoring"),
-    *RIGHT_ONLY,
-    "other",
-)
-"""The classes of section 3.5: forward-looking text rejected, journalistic form accepted, judged
-by another time; of right answers, right for a wrong reason or soundly; and what is none of these.
-"""
 
 _TAG = r"(?:think|thinking|thought|reasoning|reflection|scratchpad)"
 _REASONED = re.compile(rf"<({_TAG})\b[^>]*>.*?</\1\s*>", re.DOTALL | re.IGNORECASE)

@@ -942,7 +942,7 @@ _RUN = {
     "detect": "run rfc-detect --model $W --model $V --method plain --method stepwise "
     "--method memory --method reflect --method majority --method surface "
     "--logprobs --limit 6",
-    "detect-reasons": "run rfc-detect --model $W --judge $A --rationale --shots 2 --draws 2 "
+    "detect-reasons": "run rfc-detect --model $W --rationale --shots 2 --draws 2 "
     "--limit 6",
     "detect-shots": "run rfc-detect --model $W --shots 8 --limit 8",
     "diagnose": "run rfc-diagnose --model $W --method plain --method stepwise --method memory "
@@ -1091,18 +1091,6 @@ def _people() -> Iterator[Step]:
         before=_filled(
             *("study/cobe/sheet.csv", ("ana", "ben", "cy")),
             *(("Yes", "No", "Yes", "Other", "n"), ("a remark",)),
-        ),
-    )
-    yield Step(
-        "study/reasons-sample",
-        "rfc study sample runs/detect-reasons --kind reasons --n 6 --out study/reasons/sheet.csv",
-    )
-    yield Step(
-        "study/reasons-score",
-        "rfc study score study/reasons/ann.csv study/reasons/ben.csv --out study/reasons/figures",
-        before=_filled(
-            *("study/reasons/sheet.csv", ("ann", "ben")),
-            *(("other", "forward-looking", "sound", "journalistic-form"), ("",)),
         ),
     )
 
@@ -1580,7 +1568,6 @@ rfc study sample rfc/pairs.jsonl --kind nosuch --out o.csv
 rfc study sample rfc/pairs.jsonl --out o.txt
 rfc study score
 rfc study score none.csv
-rfc study score study/reasons/ann.csv --out o.csv
 review project nosuch
 review project inputs/wrong/project.toml
 review project --nope

@@ -1226,22 +1226,10 @@ def _manipulations() -> Iterator[Step]:
     )
     yield Step("rfc/release-limit", "rfc release rfc/final.jsonl --max-auroc 0.5 --out rfc/no")
     yield Step(
-        "rfc/release-private",
-        "rfc release rfc/reviewed-floor.jsonl --with-originals --out rfc/private",
-    )
-    yield Step(
         "rfc/hydrate",
         "rfc hydrate rfc/release/pairs.jsonl --news inputs/articles.jsonl --out rfc/again.jsonl",
     )
-    yield Step(
-        "rfc/hydrate-web", "rfc hydrate inputs/published.jsonl --pause 0 --out rfc/web.jsonl"
-    )
     yield Step("rfc/surface", "rfc surface rfc/pairs.jsonl --max-auroc 0.65 --out rfc/surface")
-    yield Step(
-        "rfc/statistics",
-        "rfc statistics rfc/bucketed.jsonl rfc/labelled.jsonl rfc/pairs.jsonl rfc/final.jsonl "
-        "--out rfc/statistics",
-    )
     stages = ("bucketed", "labelled", "pairs", "reviewed-floor")
     ledgers = " ".join(f"rfc/{stage}.jsonl.ledger.jsonl" for stage in stages)
     yield Step("rfc/ledger", f"rfc ledger {ledgers} --out rfc/ledger")
@@ -1418,10 +1406,6 @@ def _white_box() -> Iterator[Step]:
         f"{whatif} --text 'Aldmoor gains 3%' --samples 3 --max-tokens 30 --out white/whatif.jsonl",
     )
     yield Step("white-box/whatif-fresh", f"{whatif} --samples 2 --noise fresh --top-p 0.9 --seed 4")
-    yield Step(
-        "white-box/surface",
-        "rfc surface rfc/pairs.jsonl --fluency-model weights --no-plots --out white/surface",
-    )
     yield Step("white-box/train", "train srlm inputs/srlm.yaml --out white/srlm")
 
 
@@ -1551,8 +1535,8 @@ rfc finalize rfc/pairs.jsonl --decisions rfc/decisions.jsonl --out rfc/pairs.jso
 rfc release none.jsonl --out o
 rfc release inputs/articles.jsonl --out o
 rfc release rfc/final.jsonl --version one --out o
-rfc hydrate none.jsonl --out o.jsonl
-rfc hydrate inputs/headlines.jsonl --out o.jsonl
+rfc hydrate none.jsonl --news none.jsonl --out o.jsonl
+rfc hydrate inputs/headlines.jsonl --news inputs/headlines.jsonl --out o.jsonl
 rfc hydrate rfc/release/pairs.jsonl --news none.jsonl --out o.jsonl
 rfc ledger none.jsonl
 rfc ledger inputs/articles.jsonl
@@ -1560,9 +1544,6 @@ rfc ledger rfc/pairs.jsonl.ledger.jsonl --level 2
 rfc surface none.jsonl --out o
 rfc surface inputs/wrong/nohead.jsonl --out o
 rfc surface rfc/pairs.jsonl --max-auroc 2 --out o
-rfc statistics none.jsonl --out o
-rfc statistics inputs/wrong/broken.jsonl --out o
-rfc statistics
 rfc study sample none.jsonl --out o.csv
 rfc study sample rfc/pairs.jsonl --kind nosuch --out o.csv
 rfc study sample rfc/pairs.jsonl --out o.txt

@@ -57,7 +57,8 @@ def test_baselines_alone_need_no_model(quick_contrafact, tmp_path):
 
 def test_shots_draws_and_reasons(quick_contrafact, service, tmp_path):
     result = quick_contrafact(
-        "run", "rfc-detect", "--model", service.model, "--rationale", "--shots", "2", "--draws", "2", "--limit", "3", "--out", "run", env=service.environment,
+        "run", "rfc-detect", "--model", service.model, "--rationale", "--shots", "2",
+        "--draws", "2", "--limit", "3", "--out", "run", env=service.environment,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
@@ -107,8 +108,8 @@ def test_a_folder_of_another_task_is_not_touched(quick_contrafact, tmp_path):
 
 def test_an_estimate_counts_what_the_run_then_calls(quick_contrafact, service, tmp_path):
     arguments = (
-        "run", "rfc-detect", "--model", service.model, "--method", "plain", "--method", "stepwise", "--method", "surface", "--limit", "4",
-        "--out", "run",
+        "run", "rfc-detect", "--model", service.model, "--method", "plain",
+        "--method", "stepwise", "--method", "surface", "--limit", "4", "--out", "run",
     )  # fmt: skip
     result = quick_contrafact(*arguments, "--estimate", env=service.environment)
     assert result.returncode == 0, result.stderr

@@ -1191,7 +1191,7 @@ def _manipulations() -> Iterator[Step]:
     )
     yield Step(
         "rfc/rewrite",
-        "rfc rewrite rfc/labelled.jsonl --seed 7 --workers 1 --out rfc/pairs.jsonl",
+        "rfc rewrite rfc/labelled.jsonl --seed 7 --out rfc/pairs.jsonl",
     )
     for name, more in (
         ("model", ""),

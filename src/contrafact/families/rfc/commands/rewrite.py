@@ -1,6 +1,5 @@
 """``contrafact rfc rewrite``: labelled articles in, pairs out."""
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,6 +18,7 @@ from contrafact.options import (
 )
 
 if TYPE_CHECKING:
+    from contrafact.console import Progress
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.rewrite import Assignment, Outcome
     from contrafact.files.journal import Journal
@@ -52,9 +52,6 @@ def rewrite(
     bands: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Bands of length, as `rfc calibrate --out` writes them."),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes, by rule. [one per core]")
     ] = None,
     model: Annotated[
         str | None, typer.Option(metavar="M", rich_help_panel=_MODEL, help="The model that writes.")
@@ -132,9 +129,8 @@ def rewrite(
         "--max-retries": max_retries is not None,
         "--timeout": timeout is not None,
     }
-    useless = by_model if model is None else {"--workers": workers is not None}
-    for option, given in useless.items():
-        if given:
+    for option, given in by_model.items():
+        if given and model is None:
             raise InputError(f"{option} has no use with --rewriter {rewriter}", hint="leave it out")
     tries = attempts or _ATTEMPTS[rewriter]
     writing = None
@@ -181,7 +177,7 @@ def rewrite(
         _show(told.counts, by_rule=writing is None)
         told.end()
         return
-    _one_file(file, out, writing, seed, tries, _absolute(bands), workers)
+    _one_file(file, out, writing, seed, tries, _absolute(bands))
 
 
 def _one_file(
@@ -191,11 +187,13 @@ def _one_file(
     seed: int,
     tries: int,
     bands: str | None,
-    workers: int | None,
 ) -> None:
+    from contrafact.console import Progress
+    from contrafact.families.rfc.labels import load_bands
     from contrafact.families.rfc.pipeline.rewrite import (
         Outcome,
         load_assignments,
+        rewrite_by_rules,
         rule_facts,
         write_pairs,
     )
@@ -209,10 +207,18 @@ def _one_file(
         typer.echo(f"{out} is finished: nothing is left to do")
         return
     with journal:
-        if writing is None:
-            _by_rules(journal, assignments, seed, tries, bands, workers)
-        else:
-            _by_model(journal, assignments, writing)
+        left = [at for at in range(len(assignments)) if str(at) not in journal.known]
+        with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
+            if writing is not None:
+                _by_model(journal, assignments, left, writing, progress)
+            else:
+                chosen = None if bands is None else load_bands(bands)
+                for at in left:
+                    found = rewrite_by_rules(
+                        assignments[at], seed=seed, attempts=tries, bands=chosen
+                    )
+                    journal.keep(str(at), found.as_json())
+                    progress.step()
         outcomes = [Outcome.of_json(journal.known[str(at)]) for at in range(len(assignments))]
         name = "rules" if writing is None else f"model:{writing.model}"
         write_pairs(Path(out), assignments, outcomes, rewriter=name)
@@ -230,35 +236,12 @@ def _absolute(path: Path | None) -> str | None:
     return None if path is None else str(path.absolute())
 
 
-def _by_rules(
+def _by_model(
     journal: "Journal",
     assignments: "list[Assignment]",
-    seed: int,
-    attempts: int,
-    bands: str | None,
-    workers: int | None,
-) -> None:
-    """Keep every row's outcome."""
-    from contrafact.console import Progress
-    from contrafact.families.rfc.labels import load_bands
-    from contrafact.families.rfc.pipeline.rewrite import rewrite_all_by_rules
-
-    left = [at for at in range(len(assignments)) if str(at) not in journal.known]
-    with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
-        for position, outcome in rewrite_all_by_rules(
-            assignments,
-            left,
-            seed=seed,
-            attempts=attempts,
-            bands=None if bands is None else load_bands(bands),
-            workers=workers or os.cpu_count() or 1,
-        ):
-            journal.keep(str(position), outcome.as_json())
-            progress.step()
-
-
-def _by_model(
-    journal: "Journal", assignments: "list[Assignment]", writing: "WriterSettings"
+    left: list[int],
+    writing: "WriterSettings",
+    progress: "Progress",
 ) -> None:
     """Keep every row's outcome.
 
@@ -267,7 +250,6 @@ def _by_model(
     """
     import asyncio
 
-    from contrafact.console import Progress
     from contrafact.errors import ModelError
     from contrafact.models.asking import failure_cause
 
@@ -276,11 +258,10 @@ def _by_model(
     async def rewrite(position: str) -> "dict[str, Any]":
         return (await writer.rewrite(assignments[int(position)])).as_json()
 
-    left = [str(at) for at in range(len(assignments)) if str(at) not in journal.known]
-    with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
-        failures = asyncio.run(
-            journal.fill(left, rewrite, at_once=writing.max_connections, each=progress.one)
-        )
+    keys = [str(at) for at in left]
+    failures = asyncio.run(
+        journal.fill(keys, rewrite, at_once=writing.max_connections, each=progress.one)
+    )
     if failures:
         raise ModelError(
             f"{len(failures)} of {len(assignments)} rows failed, and nothing is written yet; the "

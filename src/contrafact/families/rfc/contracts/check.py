@@ -34,9 +34,10 @@ from contrafact.families.rfc.contracts.rules import (
     Rule,
     checked,
     fail,
+    load_rules,
     rules_in,
 )
-from contrafact.families.rfc.labels import Bands
+from contrafact.families.rfc.labels import Bands, load_bands
 from contrafact.family import DraftFinding
 from contrafact.files.tables import FirstLines, read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
@@ -56,6 +57,7 @@ __all__ = [
     "check_pairs",
     "check_rows",
     "contract",
+    "open_options",
     "pair_problem",
     "read_pairs",
 ]
@@ -102,6 +104,19 @@ class Options:
     polarity: Polarity | None = None
     rules: tuple[Rule, ...] = ()
     bands: Bands | None = None
+
+
+def open_options(
+    rules: Iterable[str] = (),
+    polarity_model: str | Path | None = None,
+    bands: str | Path | None = None,
+) -> Options:
+    """Return what a user chose: paths of rules, a folder with a model of tone, a calibration."""
+    return Options(
+        None if polarity_model is None else polarity.load_polarity_model(Path(polarity_model)),
+        tuple(found for path in rules for found in load_rules(path)),
+        None if bands is None else load_bands(bands),
+    )
 
 
 def contract(manipulation: Manipulation, others: Iterable[Rule] = ()) -> tuple[Rule, ...]:

@@ -20,8 +20,6 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.text.diff import surface
 
 __all__ = [
-    "FOLDS",
-    "PAIR_FEATURES",
     "TEXT_FEATURES",
     "Baseline",
     "article_folds",
@@ -50,12 +48,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class Baseline:
-    """Answers by sample id.
-
-    Args:
-        name: The baseline's name.
-        answers: The answer to every item of the data set.
-    """
+    """Answers by sample id."""
 
     shots = 0
 
@@ -68,11 +61,7 @@ class Baseline:
         return self.answer(item)
 
     def answer(self, item: Item) -> Answer:
-        """Return the answer to one item.
-
-        Raises:
-            InputError: if the item is not of the data that the baseline was made with.
-        """
+        """Return the answer to one item."""
         try:
             return self._answers[item.id]
         except KeyError:
@@ -116,11 +105,7 @@ def text_features(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def article_folds(clusters: Sequence[Hashable], *, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """Yield the rows to learn from and the rows to judge, fold by fold; articles are never split.
-
-    Raises:
-        InputError: if there are fewer than two articles.
-    """
+    """Yield the rows to learn from and those to judge, fold by fold; articles are never split."""
     require("sklearn", "baselines")
     from sklearn.model_selection import GroupKFold
 
@@ -156,9 +141,6 @@ def cross_validated(
 
     Returns:
         Shape (items, labels). A label that a fold has not seen has probability 0 there.
-
-    Raises:
-        InputError: if there are fewer than two articles.
     """
     from scipy.sparse import issparse
     from sklearn.linear_model import LogisticRegression

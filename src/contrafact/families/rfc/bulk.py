@@ -47,11 +47,7 @@ AskingWork = Callable[[Sequence[Given]], Awaitable[Made]]
 
 @dataclass(frozen=True)
 class BucketStage:
-    """``rfc bucket``: articles in, candidates for the four manipulations out.
-
-    Attributes:
-        titles_alone: Whether articles without a summary are sorted too.
-    """
+    """``rfc bucket``: articles in, candidates for the four manipulations out."""
 
     titles_alone: bool = False
     name: str = "`rfc bucket`"
@@ -95,13 +91,7 @@ class BucketStage:
 
 @dataclass(frozen=True)
 class CheckStage:
-    """``rfc check``: pairs in, checks out; a row that cannot be checked is a failure.
-
-    Attributes:
-        rules: Paths of rules of other packages, which the workers load.
-        polarity_model: A folder with a model of tone; nobody looks at tone if none.
-        bands: A calibration's file; the paper's bands of length if none.
-    """
+    """``rfc check``: pairs in, checks out; a row that cannot be checked is a failure."""
 
     rules: tuple[str, ...] = ()
     polarity_model: str | None = None
@@ -217,13 +207,7 @@ class _Assigned:
 
 @dataclass(frozen=True)
 class RewriteStage(_Assigned):
-    """``rfc rewrite`` by rules: labelled articles in, pairs out.
-
-    Attributes:
-        seed: Seed of every choice.
-        attempts: Proposals for a row at most.
-        bands: A calibration's file; the paper's bands of length if none.
-    """
+    """``rfc rewrite`` by rules: labelled articles in, pairs out."""
 
     seed: int = 0
     attempts: int = 16
@@ -301,11 +285,7 @@ class ModelRewriteStage(_Assigned):
 
 @dataclass(frozen=True)
 class LabelStage:
-    """``rfc label`` by rules: bucketed articles in, one row an article and manipulation out.
-
-    Attributes:
-        per_article: Whether an article gets every manipulation that fits, or one.
-    """
+    """``rfc label`` by rules: bucketed articles in, one row an article and manipulation out."""
 
     per_article: "PerArticle" = "all"
     name: str = "`rfc label`"
@@ -326,14 +306,7 @@ class LabelStage:
 
 @dataclass(frozen=True)
 class ModelLabelStage(LabelStage):
-    """``rfc label`` with a model for what rules leave open.
-
-    Attributes:
-        model: The labeller.
-        prompts: A folder of templates.
-        max_connections: Calls under way at once.
-        bounds: Bounds of each call.
-    """
+    """``rfc label`` with a model for what rules leave open."""
 
     model: str = field(kw_only=True)
     prompts: str | None = None

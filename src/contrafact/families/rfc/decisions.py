@@ -38,7 +38,6 @@ __all__ = [
     "REVIEW_STAGES",
     "Fate",
     "ReviewDecision",
-    "ReviewStage",
     "State",
     "decisions_schema",
     "follow",
@@ -147,10 +146,6 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
 
     JSON Lines, JSON, CSV or Parquet; in CSV an empty cell is a field that is not there, and the
     apostrophe that guards a cell from being taken for a formula is none of its text.
-
-    Args:
-        path: The file.
-        item_ids: The items that can be decided on; none to accept any.
 
     Raises:
         InputError: The file cannot be read, or a row does not keep the schema, decides on an item
@@ -290,10 +285,6 @@ def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
     it is not revised or fails again; any disagreement, and whatever an annotator has flagged, goes
     to the secondary review, and from there, unless that is unanimous, to arbitration. What
     arbitration leaves unresolved, or nobody has arbitrated, is a hard case.
-
-    Args:
-        decisions: All decisions on the item, in any order.
-        annotators: How many people have to annotate it.
     """
     path = _Path(_by_stage(decisions))
     expert = path.last("expert-review")

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from contrafact.prompts import PromptPack
 
 __all__ = [
-    "CONTROL",
     "EXAM",
     "WHOLES",
     "crossed_items",

@@ -31,10 +31,8 @@ from contrafact.text.delimit import delimit
 __all__ = [
     "CONSTRAINED",
     "EIGHT_SHOT_ORDER",
-    "SHOTS",
     "VARIABLES",
     "OneCall",
-    "Shot",
     "Shots",
     "kind_of",
     "texts_of",
@@ -67,11 +65,6 @@ class Shot:
 
 class Shots:
     """The examples of a run.
-
-    Args:
-        count: 0, 2 or 8.
-        pool: Pairs with originals.
-        seed: Seed of the choice.
 
     Raises:
         InputError: for another count, or a pool that lacks two articles of some category that are

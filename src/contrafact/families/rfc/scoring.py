@@ -18,12 +18,7 @@ from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.family.task import log_scorer
 from contrafact.stats.classification import Form
 
-__all__ = [
-    "answered",
-    "label_rates",
-    "pairwise_accuracy",
-    "whole_pairs",
-]
+__all__ = ["answered", "pairwise_accuracy"]
 
 
 @metric(name="label_rates")

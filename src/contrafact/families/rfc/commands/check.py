@@ -316,12 +316,7 @@ def _show_sound(summary: "_Summary", exam: str, settings: "JudgeSettings") -> No
 
 
 class _Summary:
-    """Counts how many pairs of each manipulation pass, fail and stay open, and why.
-
-    Args:
-        counts: What is counted already, by the names of `check_counts`.
-        bulk: What became of the rows elsewhere.
-    """
+    """Counts how many pairs of each manipulation pass, fail and stay open, and why."""
 
     def __init__(
         self, counts: "Counter[str] | None" = None, bulk: "BulkResult | None" = None
@@ -373,14 +368,7 @@ class _Summary:
             typer.echo(f"contrafact: and {self._bad - _SHOWN:,} more bad rows", err=True)
 
     def end(self, *, judged: bool) -> None:
-        """Say what is open, and end with what the pairs amount to.
-
-        Args:
-            judged: Whether a judge was asked.
-
-        Raises:
-            typer.Exit: With 2 if rows are bad, 1 if pairs failed or were not judged.
-        """
+        """Say what is open, and end with what the pairs amount to."""
         undecided, failed = (self._all(what) for what in ("undecided", "fail"))
         if undecided and not judged:
             typer.echo(

@@ -243,11 +243,7 @@ def _by_model(
     writing: "WriterSettings",
     progress: "Progress",
 ) -> None:
-    """Keep every row's outcome.
-
-    Raises:
-        ModelError: If calls failed; what came of the others is kept for a rerun.
-    """
+    """Keep every row's outcome."""
     import asyncio
 
     from contrafact.errors import ModelError

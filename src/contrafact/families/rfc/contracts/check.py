@@ -120,12 +120,7 @@ def open_options(
 
 
 def contract(manipulation: Manipulation, others: Iterable[Rule] = ()) -> tuple[Rule, ...]:
-    """Return the rules of a manipulation, in the order in which their findings are listed.
-
-    Args:
-        manipulation: Which one.
-        others: Rules of other packages, after ours of their topic.
-    """
+    """Return the rules of a manipulation, in the order in which their findings are listed."""
     rules = [found for module in _MODULES for found in rules_in(module.__name__)]
     rules = [r for r in dict.fromkeys((*rules, *others)) if manipulation in r.manipulations]
     return tuple(sorted(rules, key=lambda found: TOPICS.index(found.about)))
@@ -161,14 +156,7 @@ def check_pair(
 
 
 def check_draft(fields: Mapping[str, Any]) -> list[DraftFinding]:
-    """Return what a pair's contract finds while somebody writes its rewrite in a review.
-
-    Args:
-        fields: The item's, with ``manipulation``, ``original`` and ``rewritten``, the draft.
-
-    Raises:
-        InputError: A field is not there, there is no such manipulation, or a text is too long.
-    """
+    """Return what a pair's contract finds while somebody writes its rewrite in a review."""
     texts = {name: str(fields.get(name) or "") for name in ("original", "rewritten")}
     manipulation = str(fields.get("manipulation") or "").strip().casefold()
     if manipulation not in MANIPULATIONS or not texts["original"].strip():
@@ -266,13 +254,7 @@ _FIELDS = ("id", "manipulation", "original", "rewritten")
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """One row of a file of pairs.
-
-    Attributes:
-        line: Its line, from 1.
-        fields: What it holds; empty where it could not be read.
-        problem: What is wrong with it, none if it can be checked.
-    """
+    """One row of a file of pairs."""
 
     line: int
     fields: dict[str, Any]
@@ -285,9 +267,6 @@ def read_pairs(path: str | Path) -> Iterator[PairRow]:
     A row is bad that is not UTF-8 or no JSON object, lacks a field, has one that is not text, an
     unknown manipulation, an id that came before, a blank original, or a text of more than
     `LONGEST` characters.
-
-    Raises:
-        InputError: The file as a whole cannot be read, or holds no rows.
     """
     name = source_name(path)
     first = FirstLines()
@@ -352,12 +331,7 @@ def _row(raw: bytes, name: str, number: int) -> PairRow:
 
 
 def pair_problem(row: PairRow, name: str) -> InputError | None:
-    """Return why a row cannot be checked, in itself; None where it can.
-
-    Args:
-        row: The row.
-        name: What messages call its file.
-    """
+    """Return why a row cannot be checked, in itself; None where it can."""
 
     def bad(problem: str, hint: str) -> InputError:
         return InputError(problem, file=name, line=row.line, hint=hint)

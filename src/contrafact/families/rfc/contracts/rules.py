@@ -35,7 +35,6 @@ __all__ = [
     "Check",
     "Finding",
     "Rule",
-    "Threshold",
     "Topic",
     "checked",
     "fail",
@@ -147,13 +146,7 @@ def checked(manipulation: Manipulation, findings: Iterable[Finding]) -> Check:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A named value that decides in a rule.
-
-    Attributes:
-        name: The parameter's name.
-        value: Its default.
-        origin: The section of the paper it is from, or "ours" and why.
-    """
+    """A named value that decides in a rule."""
 
     name: str
     value: float

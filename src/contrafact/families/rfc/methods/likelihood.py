@@ -25,7 +25,7 @@ from contrafact.models.likelihood import (
     label_logprobs,
 )
 
-__all__ = ["CONTENT_FREE", "OPTIONS", "Likelihood", "method"]
+__all__ = ["OPTIONS", "Likelihood", "method"]
 
 OPTIONS: Mapping[str, Option] = {"calibrate": False, "alternatives": ALTERNATIVES}
 
@@ -34,14 +34,7 @@ CONTENT_FREE = ("N/A", "[MASK]", "")
 
 
 class Likelihood:
-    """The label's log-probability after the prompt.
-
-    Args:
-        context: What it is made from.
-
-    Raises:
-        InputError: If reasons are asked for, or the options are not in order.
-    """
+    """The label's log-probability after the prompt."""
 
     def __init__(self, context: MethodContext):
         if asks_for_reasons(context):

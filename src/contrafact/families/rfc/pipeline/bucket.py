@@ -21,17 +21,7 @@ from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words import Spots, lexicon
 
-__all__ = [
-    "LISTS_USED",
-    "PART",
-    "Bucketed",
-    "Evidence",
-    "Sorted",
-    "bucket",
-    "bucket_file",
-    "bucket_news",
-    "repeated_row",
-]
+__all__ = ["LISTS_USED", "PART", "Sorted", "bucket", "bucket_file", "bucket_news", "repeated_row"]
 
 PART = 4_000
 """Articles that are sorted at once: enough to hide the cost of a call, few enough for memory."""
@@ -137,13 +127,7 @@ def bucket(
 
 
 def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorted:
-    """Sort news items by the rules of appendix O.
-
-    Args:
-        rows: The news items, with the rows they were read from.
-        titles_alone: Whether an item without a summary is sorted as well; it is dropped if not,
-            since a title alone is no paragraph.
-    """
+    """Sort news items by the rules of appendix O."""
     given = list(rows)
     whole = [row for row in given if titles_alone or row.item.summary.strip()]
     bucketed = dict(
@@ -188,9 +172,6 @@ def bucket_file(
 
     Returns:
         What `Sorted.counts` says of all parts.
-
-    Raises:
-        InputError: The file cannot be read, a row is bad, or a file cannot be written.
     """
     told: Counter[str] = Counter()
 

@@ -18,15 +18,7 @@ from contrafact.stats.sampling import stratified_share
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Finalized",
-    "Standing",
-    "Undecided",
-    "Unreviewed",
-    "audit_table",
-    "finalize",
-    "retention_table",
-]
+__all__ = ["Standing", "Undecided", "audit_table", "finalize", "retention_table"]
 
 STAGE = "finalize"
 _LEDGER_WORD: dict[str, Decision] = {"pass": "kept", "revise": "revised", "unresolved": "hard case"}
@@ -37,12 +29,7 @@ Undecided = Literal["review", "keep", "drop"]
 
 @dataclass(frozen=True)
 class Standing:
-    """Where facts and judges see a pair.
-
-    Attributes:
-        broken: What it breaks of its contract, each with what was found or without.
-        undecided: Why nobody has said yet what it means; empty where that is decided.
-    """
+    """Where facts and judges see a pair."""
 
     broken: Sequence[str] = ()
     undecided: str = ""

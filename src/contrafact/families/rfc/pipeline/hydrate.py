@@ -21,7 +21,7 @@ from contrafact.records import MANIPULATIONS, Manipulation, NewsItem, Rewrite, c
 from contrafact.text.delimit import replace_surrogates
 from contrafact.text.diff import normalised_edit_distance
 
-__all__ = ["Hydrated", "Published", "hydrate", "load_published"]
+__all__ = ["Published", "hydrate", "load_published"]
 
 MIN_SIMILARITY = 0.5
 """One minus the edit distance over the longer text, under which an article is another text."""
@@ -99,12 +99,6 @@ def hydrate(
     An article is a row's by the published hash of its paragraph (``hydrated`` is "verified"), or by
     its address. Where the dataset gives no hash, the paragraph has to be like enough to the rewrite
     ("similar"): a manipulation is small.
-
-    Args:
-        rows: The dataset.
-        news: The articles.
-        min_similarity: From 0 to 1.
-        accept_similar: Whether a similar text will do even where the dataset gives a hash.
     """
     by_hash: dict[str, NewsItem] = {}
     by_url: dict[str, NewsItem] = {}

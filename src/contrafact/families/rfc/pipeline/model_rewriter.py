@@ -43,14 +43,7 @@ from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import token_count
 
-__all__ = [
-    "NOT_JUDGED",
-    "Decoding",
-    "ModelRewriter",
-    "WriterSettings",
-    "load_decoding",
-    "longest_reply",
-]
+__all__ = ["NOT_JUDGED", "Decoding", "ModelRewriter", "WriterSettings", "load_decoding"]
 
 NOT_JUDGED = "no judge was asked what it means"
 """Why a rewrite against which no fact speaks is undecided, where no judge is named."""
@@ -80,9 +73,6 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
 
     The default file holds the settings as RFC-BENCH prints them under each category's heading in
     section 2.2.2, where those of flipping and numerical look swapped; see the file.
-
-    Raises:
-        InputError: the file is not TOML, lacks a manipulation, or sets something unknown.
     """
     source = path or files("contrafact.families.rfc.pipeline").joinpath("decoding.toml")
     try:
@@ -158,11 +148,7 @@ class WriterSettings:
         }
 
     def open(self, wrap: Callable[[Model], Model] = lambda model: model) -> "ModelRewriter":
-        """Return the rewriter, with its models open.
-
-        Args:
-            wrap: What each language model is wrapped in.
-        """
+        """Return the rewriter, with its models open."""
         pack = open_pack(self.prompts)
         templates = self._templates(pack)
         config = call_config(self.max_connections, **self.bounds)
@@ -189,19 +175,7 @@ class WriterSettings:
 
 @dataclass(frozen=True)
 class ModelRewriter:
-    """A model that rewrites, asked again while facts or judges are against what it writes.
-
-    Attributes:
-        model: Any Inspect model.
-        templates: The prompt of each manipulation, and ``feedback``, which names what was wrong and
-            asks again, if the model is to be told (`open_templates`).
-        decoding: Settings of each manipulation.
-        seed: Seed of the whole rewriting.
-        attempts: The most proposals for one row.
-        options: How facts are checked.
-        judges: Who is asked what a rewrite means, where facts leave it open; nobody leaves it so.
-        judging: What they are asked.
-    """
+    """A model that rewrites, asked again while facts or judges are against what it writes."""
 
     model: Model
     templates: Mapping[str, PromptTemplate]
@@ -226,11 +200,7 @@ class ModelRewriter:
         return templates
 
     async def rewrite(self, assignment: Assignment) -> Outcome:
-        """Return what becomes of one row.
-
-        Raises:
-            Exception: a call failed for good, as Inspect raises it.
-        """
+        """Return what becomes of one row."""
         original, manipulation = assignment.item.paragraph, assignment.manipulation
         question = self.templates[manipulation].render(paragraph=delimit(original))
         messages: list[ChatMessage] = [ChatMessageUser(content=question)]

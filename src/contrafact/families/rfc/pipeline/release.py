@@ -35,7 +35,6 @@ __all__ = [
     "original_hash",
     "release",
     "row_schema",
-    "shingles",
 ]
 
 SHINGLE = 8

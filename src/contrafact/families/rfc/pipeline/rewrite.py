@@ -42,14 +42,7 @@ _NEWS = {"id", "title", "headline", "summary", "description", "manipulation", "i
 
 @dataclass(frozen=True)
 class Assignment:
-    """One row of the input: an article and the manipulation that it is to get.
-
-    Attributes:
-        line: The row's line in its file, from 1.
-        item: The article.
-        manipulation: What to do to it.
-        fields: The row as it was read.
-    """
+    """One row of the input: an article and the manipulation that it is to get."""
 
     line: int
     item: NewsItem
@@ -127,11 +120,7 @@ def load_assignments(path: str | Path) -> list[Assignment]:
 
 
 def assignment_of(fields: dict[str, Any], line: int) -> Assignment:
-    """Return the assignment that a row holds.
-
-    Raises:
-        InputError: It has no title, or no manipulation or an unknown one.
-    """
+    """Return the assignment that a row holds."""
     item = item_of(fields, line=line)
     label = fields.get("manipulation")
     if label not in MANIPULATIONS:
@@ -151,14 +140,7 @@ def seed_of(seed: int, item_id: str, manipulation: str, attempt: int) -> int:
 def rewrite_by_rules(
     assignment: Assignment, *, seed: int, attempts: int, bands: Bands | None = None
 ) -> Outcome:
-    """Rewrite one row by rule: proposals are made until one passes its contract.
-
-    Args:
-        assignment: The row.
-        seed: Seed of every choice.
-        attempts: Proposals at most.
-        bands: The bands of length of a calibration; the paper's if none.
-    """
+    """Rewrite one row by rule: proposals are made until one passes its contract."""
     from contrafact.families.rfc.contracts import Options, check_pair
     from contrafact.families.rfc.pipeline.numerical import NoRewrite, rewrite_numerical
 
@@ -207,14 +189,7 @@ def write_pairs(
     *,
     rewriter: str,
 ) -> None:
-    """Write the pairs, what was dropped, and the ledger, in the order of the input.
-
-    Args:
-        out: The file of pairs; the other two stand next to it.
-        assignments: The rows.
-        outcomes: The outcome of each.
-        rewriter: ``rules``, or ``model:`` and the model's name.
-    """
+    """Write the pairs, what was dropped, and the ledger, in the order of the input."""
     pairs: list[dict[str, Any]] = []
     dropped: list[dict[str, Any]] = []
     events: list[LedgerEvent] = []
@@ -228,13 +203,7 @@ def write_pairs(
 def decision(
     assignment: Assignment, outcome: Outcome, *, rewriter: str
 ) -> tuple[dict[str, Any], LedgerEvent]:
-    """Return the pair of a row, or how it is dropped, and the ledger's event.
-
-    Args:
-        assignment: The row.
-        outcome: What became of it.
-        rewriter: ``rules``, or ``model:`` and the model's name.
-    """
+    """Return the pair of a row, or how it is dropped, and the ledger's event."""
     item = assignment.item
     if outcome.rewritten is None:
         violations = [dict(violation) for violation in outcome.violations]

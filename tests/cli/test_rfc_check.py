@@ -1,11 +1,7 @@
 """``contrafact rfc check`` as a user calls it."""
 
 import json
-import subprocess
-import sys
-import time
 
-import psutil
 import pytest
 
 SOUND = {
@@ -142,21 +138,3 @@ def test_a_file_that_breaks_off_leaves_the_old_checks(quick_contrafact, tmp_path
         assert done.stdout == ""
     assert out.read_text(encoding="utf-8") == "old\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checks.jsonl", "pairs.json"]
-
-
-@pytest.mark.slow
-def test_a_killed_command_leaves_the_old_checks_and_no_workers(tmp_path):
-    out = tmp_path / "checks.jsonl"
-    out.write_text("old\n", encoding="utf-8")
-    pairs = lines(tmp_path / "pairs.jsonl", *(SOUND | {"id": str(n)} for n in range(60_000)))
-    command = [sys.executable, "-m", "contrafact", "rfc", "check", pairs, "--out", str(out)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as done:
-        workers = []
-        while done.poll() is None and not workers:
-            time.sleep(0.1)
-            started = psutil.Process(done.pid).children()
-            workers = [one for one in started if "spawn_main" in " ".join(one.cmdline())]
-        done.kill()
-    assert workers
-    assert not psutil.wait_procs(workers, timeout=30)[1]
-    assert out.read_text(encoding="utf-8") == "old\n"

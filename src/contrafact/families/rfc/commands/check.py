@@ -1,7 +1,6 @@
 """``contrafact rfc check``: does every pair do what its manipulation is to do, and only that?"""
 
 import math
-import os
 import shutil
 import sys
 from collections import Counter
@@ -183,8 +182,7 @@ def _facts(file: str, chosen: "_Chosen") -> "Iterator[tuple[PairRow, Check | Non
     from contrafact.families.rfc.contracts.check import check_rows, open_options, read_pairs
     from contrafact.files.tables import source_name
 
-    options, workers = open_options(*chosen), os.cpu_count() or 1
-    return check_rows(read_pairs(file), source_name(file), options=options, workers=workers)
+    return check_rows(read_pairs(file), source_name(file), options=open_options(*chosen))
 
 
 def _check(

@@ -3,14 +3,11 @@
 A contract is made of the rules that declare themselves part of it, in the order of their topics.
 """
 
-import gc
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, islice
-from multiprocessing import get_context
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +38,11 @@ from contrafact.families.rfc.labels import Bands, load_bands
 from contrafact.family import DraftFinding
 from contrafact.files.tables import FirstLines, read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
-from contrafact.workers import end_with_parent
 
 __all__ = [
     "CONTRACTS",
     "LONGEST",
     "NO_VERDICT",
-    "WORTH_SHARING",
     "Options",
     "PairRow",
     "check_counts",
@@ -64,12 +59,6 @@ __all__ = [
 
 LONGEST = 20_000
 """Characters of a text beyond which a pair is not checked; a news paragraph has a few hundred."""
-
-PART = 256
-"""Pairs that a process is given at once."""
-
-WORTH_SHARING = 1_000
-"""Pairs from which several processes are worth their start (ours: it takes a second)."""
 
 NO_VERDICT = "meaning-undecided"
 """The id of a finding that says why a judge's verdict is missing."""
@@ -176,23 +165,19 @@ def check_draft(fields: Mapping[str, Any]) -> list[DraftFinding]:
 
 
 def check_pairs(
-    rows: Iterable[Mapping[str, Any]], *, options: Options | None = None, workers: int = 1
+    rows: Iterable[Mapping[str, Any]], *, options: Options | None = None
 ) -> Iterator[Check]:
     """Yield the check of each row, in order.
 
     Args:
         rows: Rows with ``manipulation``, ``original`` and ``rewritten``.
         options: What a user chose.
-        workers: Processes that share the rows; with a polarity model it is one.
 
     Raises:
         ValueError: There is no such manipulation.
         InputError: A rule gives a finding an id that it does not declare.
     """
     options = options or Options()
-    if workers > 1 and options.polarity is None:
-        yield from _shared_out(rows, options, workers)
-        return
     contracts = CONTRACTS
     if options.rules:
         contracts = {name: contract(name, options.rules) for name in MANIPULATIONS}
@@ -207,33 +192,6 @@ def check_pairs(
             original, rewritten = sides[row["original"]], sides[row["rewritten"]]
             pair = Pair(manipulation, original, rewritten, options.polarity, options.bands)
             yield checked(pair.manipulation, _findings(pair, contracts[pair.manipulation]))
-
-
-def _shared_out(
-    rows: Iterable[Mapping[str, Any]], options: Options, workers: int
-) -> Iterator[Check]:
-    """Yield the checks of rows that several processes share, in order."""
-    fields = ("manipulation", "original", "rewritten")
-    source = ({k: row[k] for k in fields} for row in rows)
-    parts = iter(lambda: list(islice(source, PART)), [])
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin) as pool:
-        waiting: deque[Future[list[Check]]] = deque()
-        for part in parts:
-            waiting.append(pool.submit(_checks_of, part, options))
-            if len(waiting) > 2 * workers:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
-
-
-def _begin() -> None:
-    """Look for garbage in cycles seldom: checks leave next to none, and looking takes time."""
-    end_with_parent()
-    gc.set_threshold(50_000, 20, 20)
-
-
-def _checks_of(rows: list[dict[str, Any]], options: Options) -> list[Check]:
-    return list(check_pairs(rows, options=options))
 
 
 def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:
@@ -358,41 +316,31 @@ def pair_problem(row: PairRow, name: str) -> InputError | None:
 
 
 def check_rows(
-    rows: Iterable[PairRow],
-    name: str,
-    *,
-    options: Options | None = None,
-    workers: int = 1,
+    rows: Iterable[PairRow], name: str, *, options: Options | None = None
 ) -> Iterator[tuple[PairRow, Check | None]]:
     """Yield each row with its check, in order; a bad one with None.
 
-    A few thousand rows are held at a time, however many there are.
+    Few rows are held at a time, however many there are.
 
     Args:
         rows: The rows, as `read_pairs` yields them.
         name: What messages call their file.
         options: What a user chose.
-        workers: Processes that may share the rows, where there are `WORTH_SHARING` and all rules
-            are ours: where one of another package fails, its row is to be named.
 
     Raises:
         InputError: The file cannot be read on, or a rule of another package fails; the message
             names the row.
     """
-    source = iter(rows)
-    first = list(islice(source, WORTH_SHARING))
-    if len(first) < WORTH_SHARING or (options is not None and options.rules):
-        workers = 1
     waiting: deque[PairRow] = deque()
 
     def fields() -> Iterator[Mapping[str, Any]]:
-        for row in chain(first, source):
+        for row in rows:
             waiting.append(row)
             if row.problem is None:
                 yield row.fields
 
     try:
-        for found in check_pairs(fields(), options=options, workers=workers):
+        for found in check_pairs(fields(), options=options):
             while waiting[0].problem is not None:
                 yield waiting.popleft(), None
             yield waiting.popleft(), found

@@ -1195,7 +1195,7 @@ def _manipulations() -> Iterator[Step]:
     )
     for name, more in (
         ("model", ""),
-        ("decoding", " --no-feedback --decoding inputs/decoding.toml"),
+        ("decoding", " --decoding inputs/decoding.toml"),
     ):
         yield Step(
             f"rfc/rewrite-{name}",

@@ -314,7 +314,7 @@ def rewrite(
     from contrafact.files.journal import sidecar_path
 
     paths = ("bands", "polarity_model", "decoding", "prompts")
-    others = ("feedback", "structured", "max_connections", "max_retries", "timeout")
+    others = ("structured", "max_connections", "max_retries", "timeout")
     _known(options, (*paths, *others))
     options |= {name: _path(options.get(name)) for name in paths}
     with rows_file(data) as file, _output(out, "pairs.jsonl") as made:

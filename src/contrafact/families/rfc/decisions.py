@@ -39,7 +39,6 @@ __all__ = [
     "Fate",
     "ReviewDecision",
     "State",
-    "decisions_schema",
     "follow",
     "load_decisions",
     "published_schema",
@@ -386,29 +385,6 @@ def _who(decision: ReviewDecision) -> str:
 
 def _people(votes: Sequence[ReviewDecision]) -> str:
     return "person:" + ", ".join(sorted({vote.decided_by for vote in votes}))
-
-
-def decisions_schema() -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of one decision, made from the model."""
-    schema = ReviewDecision.model_json_schema()
-    rules = [
-        {
-            "if": {"properties": {"stage": {"const": stage}}},
-            "then": {"properties": {"decision": {"enum": list(answers)}}},
-        }
-        for stage, answers in ALLOWED.items()
-    ]
-    rules.append(
-        {
-            "if": {"properties": {"decision": {"const": "revise"}}},
-            "then": {
-                "required": ["rewritten"],
-                "properties": {"rewritten": {"type": "string"}},
-            },
-            "else": {"properties": {"rewritten": {"type": "null"}}},
-        }
-    )
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "allOf": rules}
 
 
 def published_schema() -> str:

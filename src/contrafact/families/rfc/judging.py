@@ -63,16 +63,7 @@ UNDECIDED = NO_VERDICT
 
 @dataclass
 class Judging:
-    """The questions, their templates opened and checked.
-
-    Attributes:
-        pack: The prompt pack.
-        each: Whether each criterion is asked in a call of its own.
-        numerical: Whether numerical pairs are asked about as well.
-        structured: Whether to ask for schema-constrained JSON.
-        cache: Inspect's cache policy for the calls.
-        answers: Where replies are kept as they come, and found again; nowhere if None.
-    """
+    """The questions, their templates opened and checked."""
 
     pack: PromptPack = field(default_factory=open_pack)
     each: bool = False

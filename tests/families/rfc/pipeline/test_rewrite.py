@@ -56,8 +56,8 @@ class Scripted:
         return ModelOutput.from_content("scripted", next(self.replies))
 
 
-def writer(*replies: str, attempts: int = 3, feedback: bool = True):
-    templates = ModelRewriter.open_templates(open_pack(), feedback=feedback)
+def writer(*replies: str, attempts: int = 3):
+    templates = ModelRewriter.open_templates(open_pack())
     model = Scripted(replies)
     return ModelRewriter(model, templates, load_decoding(), 7, attempts), model.seen
 
@@ -104,13 +104,6 @@ def test_a_reply_is_limited_by_the_length_band_unless_the_decoding_file_says_oth
     rewriter, seen = writer(BAD, attempts=1)
     rewritten(replace(rewriter, decoding=own), assigned())
     assert seen[0][1].max_tokens == 900
-
-
-def test_without_feedback_the_same_question_is_asked_with_another_seed():
-    rewriter, seen = writer(BAD, GOOD, feedback=False)
-    assert rewritten(rewriter, assigned()).attempts == 2
-    assert [m.text for m in seen[0][0]] == [m.text for m in seen[1][0]]
-    assert seen[0][1].seed != seen[1][1].seed
 
 
 def test_after_the_last_attempt_the_row_is_dropped_with_the_least_violations():

@@ -76,14 +76,6 @@ def rewrite(
             metavar="DIR", rich_help_panel=_MODEL, help="A FinBERT folder that judges tone."
         ),
     ] = None,
-    feedback: Annotated[
-        bool,
-        typer.Option(
-            "--feedback/--no-feedback",
-            rich_help_panel=_MODEL,
-            help="Tell the model what was wrong with its last proposal.",
-        ),
-    ] = True,
     decoding: Annotated[
         Path | None,
         typer.Option(
@@ -123,7 +115,6 @@ def rewrite(
         "--judge-arg": judge_arg is not None,
         "--judge": bool(judge),
         "--polarity-model": polarity_model is not None,
-        "--no-feedback": not feedback,
         "--decoding": decoding is not None,
         "--prompts": prompts is not None,
         "--max-retries": max_retries is not None,
@@ -155,7 +146,6 @@ def rewrite(
             model,
             seed,
             tries,
-            feedback,
             decoding=_absolute(decoding),
             prompts=_absolute(prompts),
             judging=judging,

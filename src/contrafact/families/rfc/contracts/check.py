@@ -3,7 +3,6 @@
 A contract is made of the rules that declare themselves part of it, in the order of their topics.
 """
 
-import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -222,70 +221,29 @@ class PairRow:
 def read_pairs(path: str | Path) -> Iterator[PairRow]:
     """Yield the rows of a file of pairs, in order, the bad ones with their problem.
 
-    A row is bad that is not UTF-8 or no JSON object, lacks a field, has one that is not text, an
-    unknown manipulation, an id that came before, a blank original, or a text of more than
-    `LONGEST` characters.
+    A row is bad that lacks a field, has one that is not text, an unknown manipulation, an id that
+    came before, a blank original, or a text of more than `LONGEST` characters. A line that cannot
+    be read ends the reading.
     """
     name = source_name(path)
     first = FirstLines()
     empty = True
-    for row in _rows(path):
-        empty = False
-        problem = row.problem or pair_problem(row, name)
+    for line, fields in read_rows(path):
+        empty, row = False, PairRow(line, fields)
+        problem = pair_problem(row, name)
         if problem is None:
-            identity = row.fields["id"]
-            before = first.add(identity, row.line)
+            identity = fields["id"]
+            before = first.add(identity, line)
             if before is not None:
                 problem = InputError(
                     f"the id '{identity}' came before, on line {before}",
                     file=name,
-                    line=row.line,
+                    line=line,
                     hint="give each pair an id of its own",
                 )
-        yield PairRow(row.line, row.fields, problem)
+        yield PairRow(line, fields, problem)
     if empty:
         raise InputError("the file holds no rows", file=name, hint="give at least one pair")
-
-
-def _rows(path: str | Path) -> Iterator[PairRow]:
-    """Yield the rows of a file; where it is JSON Lines, a bad one with its problem."""
-    rows = read_rows(path)
-    try:
-        for line, fields in rows:
-            yield PairRow(line, fields)
-        return
-    except InputError as error:
-        by_line = str(path) != "-" and Path(path).suffix.lower() in (".jsonl", ".ndjson")
-        if error.line is None or not by_line:
-            raise
-        failed = error
-    # One line is bad: it is kept with its problem, and the lines after it are read one by one.
-    with Path(path).open("rb") as stream:
-        for number, raw in enumerate(stream, start=1):
-            if number < (failed.line or 0) or not raw.strip():
-                continue
-            if number == failed.line:
-                yield PairRow(number, {}, failed)
-            else:
-                yield _row(raw, source_name(path), number)
-
-
-def _row(raw: bytes, name: str, number: int) -> PairRow:
-    def bad(problem: str, hint: str) -> PairRow:
-        return PairRow(number, {}, InputError(problem, file=name, line=number, hint=hint))
-
-    try:
-        value = json.loads(raw.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        return bad(f"is not UTF-8 (byte 0x{raw[error.start]:02x})", "save it as UTF-8")
-    except (ValueError, RecursionError) as error:
-        return bad(f"bad JSON: {error}", "fix the line")
-    if not isinstance(value, dict):
-        return bad(
-            "the row is not an object",
-            'write each row as {"id": …, "manipulation": …, "original": …, "rewritten": …}',
-        )
-    return PairRow(number, value)
 
 
 def pair_problem(row: PairRow, name: str) -> InputError | None:

@@ -71,13 +71,7 @@ class Bucketed(NamedTuple):
 
 @dataclass
 class Sorted:
-    """The news items of a file, sorted by the rules.
-
-    Attributes:
-        kept: Rows of those that are candidates, with ``candidates`` and ``evidence``.
-        dropped: Rows of the others, with ``reasons``.
-        events: The ledger's events: one for each article and manipulation.
-    """
+    """The news items of a file, sorted by the rules."""
 
     kept: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[dict[str, Any]] = field(default_factory=list)

@@ -41,15 +41,7 @@ Contract = Callable[[Mapping[str, Any]], Standing]
 
 @dataclass
 class Finalized:
-    """What finalization made of the pairs.
-
-    Attributes:
-        retained: The final dataset, with ``review`` saying how far people have seen each pair.
-        hard: Pairs without a clear verdict, with the reason.
-        review: Undecided pairs that people are to review, with the reason.
-        dropped: Pairs that were removed, with the reason.
-        events: One ledger event for every decision, those of people among them.
-    """
+    """What finalization made of the pairs."""
 
     retained: list[dict[str, Any]] = field(default_factory=list)
     hard: list[dict[str, Any]] = field(default_factory=list)

@@ -47,15 +47,7 @@ _LABELS: dict[str, str] = {
 
 @dataclass
 class Labelled:
-    """What labelling made of its input.
-
-    Attributes:
-        rows: One row for each article and manipulation, the input's fields carried along.
-        dropped: Candidates that were struck out, each with its ``reason``.
-        apart: Articles without a label: ``No-Categorized``, or open, each with its ``reason``.
-        events: One ledger event for every decision.
-        counts: How many of what.
-    """
+    """What labelling made of its input."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[dict[str, Any]] = field(default_factory=list)

@@ -107,8 +107,6 @@ class WriterSettings:
         model: The model that writes.
         seed: Seed of the whole rewriting; each try has its own, drawn from it.
         attempts: The most proposals for one row.
-        feedback: Whether the model is told what its last proposal broke; without, the same
-            question is asked again with another seed.
         decoding: A file of decoding settings; the paper's if none.
         prompts: A folder of templates; ours if none.
         judging: Who decides what a rewrite means, and how they are asked; nobody if none.
@@ -121,7 +119,6 @@ class WriterSettings:
     model: str
     seed: int = 0
     attempts: int = 3
-    feedback: bool = True
     decoding: str | None = None
     prompts: str | None = None
     judging: JudgeSettings | None = None
@@ -133,11 +130,10 @@ class WriterSettings:
     def facts(self) -> dict[str, Any]:
         """Return what decides the result."""
         pack = open_pack(self.prompts)
-        self._templates(pack)
+        ModelRewriter.open_templates(pack)
         return rule_facts(self.seed, self.attempts, self.bands) | {
             "rewriter": "model",
             "model": self.model,
-            "feedback": self.feedback,
             "prompts": pack.used_hash,
             "decoding": {
                 name: one.model_dump(exclude_none=True)
@@ -150,7 +146,7 @@ class WriterSettings:
     def open(self, wrap: Callable[[Model], Model] = lambda model: model) -> "ModelRewriter":
         """Return the rewriter, with its models open."""
         pack = open_pack(self.prompts)
-        templates = self._templates(pack)
+        templates = ModelRewriter.open_templates(pack)
         config = call_config(self.max_connections, **self.bounds)
         options = Options(bands=None if self.bands is None else load_bands(self.bands))
         if self.polarity_model is not None:
@@ -169,9 +165,6 @@ class WriterSettings:
             Judging() if self.judging is None else self.judging.judging(),
         )
 
-    def _templates(self, pack: PromptPack) -> dict[str, PromptTemplate]:
-        return ModelRewriter.open_templates(pack, feedback=self.feedback)
-
 
 @dataclass(frozen=True)
 class ModelRewriter:
@@ -187,17 +180,14 @@ class ModelRewriter:
     judging: Judging = field(default_factory=Judging)
 
     @staticmethod
-    def open_templates(pack: PromptPack, *, feedback: bool = True) -> dict[str, PromptTemplate]:
-        """Return the prompts of all manipulations, and ``feedback`` if it is given, checked."""
+    def open_templates(pack: PromptPack) -> dict[str, PromptTemplate]:
+        """Return the prompts of all manipulations, and ``feedback``, checked."""
         templates: dict[str, PromptTemplate] = {
             name: pack.template(f"rfc/rewrite-{name}", required={"paragraph"})
             for name in MANIPULATIONS
         }
-        if feedback:
-            templates["feedback"] = pack.template(
-                "rfc/rewrite-feedback", required={"violations", "paragraph"}
-            )
-        return templates
+        required = {"violations", "paragraph"}
+        return {**templates, "feedback": pack.template("rfc/rewrite-feedback", required=required)}
 
     async def rewrite(self, assignment: Assignment) -> Outcome:
         """Return what becomes of one row."""
@@ -215,17 +205,16 @@ class ModelRewriter:
                 return Outcome(reply, between(original, reply), attempt, undecided=undecided)
             violations = tuple(one.as_row() for one in found.violations)
             tried.append(violations)
-            if (feedback := self.templates.get("feedback")) is not None:
-                again = feedback.render(
-                    paragraph=delimit(original),
-                    violations=[delimit(str(violation["message"])) for violation in violations],
-                )
-                # Every round stays in sight: what an earlier proposal broke is not broken again.
-                messages = [
-                    *messages,
-                    ChatMessageAssistant(content=reply or "(nothing)"),
-                    ChatMessageUser(content=again),
-                ]
+            again = self.templates["feedback"].render(
+                paragraph=delimit(original),
+                violations=[delimit(str(violation["message"])) for violation in violations],
+            )
+            # Every round stays in sight: what an earlier proposal broke is not broken again.
+            messages = [
+                *messages,
+                ChatMessageAssistant(content=reply or "(nothing)"),
+                ChatMessageUser(content=again),
+            ]
         return refused(tried, self.attempts)
 
     async def _decide(self, manipulation: Manipulation, original: str, reply: str) -> Check:

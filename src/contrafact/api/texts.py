@@ -296,7 +296,7 @@ def rewrite(
         attempts: Proposals for a row at most. [16 by rule, 3 by model]
         out: A file to write (JSON Lines): killed and called again, it goes on. What is dropped and
             every decision stand next to it.
-        options: ``bands``; with a model ``polarity_model``, ``feedback``, ``decoding``,
+        options: ``bands``; with a model ``polarity_model``, ``decoding``,
             ``structured``, ``prompts``, ``max_connections``, ``max_retries``, ``timeout``.
 
     Returns:

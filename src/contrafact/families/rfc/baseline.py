@@ -131,14 +131,6 @@ def cross_validated(
 ) -> NDArray[np.float64]:
     """Return each item's label probabilities by a logistic regression fitted without its article.
 
-    Args:
-        features: Numbers, shape (items, features), dense or sparse; brought to unit scale within
-            each fold.
-        gold: The gold labels.
-        labels: The label space, the order of the columns returned.
-        clusters: The articles.
-        seed: Seed of the folds.
-
     Returns:
         Shape (items, labels). A label that a fold has not seen has probability 0 there.
     """

@@ -72,13 +72,7 @@ class JudgeSettings:
 
 @dataclass(frozen=True)
 class JudgedPair:
-    """What facts and judges say of a pair.
-
-    Attributes:
-        check: What they amount to.
-        judged: The judges' verdicts; None where none was asked, or a call failed.
-        failure: Why a call failed, where one did.
-    """
+    """What facts and judges say of a pair."""
 
     check: Check
     judged: Judged[QuotedVerdict] | None = None

@@ -232,16 +232,7 @@ State = Literal["retained", "removed", "hard case", "unreviewed"]
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of an item.
-
-    Attributes:
-        state: The outcome; ``unreviewed`` where too few people have looked.
-        why: The reason.
-        by: Who decided, as the ledger writes it.
-        rewritten: The text that a revision gave it; none where nobody revised it.
-        experts: The decisions by which experts wrote this text or let it through: in the expert
-            review, the audit, the revision or the adjudication.
-    """
+    """What became of an item."""
 
     state: State
     why: str

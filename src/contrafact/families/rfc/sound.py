@@ -42,17 +42,7 @@ class Counted(NamedTuple):
 
 @dataclass(frozen=True)
 class Sound:
-    """How many pairs of a kind are sound.
-
-    Attributes:
-        kind: The kind, or ``all``.
-        pairs: Pairs of it.
-        passed: How many passed, by facts or by the judge.
-        estimate: How many are really sound; NaN where that is not known.
-        low: Lower bound; NaN where nothing is claimed.
-        high: Upper bound; NaN where nothing is claimed.
-        why: The reason where nothing is claimed, else what a reader should know.
-    """
+    """How many pairs of a kind are sound."""
 
     kind: str
     pairs: int

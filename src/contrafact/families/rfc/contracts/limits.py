@@ -54,13 +54,7 @@ of decisions; between two levels there may be several)."""
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a new value may lie: from ``low`` to ``high``, or at most ``half``.
-
-    Attributes:
-        low: The least value of the upper range.
-        high: The most.
-        half: The most of the lower range.
-    """
+    """Where a new value may lie: from ``low`` to ``high``, or at most ``half``."""
 
     low: float
     high: float

@@ -9,22 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from contrafact.corpus.ledger import Ledger, LedgerEvent, event_time
+from contrafact.corpus.ledger import LedgerEvent, event_time, write_stage
 from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
-from contrafact.files.atomic import atomic_path
-from contrafact.files.journal import sidecar_path
-from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words import Spots, lexicon
 
-__all__ = ["LISTS_USED", "PART", "Sorted", "bucket", "bucket_file", "bucket_news", "repeated_row"]
-
-PART = 4_000
-"""Articles that are sorted at once: enough to hide the cost of a call, few enough for memory."""
+__all__ = ["LISTS_USED", "Sorted", "bucket", "bucket_file", "bucket_news", "repeated_row"]
 
 STAGE = "bucket"
 RULE = "rule:appendix O"
@@ -159,42 +152,19 @@ def bucket_file(
 ) -> Counter[str]:
     """Sort the news items of a file as `bucket_news` does, and write the stage's files.
 
-    Items are read, sorted and written `PART` at a time, in their order, so that memory does not
-    grow with the texts. All files are whole or not there, the candidates last. A row that repeats
-    another is among the dropped, after those of its part, with the line of that; its article has
-    its events in the ledger already. ``notes`` is filled with what the reader met.
+    A row that repeats another is among the dropped, after the others, with the line of that; its
+    article has its events in the ledger already. ``notes`` is filled with what the reader met.
 
     Returns:
-        What `Sorted.counts` says of all parts.
+        What `Sorted.counts` says.
     """
-    told: Counter[str] = Counter()
-
-    def repeated() -> Iterator[dict[str, Any]]:
-        # Each once, and none is kept: a file may repeat itself without end.
-        firsts = notes.duplicates[len(notes.duplicates) - len(notes.repeated) :]
-        for row, (_, first) in zip(notes.repeated, firsts, strict=True):
-            yield repeated_row(row, first)
-        notes.repeated.clear()
-
-    def events(kept: IO[str], dropped: IO[str]) -> Iterator[LedgerEvent]:
-        rows = stream_news(path, notes)
-        while part := list(islice(rows, PART)):
-            result = bucket_news(part, titles_alone=titles_alone)
-            told.update(result.counts())
-            kept.writelines(map(json_line, result.kept))
-            dropped.writelines(map(json_line, result.dropped))
-            dropped.writelines(map(json_line, repeated()))
-            yield from result.events
-        dropped.writelines(map(json_line, repeated()))
-
-    with (
-        atomic_path(out) as kept_path,
-        atomic_path(sidecar_path(out, "dropped")) as dropped_path,
-        kept_path.open("w", encoding="utf-8", newline="") as kept,
-        dropped_path.open("w", encoding="utf-8", newline="") as dropped,
-    ):
-        Ledger(sidecar_path(out, "ledger")).append(events(kept, dropped), distinct=True)
-    return told
+    result = bucket_news(stream_news(path, notes), titles_alone=titles_alone)
+    repeated = [
+        repeated_row(row, first)
+        for row, (_, first) in zip(notes.repeated, notes.duplicates, strict=True)
+    ]
+    write_stage(out, result.kept, result.events, dropped=[*result.dropped, *repeated])
+    return result.counts()
 
 
 @cache

@@ -77,18 +77,6 @@ def finalize(
     kept, ``against_rules`` and ``review`` give both reasons. A pair that annotators alone pass and
     the contract fails is ambiguous, and so a hard case. What people passed is decided (``passed``
     is true), whatever judges left open.
-
-    Args:
-        rows: Pairs, as `rfc rewrite` writes them.
-        decisions: All decisions on them.
-        contract: Says which rules a pair breaks, and whether it is undecided.
-        annotators: How many people have to annotate a pair.
-        unreviewed: What to do with pairs that too few people annotated: ``drop`` them, or
-            ``keep`` them marked as unreviewed.
-        undecided: What to do with those of them that nobody has decided: hold them for ``review``,
-            ``keep`` them with ``passed`` none, or ``drop`` them.
-        required: Fields that a retained pair may not lack.
-        each: Called with a pair's id when it is done with.
     """
     by_item: dict[str, list[ReviewDecision]] = defaultdict(list)
     for decision in decisions:

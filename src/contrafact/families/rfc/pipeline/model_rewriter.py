@@ -101,20 +101,7 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
 
 @dataclass(frozen=True)
 class WriterSettings:
-    """What a rewriting by a model is told; another process opens the same rewriter from it.
-
-    Attributes:
-        model: The model that writes.
-        seed: Seed of the whole rewriting; each try has its own, drawn from it.
-        attempts: The most proposals for one row.
-        decoding: A file of decoding settings; the paper's if none.
-        prompts: A folder of templates; ours if none.
-        judging: Who decides what a rewrite means, and how they are asked; nobody if none.
-        polarity_model: A folder with a classifier of tone.
-        bands: A calibration's file; the paper's bands of length if none.
-        max_connections: Calls under way at once.
-        bounds: Bounds of each call.
-    """
+    """What a rewriting by a model is told; another process opens the same rewriter from it."""
 
     model: str
     seed: int = 0

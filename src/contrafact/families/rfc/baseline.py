@@ -58,17 +58,10 @@ class Baseline:
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
         """See `contrafact.family.method.Method`."""
-        return self.answer(item)
-
-    def answer(self, item: Item) -> Answer:
-        """Return the answer to one item."""
-        try:
-            return self._answers[item.id]
-        except KeyError:
-            raise InputError(
-                f"the baseline does not know the item '{item.id}'",
-                hint="give task and solver the same data",
-            ) from None
+        if item.id not in self._answers:
+            problem = f"the baseline does not know the item '{item.id}'"
+            raise InputError(problem, hint="give task and solver the same data")
+        return self._answers[item.id]
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:
         """Return no calls."""

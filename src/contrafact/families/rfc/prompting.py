@@ -138,14 +138,6 @@ class OneCall:
 
     Where a label alone is asked for, and the method has the option ``constrained``, set, a model in
     this process is held to the labels, in lower case or capitalised.
-
-    Args:
-        name: The solver's name.
-        context: What it is made from.
-        template: What the template's name ends in, with its hyphen.
-        reasons: Whether the template always asks for reasons; None where it asks by its variable
-            ``rationale``.
-        more: Variables of the template besides.
     """
 
     def __init__(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from contrafact.errors import InputError, ModelError
+from contrafact.families.rfc.commands.calibrate import Bands, absolute
 from contrafact.options import (
     AttemptTimeout,
     JudgeArguments,
@@ -102,10 +103,7 @@ def check(
             metavar="DIR", help="A FinBERT folder that judges tone; nobody does if not given."
         ),
     ] = None,
-    bands: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Bands of length, as `rfc calibrate --out` writes them."),
-    ] = None,
+    bands: Bands = None,
     judge_arg: JudgeArguments = None,
     max_connections: MaxConnections = 16,
     max_retries: MaxRetries = None,
@@ -145,14 +143,14 @@ def check(
             each,
             numerical,
             structured,
-            _absolute(prompts),
+            absolute(prompts),
             key_values("--judge-arg", judge_arg),
             max_connections,
             {"max_retries": max_retries, "timeout": timeout, "attempt_timeout": attempt_timeout},
         )
     elif useless := next((name for name, value in only_judged.items() if value), None):
         raise InputError(f"{useless} has no use without --judge", hint="name a judge")
-    chosen = (tuple(rule or ()), _absolute(polarity_model), _absolute(bands))
+    chosen = (tuple(rule or ()), absolute(polarity_model), absolute(bands))
     if bulk is not None:
         if estimate:
             raise InputError("--estimate has no use with --engine ray", hint="leave one out")
@@ -171,10 +169,6 @@ def check(
     if exam is not None and settings is not None:
         _show_sound(summary, exam, settings)
     summary.end(judged=settings is not None)
-
-
-def _absolute(path: Path | None) -> str | None:
-    return None if path is None else str(path.absolute())
 
 
 def _facts(file: str, chosen: "_Chosen") -> "Iterator[tuple[PairRow, Check | None]]":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from contrafact.families.rfc.commands.calibrate import absolute
 from contrafact.options import (
     MaxConnections,
     MaxRetries,
@@ -72,7 +73,7 @@ def label(
             stage = ModelLabelStage(
                 per_article,
                 model=model,
-                prompts=None if prompts is None else str(prompts.absolute()),
+                prompts=absolute(prompts),
                 max_connections=max_connections,
                 bounds={"max_retries": max_retries, "timeout": timeout},
             )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from contrafact.families.rfc.commands.calibrate import Bands, absolute
 from contrafact.options import (
     JudgeArguments,
     MaxConnections,
@@ -49,10 +50,7 @@ def rewrite(
             min=1, metavar="N", help="Proposals for a row at most. [16 by rule, 3 by model]"
         ),
     ] = None,
-    bands: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Bands of length, as `rfc calibrate --out` writes them."),
-    ] = None,
+    bands: Bands = None,
     model: Annotated[
         str | None, typer.Option(metavar="M", rich_help_panel=_MODEL, help="The model that writes.")
     ] = None,
@@ -137,7 +135,7 @@ def rewrite(
                 check_judges(judge),
                 each,
                 structured=structured,
-                prompts=_absolute(prompts),
+                prompts=absolute(prompts),
                 judge_args=key_values("--judge-arg", judge_arg),
                 max_connections=max_connections,
                 bounds=bounds,
@@ -146,11 +144,11 @@ def rewrite(
             model,
             seed,
             tries,
-            decoding=_absolute(decoding),
-            prompts=_absolute(prompts),
+            decoding=absolute(decoding),
+            prompts=absolute(prompts),
             judging=judging,
-            polarity_model=_absolute(polarity_model),
-            bands=_absolute(bands),
+            polarity_model=absolute(polarity_model),
+            bands=absolute(bands),
             max_connections=max_connections,
             bounds=bounds,
         )
@@ -159,7 +157,7 @@ def rewrite(
         from contrafact.families.rfc.bulk import ModelRewriteStage, RewriteStage
 
         stage = (
-            RewriteStage(seed, tries, _absolute(bands))
+            RewriteStage(seed, tries, absolute(bands))
             if writing is None
             else ModelRewriteStage(writing)
         )
@@ -167,7 +165,7 @@ def rewrite(
         _show(told.counts, by_rule=writing is None)
         told.end()
         return
-    _one_file(file, out, writing, seed, tries, _absolute(bands))
+    _one_file(file, out, writing, seed, tries, absolute(bands))
 
 
 def _one_file(
@@ -220,10 +218,6 @@ def _one_file(
         f"to {out}",
         err=True,
     )
-
-
-def _absolute(path: Path | None) -> str | None:
-    return None if path is None else str(path.absolute())
 
 
 def _by_model(

@@ -29,16 +29,7 @@ _NO = frozenset(("false", "invalid", "fail", "no", "0"))
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the examples of one manipulation say.
-
-    Attributes:
-        manipulation: The manipulation.
-        valid: How many valid examples there are.
-        quantiles: Of the token-length ratio, rewrite over original, of the valid examples.
-        band: The ratios that a rewrite may have: the middle share of the valid examples, widened
-            to the next twentieth; none without a valid example.
-        unsure: Whether the band rests on too few examples.
-    """
+    """What the valid examples of one manipulation say: ``band`` holds their middle share."""
 
     manipulation: Manipulation
     valid: int

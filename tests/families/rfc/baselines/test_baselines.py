@@ -1,8 +1,8 @@
 """Baselines: honest by article, the same every time, and the same inside and outside Inspect."""
 
-from dataclasses import asyncio
+import asyncio
+from dataclasses import asdict
 
-import asdict
 import numpy as np
 import pytest
 from inspect_ai import eval as inspect_eval

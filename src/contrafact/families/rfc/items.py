@@ -26,8 +26,6 @@ failure is the run's to tell). The columns, in this order:
 ``p_numerical``, ``p_flipping``, ``p_sentiment``, ``p_causal``
                  diagnose: the same of each manipulation against the other three
 ``rationale``    the reasons the model gave, or None
-``error_class``  the class of section 3.5 that a judge gave a wrong or rightly guessed answer,
-                 or None
 ``original``     the paragraph as published; None where the data set has no originals
 ``rewritten``    the manipulated paragraph, or the claim
 ``shown``        detect: the paragraph the model saw; diagnose: None (it saw both)
@@ -77,7 +75,7 @@ ITEM_COLUMNS: tuple[str, ...] = (
     *("task", "system", "model", "method", "shots", "draw", "sample_id", "pair_id"),
     *("article_id", "manipulation", "gold", "predicted", "invalid_reason"),
     *PROBABILITIES.values(),
-    *("rationale", "error_class", "original", "rewritten", "shown", "reply"),
+    *("rationale", "original", "rewritten", "shown", "reply"),
     *("category", "ticker", "date"),
 )
 """The columns of a row, in order; the module's text says what each holds."""
@@ -86,18 +84,7 @@ ITEM_COLUMNS: tuple[str, ...] = (
 def items_frame(
     log_samples: Iterable[EvalSample], *, system: str, model: str, method: str, shots: int
 ) -> list[dict[str, Any]]:
-    """Return the rows of one log's samples, in their order.
-
-    Args:
-        log_samples: The samples of one task's log, whole (not summaries).
-        system: The system's name in tables.
-        model: Inspect's name of the model.
-        method: The log's ``metadata["method"]``.
-        shots: The log's ``metadata["shots"]``.
-
-    Returns:
-        One dictionary per sample that has a score, with the keys of `ITEM_COLUMNS`.
-    """
+    """Return the rows of one log's samples, in their order."""
     of: dict[str, str | int] = {"system": system, "model": model, "method": method, "shots": shots}
     rows = []
     for sample in log_samples:
@@ -109,13 +96,7 @@ def items_frame(
 
 
 def item_row(item: Item, scored: Mapping[str, Any], **of: str | int) -> dict[str, Any]:
-    """Return one row; the module's text says what its columns hold.
-
-    Args:
-        item: The item.
-        scored: What the scorer kept: predicted, invalid, probabilities, rationale, reply, …
-        of: The system's columns, and the draw.
-    """
+    """Return one row; the module's text says what its columns hold."""
     pair, shares = item.pair, scored["probabilities"] or {}
     row = {
         **of,
@@ -129,7 +110,6 @@ def item_row(item: Item, scored: Mapping[str, Any], **of: str | int) -> dict[str
         "invalid_reason": scored["invalid"],
         **{name: shares.get(label, math.nan) for label, name in PROBABILITIES.items()},
         "rationale": scored["rationale"],
-        "error_class": scored.get("error_class"),
         "original": pair.original or None,
         "rewritten": pair.rewritten,
         "shown": item.shown or None,

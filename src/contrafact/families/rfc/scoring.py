@@ -1,108 +1,23 @@
-"""The scorer of both tasks, its measures over samples, and the classes of wrong answers.
+"""The scorer of both tasks, and its measures over samples.
 
 RFC-BENCH, section 2.3 and appendix F. The measures here are what Inspect's log shows; intervals,
 and figures by manipulation, are the report's.
-
-Wrong or rightly guessed answers of detection are sorted by their reasons (section 3.5). The paper
-found these classes by reading. Here a judge proposes one per answer that came with reasons; a
-panel's majority counts. A valid wrong answer is sorted always, a right one to find out whether its
-reasons are sound.
 """
 
-import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from inspect_ai.model import CachePolicy, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
-from contrafact.families.rfc.answers import Answer, answer_of, item_of
-from contrafact.families.rfc.data import Item
+from contrafact.families.rfc.answers import answer_of, item_of
 from contrafact.families.rfc.items import SCORER
-from contrafact.families.rfc.labels import (
-    ERROR_CLASSES,
-    FALSE,
-    RIGHT_ONLY,
-    TRUE,
-    Reading,
-    read_label,
-)
+from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.family.task import log_scorer
-from contrafact.judges.judge import judges_of_role
-from contrafact.models.asking import cache_policy
-from contrafact.prompts import PromptPack, PromptTemplate, open_pack
-from contrafact.stats.classification import Form
-from contrafact.stats.votes import majority
-from contrafact.text.delimit import delimit
 
-__all__ = [
-    "ErrorClasses",
-    "answered",
-    "label_rates",
-    "pairwise_accuracy",
-    "whole_pairs",
-]
-
-_CONFIG = GenerateConfig(temperature=0.0)
-
-
-@dataclass
-class ErrorClasses:
-    """The judge that sorts answers, its template opened and checked."""
-
-    pack: PromptPack
-    cache: bool | CachePolicy = False
-    _template: PromptTemplate = field(init=False)
-
-    def __post_init__(self) -> None:
-        required = {"gold", "predicted", "original", "paragraph", "rationale"}
-        self._template = self.pack.template("rfc/rationale-class", required=required)
-
-    def prompt(self, item: Item, answer: Answer) -> str:
-        """Return the question about one answer."""
-        return self._template.render(
-            gold=item.gold,
-            predicted=answer.predicted,
-            original=delimit(item.pair.original or item.shown),
-            paragraph=delimit(item.shown),
-            rationale=delimit(answer.rationale or ""),
-        )
-
-    async def sort(self, item: Item, answer: Answer) -> dict[str, Any]:
-        """Return ``error_class`` (None where undecided) and ``error_class_votes``.
-
-        Nothing is asked, and nothing returned, about an answer that is invalid or has no reasons.
-        A call that fails raises, when all have ended.
-
-        Raises:
-            InputError: if no judge is bound to the role ``grader``.
-        """
-        judges = judges_of_role()
-        if answer.predicted is None or not answer.rationale:
-            return {}
-        prompt = self.prompt(item, answer)
-        right = answer.predicted == item.gold
-        calls = [judge.generate(prompt, config=_CONFIG, cache=self.cache) for judge in judges]
-        outputs = await asyncio.gather(*calls, return_exceptions=True)
-        votes = []
-        for judge, output in zip(judges, outputs, strict=True):
-            if isinstance(output, BaseException):
-                raise output
-            reading = _read(output.completion, right=right)
-            votes.append({"judge": str(judge), "class": reading.label, "invalid": reading.invalid})
-        named = [vote["class"] for vote in votes if vote["class"] is not None]
-        return {"error_class": majority(named), "error_class_votes": votes}
-
-
-def _read(reply: str, *, right: bool) -> Reading:
-    reading = read_label(reply, ERROR_CLASSES)
-    if reading.label in RIGHT_ONLY and not right:
-        return Reading(None, f"'{reading.label}' is for right answers only")
-    return reading
+__all__ = ["answered", "pairwise_accuracy"]
 
 
 @metric(name="label_rates")
@@ -111,35 +26,26 @@ def label_rates() -> Metric:
 
     Named as they stand are the paper's, over valid outputs; ``_strict`` counts what is invalid as
     wrong. ``pairwise_accuracy`` is the share of pairs with both members right, of those with two
-    valid answers; strictly, of all. ``auroc`` is there where every valid answer has probabilities:
-    of the probability of ``true`` in detection; in diagnosis the macro average, over the
-    manipulations present, of each one's area against the rest. So are ``brier``, of the
-    probabilities of all labels, and ``ece``, of the answer's. All but ``auroc`` and ``ece``, whose
-    intervals are the report's, come with standard errors, ``_stderr``, clustered by article: of
-    means by their sums over clusters, of the others by leaving out one article after the other.
+    valid answers; strictly, of all. Accuracies and the rate of invalid answers come with standard
+    errors, ``_stderr``, clustered by article; intervals of all measures, and those of
+    probabilities, are the report's.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        from contrafact.stats.classification import confusion_matrix, jackknife_errors, measures
+        from contrafact.stats.classification import confusion_matrix, measures
         from contrafact.stats.intervals import standard_error
 
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
         if not rows:
             return {}
-        labels = rows[0]["labels"]
-        matrix = confusion_matrix(
-            [row["gold"] for row in rows], [row["predicted"] for row in rows], labels
-        )
+        gold, predicted = [row["gold"] for row in rows], [row["predicted"] for row in rows]
+        matrix = confusion_matrix(gold, predicted, rows[0]["labels"])
         valid, strict = measures(matrix, "valid"), measures(matrix, "strict")
         rates = {name: float(value) for name, value in valid.items()}
         rates |= {f"{name}_strict": float(value) for name, value in strict.items()}
         articles = [row["article_id"] for row in rows]
-        labelled = ([row["gold"] for row in rows], [row["predicted"] for row in rows])
-        for form, mark in (("valid", ""), ("strict", "_strict")):
-            errors = jackknife_errors(*labelled, labels, articles, cast(Form, form))
-            rates |= {f"{name}{mark}_stderr": error for name, error in errors.items()}
-        right = [float(row["predicted"] == row["gold"]) for row in rows]
-        invalid = [row["predicted"] is None for row in rows]
+        right = [float(one == other) for one, other in zip(predicted, gold, strict=True)]
+        invalid = [one is None for one in predicted]
         known = [math.nan if no else one for no, one in zip(invalid, right, strict=True)]
         rates["accuracy_stderr"] = standard_error(known, articles)
         rates["accuracy_strict_stderr"] = standard_error(right, articles)
@@ -147,33 +53,18 @@ def label_rates() -> Metric:
         rates["invalid_rate_stderr"] = standard_error([float(one) for one in invalid], articles)
         if rows[0]["task"] == "rfc-detect" and rows[0]["manipulation"]:
             rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"] = pairwise_accuracy(rows)
-            pairs = whole_pairs(rows)
-            among = [article for article, _, _ in pairs]
-            of_valid = [right if valid else math.nan for _, valid, right in pairs]
-            rates["pairwise_accuracy_stderr"] = standard_error(of_valid, among)
-            strict_error = standard_error([right for _, _, right in pairs], among)
-            rates["pairwise_accuracy_strict_stderr"] = strict_error
-        return rates | _of_probabilities(rows, labels)
+        return rates
 
     return compute
 
 
 @log_scorer(SCORER, label_rates())
-def answered(
-    judged: bool = False, prompts: str | None = None, cache_scope: str | None = None
-) -> Scorer:
+def answered() -> Scorer:
     """Score one sample: whether its answer is valid, and right.
 
     The value has ``valid`` (1 or 0), ``correct`` (1, 0, or not-a-number where invalid) and
     ``correct_strict`` (invalid is 0).
-
-    Args:
-        judged: Whether the judge bound to the role ``grader`` sorts wrong or rightly guessed
-            answers into the classes of section 3.5, by their reasons.
-        prompts: Folder of a prompt pack; the default pack where none is given.
-        cache_scope: Keep every call's answer for a rerun under this name.
     """
-    classes = ErrorClasses(open_pack(prompts), cache_policy(cache_scope)) if judged else None
 
     async def score(state: TaskState, target: Target) -> Score:
         item, answer = item_of(state.metadata), answer_of(state)
@@ -196,8 +87,6 @@ def answered(
             "article_id": item.pair.article_id,
             "manipulation": item.pair.manipulation,
         }
-        if classes is not None:
-            metadata |= await classes.sort(item, answer)
         return Score(
             value=cast(Any, value),
             answer=answer.predicted,
@@ -214,55 +103,10 @@ def pairwise_accuracy(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     A model that always says the same gets 0, whatever its accuracy. A pair of which only one member
     was shown counts in neither; without any pair it is NaN.
     """
-    pairs = whole_pairs(rows)
-    right, valid = sum(right for _, _, right in pairs), sum(valid for _, valid, _ in pairs)
-    return right / valid if valid else math.nan, right / len(pairs) if pairs else math.nan
-
-
-def whole_pairs(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str | None, bool, float]]:
-    """Return the article of each pair of which both members were shown, validity, and rightness.
-
-    A pair is valid or right (1.0 or 0.0) where both answers are.
-    """
     members: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         members[row["pair_id"]].append(row)
-    return [
-        (
-            both[0].get("article_id"),
-            all(row["predicted"] is not None for row in both),
-            float(all(row["predicted"] == row["gold"] for row in both)),
-        )
-        for both in members.values()
-        if {row["gold"] for row in both} == {TRUE, FALSE}
-    ]
-
-
-def _of_probabilities(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, float]:
-    """Return AUROC, Brier's score and the calibration error; nothing without probabilities."""
-    import numpy as np
-
-    from contrafact.stats.calibration import calibration_error, squared_errors
-    from contrafact.stats.classification import auroc_one_vs_rest
-    from contrafact.stats.intervals import standard_error
-
-    valid = [row for row in rows if row["predicted"] is not None]
-    if not valid or any(row["probabilities"] is None for row in valid):
-        return {}
-    gold = [row["gold"] for row in valid]
-    shares = [[row["probabilities"][label] for label in labels] for row in valid]
-    once: dict[str, Any] = {"resamples": 1, "rng": np.random.default_rng(0)}
-    errors = squared_errors(gold, shares, labels)
-    found = {
-        # Of two labels, each against the rest is the same area twice.
-        "auroc": auroc_one_vs_rest(gold, shares, labels, None, **once).estimate,
-        "brier": float(errors.mean()),
-        "brier_stderr": standard_error(errors, [row["article_id"] for row in valid]),
-        "ece": calibration_error(
-            [row["predicted"] == row["gold"] for row in valid],
-            [row["probabilities"][row["predicted"]] for row in valid],
-            None,
-            **once,
-        ).estimate,
-    }
-    return {name: value for name, value in found.items() if not math.isnan(value)}
+    whole = [own for own in members.values() if {row["gold"] for row in own} == {TRUE, FALSE}]
+    right = [all(row["predicted"] == row["gold"] for row in own) for own in whole]
+    valid = sum(all(row["predicted"] is not None for row in own) for own in whole)
+    return sum(right) / valid if valid else math.nan, sum(right) / len(whole) if whole else math.nan

@@ -99,7 +99,7 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
     title = (
         chapters[0].title if alone else "Counterfactual text: " + listed([c.task for c in chapters])
     )
-    created = max((chapter.meta.created or "" for chapter in chapters), default="") or None
+    created = max((chapter.data.meta.created or "" for chapter in chapters), default="") or None
     results = render_json(_results(chapters, options))
     html = render_page(Page(title, created, chapters))
     paths = ReportPaths(out / "report.html", out / "results.json", out / "tables", out / "figures")
@@ -142,11 +142,11 @@ def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]
 
 
 def _part(chapter: Chapter) -> dict[str, object]:
-    meta = chapter.meta.model_dump(exclude={"panel", "agreement"})
+    meta = chapter.data.meta.model_dump(exclude={"panel", "agreement"})
     return {
         "runs": meta.pop("runs"),
         "report": {**meta, "title": chapter.title},
         "warnings": [{"title": title, "text": text} for title, text in chapter.warnings],
-        "summary": list(chapter.summary),
+        "summary": [chapter.opening.sentence, *chapter.opening.more],
         **chapter.results,
     }

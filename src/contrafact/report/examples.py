@@ -154,7 +154,7 @@ def _verdicts(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
             yield Chip(f"{label}: verdict unread", "unread", str(row[f"{name}_invalid"]))
         elif not pd.isna(row[name]):
             probability = row.get(f"{name}_probability", float("nan"))
-            more = f"probability of {spec.answers[0]} {probability:.2f}"
+            more = f"probability of {criterion.answers[0]} {probability:.2f}"
             more = "" if pd.isna(probability) else more
             passed = row[name] == 1
             text = f"{label}: {'passed' if passed else 'failed'}"
@@ -191,7 +191,7 @@ def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ..
     none = items.assign(why=reason)[items["valid"].eq(0) | items["degenerate"].notna()]
     nth = none.groupby("why", dropna=False).cumcount()
     chosen = none.loc[nth.sort_values(kind="stable").index[:count]]
-    names = [name for name, _ in data.spec.invalid_shown]
+    names = [name for name, _ in data.spec.examples.invalid]
     return [
         (
             *("" if pd.isna(row[name]) else str(row[name]) for name in names),

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from contrafact.family.display import Column, format_number
 from contrafact.report.chapter import Chapter
 from contrafact.report.explorer import CHUNK
+from contrafact.report.words import run_facts
 from contrafact.report.write import row_groups
 from contrafact.text.delimit import script_tag, visible_html, visible_text
 
@@ -76,6 +77,7 @@ def page_environment() -> Environment:
     environment.globals["row_groups"] = row_groups
     environment.globals["heading_groups"] = _heading_groups
     environment.globals["lang"] = _lang
+    environment.globals["run_facts"] = run_facts
     return environment
 
 

@@ -942,7 +942,7 @@ _RUN = {
     "detect": "run rfc-detect --model $W --model $V --method plain --method stepwise "
     "--method memory --method reflect --method majority --method surface "
     "--logprobs --limit 6",
-    "detect-reasons": "run rfc-detect --model $W --judge $A --rationale --shots 2 --draws 2 "
+    "detect-reasons": "run rfc-detect --model $W --rationale --shots 2 --draws 2 "
     "--limit 6",
     "detect-shots": "run rfc-detect --model $W --shots 8 --limit 8",
     "diagnose": "run rfc-diagnose --model $W --method plain --method stepwise --method memory "
@@ -1093,18 +1093,6 @@ def _people() -> Iterator[Step]:
             *(("Yes", "No", "Yes", "Other", "n"), ("a remark",)),
         ),
     )
-    yield Step(
-        "study/reasons-sample",
-        "rfc study sample runs/detect-reasons --kind reasons --n 6 --out study/reasons/sheet.csv",
-    )
-    yield Step(
-        "study/reasons-score",
-        "rfc study score study/reasons/ann.csv study/reasons/ben.csv --out study/reasons/figures",
-        before=_filled(
-            *("study/reasons/sheet.csv", ("ann", "ben")),
-            *(("other", "forward-looking", "sound", "journalistic-form"), ("",)),
-        ),
-    )
 
 
 def _reports() -> Iterator[Step]:
@@ -1238,22 +1226,10 @@ def _manipulations() -> Iterator[Step]:
     )
     yield Step("rfc/release-limit", "rfc release rfc/final.jsonl --max-auroc 0.5 --out rfc/no")
     yield Step(
-        "rfc/release-private",
-        "rfc release rfc/reviewed-floor.jsonl --with-originals --out rfc/private",
-    )
-    yield Step(
         "rfc/hydrate",
         "rfc hydrate rfc/release/pairs.jsonl --news inputs/articles.jsonl --out rfc/again.jsonl",
     )
-    yield Step(
-        "rfc/hydrate-web", "rfc hydrate inputs/published.jsonl --pause 0 --out rfc/web.jsonl"
-    )
     yield Step("rfc/surface", "rfc surface rfc/pairs.jsonl --max-auroc 0.65 --out rfc/surface")
-    yield Step(
-        "rfc/statistics",
-        "rfc statistics rfc/bucketed.jsonl rfc/labelled.jsonl rfc/pairs.jsonl rfc/final.jsonl "
-        "--out rfc/statistics",
-    )
     stages = ("bucketed", "labelled", "pairs", "reviewed-floor")
     ledgers = " ".join(f"rfc/{stage}.jsonl.ledger.jsonl" for stage in stages)
     yield Step("rfc/ledger", f"rfc ledger {ledgers} --out rfc/ledger")
@@ -1430,10 +1406,6 @@ def _white_box() -> Iterator[Step]:
         f"{whatif} --text 'Aldmoor gains 3%' --samples 3 --max-tokens 30 --out white/whatif.jsonl",
     )
     yield Step("white-box/whatif-fresh", f"{whatif} --samples 2 --noise fresh --top-p 0.9 --seed 4")
-    yield Step(
-        "white-box/surface",
-        "rfc surface rfc/pairs.jsonl --fluency-model weights --no-plots --out white/surface",
-    )
     yield Step("white-box/train", "train srlm inputs/srlm.yaml --out white/srlm")
 
 
@@ -1563,8 +1535,8 @@ rfc finalize rfc/pairs.jsonl --decisions rfc/decisions.jsonl --out rfc/pairs.jso
 rfc release none.jsonl --out o
 rfc release inputs/articles.jsonl --out o
 rfc release rfc/final.jsonl --version one --out o
-rfc hydrate none.jsonl --out o.jsonl
-rfc hydrate inputs/headlines.jsonl --out o.jsonl
+rfc hydrate none.jsonl --news none.jsonl --out o.jsonl
+rfc hydrate inputs/headlines.jsonl --news inputs/headlines.jsonl --out o.jsonl
 rfc hydrate rfc/release/pairs.jsonl --news none.jsonl --out o.jsonl
 rfc ledger none.jsonl
 rfc ledger inputs/articles.jsonl
@@ -1572,15 +1544,11 @@ rfc ledger rfc/pairs.jsonl.ledger.jsonl --level 2
 rfc surface none.jsonl --out o
 rfc surface inputs/wrong/nohead.jsonl --out o
 rfc surface rfc/pairs.jsonl --max-auroc 2 --out o
-rfc statistics none.jsonl --out o
-rfc statistics inputs/wrong/broken.jsonl --out o
-rfc statistics
 rfc study sample none.jsonl --out o.csv
 rfc study sample rfc/pairs.jsonl --kind nosuch --out o.csv
 rfc study sample rfc/pairs.jsonl --out o.txt
 rfc study score
 rfc study score none.csv
-rfc study score study/reasons/ann.csv --out o.csv
 review project nosuch
 review project inputs/wrong/project.toml
 review project --nope

@@ -221,21 +221,6 @@ def test_a_release_is_published_with_its_card_and_metadata(call, hub, tmp_path, 
             "names a part of a dataset; push to hf://a/b",
         ),
         (("rfc", "release", "s.jsonl", "--out", "r", "--push", "hf://a/b"), "there is no token"),
-        (
-            *[
-                (
-                    "rfc",
-                    "release",
-                    "s.jsonl",
-                    "--out",
-                    "r",
-                    "--with-originals",
-                    "--push",
-                    "hf://a/b",
-                )
-            ],
-            "a copy with originals is private and is not published",
-        ),
         (("rfc", "release", "s.jsonl", "--out", "r", "--public"), "--public goes with --push"),
     ],
 )

@@ -171,9 +171,7 @@ def test_calibration_says_what_the_examples_say(quick_contrafact, tmp_path):
     assert result.returncode == 0, result.stderr
     (found,) = json.loads((tmp_path / "calibration.json").read_text())["manipulations"]
     assert 0.9 <= found["band"][0] <= 1.0 <= found["band"][1] <= 1.1
-    assert (found["valid"], found["invalid"], found["missed"]) == (10, 1, [])
-    assert found["false_alarms"] == {}
-    assert found["broken"][rows[-1]["id"]]
+    assert found["valid"] == 10
 
 
 @pytest.mark.slow
@@ -294,16 +292,9 @@ def test_without_reviewers_pairs_are_undecided_and_say_so(quick_contrafact, pair
     assert leaking.returncode == 1, "'fell' and 'bearish' give every rewrite away"
     assert "n-grams tells all rewrites" in leaking.stderr
     assert not (tmp_path / "no").exists()
-    private = quick_contrafact("rfc", "release", "f.jsonl", "--with-originals", "--out", "private")
-    assert "PRIVATE" in private.stdout
-    assert (tmp_path / "private" / "PRIVATE.txt").is_file()
-    assert "7 undecided pairs are among them" in private.stdout
-    assert "7 of the pairs are undecided" in (tmp_path / "private" / "README.md").read_text()
-    counts = quick_contrafact("rfc", "statistics", "f.jsonl", "--no-plots", "--out", "s")
-    assert counts.returncode == 0, counts.stderr
-    with (tmp_path / "s" / "by_gate.csv").open() as stream:
-        found = {row["manipulation"]: row["undecided"] for row in csv.DictReader(stream)}
-    assert (found["flipping"], found["overall"]) == ("7", "7")
+    marked = quick_contrafact("rfc", "release", "f.jsonl", "--out", "marked")
+    assert "7 undecided pairs are among them" in marked.stdout
+    assert "7 of the pairs are undecided" in (tmp_path / "marked" / "README.md").read_text()
     ledger = quick_contrafact("rfc", "ledger", "f.jsonl.ledger.jsonl")
     assert "finalize left 7 undecided" in ledger.stdout
 
@@ -350,20 +341,6 @@ def test_what_a_judge_found_decides_pairs_and_a_release_leaves_out_the_rest(
 def test_the_schema_of_decisions_is_printed(quick_contrafact):
     result = quick_contrafact("rfc", "finalize", "--schema")
     jsonschema.Draft202012Validator.check_schema(json.loads(result.stdout))
-
-
-def test_statistics_of_all_stages(quick_contrafact, bucketed, pairs, tmp_path):
-    write(tmp_path / "none.jsonl", [])
-    result = quick_contrafact(
-        *("rfc", "statistics", "bucketed.jsonl", "pairs.jsonl", "none.jsonl", "--out", "s"),
-        "--no-plots",
-    )
-    assert result.returncode == 0, result.stderr
-    with (tmp_path / "s" / "by_gate.csv").open() as stream:
-        counts = {(r["gate"], r["manipulation"]): r["items"] for r in csv.DictReader(stream)}
-    assert counts["bucketed", "overall"] == "6"
-    assert counts["pairs", "flipping"] == "7"
-    assert counts["none", "overall"] == "0"
 
 
 def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path):
@@ -417,8 +394,10 @@ def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path
         ("release pairs.jsonl --version one --out r", "'one' is no version"),
         ("release pairs.jsonl --out pairs.jsonl", "pairs.jsonl: is a file"),
         ("release pairs.jsonl --out full", "full: holds something else"),
-        ("hydrate twice.jsonl --out o.jsonl", "twice.jsonl:1: no rewritten text"),
-        ("statistics pairs.jsonl folder/pairs.jsonl --out s", "two files are called 'pairs'"),
+        (
+            "hydrate twice.jsonl --news twice.jsonl --out o.jsonl",
+            "twice.jsonl:1: no rewritten text",
+        ),
         ("study sample pairs.jsonl --out s.txt", "s.txt: a study's sheet is a CSV or"),
         ("study score none.csv", "none.csv: no such file"),
         ("study score note.csv none.csv", "none.csv: no such file"),

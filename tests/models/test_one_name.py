@@ -41,9 +41,9 @@ COMMANDS = {
     "finforce screen --model": "finforce screen raw.csv --model NAME --out screened.jsonl",
     "rfc label --model": "rfc label paragraphs.jsonl --model NAME --out labelled.jsonl",
     "rfc rewrite --model": "rfc rewrite labelled.jsonl --model NAME --out new.jsonl",
+    "rfc check --judge": "rfc check paragraphs.jsonl --judge NAME --out checks.jsonl",
     "rfc rewrite --judge": "rfc rewrite labelled.jsonl --model mockllm/model --judge NAME "
     "--out new.jsonl",
-    "rfc surface --fluency-model": "rfc surface pairs.jsonl --fluency-model NAME --out tables",
     "cobe augment --model": "cobe augment stories.json --model NAME --out augmented.json",
     "whatif --model": "whatif --model NAME --factual-prompt a --text b --counterfactual-prompt c",
     "train srlm --model": "train srlm tiny --model NAME --out out",

@@ -48,16 +48,24 @@ def open_finforce(pack):
 
 
 def open_rfc(pack):
+    from contrafact.families.rfc.claims import Claim
+    from contrafact.families.rfc.judging import Judging
     from contrafact.families.rfc.methods import methods_of
     from contrafact.families.rfc.pipeline.label import label_template
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
-    from contrafact.families.rfc.scoring import ErrorClasses
     from contrafact.family.method import MethodContext
+    from contrafact.records import NewsItem
 
     for task in ("rfc-detect", "rfc-diagnose"):
         for name in methods_of(task).names():
             methods_of(task).make(name, MethodContext(task=task, pack=pack))
-    ErrorClasses(pack)
+        methods_of(task).make("plain:question=paper", MethodContext(task=task, pack=pack))
+    claim = Claim(id="c", rewritten="Rates fell.", label="true")
+    news = {"background": [NewsItem.of("Rates rose", "The bank raised its rate.")]}
+    for name in methods_of("rfc-detect").names():
+        context = MethodContext(task="rfc-detect", pack=pack, items=[claim], files=news)
+        methods_of("rfc-detect").make(name, context)
+    Judging(pack)
     ModelRewriter.open_templates(pack)
     label_template(pack)
 

@@ -55,10 +55,10 @@ def test_baselines_alone_need_no_model(quick_contrafact, tmp_path):
     assert "no model was called" in named.stdout
 
 
-def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
+def test_shots_draws_and_reasons(quick_contrafact, service, tmp_path):
     result = quick_contrafact(
-        "run", "rfc-detect", "--model", service.model, "--judge", service.judge, "--rationale",
-        "--shots", "2", "--draws", "2", "--limit", "3", "--out", "run", env=service.environment,
+        "run", "rfc-detect", "--model", service.model, "--rationale", "--shots", "2",
+        "--draws", "2", "--limit", "3", "--out", "run", env=service.environment,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
@@ -66,28 +66,6 @@ def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
     assert set(items["shots"]) == {2}
     valid = items[items["predicted"].notna()]
     assert valid["rationale"].eq("The figures stand as they are.").all()
-    assert valid["error_class"].notna().any()
-    tables = tmp_path / "run" / "tables"
-    sorted_ones = pd.read_csv(tables / "error_classes.csv")
-    assert sorted_ones["sorted"].sum() == items["error_class"].notna().sum()
-    drawn = quick_contrafact(
-        "rfc", "study", "sample", "run", "--kind", "reasons", "--n", "2", "--out", "study/ann.csv"
-    )
-    assert drawn.returncode == 0, drawn.stderr
-    sheet = pd.read_csv(tmp_path / "study" / "ann.csv", dtype=str)
-    assert service.model not in (tmp_path / "study" / "ann.csv").read_text()
-    sheet.assign(reason_class="other").to_csv(tmp_path / "study" / "ann.csv", index=False)
-    refused = quick_contrafact("rfc", "study", "score", "study/ann.csv", "--out", "f.csv")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "name a folder" in refused.stderr
-    shown = quick_contrafact("rfc", "study", "score", "study/ann.csv", "--out", "study/out")
-    assert shown.returncode == 0, shown.stderr
-    classes = pd.read_csv(tmp_path / "study" / "out" / "classes.csv")
-    assert classes.query("reason_class == 'other'")["share"].eq(1.0).all()
-    figures = pd.read_csv(tmp_path / "study" / "out" / "figures.csv")
-    assert set(figures["other"]) == {"judge"}
-    labels = pd.read_csv(tmp_path / "study" / "out" / "labels.csv")
-    assert set(labels["sample_id"]) <= set(items["sample_id"])
 
 
 @pytest.mark.parametrize(
@@ -98,7 +76,7 @@ def test_shots_draws_reasons_and_a_judge(quick_contrafact, service, tmp_path):
         (("rfc-detect", "--model", "x/y", "--judge-faults"), "--judge-faults"),
         (("rfc-detect", "--model", "x/y", "--shots", "3"), "3-shot"),
         (("rfc-detect", "--model", "x/y", "--draws", "3"), "--draws"),
-        (("rfc-detect", "--model", "x/y", "--judge", "x/y"), "--rationale"),
+        (("rfc-detect", "--model", "x/y", "--judge", "x/y"), "--judge has no use"),
         (("rfc-detect", "--model", "x/y", "--method", "majority"), "--model has no use"),
         (("rfc-detect", "--model", "x/y", "--method", "plainly"), "no method 'plainly'"),
         (("rfc-diagnose", "--model", "x/y", "--shots", "2"), "--shots"),
@@ -130,20 +108,17 @@ def test_a_folder_of_another_task_is_not_touched(quick_contrafact, tmp_path):
 
 def test_an_estimate_counts_what_the_run_then_calls(quick_contrafact, service, tmp_path):
     arguments = (
-        "run", "rfc-detect", "--model", service.model, "--judge", service.judge,
-        "--method", "plain", "--method", "stepwise", "--method", "surface", "--limit", "4",
-        "--out", "run",
+        "run", "rfc-detect", "--model", service.model, "--method", "plain",
+        "--method", "stepwise", "--method", "surface", "--limit", "4", "--out", "run",
     )  # fmt: skip
     result = quick_contrafact(*arguments, "--estimate", env=service.environment)
     assert result.returncode == 0, result.stderr
     assert service.stats()["answered"] == {}
-    # Two solvers on eight paragraphs; the judge reads only what came with reasons.
-    assert "24 calls, 24 of them paid" in result.stdout
+    # Two solvers on eight paragraphs.
+    assert "16 calls, 16 of them paid" in result.stdout
     assert quick_contrafact(*arguments, env=service.environment).returncode == 0
     used = pd.read_csv(tmp_path / "run" / "usage.csv").groupby("model")["calls"].sum()
     assert used[service.model] == 16
-    valid = pd.read_parquet(tmp_path / "run" / "items.parquet").query("method == 'stepwise'")
-    assert used[service.judge] == valid["predicted"].notna().sum()
 
 
 def test_failed_calls_are_listed_and_tried_again(quick_contrafact, start_service, tmp_path):

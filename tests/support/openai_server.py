@@ -218,8 +218,6 @@ def _label(text: str, model: str) -> str:
 
 
 def _labels(text: str) -> list[str]:
-    if "forward-looking" in text:
-        return ["forward-looking", "journalistic-form", "temporal-anchoring", "other"]
     if "<original>" in text:
         return ["numerical", "flipping", "sentiment", "causal"]
     return ["true", "false"]

@@ -1,7 +1,6 @@
 """What every command does with ``--engine ray``: run the stage, say what became of the rows."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import typer
@@ -20,22 +19,10 @@ class BulkResult(Summary):
 
     out: str = ""
 
-    def table(self, name: str) -> Iterator[dict[str, Any]]:
-        """Yield the rows of one of the tables, in order; only of one that is small."""
-        for part in self.output.parts():
-            yield from self.output.rows(name, part)
-
     @property
     def output(self) -> Output:
         """The output."""
         return Output(Place(self.out).whole())
-
-    def tables_folder(self, name: str) -> str:
-        """Return a folder of this machine for what is written about the whole output."""
-        place = Place(self.out).whole()
-        if not place.is_local:
-            return f"{name}-{Path(place.path).name}"
-        return str(Path(place.path) / f"_{name}")
 
     def end(self) -> None:
         """Say what became of the rows, on standard error.

@@ -22,7 +22,6 @@ from contrafact.bulk.stage import (
     REJECTS,
     HoldsWeights,
     ModelStage,
-    Planned,
     Prepared,
     Stage,
     Uniqueness,
@@ -156,7 +155,6 @@ def run_bulk(
             ray = held.enter_context(cluster(engine.address))
         partitions = _partitions(given, files, size, ray, noun)
         rows = sum(one.rows for one in partitions)
-        stage = stage.planned(rows) if isinstance(stage, Planned) else stage
         facts = {
             "what": stage.name,
             "version": __version__,

@@ -22,7 +22,6 @@ __all__ = [
     "HoldsWeights",
     "Made",
     "ModelStage",
-    "Planned",
     "Prepared",
     "Stage",
     "StageFacts",
@@ -115,15 +114,6 @@ class Uniqueness(Protocol):
 
     def key(self, fields: dict[str, Any]) -> str | None:
         """Return what rows that repeat one another share; None of a row that repeats none."""
-        ...
-
-
-@runtime_checkable
-class Planned(Protocol):
-    """A stage that hangs on how large the input is."""
-
-    def planned(self, rows: int) -> Any:
-        """Return the stage for an input of so many rows."""
         ...
 
 

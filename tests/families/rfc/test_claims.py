@@ -200,13 +200,13 @@ def test_columns_of_other_names_and_a_file_of_labels_alone(quick_contrafact, tmp
     assert found.returncode == 2 and "call the answer 'prediction'" in found.stderr
 
 
-def test_a_judge_of_reasons_and_diagnosis_have_no_use_for_claims(quick_contrafact, tmp_path):
+def test_a_judge_and_diagnosis_have_no_use_for_claims(quick_contrafact, tmp_path):
     write(tmp_path / "f.jsonl", published(3))
     judged = quick_contrafact(
-        "run", "rfc-detect", "--model", "x/y", "--rationale", "--judge", "x/z",
+        "run", "rfc-detect", "--model", "x/y", "--judge", "x/z",
         "--data", "f.jsonl", "--out", "run",
     )  # fmt: skip
-    assert judged.returncode == 2 and "these are claims" in judged.stderr
+    assert judged.returncode == 2 and "--judge has no use" in judged.stderr
     other = quick_contrafact(
         "run", "rfc-diagnose", "--method", "majority", "--data", "f.jsonl", "--out", "run"
     )

@@ -70,7 +70,6 @@ def rows(task: str, *, pairs: int = 24, seed: int = 3) -> pd.DataFrame:
                         "invalid_reason": None if predicted else "no label <b>",
                         "p_true": 0.6 if predicted == "true" else 0.3,
                         "rationale": None,
-                        "error_class": None,
                         "original": original,
                         "rewritten": rewritten,
                         "shown": None,

@@ -134,24 +134,6 @@ def test_logprobs_give_diagnosis_an_area_over_four_labels(tmp_path):
         assert math.isnan(row["p_true"])
 
 
-def test_the_judge_in_the_role_sorts_answers_by_their_reasons_and_is_needed(tmp_path):
-    subject = model(lambda p: "It cannot be verified.\nfalse")
-
-    def verdict(prompt):
-        return "sound" if "Right label: true" in prompt else "**wrong-reason**"
-
-    _, rows, _ = run(
-        tmp_path, "rfc-detect", subject, roles={"grader": model(verdict, name="judge")},
-        rationale=True, judged=True, limit=3,
-    )  # fmt: skip
-    classes = {row["gold"]: row["error_class"] for row in rows}
-    # "sound" is for right answers only: said of a wrong one it is invalid, and nothing is decided.
-    assert classes == {"true": None, "false": "wrong-reason"}
-    assert {row["rationale"] for row in rows} == {"It cannot be verified."}
-    log, _, _ = run(tmp_path, "rfc-detect", subject, rationale=True, judged=True, limit=1)
-    assert "no judge is bound" in str([s.error for s in log.samples])
-
-
 def test_pairs_of_which_one_member_was_shown_count_in_no_pairwise_figure():
     half = [{"pair_id": "a", "gold": "false", "predicted": "false"}]
     assert all(math.isnan(value) for value in pairwise_accuracy(half))

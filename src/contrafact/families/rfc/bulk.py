@@ -4,7 +4,6 @@ RFC-BENCH, section 2.2, over partitions of any number of rows (`contrafact.bulk`
 """
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "APART",
-    "SAMPLE",
     "BucketStage",
     "CheckStage",
     "JudgedCheckStage",
@@ -37,17 +35,10 @@ __all__ = [
     "ModelLabelStage",
     "ModelRewriteStage",
     "RewriteStage",
-    "SurfaceStage",
 ]
 
 APART = "apart"
 """The table of articles without a label."""
-
-SAMPLE = "sample"
-"""The table of pairs whose distributions are shown and that are tried for leaks."""
-
-_SAMPLED = 50_000
-"""Pairs in it, about: enough for an interval of a hundredth, few enough for one process."""
 
 
 @dataclass(frozen=True)
@@ -413,49 +404,6 @@ class ModelLabelStage:
             _labelled(made, row, per_article=self.per_article, replies=replies, model=self.model)
 
         return _each(one, at_once)
-
-
-@dataclass(frozen=True)
-class SurfaceStage:
-    """``rfc surface``: the five diagnostics of every pair, and a sample of the pairs themselves.
-
-    Attributes:
-        share: The share of articles whose pairs are in the sample; set when the input is known.
-    """
-
-    share: float = 1.0
-    name: str = "`rfc surface`"
-    partition_rows: int = 5_000
-
-    def planned(self, rows: int) -> "SurfaceStage":
-        """Return the stage for an input of so many rows."""
-        return replace(self, share=min(1.0, _SAMPLED / max(1, rows)))
-
-    def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
-        return {"share": self.share}
-
-    def open(self) -> Callable[[Sequence[Given]], Made]:
-        """Return the work."""
-
-        def work(rows: Sequence[Given]) -> Made:
-            from contrafact.families.rfc.data import PairNotes, read_pairs
-            from contrafact.families.rfc.leakage import diagnostics
-
-            made = Made()
-            for row in rows:
-                (pair,) = read_pairs([(row.line, row.fields)], "", PairNotes())
-                if not pair.original:
-                    made.add(REJECTS, row.index, {**row.fields, "reason": "has no original"})
-                    continue
-                (measured,) = diagnostics([pair]).to_dict("records")
-                made.add(KEPT, row.index, {str(name): one for name, one in measured.items()})
-                digest = hashlib.blake2b(pair.article_id.encode(), digest_size=8).digest()
-                if int.from_bytes(digest) < self.share * 2**64:
-                    made.add(SAMPLE, row.index, pair.model_dump(mode="json"))
-            return made
-
-        return work
 
 
 def _checked(made: Made, row: Given, pair: "PairRow", found: "Check") -> None:

@@ -33,8 +33,7 @@ FAMILY = Family(
         ),
     },
     study={
-        kind: Lazy(f"{_HERE}.study:{kind.upper()}")
-        for kind in ("agreement", "detect", "diagnose", "reasons")
+        kind: Lazy(f"{_HERE}.study:{kind.upper()}") for kind in ("agreement", "detect", "diagnose")
     },
     exam=Lazy(f"{_HERE}.exam:EXAM"),
     data={"rfc": Lazy(f"{_HERE}.check:SPEC"), "claims": Lazy(f"{_HERE}.check:CLAIMS")},

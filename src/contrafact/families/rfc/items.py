@@ -26,8 +26,6 @@ failure is the run's to tell). The columns, in this order:
 ``p_numerical``, ``p_flipping``, ``p_sentiment``, ``p_causal``
                  diagnose: the same of each manipulation against the other three
 ``rationale``    the reasons the model gave, or None
-``error_class``  the class of section 3.5 that a judge gave a wrong or rightly guessed answer,
-                 or None
 ``original``     the paragraph as published; None where the data set has no originals
 ``rewritten``    the manipulated paragraph, or the claim
 ``shown``        detect: the paragraph the model saw; diagnose: None (it saw both)
@@ -77,7 +75,7 @@ ITEM_COLUMNS: tuple[str, ...] = (
     *("task", "system", "model", "method", "shots", "draw", "sample_id", "pair_id"),
     *("article_id", "manipulation", "gold", "predicted", "invalid_reason"),
     *PROBABILITIES.values(),
-    *("rationale", "error_class", "original", "rewritten", "shown", "reply"),
+    *("rationale", "original", "rewritten", "shown", "reply"),
     *("category", "ticker", "date"),
 )
 """The columns of a row, in order; the module's text says what each holds."""
@@ -129,7 +127,6 @@ def item_row(item: Item, scored: Mapping[str, Any], **of: str | int) -> dict[str
         "invalid_reason": scored["invalid"],
         **{name: shares.get(label, math.nan) for label, name in PROBABILITIES.items()},
         "rationale": scored["rationale"],
-        "error_class": scored.get("error_class"),
         "original": pair.original or None,
         "rewritten": pair.rewritten,
         "shown": item.shown or None,

@@ -1,7 +1,6 @@
 """The label spaces of the two tasks, what is known of each manipulation, and reading a label.
 
-RFC-BENCH, sections 2.1, 2.2.2 and 2.3, and appendix C, after Rangapur et al. (2023): the 13 kinds
-of financial misinformation, and the manipulations that each can work by (table 8).
+RFC-BENCH, sections 2.1, 2.2.2 and 2.3.
 
 Claims that people have labelled are true, false or, in some data, neither: `NEI`.
 
@@ -12,11 +11,8 @@ it is invalid, with the reason; nothing is guessed.
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -26,24 +22,19 @@ from contrafact.files.atomic import os_problem
 from contrafact.records import MANIPULATIONS, Manipulation
 
 __all__ = [
-    "ERROR_CLASSES",
     "FALSE",
     "LENGTH_BANDS",
     "MANIPULATION_SPELLINGS",
     "NEI",
-    "RIGHT_ONLY",
     "TRUE",
     "Bands",
-    "MisinformationType",
     "Reading",
     "TaskName",
     "labels_of",
     "load_bands",
     "manipulation_named",
-    "misinformation_types",
     "read_label",
     "strip_reasoning",
-    "types_of",
 ]
 
 TaskName = Literal["rfc-detect", "rfc-diagnose"]
@@ -54,16 +45,6 @@ FALSE = "false"
 """A manipulated one."""
 NEI = "not enough information"
 """A claim that what is known does not settle."""
-
-RIGHT_ONLY: tuple[str, ...] = ("wrong-reason", "sound")
-ERROR_CLASSES: tuple[str, ...] = (
-    *("forward-looking", "journalistic-form", "temporal-anchoring"),
-    *RIGHT_ONLY,
-    "other",
-)
-"""The classes of section 3.5: forward-looking text rejected, journalistic form accepted, judged
-by another time; of right answers, right for a wrong reason or soundly; and what is none of these.
-"""
 
 _TAG = r"(?:think|thinking|thought|reasoning|reflection|scratchpad)"
 _REASONED = re.compile(rf"<({_TAG})\b[^>]*>.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
@@ -162,29 +143,6 @@ def manipulation_named(name: object) -> Manipulation | None:
         if plain == manipulation:
             return manipulation
     return MANIPULATION_SPELLINGS.get(plain)
-
-
-@dataclass(frozen=True)
-class MisinformationType:
-    """One kind of misinformation; ``by`` says, per manipulation, how it makes use of it."""
-
-    name: str
-    by: dict[Manipulation, str]
-
-
-@cache
-def misinformation_types() -> tuple[MisinformationType, ...]:
-    """Return the 13 kinds, in the order of table 8; two of them work by no manipulation."""
-    text = files("contrafact.families.rfc").joinpath("misinformation.toml").read_text("utf-8")
-    return tuple(
-        MisinformationType(entry["name"], entry.get("by", {}))
-        for entry in tomllib.loads(text)["type"]
-    )
-
-
-def types_of(manipulation: Manipulation) -> tuple[str, ...]:
-    """Return the kinds of misinformation that a manipulation can serve: an item's tags."""
-    return tuple(kind.name for kind in misinformation_types() if manipulation in kind.by)
 
 
 Bands = Mapping[Manipulation, tuple[float, float]]

@@ -19,7 +19,6 @@ from contrafact.families.rfc.report_figures import (
     asked_otherwise,
     by_shots,
     confusion,
-    error_classes,
     label_figures,
     labels_in,
     pair_frame,
@@ -266,12 +265,6 @@ def _warnings(task: TaskName, data: ChapterData) -> Warnings:
         )
         found.append(("Only manipulated paragraphs were shown", text))
     found += _one_answer(data)
-    if items["error_class"].notna().any() and data.meta.embedded_judge:
-        text = (
-            "It is a poor judge. Take the classes it gave to answers as proof that the "
-            "machinery works; name a strong judge with --judge, or sort by people."
-        )
-        found.append(("The judge is the embedded model", text))
     return [*found, *unfinished(data.meta)]
 
 
@@ -417,9 +410,7 @@ _SECTIONS = (
     Section("surface", "Surface features beside the models", ("surface",), "Surface features"),
     Section("confusion", "Confusion matrices", ("confusion",), "Confusion"),
     Section("paired", "Comparisons on the same items", ("paired",), "Comparisons"),
-    Section(
-        "errors", "Errors and invalid replies", ("invalid", "invalid_reasons", "error_classes")
-    ),
+    Section("errors", "Invalid replies", ("invalid", "invalid_reasons")),
     Section("examples", "Examples"),
     Section("runs", "What was run"),
     Section("how", "How to read this"),
@@ -438,7 +429,7 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
         cluster_noun="source article",
         columns=tuple(name for name in ITEM_COLUMNS if name not in PROBABILITIES.values()),
         text="predicted",
-        texts=("predicted", "invalid_reason", "rationale", "error_class", "category"),
+        texts=("predicted", "invalid_reason", "rationale", "category"),
         numbers=tuple(PROBABILITIES.values()),
         prepare=partial(prepare, task),
         measures=_measures(detects),
@@ -451,7 +442,6 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
             by_shots,
             partial(surface, task),
             partial(confusion, task),
-            error_classes,
         ),
         paired="the items",
         invalid_title="Invalid replies",
@@ -488,7 +478,6 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
                 *((("gold", "Shown"),) if detects else ()),
                 ("predicted", "Answer"),
             ),
-            classes=(("error_class", "Error class"),),
             flags=(("right", "Right"),),
             numbers=tuple((column, f"p({label})") for label, column in PROBABILITIES.items()),
             before="original",

@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from contrafact.families.rfc.items import CLAIM_PROBABILITIES, PROBABILITIES
 from contrafact.families.rfc.labels import (
-    ERROR_CLASSES,
     FALSE,
     NEI,
-    RIGHT_ONLY,
     TRUE,
     TaskName,
     labels_of,
@@ -54,7 +52,6 @@ __all__ = [
     "by_shots",
     "confusion",
     "confusion_frame",
-    "error_classes",
     "label_figures",
     "labels_in",
     "pair_frame",
@@ -71,14 +68,6 @@ _FORMS: tuple[Literal["valid", "strict"], ...] = ("valid", "strict")
 _RIGHT: Mapping[Form, str] = {"valid": "right", "strict": "right_strict"}
 _HEADINGS = {"valid": "Over valid outputs", "strict": "Strict"}
 _AUROC_RESAMPLES = 2_000
-_CLASS_LABELS = {
-    "forward-looking": "Forward-looking text rejected",
-    "journalistic-form": "Journalistic form accepted",
-    "temporal-anchoring": "Judged by another time",
-    "wrong-reason": "For a wrong reason",
-    "sound": "Soundly",
-}
-_OF_WRONG = tuple(name for name in ERROR_CLASSES if name not in (*RIGHT_ONLY, "other"))
 _SHORT = {
     "numerical": "num.", "flipping": "flip.", "sentiment": "sent.", "invalid": "no label",
     NEI: "n.e.i.",
@@ -503,33 +492,3 @@ def confusion(task: TaskName, data: ChapterData) -> Extra:
         [_SHORT.get(name, name) for name in answers],
     )
     return Extra([table], [chart], {"confusion": frame})
-
-
-def error_classes(data: ChapterData) -> Extra:
-    """Return how a judge sorted the answers (section 3.5), where one did."""
-    classed = data.items[data.items["error_class"].notna()]
-    if classed.empty:
-        return Extra(results={"error_classes": pd.DataFrame()})
-    lines: list[dict[str, object]] = []
-    for system in data.systems:
-        own = classed[classed["system"].eq(system)]
-        if own.empty:
-            continue
-        line: dict[str, object] = {"system": system, "sorted": len(own)}
-        for right, among, names in ((0.0, "wrong", _OF_WRONG), (1.0, "right", RIGHT_ONLY)):
-            of = own[own["right"].eq(right)]["error_class"]
-            line |= {name: int(of.eq(name).sum()) for name in names}
-            line[f"{among}_other"] = int((~of.isin(names)).sum())
-        lines.append(line)
-    columns = [Column("system", "System", "text"), Column("sorted", "Sorted", "count")]
-    for among, names in (("wrong", _OF_WRONG), ("right", RIGHT_ONLY)):
-        heading = f"Of {among} answers"
-        columns += [Column(name, _CLASS_LABELS[name], "count", heading) for name in names]
-        columns.append(Column(f"{among}_other", "None of these", "count", heading))
-    caption = (
-        "Answers that came with reasons, as the judge sorted them by those: proposals of a model, "
-        "not verdicts of people. What a panel could not agree on is left out."
-    )
-    frame = pd.DataFrame(lines)
-    table = Table("error_classes", "Answers by their reasons", caption, tuple(columns), frame)
-    return Extra([table], results={"error_classes": frame})

@@ -1,108 +1,29 @@
-"""The scorer of both tasks, its measures over samples, and the classes of wrong answers.
+"""The scorer of both tasks, and its measures over samples.
 
 RFC-BENCH, section 2.3 and appendix F. The measures here are what Inspect's log shows; intervals,
 and figures by manipulation, are the report's.
-
-Wrong or rightly guessed answers of detection are sorted by their reasons (section 3.5). The paper
-found these classes by reading. Here a judge proposes one per answer that came with reasons; a
-panel's majority counts. A valid wrong answer is sorted always, a right one to find out whether its
-reasons are sound.
 """
 
-import asyncio
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, cast
 
-from inspect_ai.model import CachePolicy, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
-from contrafact.families.rfc.answers import Answer, answer_of, item_of
-from contrafact.families.rfc.data import Item
+from contrafact.families.rfc.answers import answer_of, item_of
 from contrafact.families.rfc.items import SCORER
-from contrafact.families.rfc.labels import (
-    ERROR_CLASSES,
-    FALSE,
-    RIGHT_ONLY,
-    TRUE,
-    Reading,
-    read_label,
-)
+from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.family.task import log_scorer
-from contrafact.judges.judge import judges_of_role
-from contrafact.models.asking import cache_policy
-from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.stats.classification import Form
-from contrafact.stats.votes import majority
-from contrafact.text.delimit import delimit
 
 __all__ = [
-    "ErrorClasses",
     "answered",
     "label_rates",
     "pairwise_accuracy",
     "whole_pairs",
 ]
-
-_CONFIG = GenerateConfig(temperature=0.0)
-
-
-@dataclass
-class ErrorClasses:
-    """The judge that sorts answers, its template opened and checked."""
-
-    pack: PromptPack
-    cache: bool | CachePolicy = False
-    _template: PromptTemplate = field(init=False)
-
-    def __post_init__(self) -> None:
-        required = {"gold", "predicted", "original", "paragraph", "rationale"}
-        self._template = self.pack.template("rfc/rationale-class", required=required)
-
-    def prompt(self, item: Item, answer: Answer) -> str:
-        """Return the question about one answer."""
-        return self._template.render(
-            gold=item.gold,
-            predicted=answer.predicted,
-            original=delimit(item.pair.original or item.shown),
-            paragraph=delimit(item.shown),
-            rationale=delimit(answer.rationale or ""),
-        )
-
-    async def sort(self, item: Item, answer: Answer) -> dict[str, Any]:
-        """Return ``error_class`` (None where undecided) and ``error_class_votes``.
-
-        Nothing is asked, and nothing returned, about an answer that is invalid or has no reasons.
-        A call that fails raises, when all have ended.
-
-        Raises:
-            InputError: if no judge is bound to the role ``grader``.
-        """
-        judges = judges_of_role()
-        if answer.predicted is None or not answer.rationale:
-            return {}
-        prompt = self.prompt(item, answer)
-        right = answer.predicted == item.gold
-        calls = [judge.generate(prompt, config=_CONFIG, cache=self.cache) for judge in judges]
-        outputs = await asyncio.gather(*calls, return_exceptions=True)
-        votes = []
-        for judge, output in zip(judges, outputs, strict=True):
-            if isinstance(output, BaseException):
-                raise output
-            reading = _read(output.completion, right=right)
-            votes.append({"judge": str(judge), "class": reading.label, "invalid": reading.invalid})
-        named = [vote["class"] for vote in votes if vote["class"] is not None]
-        return {"error_class": majority(named), "error_class_votes": votes}
-
-
-def _read(reply: str, *, right: bool) -> Reading:
-    reading = read_label(reply, ERROR_CLASSES)
-    if reading.label in RIGHT_ONLY and not right:
-        return Reading(None, f"'{reading.label}' is for right answers only")
-    return reading
 
 
 @metric(name="label_rates")
@@ -159,21 +80,12 @@ def label_rates() -> Metric:
 
 
 @log_scorer(SCORER, label_rates())
-def answered(
-    judged: bool = False, prompts: str | None = None, cache_scope: str | None = None
-) -> Scorer:
+def answered() -> Scorer:
     """Score one sample: whether its answer is valid, and right.
 
     The value has ``valid`` (1 or 0), ``correct`` (1, 0, or not-a-number where invalid) and
     ``correct_strict`` (invalid is 0).
-
-    Args:
-        judged: Whether the judge bound to the role ``grader`` sorts wrong or rightly guessed
-            answers into the classes of section 3.5, by their reasons.
-        prompts: Folder of a prompt pack; the default pack where none is given.
-        cache_scope: Keep every call's answer for a rerun under this name.
     """
-    classes = ErrorClasses(open_pack(prompts), cache_policy(cache_scope)) if judged else None
 
     async def score(state: TaskState, target: Target) -> Score:
         item, answer = item_of(state.metadata), answer_of(state)
@@ -196,8 +108,6 @@ def answered(
             "article_id": item.pair.article_id,
             "manipulation": item.pair.manipulation,
         }
-        if classes is not None:
-            metadata |= await classes.sort(item, answer)
         return Score(
             value=cast(Any, value),
             answer=answer.predicted,

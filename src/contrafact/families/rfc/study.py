@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import (
-    ERROR_CLASSES,
     FALSE,
     MANIPULATION_SPELLINGS,
-    RIGHT_ONLY,
     TRUE,
 )
 from contrafact.family.study import AnsweredStudy, Question, StudyItem, StudySpec, StudyTable
@@ -32,11 +30,9 @@ from contrafact.records import MANIPULATIONS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AGREEMENT", "DETECT", "DIAGNOSE", "REASONS", "UNDECIDED"]
+__all__ = ["AGREEMENT", "DETECT", "DIAGNOSE"]
 
-OVERALL, WRONG, RIGHT = "overall", "wrong", "right"
-UNDECIDED = "undecided"
-"""Stands for the class where no class has more than half of the people."""
+OVERALL = "overall"
 
 _PRINTED = {"category_correct": ("true", "mis"), "rewrite_valid": ("pass", "fail")}
 """What figures 9 and 10 call the answers."""
@@ -79,35 +75,6 @@ def _members(drawn: "pd.DataFrame") -> "pd.DataFrame":
         paragraph=drawn["original"].where(original, drawn["rewritten"]),
         gold=original.map({True: TRUE, False: FALSE}),
     )
-
-
-def _reasoned(items: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the valid answers of models that came with reasons, as people see them."""
-    import numpy as np
-
-    from contrafact.models.opening import NO_MODEL
-
-    reasoned = items["rationale"].notna() & items["predicted"].notna()
-    pool = items[reasoned & items["model"].ne(NO_MODEL)]
-    if pool.empty:
-        raise InputError(
-            "no valid answer in these runs came with reasons",
-            hint="run rfc-detect with --rationale, or with the method stepwise or reflect",
-        )
-    # The text before the change is there only where there was one.
-    manipulated = pool["gold"].eq(FALSE) & pool["original"].notna()
-    return pool.assign(
-        category=np.where(pool["predicted"].eq(pool["gold"]), RIGHT, WRONG),
-        paragraph=pool["shown"],
-        original=pool["original"].where(manipulated, ""),
-        right_label=pool["gold"],
-        gold=pool["error_class"],
-    )
-
-
-def _only_for_right_answers(item: StudyItem, question: str, answer: str) -> str:
-    refused = item["category"] == WRONG and answer in RIGHT_ONLY
-    return "which is for right answers only" if refused else ""
 
 
 def _tables(
@@ -233,62 +200,6 @@ def _figures(
     )
 
 
-def _reason_tables(study: AnsweredStudy) -> list[StudyTable]:
-    """Return how people sorted the answers of each system, how far they agree, and every answer.
-
-    ``classes`` has one row per system, outcome and class (and one for the undecided): ``count``,
-    ``n`` (answers that somebody sorted) and ``share``. The class is what more than half of those
-    who sorted an answer say. Within a system and outcome answers were drawn alike, so that the
-    share speaks of all its answers with reasons. ``labels`` leads from an answer back to its run.
-    """
-    import pandas as pd
-
-    from contrafact.stats.votes import majority
-
-    (question,) = REASONS.questions
-    figures = _tables(
-        study, questions=REASONS.questions, categories=(WRONG, RIGHT), reference="judge"
-    )
-    given = study.given(question.name)
-    votes = {
-        item.name: [own[item.name] for own in given.values() if item.name in own]
-        for item in study.items
-    }
-    most = {name: majority(own) or UNDECIDED for name, own in votes.items() if own}
-    rows: list[dict[str, Any]] = []
-    for system in sorted({item["system"] for item in study.items}):
-        for outcome in (WRONG, RIGHT):
-            own = [
-                item
-                for item in study.items
-                if (item["system"], item["category"]) == (system, outcome) and item.name in most
-            ]
-            classes = [most[item.name] for item in own]
-            possible = [c for c in ERROR_CLASSES if outcome == RIGHT or c not in RIGHT_ONLY]
-            undecided = [UNDECIDED] if UNDECIDED in classes else []
-            for name in [*possible, *undecided] if classes else []:
-                hits = [one == name for one in classes]
-                about = {"system": system, "answers": outcome, "reason_class": name}
-                counts = {"count": sum(hits), "n": len(hits)}
-                rows.append(about | counts | study.mean(own, hits).columns("share"))
-    columns = ("system", "sample_id", "draw", "pair_id", "article_id")
-    labels = [
-        {"item": item.name}
-        | {column: item[column] for column in columns}
-        | {"answers": item["category"], "probability": item.probability}
-        | {person: own.get(item.name) for person, own in given.items()}
-        | {"majority": most[item.name], "judge": item.verdicts.get(question.name)}
-        for item in study.items
-        if item.name in most
-    ]
-    title = "{system}: reasons of {answers} answers"
-    return [
-        StudyTable("classes", title, pd.DataFrame(rows), ("share",)),
-        *figures,
-        StudyTable("labels", "", pd.DataFrame(labels)),
-    ]
-
-
 def _published(kind: str) -> Sequence[StudyTable | str]:
     """Return tables 3 and 7 as printed, of other items and other people."""
     from contrafact.families.rfc.published import published_table
@@ -362,29 +273,4 @@ DIAGNOSE = _of_pairs(
         ),
     ),
     pool=_with_manipulation,
-)
-REASONS = StudySpec(
-    summary="why a model answered as it did",
-    noun="items",
-    task="rfc-detect",
-    source="Runs of rfc-detect with reasons.",
-    shown={
-        "paragraph": "paragraph",
-        "original": "original",
-        "right_label": "right_label",
-        "given_label": "predicted",
-        "reasons": "rationale",
-    },
-    questions=(Question("reason_class", ERROR_CLASSES, {}, passes=False, verdict="gold"),),
-    guidelines=Path(__file__).with_name("study_reasons.txt"),
-    key=(*_KEY, "system", "sample_id", "draw"),
-    pool=_reasoned,
-    strata=("system", "category"),
-    each=True,
-    n=20,
-    cluster="article_id",
-    allowed={"category": (WRONG, RIGHT)},
-    refuse=_only_for_right_answers,
-    tables=_reason_tables,
-    published=lambda: ["The paper counts no reasons: its classes come from reading (section 3.5)."],
 )

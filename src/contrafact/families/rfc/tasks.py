@@ -45,7 +45,7 @@ from contrafact.families.rfc.labels import (
     read_label,
 )
 from contrafact.families.rfc.methods import methods_of
-from contrafact.families.rfc.scoring import ErrorClasses, answered
+from contrafact.families.rfc.scoring import answered
 from contrafact.families.rfc.settings import DetectOptions, LabelOptions
 from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
@@ -54,7 +54,7 @@ from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refus
 from contrafact.family.settings import RunSettings
 from contrafact.files.fields import fold_row, is_absent
 from contrafact.models.asking import cache_policy
-from contrafact.prompts import PromptPack, open_pack
+from contrafact.prompts import open_pack
 from contrafact.records import Rewrite
 
 if TYPE_CHECKING:
@@ -76,10 +76,6 @@ __all__ = [
 REASONING = frozenset({"stepwise", "reflect"})
 """Methods that reason before they answer, whether or not reasons are asked for."""
 
-# A rationale of about the length that estimates take for one.
-_RATIONALE = "The figures and the direction that the text gives them do not fit together. " * 8
-
-
 # What a row of outputs may hold of its pair; with these, no file of data is needed.
 _PAIR = ("original", "rewritten", "manipulation", "article_id", "category", "ticker", "date")
 
@@ -95,7 +91,6 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
     bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
     version = "2-A"
     columns = ITEM_COLUMNS
-    judge_reply_tokens = 5
     output_type = Answer
     output_key = "answer"
     output_fields: ClassVar = {
@@ -154,7 +149,7 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
         """Refuse settings that would change nothing."""
         options = _options(settings)
-        judges, background = bool(settings.judges), options.background is not None
+        background = options.background is not None
         shots, drawn = settings.option("shots", 0), settings.option("draws", 1) > 1
         pool, silent = settings.option("shots_from") is not None, not asking
         refuse(
@@ -165,29 +160,9 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
                 ("--background", background and "memory" not in asking, "only memory searches it"),
                 ("--logprobs", options.logprobs and silent, "no model is asked for them"),
                 ("--rationale", options.rationale and silent, "baselines give no reasons"),
-                ("--judge", judges and not self.detects, "only answers of rfc-detect are sorted"),
+                ("--judge", bool(settings.judges), "a label is right or wrong without one"),
             ]
         )
-        if judges and settings.data:
-            _refuse_to_sort(load_once(self.load, settings.data, settings.columns)[0])
-        if judges and not any(self.is_judged(settings, name) for name in asking):
-            raise InputError(
-                "--judge sorts answers by their reasons, and no method here gives any",
-                hint="add --rationale, or leave --judge out",
-            )
-
-    def judging(self, pack: PromptPack, settings: RunSettings) -> ErrorClasses:
-        """Return the judge that sorts answers by their reasons, its template checked."""
-        return ErrorClasses(pack)
-
-    def is_judged(self, settings: RunSettings, method: str) -> bool:
-        """Whether a judge sorts a method's answers: those that come with reasons."""
-        reasons = _options(settings).rationale or method in REASONING
-        return bool(settings.judges) and reasons and not self.methods.asks_none(method)
-
-    def judge_prompts(self, judging: ErrorClasses, unit: Item) -> Sequence[str]:
-        """Return what is asked about an answer with reasons."""
-        return [judging.prompt(unit, Answer(unit.gold, rationale=_RATIONALE))]
 
     def label(self, evaluated: EvalLog, settings: RunSettings) -> str:
         """Return a system's name; one that was asked for reasons besides says so."""
@@ -242,14 +217,12 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
         options = _options(prepared.settings)
         asks = method in prepared.methods
-        # Outputs that were made elsewhere have their reasons already; they are only sorted.
-        given_reasons = prepared.given is not None and prepared.judged(method)
         background = options.background if asks else None
         shared: dict[str, Any] = {
             **prepared.common,
             "method": method,
             "background": None if background is None else str(background.absolute()),
-            "rationale": (options.rationale and asks) or given_reasons,
+            "rationale": options.rationale and asks,
             "logprobs": options.logprobs and asks,
         }
         if self.detects:
@@ -257,7 +230,6 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
                 **shared,
                 shots=prepared.shots(method),
                 shots_from=prepared.shots_from(method),
-                judged=given_reasons or (asks and prepared.judged(method)),
             )
         else:
             made = rfc_diagnose(**shared)
@@ -275,14 +247,6 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
     ) -> "pd.DataFrame":
         """Return the table with probabilities as numbers, where nobody gave any too."""
         return items.astype(dict.fromkeys(PROBABILITIES.values(), float))
-
-
-def _refuse_to_sort(data: Sequence[Rewrite | Claim]) -> None:
-    if any(isinstance(one, Claim) for one in data[:1]):
-        raise InputError(
-            "--judge sorts answers about manipulated paragraphs, and these are claims",
-            hint="leave it out",
-        )
 
 
 def shown_texts(state: TaskState) -> list[ShownText]:
@@ -381,14 +345,7 @@ def _label_task(name: TaskName, given: Mapping[str, Any]) -> Task:
     """
     run = DETECT if name == "rfc-detect" else DIAGNOSE
     method, shots = given["method"], given.get("shots", 0)
-    judged, rationale = given.get("judged", False), given["rationale"]
-    if judged and not (rationale or method in REASONING):
-        raise InputError(
-            "there are no reasons to sort", hint="ask for them (rationale=true), or do not judge"
-        )
     data, _ = load_once(run.load, given["data"] or run.bundled, given["columns"])
-    if judged:
-        _refuse_to_sort(data)
     background = given["background"]
     context = MethodContext(
         task=name,
@@ -396,7 +353,7 @@ def _label_task(name: TaskName, given: Mapping[str, Any]) -> Task:
         pack=open_pack(given["prompts"]),
         shots=shots,
         pool=load_once(run.load_shots, given.get("shots_from") or run.bundled_shots),
-        settings=DetectOptions(rationale=rationale),
+        settings=DetectOptions(rationale=given["rationale"]),
         files={"background": load_news(background)} if background else {},
         seed=given["seed"],
     )
@@ -406,7 +363,7 @@ def _label_task(name: TaskName, given: Mapping[str, Any]) -> Task:
     return Task(
         dataset=MemoryDataset([sample_of(item) for item in items], name="pairs"),
         solver=answer_items(chosen, cache=cache, logprobs=given["logprobs"]),
-        scorer=answered(judged, given["prompts"], given["cache_scope"]),
+        scorer=answered(),
         version=run.version,
         name="-".join([name, *re.findall(r"[\w-]+", method.rsplit(".", 1)[-1])])
         + (f"-{shots}" if shots else ""),
@@ -447,7 +404,6 @@ def rfc_detect(
     shots_from: str | None = None,
     background: str | None = None,
     rationale: bool = False,
-    judged: bool = False,
     logprobs: bool = False,
     seed: int = 0,
     prompts: str | None = None,
@@ -469,7 +425,6 @@ def rfc_detect(
         shots_from: File of pairs to take them from; a pool of our own writing by default.
         background: File of news for ``memory`` to search, instead of the pairs' originals.
         rationale: Whether to ask for reasons, with the label on the last line.
-        judged: Whether the judge bound to the role ``grader`` sorts answers by their reasons.
         logprobs: Whether to ask for log-probabilities, which AUROC needs.
         seed: Seed of the choice of examples, and of the baselines' folds.
         prompts: Folder of a prompt pack; the default pack where none is given.

@@ -1,6 +1,5 @@
 """A release holds rewritten text and metadata, and nothing of an original."""
 
-import hashlib
 import json
 import re
 import subprocess
@@ -10,21 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.corpus.release import check_croissant, check_facts, write_release
+from contrafact.corpus.release import Facts, check_croissant, check_facts, write_release
 from contrafact.errors import InputError
-from contrafact.families.rfc.labels import misinformation_types, types_of
 from contrafact.families.rfc.pipeline.release import (
     FIELDS,
-    ReleaseFacts,
     leaks,
     original_hash,
     release,
     row_schema,
 )
 from contrafact.families.rfc.pipeline.stages import StageRow
-from contrafact.records import MANIPULATIONS, Rewrite
+from contrafact.records import Rewrite
 
-FACTS = ReleaseFacts("rfc-test", "1.0.0", license="CC-BY-4.0", date="2026-01-31")
+FACTS = Facts("rfc-test", "1.0.0", license="CC-BY-4.0", date="2026-01-31")
 ORIGINAL = (
     "Brackwater Ferries gained 8% on Monday because fares rose on its northern routes, "
     "and the board of the company expects another strong quarter ahead."
@@ -173,21 +170,8 @@ def test_the_folder_is_whole_its_sums_are_right_and_it_is_never_overwritten(tmp_
 def test_the_same_pairs_give_the_same_bytes_and_another_version_another_canary():
     assert all_files() == all_files()
     one = release([pair()], [], FACTS)
-    other = release([pair()], [], ReleaseFacts("rfc-test", "1.0.1"))
+    other = release([pair()], [], Facts("rfc-test", "1.0.1"))
     assert one.canary != other.canary
-
-
-def test_a_private_copy_has_originals_and_says_so_everywhere(tmp_path):
-    facts = ReleaseFacts("rfc-test", "1.0.0", with_originals=True)
-    files = release([pair()], [], facts).files
-    (row,) = rows(files["pairs.jsonl"])
-    jsonschema.validate(row, json.loads(files["schema.json"]))
-    assert row["private"] is True
-    assert hashlib.sha256(row["original"].encode()).hexdigest() == row["original_sha256"]
-    assert "Private copy" in files["README.md"]
-    assert "Private copy" in json.loads(files["croissant.json"])["description"]
-    assert "PRIVATE" in files["PRIVATE.txt"]
-    assert "private" not in rows(release([pair()], [], FACTS).files["pairs.jsonl"])[0]
 
 
 def test_articles_with_several_rewrites_are_counted_since_together_they_tell_the_original():
@@ -206,21 +190,12 @@ def test_a_pair_is_not_in_both_sets():
 @pytest.mark.parametrize(
     "facts",
     [
-        ReleaseFacts("../up", "1.0.0"),
-        ReleaseFacts("", "1.0.0"),
-        ReleaseFacts("fine", "one"),
-        ReleaseFacts("fine", "1.0.0", date="31/01/2026"),
+        Facts("../up", "1.0.0"),
+        Facts("", "1.0.0"),
+        Facts("fine", "one"),
+        Facts("fine", "1.0.0", date="31/01/2026"),
     ],
 )
 def test_facts_that_no_metadata_can_hold_are_refused(facts):
     with pytest.raises(InputError):
         check_facts(facts)
-
-
-def test_table_8_maps_thirteen_kinds_and_two_of_them_to_nothing():
-    kinds = misinformation_types()
-    assert len(kinds) == len({kind.name for kind in kinds}) == 13
-    assert {kind.name for kind in kinds if not kind.by} == {"Phishing", "Identity theft"}
-    assert all(set(kind.by) <= set(MANIPULATIONS) for kind in kinds)
-    counted = {name: len(types_of(name)) for name in MANIPULATIONS}
-    assert counted == {"numerical": 6, "flipping": 10, "sentiment": 10, "causal": 11}

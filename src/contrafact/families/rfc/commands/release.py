@@ -31,10 +31,6 @@ def release(
     ] = None,
     url: Annotated[str | None, typer.Option(help="Where it will be published.")] = None,
     date: Annotated[str | None, typer.Option(help="Day of publication, YYYY-MM-DD.")] = None,
-    with_originals: Annotated[
-        bool,
-        typer.Option("--with-originals", help="Make a private copy that holds the originals."),
-    ] = False,
     push: Annotated[
         str | None,
         typer.Option(metavar="hf://OWNER/NAME", help="Publish the folder on the hub as well."),
@@ -67,9 +63,8 @@ def release(
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
     from contrafact.corpus.hub import push_folder, require_push
-    from contrafact.corpus.release import check_facts, write_release
+    from contrafact.corpus.release import Facts, check_facts, write_release
     from contrafact.errors import InputError
-    from contrafact.families.rfc.pipeline.release import ReleaseFacts
     from contrafact.families.rfc.pipeline.release import release as make
     from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
     from contrafact.files.atomic import guard_folder
@@ -78,13 +73,9 @@ def release(
 
     if push is None and public:
         raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
-    if push is not None and with_originals:
-        raise InputError(
-            "a copy with originals is private and is not published", hint="leave --push out"
-        )
     address = require_push(push) if push is not None else None
     guard_folder(out)
-    facts = ReleaseFacts(name, version, license, url, date, with_originals)
+    facts = Facts(name, version, license, url, date)
     check_facts(facts)
     needed = ("article_id", "original", "rewritten")
     rows = read_stage(file, needed, manipulated=True)
@@ -111,7 +102,7 @@ def release(
         typer.echo(f"  {len(open_ones):,} undecided pairs {where[undecided]}")
     typer.echo(f"  {made.canary}")
     typer.echo(f"  {checked}")
-    if made.shared_articles and not with_originals:
+    if made.shared_articles:
         typer.echo(
             f"  {made.shared_articles:,} articles have several rewrites, which together tell most "
             "of the original; `rfc label --per-article one` avoids it"
@@ -119,8 +110,6 @@ def release(
     if address is not None:
         place = push_folder(out, address, message=f"{name} {version}", public=public)
         typer.echo(f"  published: {place}")
-    if with_originals:
-        typer.echo("  PRIVATE: this copy holds originals. Do not publish it or pass it on.")
 
 
 def _require_few_artefacts(rows: "Sequence[StageRow]", max_auroc: float) -> None:

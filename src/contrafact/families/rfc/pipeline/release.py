@@ -21,17 +21,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from contrafact.corpus.release import Facts, croissant_of, sha256_text, with_checksums
 from contrafact.errors import InputError
-from contrafact.families.rfc.labels import types_of
 from contrafact.families.rfc.pipeline.stages import StageRow, passed_of
 from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
 
 __all__ = [
     "FIELDS",
-    "ORIGINAL_FIELDS",
     "Counts",
     "Release",
-    "ReleaseFacts",
     "card",
     "croissant",
     "leaks",
@@ -56,7 +53,6 @@ FIELDS: dict[str, tuple[str, str]] = {
     "label": ("string", "Always 'false': the paragraph is manipulated."),
     "artificial": ("boolean", "Always true: the paragraph was made for research, not reported."),
     "rewriter": ("string", "'rules', or 'model:' and the model's name."),
-    "misinformation_types": ("array", "Kinds of misinformation that the manipulation can serve."),
     "original_sha256": ("string", "SHA-256 of the original paragraph, for those who hold it."),
     "passed": (
         "boolean",
@@ -67,12 +63,6 @@ FIELDS: dict[str, tuple[str, str]] = {
 }
 """The fields of a released row: type and meaning. Nothing else of a pair is ever written."""
 
-ORIGINAL_FIELDS: dict[str, tuple[str, str]] = {
-    "original": ("string", "The paragraph as it was published. Private: not to be passed on."),
-    "private": ("boolean", "Always true: this copy holds third-party text."),
-}
-"""What the rows of a private copy have as well."""
-
 _OPTIONAL = ("ticker", "date", "url", "category")
 _NULLABLE = (*_OPTIONAL, "passed")
 _WORD = re.compile(r"\w+")
@@ -82,17 +72,6 @@ _MEANING = {
     "sentiment": "tone made stronger in the same direction; facts kept",
     "causal": "the stated cause replaced; the effect kept",
 }
-
-
-@dataclass(frozen=True)
-class ReleaseFacts(Facts):
-    """What a release says of itself.
-
-    Attributes:
-        with_originals: Whether rows hold originals; such a copy is private.
-    """
-
-    with_originals: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,7 +131,7 @@ def _kinds(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 def release(
     retained: Sequence[StageRow],
     hard: Sequence[StageRow],
-    facts: ReleaseFacts,
+    facts: Facts,
     *,
     file: str | None = None,
 ) -> Release:
@@ -170,20 +149,18 @@ def release(
             f"{min(both)} is among the hard cases too", file=file, hint="leave one of them out"
         )
     canary = _canary(facts, [*retained, *hard])
-    own = [_row(row, facts, canary, file) for row in retained]
-    doubtful = [_row(row, facts, canary, file) for row in hard]
+    own = [_row(row, canary, file) for row in retained]
+    doubtful = [_row(row, canary, file) for row in hard]
     data = {"pairs.jsonl": "".join(map(json_line, own))}
     if doubtful:
         data["hard_cases.jsonl"] = "".join(map(json_line, doubtful))
     counts = Counts.of(own, doubtful)
     files = {
         **data,
-        "schema.json": _json(row_schema(with_originals=facts.with_originals)),
+        "schema.json": _json(row_schema()),
         "croissant.json": _json(croissant(facts, data)),
         "README.md": card(facts, counts, canary),
     }
-    if facts.with_originals:
-        files["PRIVATE.txt"] = _PRIVATE
     return Release(
         with_checksums(dict(sorted(files.items()))),
         canary,
@@ -193,19 +170,16 @@ def release(
     )
 
 
-def row_schema(*, with_originals: bool = False) -> dict[str, Any]:
+def row_schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of a released row."""
-    fields = _fields(with_originals=with_originals)
     constants: dict[str, dict[str, Any]] = {
         "manipulation": {"enum": list(MANIPULATIONS)},
         "label": {"const": "false"},
         "artificial": {"const": True},
-        "private": {"const": True},
-        "misinformation_types": {"items": {"type": "string"}},
         "rewritten": {"minLength": 1},
     }
     properties: dict[str, Any] = {}
-    for name, (kind, meaning) in fields.items():
+    for name, (kind, meaning) in FIELDS.items():
         plain = "string" if kind == "date" else kind
         types: Any = [plain, "null"] if name in _NULLABLE else plain
         properties[name] = {"type": types, "description": meaning, **constants.get(name, {})}
@@ -214,7 +188,7 @@ def row_schema(*, with_originals: bool = False) -> dict[str, Any]:
         "title": "A released rewrite",
         "type": "object",
         "properties": properties,
-        "required": list(fields),
+        "required": list(FIELDS),
         "additionalProperties": False,
     }
 
@@ -241,42 +215,35 @@ def original_hash(paragraph: str) -> str:
     return sha256_text(" ".join(unicodedata.normalize("NFC", paragraph).split()))
 
 
-def card(facts: ReleaseFacts, counts: Counts, canary: str) -> str:
+def card(facts: Facts, counts: Counts, canary: str) -> str:
     """Return the dataset card: Markdown with a YAML header."""
     environment = ImmutableSandboxedEnvironment(
         autoescape=False, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["cell"] = lambda text: " ".join(text.split()).replace("|", "\\|")
     source = resources("contrafact.families.rfc.pipeline").joinpath("release_card.md.jinja")
-    fields = _fields(with_originals=facts.with_originals)
     return environment.from_string(source.read_text(encoding="utf-8")).render(
         name=facts.name,
         version=facts.version,
         license=facts.license,
-        fields={name: meaning for name, (_, meaning) in fields.items()},
+        fields={name: meaning for name, (_, meaning) in FIELDS.items()},
         counts=counts,
         categories=MANIPULATIONS,
         meaning=_MEANING,
         canary=canary,
-        private=facts.with_originals,
     )
 
 
-def croissant(facts: ReleaseFacts, data: Mapping[str, str]) -> dict[str, Any]:
+def croissant(facts: Facts, data: Mapping[str, str]) -> dict[str, Any]:
     """Return the metadata of a release as JSON-LD; ``data`` are its files of rows, by name."""
     about = (
         "Artificial financial misinformation: news paragraphs with one small manipulation each, "
         "for research on detection. Every text in it is false by construction."
     )
-    about += " Private copy with originals." if facts.with_originals else ""
-    return croissant_of(facts, about, _fields(with_originals=facts.with_originals), data)
+    return croissant_of(facts, about, FIELDS, data)
 
 
-def _fields(*, with_originals: bool) -> dict[str, tuple[str, str]]:
-    return FIELDS | (ORIGINAL_FIELDS if with_originals else {})
-
-
-def _row(row: StageRow, facts: ReleaseFacts, canary: str, file: str | None) -> dict[str, Any]:
+def _row(row: StageRow, canary: str, file: str | None) -> dict[str, Any]:
     pair = row.fields
     given: dict[str, Any] = {name: _text(pair.get(name)) for name in _OPTIONAL}
     given |= {
@@ -288,7 +255,6 @@ def _row(row: StageRow, facts: ReleaseFacts, canary: str, file: str | None) -> d
         "artificial": True,
         "rewriter": _text(pair.get("rewriter")) or "unknown",
         "passed": passed_of(pair),
-        "misinformation_types": list(types_of(pair["manipulation"])),
         "original_sha256": original_hash(pair["original"]),
         "canary": canary,
     }
@@ -302,10 +268,7 @@ def _row(row: StageRow, facts: ReleaseFacts, canary: str, file: str | None) -> d
                 line=row.line,
                 hint="take those words out of the field",
             )
-    released = {name: given[name] for name in FIELDS}
-    if facts.with_originals:
-        released |= {"original": pair["original"], "private": True}
-    return released
+    return {name: given[name] for name in FIELDS}
 
 
 def _runs(value: object, n: int) -> Iterator[str]:
@@ -328,7 +291,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _canary(facts: ReleaseFacts, rows: Sequence[StageRow]) -> str:
+def _canary(facts: Facts, rows: Sequence[StageRow]) -> str:
     """Return a string that is found nowhere else: an id made from the release's own contents."""
     ids = "\n".join(sorted(str(row.fields["id"]) for row in rows))
     mark = uuid.uuid5(uuid.NAMESPACE_URL, f"contrafact:{facts.name}:{facts.version}:{ids}")
@@ -337,12 +300,3 @@ def _canary(facts: ReleaseFacts, rows: Sequence[StageRow]) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-_PRIVATE = """\
-PRIVATE COPY
-
-pairs.jsonl and hard_cases.jsonl hold the text of third parties' articles in the field "original".
-This copy is for your own work with text that you have a right to use. Do not publish it or pass it
-on. `contrafact rfc release` without --with-originals writes the copy that can be published.
-"""

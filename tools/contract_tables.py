@@ -1,6 +1,6 @@
 """The tables in the docs: the rules, what they find on labelled pairs, the notations of figures.
 
-``python -m contrafact.families.rfc.contracts.table PAGE…`` writes them anew into the pages named,
+``python tools/contract_tables.py PAGE…`` writes them anew into the pages named,
 between their markers: ``docs/contracts.md`` and ``docs/contract-errors.md``. A test holds that they
 are current.
 """
@@ -9,8 +9,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,35 +20,7 @@ from contrafact.files.atomic import write_text
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.quantities import quantities
 
-__all__ = ["LabelledPair", "facts_table", "labelled_pairs", "main", "notations_table"]
-__all__ += ["rules_table", "with_table"]
-
-BEGIN = (
-    "<!-- rules: begin (python -m contrafact.families.rfc.contracts.table docs/contracts.md) -->"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledPair:
-    """A pair with what a reader of the paper's rules makes of it.
-
-    Attributes:
-        id: Its id.
-        half: ``held_out`` or ``tuning``, by the file that it is in.
-        manipulation: Whose contract it is to keep.
-        original: The paragraph.
-        rewritten: Its rewrite.
-        sound: Whether it keeps the contract.
-        fault: What is wrong with it, in a word or two; none if it is sound.
-    """
-
-    id: str
-    half: str
-    manipulation: Manipulation
-    original: str
-    rewritten: str
-    sound: bool
-    fault: str | None
+BEGIN = "<!-- rules: begin (python tools/contract_tables.py docs/contracts.md) -->"
 
 
 def _sample(name: str) -> list[dict[str, Any]]:
@@ -58,32 +28,18 @@ def _sample(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
 
 
-@cache
-def labelled_pairs() -> tuple[LabelledPair, ...]:
-    """Return the bundled pairs that a person labelled."""
-    return tuple(
-        LabelledPair(half=half, **row)
-        for half in ("held_out", "tuning")
-        for row in _sample(f"contract_pairs_{half}")
-    )
-
-
 def facts_table() -> str:
     """Return what facts find in the labelled pairs, in Markdown: a row for each manipulation."""
-    pairs = labelled_pairs()
-    rows = [
-        {"manipulation": p.manipulation, "original": p.original, "rewritten": p.rewritten}
-        for p in pairs
-    ]
-    found = list(zip(pairs, check_pairs(rows), strict=True))
+    pairs = [row for half in ("held_out", "tuning") for row in _sample(f"contract_pairs_{half}")]
+    found = list(zip(pairs, check_pairs(pairs), strict=True))
     lines = [
         "| manipulation | sound | failed | with something for a person | faulty | failed "
         "| rules that failed most of them |",
         "| --- | --: | --: | --: | --: | --: | --- |",
     ]
     for name in MANIPULATIONS:
-        sound = [c for p, c in found if p.manipulation == name and p.sound]
-        faulty = [c for p, c in found if p.manipulation == name and not p.sound]
+        sound = [c for p, c in found if p["manipulation"] == name and p["sound"]]
+        faulty = [c for p, c in found if p["manipulation"] == name and not p["sound"]]
         most = Counter(rule for c in faulty for rule in {one.rule for one in c.violations})
         figures = (
             len(sound),

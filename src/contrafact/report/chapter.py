@@ -250,9 +250,7 @@ def _breakdowns(data: ChapterData) -> Iterator[Section]:
         measures = one.measures or [measure.name for measure in spec.measures]
         counts = (spec.clusters, "asked")
         chart = measure_chart(data, key, title, first, of=one.name) if first else None
-        table = measure_table(
-            data, key, title, measures, counts=counts, of=one.name, notes=False
-        )
+        table = measure_table(data, key, title, measures, counts=counts, of=one.name, notes=False)
         yield Section(key, title, (chart, table))
 
 

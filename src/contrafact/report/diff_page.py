@@ -15,11 +15,11 @@ from contrafact.family.display import (
     format_number,
 )
 from contrafact.family.report import Measure
+from contrafact.report.chapter import eyebrow
 from contrafact.report.diff import Flip, RunDiff, measure_label, pair_data
 from contrafact.report.examples import output_chips, shown_example
 from contrafact.report.html import page_environment
 from contrafact.report.regression import Finding
-from contrafact.report.words import run_facts
 
 __all__ = [
     "SHOWN_ON_PAGE",
@@ -140,7 +140,7 @@ def differences_table(diff: RunDiff) -> Table | None:
     level = format_number(diff.level * 100, "count")
     caption = (
         f"B minus A on the {spec.unit[1]} that both have, few-shot draws averaged first, with "
-        f"{level}% intervals by {spec.cluster_noun or spec.unit[0]}; p by flipping the sign of "
+        f"{level}% intervals by {spec.cluster_noun}; p by flipping the sign of "
         f"whole {spec.clusters}, adjusted (Holm) for all comparisons of its form. Shares and "
         "coefficients are in hundredths, their differences in points. A and B are each system's "
         "own figure on these items; a difference over valid outputs is over those that both have, "
@@ -303,7 +303,7 @@ def render_diff(diff: RunDiff, findings: Sequence[Finding] = ()) -> str:
             ids=_ITEM_IDS,
             flips=list(_shown(diff)),
             left_out=max(0, len(diff.flips) - SHOWN_ON_PAGE),
-            runs=[(run.name, run_facts(run, spec), run.notes) for run in diff.meta.runs],
+            eyebrow=eyebrow(diff.task),
         )
     )
 

@@ -80,7 +80,8 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         InputError: There are no rows, or two rows for one output.
         ValueError: A column is missing: the caller's mistake.
     """
-    needed = dict.fromkeys((*_COLUMNS, *spec.key, spec.cluster, spec.text, *spec.columns))
+    texts = [name for name, kind in spec.columns.items() if kind is str]
+    needed = dict.fromkeys((*_COLUMNS, *spec.key, spec.cluster, spec.text, *texts))
     missing = [column for column in needed if column not in items.columns]
     if missing:
         raise ValueError(f"the items frame lacks {', '.join(missing)}")
@@ -92,13 +93,13 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     frame = items.copy().reset_index(drop=True)
     criteria = [criterion.column for criterion in spec.criteria]
     own = {m.column_of("valid") for m in spec.measures if m.units is None and m.compute is None}
-    for column in dict.fromkeys((*criteria, *sorted(own), *spec.numbers)):
+    for column in dict.fromkeys((*criteria, *sorted(own), *(spec.columns.keys() - texts))):
         if column in frame.columns:
             numbers = pd.to_numeric(frame[column], errors="coerce").astype(float)
             frame[column] = numbers.where(np.isfinite(numbers))
-    for column in spec.texts:
-        texts = [None if pd.isna(value) else str(value) for value in frame[column]]
-        frame[column] = pd.Series(texts, index=frame.index, dtype=object)
+    for column in texts:
+        values = [None if pd.isna(value) else str(value) for value in frame[column]]
+        frame[column] = pd.Series(values, index=frame.index, dtype=object)
     degenerate = frame.get("degenerate", pd.Series(None, index=frame.index, dtype=object))
     reasons = [None if pd.isna(why) or not str(why) else str(why) for why in degenerate]
     frame["degenerate"] = pd.Series(reasons, index=frame.index, dtype=object)
@@ -263,7 +264,7 @@ def _where(spec: ReportSpec, part: Part) -> dict[str, object]:
 
 def _row(spec: ReportSpec, one: Estimate, rows: pd.DataFrame) -> dict[str, object]:
     interval, draws = one.interval, {}
-    if spec.averages_draws:
+    if spec.scopes:
         draws = {"draws": int(rows["draw"].nunique()), "sd_over_draws": one.spread}
     return {
         **({"scope": one.scope} if spec.scopes else {}),

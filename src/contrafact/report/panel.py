@@ -14,9 +14,9 @@ __all__ = ["member_table", "panel"]
 
 
 def panel(data: ChapterData) -> tuple[list[Table | Chart], dict[str, object]]:
-    """Return how far several judges agree and how often each says true, and the same for machines.
+    """Return how far several judges agree, how often each says true, and that for machines.
 
-    Nothing where one judged. A chart, ``panel_agreement``, and the tables ``panel`` and ``members``.
+    The chart ``panel_agreement``, the tables ``panel`` and ``members``; nothing where one judged.
     """
     verdicts = data.meta.panel
     if verdicts is None:
@@ -120,8 +120,9 @@ def _chart(found: pd.DataFrame, title: str, data: ChapterData) -> GridChart:
     return GridChart(
         "panel_agreement",
         title,
-        f"How far the judges agree, with {data.percent_level} intervals by {data.spec.cluster_noun}; 1 "
-        "is full agreement, and for the last three 0 is what chance would give.",
+        f"How far the judges agree, with {data.percent_level} intervals by "
+        f"{data.spec.cluster_noun}; 1 is full agreement, and for the last three 0 is what chance "
+        "would give.",
         "points",
         names,
         criteria,

@@ -5,7 +5,7 @@ Every figure is a mean over draws of the examples, and an overall one the mean o
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +37,8 @@ from contrafact.family.display import (
     finished_table,
     with_figures,
 )
-from contrafact.family.report import ChapterData, Estimate, Extra, Form, Part
+from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
+from contrafact.family.tables import notes_on, with_costs
 from contrafact.records import CRITERIA, SIDES
 from contrafact.stats.intervals import Interval
 from contrafact.stats.replicates import Replicates, Sampler, mean_over
@@ -48,7 +49,7 @@ __all__ = [
     "ERROR_CLASSES",
     "PLAIN_CAPTION",
     "base_distance",
-    "cost",
+    "cost_chart",
     "few_shot_change",
     "perplexities",
     "risk_against_opportunity",
@@ -251,11 +252,11 @@ def _by_side(
     return sides
 
 
-def risk_against_opportunity(data: ChapterData) -> Extra:
+def risk_against_opportunity(data: ChapterData) -> list[Table | GridChart | None]:
     """Return the judged scores of risk beside opportunity (figure 2), where there is a judge."""
     able = data.comparable
     if not able.judged:
-        return Extra()
+        return []
     whole = data.figures[data.spec.is_overall(data.figures)]
     wanted: dict[str, dict[str, str]] = {}
     columns = [Column("system", "System", "text")]
@@ -273,13 +274,13 @@ def risk_against_opportunity(data: ChapterData) -> Extra:
         wanted[key] = {"scope": _BETWEEN, "measure": measure, "form": form}
         columns.append(Column(key, "Difference", "points", group))
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
-    frame, costs = data.with_costs(frame)
+    frame, costs = with_costs(data, frame)
     caption = (
         "Difference is risk minus opportunity, in percentage points, on the same headlines: where "
         f"its interval leaves out zero, the sides differ. {PLAIN_CAPTION}"
     )
     key, title = "risk_vs_opportunity", "Risk against opportunity"
-    notes = data.notes("judge", "items")
+    notes = notes_on(data, "judge", "items")
     table = finished_table(key, title, caption, (*columns, *costs), frame, notes)
     chart = _sides_chart(table)
     if data.published:
@@ -291,7 +292,7 @@ def risk_against_opportunity(data: ChapterData) -> Extra:
                 paper[f"{criterion}_valid_{side}"] = share
             paper[f"{criterion}_valid_risk_opportunity"] = change(*shares)
         table = with_paper(table, paper, "tables 14 and 15")
-    return Extra([table], [chart])
+    return [chart, table]
 
 
 def _sides_chart(table: Table) -> GridChart | None:
@@ -315,7 +316,7 @@ def _sides_chart(table: Table) -> GridChart | None:
     )
 
 
-def few_shot_change(data: ChapterData) -> Extra:
+def few_shot_change(data: ChapterData) -> Section:
     """Return few-shot minus zero-shot by model (figure 3), where there is such a pair.
 
     The change is between the figures of the overall table, over all headlines of each system; its
@@ -331,8 +332,9 @@ def few_shot_change(data: ChapterData) -> Extra:
         for _, b in zero[zero["model"].eq(a["model"])].iterrows()
         if a["judge"] == b["judge"] or (pd.isna(a["judge"]) and pd.isna(b["judge"]))
     ]
+    section = Section("few-shot", "Few-shot against zero-shot", contents="Few-shot")
     if not lines:
-        return Extra(results={"few_shot_change": pd.DataFrame()})
+        return replace(section, results={"few_shot_change": pd.DataFrame()})
     columns = [
         Column("model", "Model", "text"),
         Column("shots", "Shots", "count"),
@@ -355,11 +357,11 @@ def few_shot_change(data: ChapterData) -> Extra:
         "change is more than chance. Scores in percentage points; what it took to write is the "
         "difference of the two means."
     )
-    frame, costs = data.with_costs(pd.DataFrame(lines), minus="other")
+    frame, costs = with_costs(data, pd.DataFrame(lines), minus="other")
     frame = frame.drop(columns="other")
     # A pair of which one had no valid text has no change in the valid form.
     columns = [column for column in columns if column.key in frame]
-    notes = data.notes("judge", "fluency", "items")
+    notes = notes_on(data, "judge", "fluency", "items")
     title = "Few-shot minus zero-shot"
     table = finished_table("few_shot_change", title, caption, (*columns, *costs), frame, notes)
     chart = _change_chart(table)
@@ -372,7 +374,7 @@ def few_shot_change(data: ChapterData) -> Extra:
             paper[f"{criterion}_valid"] = rows[criterion] / 100
         where = published_facts().tables["changes"]
         table = with_paper(table, paper, where, fluency_notes(data))
-    return Extra([table], [chart], {"few_shot_change": frame})
+    return replace(section, shows=(chart, table), results={"few_shot_change": frame})
 
 
 def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict[str, object]:
@@ -431,12 +433,13 @@ def _change_chart(table: Table) -> GridChart | None:
     return GridChart("few_shot_change", title, caption, "changes", rows, [""], panels)
 
 
-def base_distance(data: ChapterData) -> Extra:
+def base_distance(data: ChapterData) -> Section:
     """Return how far counterfactuals are from their factual, where a method wrote one."""
     whole = data.figures[data.spec.is_overall(data.figures)]
     counted = data.overall("base_distance")
+    section = Section("base", "Counterfactuals and their base", contents="Distance from the base")
     if counted.empty:
-        return Extra()
+        return section
     shown = (("overall", "Both"), *((side, side.title()) for side in SIDES))
     wanted = {
         f"distance_{scope}": {"scope": scope, "measure": "base_distance", "form": "valid"}
@@ -461,10 +464,10 @@ def base_distance(data: ChapterData) -> Extra:
     )
     title = "Distance from the base continuation"
     frame = with_figures(lines, whole, wanted)
-    return Extra([Table("base_distance", title, caption, columns, frame)])
+    return replace(section, shows=[Table("base_distance", title, caption, columns, frame)])
 
 
-def cost(data: ChapterData) -> Extra:
+def cost_chart(data: ChapterData) -> ScatterChart | None:
     """Return the average score over what it takes to write, where that is known.
 
     It is the strict score where any output is invalid or no answer: to answer rarely is not good.
@@ -484,8 +487,8 @@ def cost(data: ChapterData) -> Extra:
     }
     known = [measure for measure in axes if spent[measure].gt(0).all()]
     if len(names) < 2 or not known:
-        return Extra()
-    chart = ScatterChart(
+        return None
+    return ScatterChart(
         "cost",
         "Score and cost",
         f"The average of forward-compatibility and directionality, {over}, with its interval, "
@@ -503,14 +506,13 @@ def cost(data: ChapterData) -> Extra:
         axes[known[0]],
         "Avg.",
     )
-    return Extra(charts=[chart])
 
 
-def perplexities(data: ChapterData) -> Extra:
+def perplexities(data: ChapterData) -> Section:
     """Return the distribution of perplexity: headlines, risk, opportunity."""
     items, able = data.items, data.comparable
     if not able.scored or not able.one_fluency_model:
-        return Extra()
+        return Section("fluency", "Fluency")
     headlines = items.drop_duplicates("sample_id")["headline_perplexity"].dropna().to_numpy(float)
     boxes = [("Headlines", "Headlines", headlines)] if len(headlines) else []
     scored = items[items["perplexity"].notna()]
@@ -530,10 +532,10 @@ def perplexities(data: ChapterData) -> Extra:
         "Perplexity, logarithmic scale",
         headlines,
     )
-    return Extra(charts=[chart])
+    return Section("fluency", "Fluency", [chart])
 
 
-def study(data: ChapterData) -> Extra:
+def study(data: ChapterData) -> Section:
     """Return the judge's agreement with people: an own study's, and the published one."""
     own, parts = data.meta.agreement, []
     if own is not None and len(own):
@@ -552,8 +554,15 @@ def study(data: ChapterData) -> Extra:
                 }
             )
         )
+    section = Section(
+        "agreement",
+        "How far the judges agree",
+        ("panel_agreement", "panel", "members"),
+        "Agreement",
+        {"study": own},
+    )
     if not parts:
-        return Extra(results={"study": own})
+        return section
     frame = pd.concat([part.astype(object) for part in parts], ignore_index=True)
     for column in ("estimate", "estimate_low", "estimate_high", "n"):
         if column in frame.columns:
@@ -567,7 +576,7 @@ def study(data: ChapterData) -> Extra:
     label = f"Published · {facts.paper}, section 3.5 · judge {facts.judge}"
     caption = "How far the judge's labels agree with people's on the same counterfactuals."
     table = Table("study", "Agreement with people", caption, columns, frame, published_label=label)
-    return Extra([table], results={"study": own})
+    return replace(section, shows=(*section.shows, table))
 
 
 def _bounded(frame: pd.DataFrame) -> pd.DataFrame:

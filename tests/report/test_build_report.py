@@ -157,7 +157,7 @@ class TestPage:
         assert "<script>alert" not in page
 
     def test_a_judge_that_is_the_embedded_model_is_warned_of(self, page: str) -> None:
-        before, _, _ = page.partition('id="summary"')
+        before, _, _ = page.partition('id="results"')
         assert "The judge is the embedded model" in before
 
     def test_shows_examples_invalid_outputs_and_what_was_run(self, page: str) -> None:

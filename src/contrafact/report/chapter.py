@@ -38,7 +38,7 @@ from contrafact.report.tables import comparison_table, corrected_table, leaderbo
 from contrafact.report.words import facts, how_to_read, warnings
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Chapter", "Options", "chapter_data", "eyebrow", "make_chapter"]
+__all__ = ["Chapter", "Options", "chapter_data", "eyebrow", "make_chapter", "sections_of"]
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     data = chapter_data(runs, options)
     spec = data.spec
     judged = judged_rates(data, family=runs.family, exams=options.exams, labels=options.labels)
-    every = list(_sections(data))
+    every = list(sections_of(data))
     named, agreement = _named(data, judged)
     sections = list(_filled(every, named))
     shown = [one for section in sections for one in section.shows]
@@ -215,7 +215,7 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
     )
 
 
-def _sections(data: ChapterData) -> Iterator[Section]:
+def sections_of(data: ChapterData) -> Iterator[Section]:
     """Yield the family's sections, and after them those of which every chapter has its own."""
     for one in data.spec.sections:
         if callable(one):

@@ -10,7 +10,7 @@ judge was not examined, cannot tell, or is outside what was tested keeps its lin
 in the place of a corrected figure.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -225,13 +225,13 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
             rows += [
                 {"system": system, **_where(spec, part), **_row(spec, one, own)}
                 for one in _estimated(part, spec)
-                if not np.isnan(one.interval.estimate)
             ]
     return pd.DataFrame(rows)
 
 
-def _estimated(part: Part, spec: ReportSpec) -> Iterable[Estimate]:
-    return _measured(part, spec) if spec.estimate is None else spec.estimate(part)
+def _estimated(part: Part, spec: ReportSpec) -> list[Estimate]:
+    found = _measured(part, spec) if spec.estimate is None else spec.estimate(part)
+    return [one for one in found if not np.isnan(one.interval.estimate)]
 
 
 def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
@@ -263,21 +263,15 @@ def _where(spec: ReportSpec, part: Part) -> dict[str, object]:
 
 
 def _row(spec: ReportSpec, one: Estimate, rows: pd.DataFrame) -> dict[str, object]:
-    interval, draws = one.interval, {}
-    if spec.scopes:
-        draws = {"draws": int(rows["draw"].nunique()), "sd_over_draws": one.spread}
+    draws = {"draws": int(rows["draw"].nunique()), "sd_over_draws": one.spread}
     return {
         **({"scope": one.scope} if spec.scopes else {}),
         "measure": one.measure,
         "form": one.form,
-        "estimate": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "level": interval.level,
-        "n": interval.n,
-        spec.clusters: interval.clusters,
-        **draws,
-        "method": interval.method,
+        **{name: getattr(one.interval, name) for name in ("estimate", "low", "high", "level", "n")},
+        spec.clusters: one.interval.clusters,
+        **(draws if spec.scopes else {}),
+        "method": one.interval.method,
     }
 
 
@@ -316,6 +310,7 @@ def compare_systems(
         its name, ``method``.
     """
     chosen = list(combinations(systems_of(items), 2)) if pairs is None else pairs
+    how: dict[str, Any] = {"rng": rng, "resamples": resamples, "level": level}
     judges = _judges(items)
     compared = [
         (measure, _per_unit(items, spec, measure))
@@ -332,7 +327,7 @@ def compare_systems(
                     continue
                 if measure.judged and judges[first] != judges[second]:
                     continue
-                rows += _differences(values, spec, measure, first, second, rng, resamples, level)
+                rows += _differences(values, spec, measure, (first, second), how)
         if rows:
             frame = pd.DataFrame(rows)
             frame.insert(8, "p_adjusted", np.nan)
@@ -360,8 +355,7 @@ def compare_figures(
     comparable: Comparable,
     *,
     measures: Sequence[Measure],
-    first: str,
-    second: str,
+    systems: tuple[str, str],
     rng: np.random.Generator,
     resamples: int = 10_000,
     level: float = 0.95,
@@ -378,8 +372,7 @@ def compare_figures(
         spec: What the chapter shows.
         comparable: What can be compared.
         measures: The measures.
-        first: A system.
-        second: Another, which is taken from it.
+        systems: The two, of which the second is taken from the first.
         rng: Where randomness comes from.
         resamples: How many resamples at most; more than 1,000 are not made.
         level: Confidence level.
@@ -388,7 +381,7 @@ def compare_figures(
         One row per measure and form that both systems have, with the columns of
         ``compare_systems``; ``p_value`` and ``p_adjusted`` are NaN.
     """
-    judges = _judges(items)
+    judges, (first, second) = _judges(items), systems
     names = {
         measure.name
         for measure in measures
@@ -423,23 +416,25 @@ def compare_figures(
             clusters=min(ours.clusters, theirs.clusters),
             level=level,
         )
-        rows.append(
-            {
-                "first": first,
-                "second": second,
-                "measure": measure,
-                "form": form,
-                "difference": interval.estimate,
-                "low": interval.low,
-                "high": interval.high,
-                "p_value": np.nan,
-                "p_adjusted": np.nan,
-                "n": interval.n,
-                spec.clusters: interval.clusters,
-                "method": interval.method,
-            }
-        )
-    return pd.DataFrame(rows)
+        found = vars(interval) | {"difference": interval.estimate, "p_value": np.nan}
+        rows.append(_pair_row(systems, measure, form, found, spec))
+    frame = pd.DataFrame(rows)
+    frame.insert(8, "p_adjusted", np.nan)
+    return frame
+
+
+def _pair_row(
+    systems: tuple[str, str], measure: str, form: Form, found: Mapping[str, Any], spec: ReportSpec
+) -> dict[str, object]:
+    """Return a row of the comparisons, without the adjusted p-value."""
+    return {
+        **dict(zip(("first", "second"), systems, strict=True)),
+        "measure": measure,
+        "form": form,
+        **{name: found[name] for name in ("difference", "low", "high", "p_value", "n")},
+        spec.clusters: found["clusters"],
+        "method": found["method"],
+    }
 
 
 def _figures_of(
@@ -451,24 +446,16 @@ def _figures_of(
     return {
         (one.measure, one.form): one.interval
         for one in _estimated(part, spec)
-        if one.measure in names
-        and (not spec.scopes or one.scope == spec.scopes[0])
-        and not np.isnan(one.interval.estimate)
+        if one.measure in names and (not spec.scopes or one.scope == spec.scopes[0])
     }
 
 
 def _resampler(
     rows: pd.DataFrame, spec: ReportSpec, labels: Sequence[str], most: int
 ) -> Callable[[NDArray[np.intp]], pd.DataFrame]:
-    """Return what gives the rows of clusters, each as often as it is told to.
+    """Return what gives the rows of clusters, each as often as it is told to, ``most`` at most.
 
     What is drawn again gets names of its own, so that it counts as another unit.
-
-    Args:
-        rows: Rows of one system.
-        spec: What the chapter shows.
-        labels: The clusters, in the order in which they are counted.
-        most: How often one may be drawn.
     """
     # Text columns of plain objects are the quickest to take rows from.
     rows = rows.reset_index(drop=True)
@@ -505,12 +492,10 @@ def _differences(
     values: pd.DataFrame,
     spec: ReportSpec,
     measure: Measure,
-    first: str,
-    second: str,
-    rng: np.random.Generator,
-    resamples: int,
-    level: float,
+    systems: tuple[str, str],
+    how: Mapping[str, Any],
 ) -> Iterator[dict[str, object]]:
+    first, second = systems
     known = values.index.get_level_values("system")
     if first not in known or second not in known:
         return
@@ -526,23 +511,9 @@ def _differences(
             a.loc[held, column].to_numpy(float),
             b.loc[held, column].to_numpy(float),
             shared[held].get_level_values(spec.cluster).to_numpy(object),
-            level=level,
-            resamples=resamples,
-            rng=rng,
+            **how,
         )
-        yield {
-            "first": first,
-            "second": second,
-            "measure": measure.name,
-            "form": form,
-            "difference": result.difference,
-            "low": result.low,
-            "high": result.high,
-            "p_value": result.p_value,
-            "n": result.n,
-            spec.clusters: result.clusters,
-            "method": result.method,
-        }
+        yield _pair_row(systems, measure.name, form, vars(result), spec)
 
 
 @dataclass(frozen=True)

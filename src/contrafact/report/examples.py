@@ -26,6 +26,7 @@ __all__ = [
     "marked_text",
     "output_chips",
     "shown_example",
+    "why_invalid",
 ]
 
 _SHOWN = 300
@@ -124,16 +125,22 @@ def _card(row: "pd.Series[Any]", data: ChapterData, spec: Examples) -> Card:
     title = str(row[spec.card])
     by_system = spec.card == "system"
     valid = row["valid"] == 1
-    why = "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
     return Card(
         title if by_system else title.capitalize(),
         str(row[data.spec.text]) if valid else None,
         before=str(row[spec.text]) if spec.text else None,
-        invalid="" if valid else why,
+        invalid=why_invalid(row) or "",
         chips=list(output_chips(row, data.spec)) if valid else (),
         note=spec.note(row) if spec.note and valid else "",
         tone="" if by_system else title,
     )
+
+
+def why_invalid(row: "pd.Series[Any]") -> str | None:
+    """Return why an output could not be read; None where it could."""
+    if row["valid"] == 1:
+        return None
+    return "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
 
 
 def output_chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:

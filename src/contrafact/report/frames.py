@@ -49,12 +49,6 @@ def task_runs(
 ) -> TaskRuns:
     """Return the runs of a task, with what its family says of it.
 
-    Args:
-        task: The task.
-        items: Its per-item frame over all runs.
-        meta: What the runs are.
-        calls: What was sent to models and what they sent back.
-
     Raises:
         InputError: There is no such task.
     """

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import Kind, count, format_number, listed
+from contrafact.family.display import MISSING, Kind, count, format_number, listed
 from contrafact.family.report import ChapterData, Form, Measure
 from contrafact.report.estimates import NO_MODEL
 from contrafact.report.examples import make_example, shown_example
@@ -32,12 +32,12 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class Bar:
-    """A system's line of the drawing: its figure as it reads, and where it lies on the axis.
+    """A system's line of the drawing: its figure and interval as they read, and where they lie.
 
     Attributes:
         system: The system.
         text: The figure.
-        between: Its interval, or why it has none.
+        between: Its interval, or that it has none.
         place: Where the figure lies, in percent of the axis.
         left: Where its interval begins; NaN without one.
         width: How wide it is.
@@ -399,25 +399,21 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, 
 
     bars = []
     for _, row in rows.iterrows():
-        system, estimate = str(row["system"]), float(row["estimate"])
-        low, high = float(row["low"]), float(row["high"])
-        own = data.items[data.items["system"].eq(system)]
-        text = _figure(estimate, kind)
+        system = str(row["system"])
+        estimate, low, high = (float(row[name]) for name in ("estimate", "low", "high"))
         between = f"{format_number(low, kind)} to {format_number(high, kind)}"
-        if math.isnan(low):
-            between = "no interval"
         reported = float(other.get(system, float("nan")))
-        same = math.isnan(reported) or format_number(reported, kind) == text.rstrip("%")
+        same = format_number(reported, kind) in (MISSING, format_number(estimate, kind))
         bars.append(
             Bar(
                 system,
-                text,
-                between,
+                _figure(estimate, kind),
+                "no interval" if math.isnan(low) else between,
                 place(estimate),
                 place(low),
                 round(place(high) - place(low), 2),
                 float("nan") if same else place(reported),
-                _rests_on(own),
+                _rests_on(data.items[data.items["system"].eq(system)]),
             )
         )
     caption = (

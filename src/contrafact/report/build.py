@@ -29,14 +29,8 @@ _EXAM_NAMED = {"judge", "family", "task_version", "n", "seed"}
 
 @dataclass(frozen=True)
 class ReportPaths:
-    """Where a report was written.
-
-    Attributes:
-        page: ``report.html``.
-        results: ``results.json``.
-        tables: The folder of tables, three files each; a folder per task where there are several.
-        figures: The folder of figures, two files each; likewise.
-    """
+    """Where a report was written: the page, ``results.json``, and the folders of tables (three
+    files each) and figures (two), with a folder in them per task where there are several."""
 
     page: Path
     results: Path
@@ -58,18 +52,8 @@ def build_report(
     """Write tables, figures, ``results.json`` and ``report.html`` into a folder.
 
     Everything is computed before the first file is written, and each file is written whole or not
-    at all, the page last. The same items and seed give the same files.
-
-    Args:
-        tasks: The runs, by task; each makes a chapter.
-        out: The folder, made if missing.
-        with_published: Whether to show the papers' rows below the report's own.
-        rng_seed: Seed of the intervals, the paired tests and the choice of examples.
-        resamples: How many resamples the intervals rest on.
-        level: Their confidence level.
-        exams: What is known of judges; judged rates are corrected by it.
-        labels: What people said of a random part of the items, as
-            `contrafact.report.labels.read_labels` returns it; judged rates are corrected by it.
+    at all, the page last. The same items and seed give the same files. Of the options see
+    `contrafact.report.chapter.Options`.
 
     Raises:
         InputError: There is nothing to report, an exam or a label is of no judge in the runs, or a

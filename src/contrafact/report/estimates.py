@@ -246,6 +246,8 @@ def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
         for measure in spec.measures:
             if form not in measure.forms or (wanted and measure.name not in wanted):
                 continue
+            if not part.wants(measure.name):
+                continue
             if measure.compute is not None:
                 interval = measure.compute(part, form)
             else:

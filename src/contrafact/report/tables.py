@@ -80,12 +80,7 @@ def leaderboard_table(found: JudgedRates, data: ChapterData) -> Table | None:
                 _rank(row) if ranked else "" for row, ranked in zip(lines, several, strict=True)
             ],
             "system": merged["system"],
-            "raw": merged["raw"],
-            "raw_low": merged["raw_low"],
-            "raw_high": merged["raw_high"],
-            "corrected": merged["corrected"],
-            "corrected_low": merged["low"],
-            "corrected_high": merged["high"],
+            **_rates(merged),
             "n": merged["n"],
             "known": [_known(row) for row in lines],
         }
@@ -147,13 +142,8 @@ def corrected_table(found: JudgedRates, data: ChapterData) -> Table | None:
             "system": rates["system"],
             "band": rates["system"] + ", judged by " + rates["judge"],
             "criterion": [found.labels[str(name)] for name in rates["criterion"]],
-            "raw": rates["raw"],
-            "raw_low": rates["raw_low"],
-            "raw_high": rates["raw_high"],
+            **_rates(rates),
             **({name: rates[name] for name in by_labels} if found.labelled else {}),
-            "corrected": rates["corrected"],
-            "corrected_low": rates["low"],
-            "corrected_high": rates["high"],
             "n": rates["n"],
             "sensitivity": rates["sensitivity"],
             "specificity": rates["specificity"],
@@ -196,6 +186,12 @@ def corrected_table(found: JudgedRates, data: ChapterData) -> Table | None:
         columns += [Column("n", "Verdicts", "count"), *costs]
     title = "Judged rates, raw and corrected"
     return Table("corrected", title, " ".join(captions), tuple(columns), frame, (), "band")
+
+
+def _rates(rates: pd.DataFrame) -> dict[str, "pd.Series[Any]"]:
+    names = {"corrected": "corrected", "corrected_low": "low", "corrected_high": "high"}
+    names |= {name: name for name in ("raw", "raw_low", "raw_high")}
+    return {name: rates[column] for name, column in names.items()}
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -71,7 +71,6 @@ def built(study: Study, tmp_path_factory: pytest.TempPathFactory) -> ReportPaths
         panel=study.make_panel(items),
         name="run <script>alert(1)</script> \u202e",
         prompt_pack="pack</dd><img src=x>",
-        title="A title & <b>more</b>",
     )
     out = tmp_path_factory.mktemp("report")
     return build_report(items, meta, out, with_published=True, resamples=300)

@@ -80,24 +80,15 @@ class ReportMeta(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    title: str = Field(
-        default="", description="The chapter's title; the task's own where it is empty."
-    )
     created: str | None = Field(default=None, description="When the report was made, ISO 8601.")
     runs: tuple[RunFacts, ...] = Field(default=(), description="The runs it covers.")
     embedded_judge: bool = Field(
         default=False, description="Whether any judge is the small embedded model."
     )
-    notes: tuple[str, ...] = Field(default=(), description="What else a reader should know.")
     panel: pd.DataFrame | None = Field(
         default=None,
         description="Verdicts of a panel's members, one row each: system, draw, what names the "
         "row, criterion, judge, passed (1.0, 0.0 or NaN where the reply could not be read).",
-    )
-    agreement: pd.DataFrame | None = Field(
-        default=None,
-        description="Agreement with people, from a study: criterion, coefficient, estimate, low, "
-        "high, n. Estimates are shares or coefficients, not percentages.",
     )
 
     @property

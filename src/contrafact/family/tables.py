@@ -86,21 +86,19 @@ def measure_table(
             all rows and the first scope where it is empty.
         notes: Whether to say what is missing or cannot be compared.
     """
-    spec, figures = data.spec, data.figures
+    spec = data.spec
     chosen = [spec.measure(name) for name in measures]
     columns = list(_measure_columns(data, chosen))
-    breakdown = {one.name: one for one in spec.breakdowns}.get(of)
     scope = of if of in spec.scopes else ""
+    figures, breakdown, group = _figures_of(data, of)
     by = ["system"]
-    if breakdown is not None:
-        figures, group = _of_breakdown(data, breakdown)
-        if figures.empty:
-            return None
+    if breakdown is None:
+        frame = _counted(data.items, data)
+    elif figures.empty:
+        return None
+    else:
         by = [group, "system"]
         frame = _group_lines(data, breakdown, figures, group)
-    else:
-        figures = figures[spec.is_overall(figures)]
-        frame = _counted(data.items, data)
     at = {"scope": scope or spec.scopes[0]} if spec.scopes else {}
     wanted = {
         column.key: {"measure": one.name, "form": form, **at} for one, form, column in columns
@@ -179,12 +177,15 @@ def _measure_columns(
         yield one, form, Column(key, one.label, one.kind, group, one.better, ranked)
 
 
-def _of_breakdown(data: ChapterData, breakdown: Breakdown) -> tuple[pd.DataFrame, str]:
-    """Return the figures by a breakdown, and the column that names the group."""
-    figures = data.figures
-    if data.spec.group_columns == ("scope", "group"):
-        return figures[figures["scope"].eq(breakdown.name)], "group"
-    return figures[figures[breakdown.name].notna()], breakdown.name
+def _figures_of(data: ChapterData, of: str) -> tuple[pd.DataFrame, Breakdown | None, str]:
+    """Return the figures by a breakdown, it, and the column that names the group; else overall."""
+    spec, figures = data.spec, data.figures
+    breakdown = {one.name: one for one in spec.breakdowns}.get(of)
+    if breakdown is None:
+        return figures[spec.is_overall(figures)], None, ""
+    if spec.group_columns == ("scope", "group"):
+        return figures[figures["scope"].eq(of)], breakdown, "group"
+    return figures[figures[of].notna()], breakdown, of
 
 
 def _group_lines(
@@ -279,14 +280,10 @@ def measure_chart(
         axis: What the axis of bars is called.
         points: Whether it has points by system and measure, not bars by measure and system.
     """
-    spec, figures = data.spec, data.figures
-    breakdown = {one.name: one for one in spec.breakdowns}.get(of)
-    if breakdown is not None:
-        figures, name = _of_breakdown(data, breakdown)
-        rows = list(dict.fromkeys(figures[name]))
-    else:
-        figures, name = figures[spec.is_overall(figures)], "measure"
-        rows = list(measures)
+    spec = data.spec
+    figures, breakdown, name = _figures_of(data, of)
+    name = name or "measure"
+    rows = list(dict.fromkeys(figures[name])) if breakdown else list(measures)
     if spec.scopes:
         figures = figures[figures["scope"].eq(spec.scopes[0])]
     figures = figures[figures["measure"].isin(list(measures)) & figures["form"].eq("valid")]

@@ -126,7 +126,7 @@ def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]
 
 
 def _part(chapter: Chapter) -> dict[str, object]:
-    meta = chapter.data.meta.model_dump(exclude={"panel", "agreement"})
+    meta = chapter.data.meta.model_dump(exclude={"panel"})
     return {
         "runs": meta.pop("runs"),
         "report": {**meta, "title": chapter.title},

@@ -107,7 +107,7 @@ class Chapter:
     @property
     def title(self) -> str:
         """Its title; the page's, where it is the only one."""
-        return self.data.meta.title or self.spec.title
+        return self.spec.title
 
     @property
     def eyebrow(self) -> str:

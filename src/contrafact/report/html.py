@@ -11,11 +11,11 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from contrafact.family.display import Column, format_number
+from contrafact.family.display import format_number
 from contrafact.report.chapter import Chapter
 from contrafact.report.explorer import CHUNK
 from contrafact.report.words import run_facts
-from contrafact.report.write import row_groups
+from contrafact.report.write import heading_groups, row_groups
 from contrafact.text.delimit import script_tag, visible_html, visible_text
 
 __all__ = ["Page", "page_environment", "render_page"]
@@ -75,7 +75,7 @@ def page_environment() -> Environment:
     environment.filters["data_uri"] = _data_uri
     environment.globals["style"] = _asset("style.css")
     environment.globals["row_groups"] = row_groups
-    environment.globals["heading_groups"] = _heading_groups
+    environment.globals["heading_groups"] = heading_groups
     environment.globals["lang"] = _lang
     environment.globals["run_facts"] = run_facts
     return environment
@@ -104,13 +104,3 @@ def _lang(text: object) -> Markup:
     """Return the attribute that says in which script a text is, where that is not Latin."""
     tag = script_tag(str(text))
     return Markup(' lang="{}"').format(tag) if tag else Markup("")
-
-
-def _heading_groups(columns: tuple[Column, ...]) -> list[tuple[str, tuple[Column, ...]]]:
-    """Return runs of neighbouring columns with the same group heading."""
-    found: list[tuple[str, list[Column]]] = []
-    for column in columns:
-        if not found or found[-1][0] != column.group:
-            found.append((column.group, []))
-        found[-1][1].append(column)
-    return [(name, tuple(held)) for name, held in found]

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "Cell",
     "Row",
     "RowGroup",
+    "heading_groups",
     "render_json",
     "render_latex",
     "render_markdown",
@@ -102,6 +104,11 @@ def row_groups(table: Table) -> list[RowGroup]:
         rows = _published_rows(frame[published], table.columns)
         groups.append(RowGroup(table.published_label, True, rows))
     return groups
+
+
+def heading_groups(columns: Sequence[Column]) -> list[tuple[str, tuple[Column, ...]]]:
+    """Return runs of neighbouring columns with the same group heading."""
+    return [(name, tuple(own)) for name, own in groupby(columns, key=lambda one: one.group)]
 
 
 def _own_rows(frame: pd.DataFrame, table: Table) -> tuple[Row, ...]:
@@ -251,16 +258,11 @@ def _tex(text: str) -> str:
 def _tex_heading(columns: Sequence[Column]) -> list[str]:
     lines: list[str] = []
     if any(column.group for column in columns):
-        tops: list[str] = []
-        rules: list[str] = []
-        start = 0
-        for stop in range(1, len(columns) + 1):
-            if stop < len(columns) and columns[stop].group == columns[start].group:
-                continue
-            name = columns[start].group
-            tops.append(rf"\multicolumn{{{stop - start}}}{{c}}{{{_tex(name)}}}")
-            rules += [rf"\cmidrule(lr){{{start + 1}-{stop}}}"] if name else []
-            start = stop
+        tops, rules, start = [], [], 1
+        for name, own in heading_groups(columns):
+            tops.append(rf"\multicolumn{{{len(own)}}}{{c}}{{{_tex(name)}}}")
+            rules += [rf"\cmidrule(lr){{{start}-{start + len(own) - 1}}}"] if name else []
+            start += len(own)
         lines += [" & ".join(tops) + r" \\", "".join(rules)]
     lines.append(" & ".join(_tex(column.heading) for column in columns) + r" \\")
     return lines

@@ -8,13 +8,11 @@ import pandas as pd
 import pytest
 
 from contrafact.families.finforce.published import paper_fluency, published_rows
+from contrafact.families.finforce.report_figures import agreement as agreement_section
 from contrafact.families.finforce.report_figures import (
     base_distance,
     few_shot_change,
     risk_against_opportunity,
-)
-from contrafact.families.finforce.report_figures import (
-    study as study_extra,
 )
 from contrafact.family.display import Column, Table, format_number
 from contrafact.family.report import ChapterData, Section
@@ -364,23 +362,10 @@ class TestPanel:
         assert line["directionality_unread"] == own["passed"].isna().sum()
 
     def test_study_shows_the_papers_agreement_only_when_asked(self, data: ChapterData) -> None:
-        assert not any(isinstance(one, Table) for one in study_extra(data).shows)
+        assert not any(isinstance(one, Table) for one in agreement_section(data).shows)
         published = replace(data, published=True)
-        table = one_table(study_extra(published))
+        table = one_table(agreement_section(published))
         assert table.frame["estimate"].tolist() == pytest.approx([0.896, 0.814])
-        own = pd.DataFrame(
-            {
-                "criterion": ["directionality"],
-                "coefficient": ["Gwet's AC1"],
-                "estimate": [0.7],
-                "low": [0.6],
-                "high": [0.8],
-                "n": [120],
-            }
-        )
-        meta = data.meta.model_copy(update={"agreement": own})
-        both = one_table(study_extra(replace(published, meta=meta)))
-        assert [group.published for group in row_groups(both)] == [False, True]
 
 
 class TestWords:

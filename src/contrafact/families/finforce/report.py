@@ -18,13 +18,13 @@ from contrafact.families.finforce.report_figures import (
     ERROR_CLASSES,
     PLAIN_CAPTION,
     SHORT_NAMES,
+    agreement,
     base_distance,
     cost_chart,
     few_shot_change,
     perplexities,
     risk_against_opportunity,
     side_figures,
-    study,
 )
 from contrafact.family.display import Column, Fact, Table, count, format_number
 from contrafact.family.report import (
@@ -304,7 +304,7 @@ SPEC = ReportSpec(
     breakdowns=(Breakdown("category"),),
     sections=(
         *(_results, _cost, _sides, perplexities, few_shot_change, base_distance, _categories),
-        *("paired", study, _errors),
+        *("paired", agreement, _errors),
     ),
     examples=Examples(
         by=("sample_id",),

@@ -25,7 +25,6 @@ from contrafact.families.finforce.published import (
     with_paper,
 )
 from contrafact.family.display import (
-    OWN,
     PUBLISHED,
     BoxChart,
     Column,
@@ -48,13 +47,13 @@ __all__ = [
     "CRITERION_NAMES",
     "ERROR_CLASSES",
     "PLAIN_CAPTION",
+    "agreement",
     "base_distance",
     "cost_chart",
     "few_shot_change",
     "perplexities",
     "risk_against_opportunity",
     "side_figures",
-    "study",
 ]
 
 CRITERION_NAMES = {
@@ -535,38 +534,23 @@ def perplexities(data: ChapterData) -> Section:
     return Section("fluency", "Fluency", [chart])
 
 
-def study(data: ChapterData) -> Section:
-    """Return the judge's agreement with people: an own study's, and the published one."""
-    own, parts = data.meta.agreement, []
-    if own is not None and len(own):
-        names = own["criterion"].map(lambda name: CRITERION_NAMES.get(name, str(name)))
-        parts.append(_bounded(own).assign(criterion=names, source=OWN))
+def agreement(data: ChapterData) -> Section:
+    """Return how far judges agree, and the paper's agreement of its judge with people."""
+    shown = ("panel_agreement", "panel", "members", _published_study() if data.published else None)
+    return Section("agreement", "How far the judges agree", shown, "Agreement")
+
+
+def _published_study() -> Table:
     facts = published_facts()
-    if data.published:
-        parts.append(
-            pd.DataFrame(
-                {
-                    "criterion": [CRITERION_NAMES[name] for name in facts.study_agreement],
-                    "coefficient": "Agreement, average over annotators",
-                    "estimate": [value / 100 for value in facts.study_agreement.values()],
-                    "n": facts.study_samples,
-                    "source": PUBLISHED,
-                }
-            )
-        )
-    section = Section(
-        "agreement",
-        "How far the judges agree",
-        ("panel_agreement", "panel", "members"),
-        "Agreement",
-        {"study": own},
+    frame = pd.DataFrame(
+        {
+            "criterion": [CRITERION_NAMES[name] for name in facts.study_agreement],
+            "coefficient": "Agreement, average over annotators",
+            "estimate": [value / 100 for value in facts.study_agreement.values()],
+            "n": facts.study_samples,
+            "source": PUBLISHED,
+        }
     )
-    if not parts:
-        return section
-    frame = pd.concat([part.astype(object) for part in parts], ignore_index=True)
-    for column in ("estimate", "estimate_low", "estimate_high", "n"):
-        if column in frame.columns:
-            frame[column] = pd.to_numeric(frame[column])
     columns = (
         Column("criterion", "Criterion", "text"),
         Column("coefficient", "Coefficient", "text"),
@@ -575,9 +559,4 @@ def study(data: ChapterData) -> Section:
     )
     label = f"Published · {facts.paper}, section 3.5 · judge {facts.judge}"
     caption = "How far the judge's labels agree with people's on the same counterfactuals."
-    table = Table("study", "Agreement with people", caption, columns, frame, published_label=label)
-    return replace(section, shows=(*section.shows, table))
-
-
-def _bounded(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.rename(columns={"low": "estimate_low", "high": "estimate_high"})
+    return Table("study", "Agreement with people", caption, columns, frame, published_label=label)

@@ -273,8 +273,7 @@ def match_systems(
     Args:
         before: Facts of the first run's systems: ``system``, ``model``, ``method``, ``shots``.
         after: Those of the second's.
-        wanted: ``A=B`` each; given, these alone are compared. A system may be named by its model
-            or method, if no other system of its run has it.
+        wanted: ``A=B`` each; given, these alone are compared, named as systems, models or methods.
 
     Raises:
         InputError: If nothing can be matched, or a wanted system is not there.

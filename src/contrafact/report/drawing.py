@@ -66,16 +66,10 @@ _MARKERS = "oDs^vPX*<>"
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawn figure.
+    """A drawn figure, for light pages, dark pages and paper.
 
-    Attributes:
-        key: Its file name without a suffix.
-        title: What it shows.
-        caption: How to read it.
-        alt: What it shows, in words and numbers, for a reader who cannot see it.
-        svg: The drawing for a light page.
-        svg_dark: The same for a dark page.
-        png: The drawing as pixels.
+    ``key`` is its file name without a suffix, ``alt`` what it shows, in words and numbers, for a
+    reader who cannot see it.
     """
 
     key: str
@@ -126,17 +120,7 @@ def _style(colours: dict[str, str]) -> Iterator[None]:
 
 
 def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: float) -> Figure:
-    """Draw a figure for light pages, dark pages and paper.
-
-    Args:
-        key: Its file name without a suffix.
-        title: What it shows.
-        caption: How to read it.
-        alt: What it shows in words, for a reader who cannot see it.
-        draw: Draws it, given an empty plot and the theme's colours.
-        height: In inches; the width is always the same.
-    """
-
+    """Draw a figure, given what draws on an empty plot with a theme's colours; height in inches."""
     places: list[Bbox] = []
 
     def drawn(theme: Theme, kinds: tuple[str, ...]) -> Iterator[bytes]:
@@ -169,15 +153,7 @@ def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: 
 
     svg, png = drawn("light", ("svg", "png"))
     (svg_dark,) = drawn("dark", ("svg",))
-    return Figure(
-        key=key,
-        title=title,
-        caption=caption,
-        alt=visible_text(alt),
-        svg=svg,
-        svg_dark=svg_dark,
-        png=png,
-    )
+    return Figure(key, title, caption, visible_text(alt), svg, svg_dark, png)
 
 
 def draw_chart(chart: Chart) -> Figure:

@@ -66,10 +66,6 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     A system that several judges judged becomes as many systems, each named with its judge, so
     that verdicts of different judges are never pooled.
 
-    Args:
-        items: The rows of all runs.
-        spec: What the chapter shows.
-
     Returns:
         A copy in the order given, numbers as floats, with these columns besides: ``valid`` (1.0
         or 0.0), ``degenerate`` (why it is no answer, or None), ``was_judged`` (bool: a verdict was
@@ -200,11 +196,6 @@ def comparability(items: pd.DataFrame, spec: ReportSpec, meta: ReportMeta) -> Co
 def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap) -> pd.DataFrame:
     """Estimate every figure of every system, over all rows and by each breakdown.
 
-    Args:
-        items: As ``prepare_items`` returns them.
-        spec: What the chapter shows.
-        bootstrap: How intervals are made.
-
     Returns:
         One row per figure: ``system``; the columns of ``ReportSpec.group_columns``; ``scope``
         where the spec names scopes; ``measure``, ``form``, ``estimate``, ``low``, ``high``,
@@ -301,9 +292,8 @@ def compare_systems(
         rng: Where randomness comes from.
         resamples: How many resamples, and random sign patterns.
         level: Confidence level.
-        pairs: The systems to compare, two each; every two of them where not given.
-        every: Whether measures that are a mean over rows are compared even if a report leaves them
-            out.
+        pairs: The systems to compare; every two of them where not given.
+        every: Whether all measures that are a mean over rows are compared.
 
     Returns:
         One row per pair, measure and form: ``first``, ``second``, ``measure``, ``form``,
@@ -368,16 +358,6 @@ def compare_figures(
     The interval of the difference draws whole clusters, for both systems the same ones; a cluster
     that is drawn twice counts as two. There is no p-value: a difference of such figures is no mean
     of differences, whose signs could be flipped.
-
-    Args:
-        items: Rows of both systems, as ``prepare_items`` returns them, of the same samples.
-        spec: What the chapter shows.
-        comparable: What can be compared.
-        measures: The measures.
-        systems: The two, of which the second is taken from the first.
-        rng: Where randomness comes from.
-        resamples: How many resamples at most; more than 1,000 are not made.
-        level: Confidence level.
 
     Returns:
         One row per measure and form that both systems have, with the columns of
@@ -548,23 +528,13 @@ def judged_rates(
     exams: Sequence[Exam] = (),
     labels: pd.DataFrame | None = None,
 ) -> JudgedRates | None:
-    """Return the judged rates of a task, or None where nothing was judged.
-
-    Args:
-        data: The chapter's data.
-        family: The name of the task's family, which exams are of.
-        exams: What is known of judges.
-        labels: What people said of a random part of the items, of any family.
-    """
+    """Return the judged rates of a task of a family, or None where nothing was judged."""
     spec, runs = data.spec, data.meta.runs
     if not spec.criteria:
         return None
     items, in_vain = _with_nothing_as_failed(data.items, spec)
-    how: dict[str, Any] = {
-        "rng": data.streams["judged"],
-        "level": data.level,
-        "resamples": data.resamples,
-    }
+    rng = data.streams["judged"]
+    how: dict[str, Any] = {"rng": rng, "level": data.level, "resamples": data.resamples}
     packs = {system: run.templates for run in runs for system in run.systems if run.templates}
     asked = {system: run.asked for run in runs for system in run.systems}
     columns = [criterion.column for criterion in spec.criteria]

@@ -39,11 +39,6 @@ def draw_examples(data: ChapterData, *, count: int = 20, rng: np.random.Generato
     """Draw units at random and show what the systems made of them.
 
     Only the first few-shot draw is shown. Nothing is picked by hand or by verdict.
-
-    Args:
-        data: The chapter's data.
-        count: How many examples at most.
-        rng: Where randomness comes from.
     """
     items = data.items
     first = items[items["draw"].eq(items.groupby("system")["draw"].transform("min"))]
@@ -189,9 +184,8 @@ def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
 def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ...]]:
     """Return up to ``count`` invalid or degenerate outputs, one for each reason before a second.
 
-    Returns:
-        For each the texts of the columns that the spec names, and the reason; of a degenerate one
-        with its text.
+    Of each the texts of the columns that the spec names, and the reason; of a degenerate one with
+    its text.
     """
     items, text = data.items, data.spec.text
     reason = items["invalid_reason"].where(items["degenerate"].isna(), items["degenerate"])
@@ -210,12 +204,9 @@ def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ..
 
 
 class Marked(NamedTuple):
-    """A text as it is shown beside the one it was made from.
+    """A text as markup beside the one it was made from, and how many characters are left out.
 
-    Attributes:
-        html: The text as markup.
-        left_out: How many characters of it are left out.
-        whole: Whether it is shown whole, without marks, since too little is shared to mark.
+    ``whole`` where it stands without marks, since too little is shared to mark.
     """
 
     html: Markup

@@ -160,10 +160,8 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
 def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
     """Return a run's facts as labels and texts, those that are known.
 
-    Args:
-        run: The run.
-        spec: What the chapter shows: where something is judged or scored for fluency, a run
-            without a judge or a fluency model says so.
+    Where something is judged or scored for fluency, a run without a judge or a fluency model says
+    so.
     """
     data = run.data or ""
     if run.data_count is not None:

@@ -27,6 +27,7 @@ from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.examples import draw_examples, marked_text
 from contrafact.report.frames import task_runs
+from contrafact.report.words import warnings
 
 HOSTILE = "Tarn Rail <script>alert(1)</script> \u202e cuts {{ 7*7 }} its outlook"
 ALWAYS, FAIR, SURFACE = "tern/one · plain", "tern/two · plain (2)", "baseline · surface"
@@ -97,8 +98,8 @@ def data_of(frame: pd.DataFrame, task: str, resamples: int = 200) -> ChapterData
 
 
 def warnings_for(data: ChapterData) -> list[tuple[str, str]]:
-    assert data.spec.warnings is not None
-    return data.spec.warnings(data)
+    own = (warning for section in sections_of(data) for warning in section.warnings)
+    return [*warnings(data, None), *own]
 
 
 @cache

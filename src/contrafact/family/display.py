@@ -57,12 +57,9 @@ MISSING = "–"
 
 
 def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
-    """Return how a value reads; a missing one is a dash. Minus signs are U+2212.
+    """Return how a number, a text or nothing (None, NaN: a dash) reads. Minus signs are U+2212.
 
-    Args:
-        value: A number, a text, or nothing (None, NaN).
-        kind: How it reads.
-        more_digits: Decimals beyond the usual one (of coefficients, three).
+    ``more_digits`` are decimals beyond the usual one (of coefficients, three).
     """
     if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
         return MISSING
@@ -286,17 +283,12 @@ class GridChart:
 
     Attributes:
         key: Its file name without a suffix, of every chart.
-        title: What it shows.
-        caption: How to read it.
         shape: ``bars`` and ``points`` lie beside their rows' names; ``changes`` are points about
             zero, a dot where better and a cross where worse; ``lines`` run over the rows, which
             stand below.
-        rows: The rows' names.
         series: The series' names; one without a name has no legend.
-        panels: The fields.
         colours: The series' colours by name, taken in turn.
-        axis: What the axis of the estimates is called.
-        row_axis: What the rows are, for lines.
+        axis: What the axis of the estimates is called; ``row_axis``, what the rows are, for lines.
         reference: Where a dashed line stands; None for none.
     """
 
@@ -317,12 +309,8 @@ class GridChart:
 class BoxChart:
     """Distributions of positive numbers on a logarithmic scale.
 
-    Attributes:
-        boxes: A row's name, a series' name and the values of each; boxes of one row stand
-            together, and a series has one colour.
-        colours: The series' colours, by the series' name.
-        axis: What the axis is called.
-        reference: The values whose median is drawn as a dashed line; empty for none.
+    A box has a row's name, a series' name and values; boxes of one row stand together, and a series
+    has one colour. The median of ``reference`` is drawn as a dashed line, where it has values.
     """
 
     key: str
@@ -387,16 +375,13 @@ class Chip:
 
 @dataclass(frozen=True)
 class Card:
-    """A text beside others, marked against the text that it was made from.
+    """A text beside others, marked against the text ``before`` that it was made from.
 
     Attributes:
-        title: What stands above it.
-        text: The text; None where there is none.
-        before: The text that it is marked against; None shows it without marks.
+        text: The text; None where there is none, ``invalid`` says why.
+        before: None shows the text without marks.
         marks: Which parts of the difference are shown: without ``added`` it is the text before.
-        invalid: Why there is no text; empty where nothing is to be said.
-        chips: What was found of it.
-        note: A line below.
+        chips: What was found of it; ``note`` is a line below.
         tone: ``risk`` or ``opportunity`` give it a colour; empty for none.
     """
 
@@ -412,15 +397,8 @@ class Card:
 
 @dataclass(frozen=True)
 class Example:
-    """One unit with what systems made of it.
-
-    Attributes:
-        where: Which unit it is, in a line.
-        text: The unit's text; empty where the cards show it.
-        facts: Labels and texts before the cards.
-        cards: The texts.
-        answers: What systems answered: system, chips, and their reasons.
-    """
+    """One unit with what systems made of it: ``where`` says which, ``facts`` are labels and texts
+    before the cards, ``answers`` are a system, its chips and its reasons each."""
 
     where: str
     text: str = ""

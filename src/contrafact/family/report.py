@@ -48,10 +48,8 @@ class Part:
     """Rows of one system: all of them, or those of one group of a breakdown.
 
     Attributes:
-        rows: The rows.
-        whole: All rows of the system.
-        breakdown: The breakdown's name; None over all rows.
-        group: The group's name; None over all rows.
+        rows: The rows; ``whole`` are all of the system.
+        breakdown: The breakdown's name, and ``group`` the group's; None over all rows.
         cluster: The column by which rows cluster.
         bootstrap: How intervals are made.
         wanted: The measures that are asked for, others being ignored; None for all. A figure of
@@ -77,15 +75,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its interval.
-
-    Attributes:
-        measure: The measure.
-        form: Its form.
-        interval: The figure.
-        scope: What it is about, in families whose spec names scopes.
-        spread: Its standard deviation over few-shot draws, in families that average draws.
-    """
+    """A figure with its interval; its scope and its spread over few-shot draws, where there are."""
 
     measure: str
     form: Form
@@ -297,15 +287,10 @@ class Section:
 
 @dataclass(frozen=True)
 class TerminalColumn:
-    """A column of what the terminal shows after a run.
+    """A column of what the terminal shows after a run: a measure in a form, under a heading.
 
-    Attributes:
-        measure: The measure.
-        form: Its form.
-        heading: What stands above it.
-        scale: What the figure is multiplied with.
-        digits: Decimals.
-        rank: Columns of the highest rank are left out first where the terminal is narrow.
+    The figure is multiplied with ``scale``; columns of the highest ``rank`` are left out first
+    where the terminal is narrow.
     """
 
     measure: str
@@ -321,12 +306,9 @@ class Comparable:
     """What was measured, and what can be compared between the systems of a chapter.
 
     Attributes:
-        judged: Whether any output was judged.
-        one_judge: Whether all judged systems were judged by the same judge.
-        scored: Whether any output's fluency was scored.
-        one_fluency_model: Whether all perplexities come from one model.
+        judged: Whether any output was judged, ``one_judge`` whether all by the same judge.
+        scored: Whether any output's fluency was scored, ``one_fluency_model`` whether by one model.
         one_set: Whether all systems were asked about the same items.
-        fluency_models: The fluency models, in order.
         several: Whether there are several clusters: of one, no system is better than another.
     """
 
@@ -347,19 +329,14 @@ class Comparable:
 
 @dataclass(frozen=True)
 class ChapterData:
-    """What the engine has prepared, and hooks are given.
+    """What the engine has prepared, and a family's functions are given.
 
     Attributes:
-        spec: What the chapter shows.
         items: The items of all runs, checked and completed.
         systems: The systems in order: those that ask a model, then the others.
-        meta: What the runs are.
-        comparable: What can be compared.
         figures: Every figure, one row each.
         pairs: The paired comparisons.
         published: Whether the paper's rows are asked for.
-        level: Confidence level of the intervals.
-        resamples: How many resamples they rest on.
         streams: Where randomness comes from, by the names of the spec.
         bootstrap: How the figures' own intervals were made; draws go on from there.
     """

@@ -12,7 +12,7 @@ from contrafact.family.exam_file import Exam
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.report.chapter import Chapter, Options, make_chapter
 from contrafact.report.frames import TaskRuns
-from contrafact.report.html import Page, render_page
+from contrafact.report.html import render_page
 from contrafact.report.labels import check_exams, check_labels
 from contrafact.report.write import (
     render_json,
@@ -85,7 +85,7 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
     )
     created = max((chapter.data.meta.created or "" for chapter in chapters), default="") or None
     results = render_json(_results(chapters, options))
-    html = render_page(Page(title, created, chapters))
+    html = render_page(title, created, chapters)
     paths = ReportPaths(out / "report.html", out / "results.json", out / "tables", out / "figures")
     for chapter in chapters:
         inside = Path() if alone else Path(chapter.task)

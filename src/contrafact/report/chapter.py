@@ -220,6 +220,8 @@ def sections_of(data: ChapterData) -> Iterator[Section]:
     for one in data.spec.sections:
         if callable(one):
             yield one(data)
+        elif one in _FIXED:
+            yield _FIXED[one]
         else:
             yield from _STANDARD[one](data)
     yield Section("explorer", "Every output", contents="Explorer")
@@ -259,26 +261,20 @@ def _paired(data: ChapterData) -> Iterator[Section]:
     yield Section("paired", heading, ("paired",), "Comparisons")
 
 
-def _judge(data: ChapterData) -> Iterator[Section]:
-    yield Section("judge", "What the judge is worth", ("corrected",))
-
-
-def _agreement(data: ChapterData) -> Iterator[Section]:
-    shown = ("panel_agreement", "panel", "members")
-    yield Section("agreement", "How far the judges agree", shown, "Agreement")
-
-
-def _errors(data: ChapterData) -> Iterator[Section]:
-    yield Section("errors", "Invalid outputs", ("invalid", "invalid_reasons"))
-
-
 _STANDARD: Mapping[str, Callable[[ChapterData], Iterator[Section]]] = {
     "results": _results,
     "breakdowns": _breakdowns,
     "paired": _paired,
-    "judge": _judge,
-    "agreement": _agreement,
-    "errors": _errors,
+}
+_FIXED = {
+    "judge": Section("judge", "What the judge is worth", ("corrected",)),
+    "agreement": Section(
+        "agreement",
+        "How far the judges agree",
+        ("panel_agreement", "panel", "members"),
+        "Agreement",
+    ),
+    "errors": Section("errors", "Invalid outputs", ("invalid", "invalid_reasons")),
 }
 _OWN = frozenset(("explorer", "examples", "runs", "how"))
 

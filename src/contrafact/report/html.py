@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -18,38 +17,25 @@ from contrafact.report.words import run_facts
 from contrafact.report.write import heading_groups, row_groups
 from contrafact.text.delimit import script_tag, visible_html, visible_text
 
-__all__ = ["Page", "page_environment", "render_page"]
+__all__ = ["page_environment", "render_page"]
 
 
-@dataclass(frozen=True)
-class Page:
-    """All that the page shows.
-
-    Attributes:
-        title: Its title.
-        created: When it was made, ISO 8601, if known.
-        chapters: One for each task.
-    """
-
-    title: str
-    created: str | None
-    chapters: Sequence[Chapter]
-
-
-def render_page(page: Page) -> str:
-    """Return the page as HTML.
+def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) -> str:
+    """Return the page as HTML; when it was made is ISO 8601, if known.
 
     Every text from a model, a judge, a file or a user is escaped and its hidden characters are
     shown. The page's policy forbids any request, and any script but the explorer's, which it names
     by its hash.
     """
     # Anchors of a page with several chapters carry the chapter's name.
-    alone = len(page.chapters) == 1
-    prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in page.chapters}
+    alone = len(chapters) == 1
+    prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in chapters}
     template = page_environment().get_template("report.html.jinja")
     script = _asset("explorer.js")
     return template.render(
-        page=page,
+        title=title,
+        created=created,
+        chapters=chapters,
         alone=alone,
         prefixes=prefixes,
         script=script,

@@ -7,7 +7,7 @@ what is easy. Where nothing was measured it says how many outputs are answers at
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -159,22 +159,15 @@ def _finding(data: ChapterData) -> _Finding:
         rows = _best_first(data.overall(measure.name, form), measure)
         if len(rows):
             phrase = measure.phrase or measure.label.removesuffix(", %").removesuffix(" %")
-            return _found(measure, form, rows, phrase, measure.kind, data)
-    phrase = f"share of {spec.output[1]} that could be read and are an answer"
-    return _found(None, "all", _soundness(data), phrase, "share", data)
-
-
-def _found(
-    measure: Measure | None,
-    form: Form,
-    rows: pd.DataFrame,
-    phrase: str,
-    kind: Kind,
-    data: ChapterData,
-) -> _Finding:
+            found = _Finding(measure, form, rows, rows, [], phrase, measure.kind)
+            break
+    else:
+        phrase = f"share of {spec.output[1]} that could be read and are an answer"
+        rows = _soundness(data)
+        found = _Finding(None, "all", rows, rows, [], phrase, "share")
     asking = rows[~rows["system"].isin(_modelless(data))]
     ranked = asking if len(asking) else rows
-    return _Finding(measure, form, rows, ranked, tied(ranked, kind), phrase, kind)
+    return replace(found, ranked=ranked, best=tied(ranked, found.kind))
 
 
 def _best_first(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:

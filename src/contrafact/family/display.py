@@ -34,6 +34,7 @@ __all__ = [
     "Table",
     "Warnings",
     "count",
+    "figure_text",
     "finished_table",
     "format_number",
     "listed",
@@ -76,9 +77,14 @@ def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
     return f"{sign}{number:,.{digits}f}".replace("-", "−")
 
 
+def figure_text(value: float, kind: Kind) -> str:
+    """Return how a figure reads in a sentence: a share with its sign of percent."""
+    return format_number(value, kind) + ("%" if kind == "share" else "")
+
+
 def percent(share: float) -> str:
     """Return a share of 1 in percent."""
-    return f"{format_number(share, 'share')}%"
+    return figure_text(share, "share")
 
 
 def count(number: int, one: str, several: str = "") -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import MISSING, Kind, count, format_number, listed
+from contrafact.family.display import MISSING, Kind, count, figure_text, format_number, listed
 from contrafact.family.report import ChapterData, Form, Measure
 from contrafact.report.estimates import NO_MODEL
 from contrafact.report.examples import make_example, shown_example
@@ -205,17 +205,13 @@ def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") ->
         clusters: The name of the number of clusters, and what they are called.
         kind: How the figure reads.
     """
-    text = _figure(float(row["estimate"]), kind)
+    text = figure_text(float(row["estimate"]), kind)
     if math.isnan(float(row["low"])):
         few = int(row[clusters]) < MIN_CLUSTERS
         return f"{text} ({f'too few {clusters} for an interval' if few else row['method']})"
     level = format_number(float(row["level"]) * 100, "count")
     bounds = [format_number(float(row[end]), kind) for end in ("low", "high")]
     return f"{text} ({level}% interval {' to '.join(bounds)})"
-
-
-def _figure(value: float, kind: Kind) -> str:
-    return format_number(value, kind) + ("%" if kind == "share" else "")
 
 
 def verdict(pairs: pd.DataFrame, first: str, second: str, measure: str, form: Form) -> str:
@@ -247,7 +243,9 @@ def _sentence(data: ChapterData, found: _Finding) -> str:
         none = f"None of the {count(asked, *spec.output)} that were asked for could be read"
         return f"{none}, so there is nothing to compare."
     if len(rows) > 1 and not _one_judge(data, found):
-        each = [f"{row.system} {_figure(row.estimate, found.kind)}" for row in rows.itertuples()]
+        each = [
+            f"{row.system} {figure_text(row.estimate, found.kind)}" for row in rows.itertuples()
+        ]
         return (
             "These systems were not all judged by the same judge, so none is called best; "
             f"{phrase}: {listed(each[:MOST_BARS])}."
@@ -400,7 +398,7 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, 
         bars.append(
             Bar(
                 system,
-                _figure(estimate, kind),
+                figure_text(estimate, kind),
                 "no interval" if math.isnan(low) else between,
                 place(estimate),
                 place(low),

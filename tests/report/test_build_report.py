@@ -71,7 +71,6 @@ def built(study: Study, tmp_path_factory: pytest.TempPathFactory) -> ReportPaths
         panel=study.make_panel(items),
         name="run <script>alert(1)</script> \u202e",
         prompt_pack="pack</dd><img src=x>",
-        title="A title & <b>more</b>",
     )
     out = tmp_path_factory.mktemp("report")
     return build_report(items, meta, out, with_published=True, resamples=300)
@@ -157,7 +156,7 @@ class TestPage:
         assert "<script>alert" not in page
 
     def test_a_judge_that_is_the_embedded_model_is_warned_of(self, page: str) -> None:
-        before, _, _ = page.partition('id="summary"')
+        before, _, _ = page.partition('id="results"')
         assert "The judge is the embedded model" in before
 
     def test_shows_examples_invalid_outputs_and_what_was_run(self, page: str) -> None:

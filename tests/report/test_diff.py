@@ -135,7 +135,7 @@ class TestFigures:
         able = comparability(frame, SPEC, study.make_meta())
         rng = np.random.default_rng(3)
         found = compare_figures(
-            frame, SPEC, able, measures=[SPEC.measure("valid")], first=FIRST, second=SECOND,
+            frame, SPEC, able, measures=[SPEC.measure("valid")], systems=(FIRST, SECOND),
             rng=rng, resamples=400,
         ).iloc[0]  # fmt: skip
         values = frame.groupby(["system", "sample_id"])["valid"].mean()

@@ -8,22 +8,23 @@ import pandas as pd
 import pytest
 
 from contrafact.families.finforce.report_figures import few_shot_change, risk_against_opportunity
-from contrafact.family.display import leaders, most_invalid
-from contrafact.report.chapter import Options, chapter_data
+from contrafact.family.display import Table
+from contrafact.family.report import ChapterData
+from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.estimates import judged_rates
 from contrafact.report.frames import task_runs
 from contrafact.report.opening import make_opening
 from contrafact.report.panel import panel
-from contrafact.report.tables import (
-    comparison_table,
-    corrected_table,
-    measure_table,
-    standard_tables,
-)
+from contrafact.report.tables import comparison_table, corrected_table
 from contrafact.report.write import row_groups
 
 SIDES = ("risk", "opportunity")
 CRITERIA = ("forward_compatibility", "directionality")
+
+
+def tables_of(data: ChapterData) -> dict[str, Table]:
+    shows = [one for section in sections_of(data) for one in section.shows]
+    return {one.key: one for one in shows if isinstance(one, Table)}
 
 
 @pytest.fixture
@@ -88,20 +89,9 @@ def test_copies_that_the_judge_passed_are_no_lead(opened: Any) -> None:
 
 
 def test_a_tie_has_no_best(opened: Any) -> None:
-    opening, data = opened(all_read)
+    opening, _ = opened(all_read)
     assert opening.sentence.startswith("All 2 systems have the same average")
     assert not any("differs" in text for text in opening.more)
-    rows = data.overall("average")
-    text = leaders(rows, data.pairs, "headlines", measure="average", best="The highest", alone="")
-    assert text.startswith("The highest is shared by all systems: 100.0%")
-
-
-def test_most_is_not_said_of_a_tie() -> None:
-    items = pd.DataFrame({"system": list("aabbcc"), "valid": [0.0, 1.0, 0.0, 1.0, 1.0, 1.0]})
-    assert most_invalid(items, "replies") == "most come from a and b (50.0% of the replies of each)"
-    both = most_invalid(items[items["system"].ne("c")], "replies")
-    assert both == "every system has as many, 50.0% of its replies"
-    assert most_invalid(items[items["system"].eq("c")], "replies") == ""
 
 
 def test_one_headline_names_no_best_and_marks_none(opened: Any) -> None:
@@ -109,10 +99,9 @@ def test_one_headline_names_no_best_and_marks_none(opened: Any) -> None:
     assert "On one headline, which says nothing of others" in opening.sentence or (
         opening.sentence.startswith("None of")
     )
-    tables = [measure_table(data, one) for one in standard_tables(data)]
-    shown = [one for one in (*tables, *risk_against_opportunity(data).tables) if one is not None]
-    assert {"overall", "risk_vs_opportunity"} <= {table.key for table in shown}
-    for table in shown:
+    shown = tables_of(data)
+    assert {"overall", "risk_vs_opportunity"} <= set(shown)
+    for table in shown.values():
         ranks = {cell.rank for group in row_groups(table) for row in group.rows for cell in row}
         assert ranks == {0}, table.key
 
@@ -165,20 +154,19 @@ def paid(items: pd.DataFrame) -> None:
 
 def test_what_it_cost_stands_beside_every_score(opened: Any) -> None:
     _, data = opened(paid)
-    for wanted in standard_tables(data):
-        table = measure_table(data, wanted)
-        assert table is not None
+    names = {measure.name for measure in data.spec.measures if measure.cost}
+    own = ("overall", "cost", "risk", "opportunity", "by_category", "errors")
+    for table in (tables_of(data)[key] for key in own):
         keys = [column.key for column in table.columns]
-        costs = [key for key in keys if key.removeprefix("cost_") in data.spec.costs]
+        costs = [key for key in keys if key.removeprefix("cost_") in names]
         scored = any(key.startswith(("average", *CRITERIA)) for key in keys)
-        assert len(costs) == (3 if scored else 0), wanted.key
-        if scored and wanted.breakdown is None:
+        assert len(costs) == (3 if scored else 0), table.key
+        if scored and table.group_by is None:
             rows = table.frame.set_index("system")
             assert sorted(rows[costs[1]]) == [100.0, 400.0]
             assert sorted(rows[costs[2]]) == [2.0, 8.0]
     _, data = opened()
-    table = measure_table(data, standard_tables(data)[0])
-    assert table is not None
+    table = tables_of(data)["overall"]
     assert not any("cost" in column.key for column in table.columns), "not known: no column"
 
 
@@ -187,8 +175,8 @@ def test_what_it_cost_stands_beside_changes_comparisons_and_corrected_rates(stud
     paid(items)
     data = chapter_data(task_runs("finforce", items, study.make_meta()), Options(resamples=100))
     zero, few, small = data.systems
-    (sides,) = risk_against_opportunity(data).tables
-    (shots,) = few_shot_change(data).tables
+    _, sides = risk_against_opportunity(data)
+    _, shots = few_shot_change(data).shows
     pairs = comparison_table(data)
     rates = judged_rates(data, family="finforce")
     assert rates is not None
@@ -222,11 +210,9 @@ def test_judges_of_different_runs_are_no_panel(study: Any) -> None:
     for name, held in made.items():
         meta = study.make_meta(panel=held)
         data = chapter_data(task_runs("finforce", items, meta), Options(resamples=50))
-        extra = panel(data)
-        titles[name] = extra.tables[0].title
-        counts[name] = {
-            row.criterion: row.judges for row in extra.tables[0].frame.itertuples(index=False)
-        }
+        table = next(one for one in panel(data)[0] if one.key == "panel")
+        titles[name] = table.title
+        counts[name] = {row.criterion: row.judges for row in table.frame.itertuples(index=False)}
     assert titles == {"together": "Agreement of the panel", "apart": "Agreement of each panel"}
     assert set(counts["together"].values()) == {3}
     assert sorted(counts["apart"].values()) == [2, 2, 3, 3]

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.family.display import one_answer, verdict, with_figures, with_interval
+from contrafact.family.display import with_figures
+from contrafact.report.opening import verdict, with_interval
 from contrafact.stats.intervals import cluster_bootstrap
 
 
@@ -33,25 +34,10 @@ def test_a_verdict_is_that_of_the_adjusted_test_whichever_comes_first(
 ) -> None:
     other = {"measure": "accuracy", "form": "strict", "first": "a", "second": "b"}
     pairs = pd.DataFrame([other | {"p_adjusted": 0.01}, other | {"form": "valid", "p_adjusted": p}])
-    found = verdict(pairs, "b", "a", measure="accuracy")
-    assert found == verdict(pairs, "a", "b", measure="accuracy")
+    found = verdict(pairs, "b", "a", "accuracy", "valid")
+    assert found == verdict(pairs, "a", "b", "accuracy", "valid")
     assert (expected in found) if expected else not found
-    assert verdict(pairs, "a", "c", measure="accuracy") == ""
-
-
-def test_the_answer_that_is_nearly_always_given_is_named() -> None:
-    def of(verdicts: list[float]) -> list[str]:
-        asked = {"enough": 20, "judge": "tern/judge", "criterion": "E1", "words": ("T", "F")}
-        return one_answer(pd.Series(verdicts), **asked)  # type: ignore[arg-type]
-
-    assert of([1.0] * 19) == []
-    assert of([1.0] * 18 + [0.0] * 2) == []
-    assert of([1.0] * 39 + [0.0]) == [
-        "On E1, tern/judge answered T 97.5% of the time (40 readable verdicts)."
-    ]
-    assert of([0.0] * 20) == [
-        "On E1, tern/judge answered F 100.0% of the time (20 readable verdicts)."
-    ]
+    assert verdict(pairs, "a", "c", "accuracy", "valid") == ""
 
 
 def test_a_figure_finds_its_line_and_two_of_one_line_are_refused() -> None:

@@ -96,8 +96,8 @@ STUDY = StudySpec(
     labels=("judge", "system", "draw", "sample_id"),
 )
 REPORT = ReportSpec(
-    title="Tone", eyebrow="Tone", unit=("statement", "statements"),
-    output=("question", "questions"), clusters="statements", measures=(),
+    title="Tone", unit=("statement", "statements"),
+    output=("question", "questions"), measures=(),
     criteria=(JudgedColumn("asks", "Asks"),),
 )
 FAMILY = Family(

@@ -1,29 +1,26 @@
 """What a chapter of a report shows, as data: tables, charts, examples, and how figures read.
 
-Families say with these what is particular to them; `contrafact.report` draws, writes and escapes
-them. Texts of models and news stand in them as they are.
+Families make these; `contrafact.report` draws, writes and escapes them. Texts of models and news
+stand in them as they are.
 """
 
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from contrafact.models.gguf import EMBEDDED_NAMES
-from contrafact.stats.intervals import MIN_CLUSTERS
-
 __all__ = [
     "MISSING",
-    "ONE_ANSWER",
     "OWN",
     "PUBLISHED",
     "BoxChart",
     "Card",
+    "Chart",
     "Chip",
     "Column",
     "Example",
@@ -37,20 +34,12 @@ __all__ = [
     "Table",
     "Warnings",
     "count",
-    "embedded_system",
+    "figure_text",
     "finished_table",
-    "first_of",
     "format_number",
-    "invalid_sentence",
-    "leaders",
     "listed",
-    "most_invalid",
-    "one_answer",
     "percent",
-    "tied",
-    "verdict",
     "with_figures",
-    "with_interval",
     "with_published",
 ]
 
@@ -61,9 +50,6 @@ points, ``signed`` and ``points`` carry their sign."""
 Warnings = list[tuple[str, str]]
 """What a reader must know before quoting a figure: headings and texts."""
 
-ONE_ANSWER = 0.95
-"""From this share on, the same answer is nearly always given."""
-
 OWN = "own"
 PUBLISHED = "published"
 """Whose figures a line of a table shows, in its column ``source``."""
@@ -72,12 +58,9 @@ MISSING = "–"
 
 
 def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
-    """Return how a value reads; a missing one is a dash. Minus signs are U+2212.
+    """Return how a number, a text or nothing (None, NaN: a dash) reads. Minus signs are U+2212.
 
-    Args:
-        value: A number, a text, or nothing (None, NaN).
-        kind: How it reads.
-        more_digits: Decimals beyond the usual one (of coefficients, three).
+    ``more_digits`` are decimals beyond the usual one (of coefficients, three).
     """
     if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
         return MISSING
@@ -94,9 +77,14 @@ def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
     return f"{sign}{number:,.{digits}f}".replace("-", "−")
 
 
+def figure_text(value: float, kind: Kind) -> str:
+    """Return how a figure reads in a sentence: a share with its sign of percent."""
+    return format_number(value, kind) + ("%" if kind == "share" else "")
+
+
 def percent(share: float) -> str:
     """Return a share of 1 in percent."""
-    return f"{format_number(share, 'share')}%"
+    return figure_text(share, "share")
 
 
 def count(number: int, one: str, several: str = "") -> str:
@@ -107,207 +95,6 @@ def count(number: int, one: str, several: str = "") -> str:
 def listed(names: Sequence[str]) -> str:
     """Return names as a list in a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def first_of(names: Sequence[str]) -> str:
-    """Return the first name and how many more there are."""
-    if not names:
-        return "none"
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-
-
-def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") -> str:
-    """Return a figure with its interval, or why it has none; shares are in percent.
-
-    Args:
-        row: A row of figures: ``estimate``, ``low``, ``high``, ``level``, ``method`` and the
-            number of clusters.
-        clusters: The name of that number, and what its clusters are called.
-        kind: How the figure reads.
-    """
-    estimate, low, high = (float(str(row[name])) for name in ("estimate", "low", "high"))
-    text = format_number(estimate, kind) + ("%" if kind == "share" else "")
-    if math.isnan(low):
-        few = int(row[clusters]) < MIN_CLUSTERS
-        return f"{text} ({f'too few {clusters} for an interval' if few else row['method']})"
-    level = format_number(float(str(row["level"])) * 100, "count")
-    bounds = f"{format_number(low, kind)} to {format_number(high, kind)}"
-    return f"{text} ({level}% interval {bounds})"
-
-
-def verdict(
-    pairs: pd.DataFrame,
-    first: str,
-    second: str,
-    *,
-    measure: str,
-    called: str = "the two",
-    form: str = "valid",
-) -> str:
-    """Return a sentence, a space before it, on whether two systems differ; empty if unknown.
-
-    Args:
-        pairs: The paired comparisons.
-        first: A system.
-        second: Another.
-        measure: What is compared of them.
-        called: What the sentence calls them.
-        form: In which form.
-    """
-    if pairs.empty:
-        return ""
-    held = pairs["measure"].eq(measure) & pairs["form"].eq(form)
-    either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
-        pairs["first"].eq(second) & pairs["second"].eq(first)
-    )
-    rows = pairs[held & either & pairs["p_adjusted"].notna()]
-    if rows.empty:
-        return ""
-    adjusted = float(rows.iloc[0]["p_adjusted"])
-    p = format_number(adjusted, "p")
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    finding = (
-        f"the difference between {called} is larger than chance would make it"
-        if adjusted < 0.05
-        else f"these data do not tell {called} apart"
-    )
-    return f" On the same items, {finding} (paired test, {p} after Holm's adjustment)."
-
-
-def tied(rows: pd.DataFrame, name: str, kind: Kind = "share") -> list[str]:
-    """Return what stands first among some figures: several where they read the same.
-
-    Args:
-        rows: Figures, the best first; at least one.
-        name: The column of what they are of.
-        kind: How they read.
-    """
-    read = [format_number(float(value), kind) for value in rows["estimate"]]
-    return [str(one) for one, text in zip(rows[name], read, strict=True) if text == read[0]]
-
-
-def most_invalid(items: pd.DataFrame, several: str) -> str:
-    """Return a clause on whose outputs are invalid most often; empty where none is.
-
-    Args:
-        items: Rows with ``system`` and ``valid`` (1.0 or 0.0).
-        several: What outputs are called.
-    """
-    shares = (1 - items.groupby("system", sort=False)["valid"].mean()).rename("estimate")
-    falling = shares.sort_values(ascending=False, kind="stable").reset_index()
-    share = percent(float(falling["estimate"].iloc[0]))
-    if not falling["estimate"].iloc[0]:
-        return ""
-    worst = tied(falling, "system")
-    if len(falling) == 1:
-        return f"they are {share} of those of {worst[0]}"
-    if len(worst) == len(falling):
-        return f"every system has as many, {share} of its {several}"
-    if len(worst) == 1:
-        return f"most come from {worst[0]} ({share} of its {several})"
-    return f"most come from {listed(worst)} ({share} of the {several} of each)"
-
-
-def embedded_system(items: pd.DataFrame) -> Warnings:
-    """Warn of the embedded model among the systems."""
-    if not any(str(model).startswith(EMBEDDED_NAMES) for model in items["model"].unique()):
-        return []
-    text = (
-        "It is small: it is there so that everything can be tried without a key or a network. Its "
-        "rows show that the machinery works, and say nothing of what larger models can do."
-    )
-    return [("The embedded model is among the systems", text)]
-
-
-def one_answer(
-    verdicts: "pd.Series[float]", *, enough: int, judge: str, criterion: str, words: tuple[str, str]
-) -> list[str]:
-    """Say so where a judge gives nearly always the same answer.
-
-    Args:
-        verdicts: Its readable verdicts, 1.0 or 0.0.
-        enough: How many it takes to say anything.
-        judge: The judge.
-        criterion: What it judged by.
-        words: What it answers to pass and to fail.
-    """
-    if len(verdicts) < enough:
-        return []
-    share = float(verdicts.mean())
-    if 1 - ONE_ANSWER < share < ONE_ANSWER:
-        return []
-    answer, often = (words[0], share) if share > 0.5 else (words[1], 1 - share)
-    return [
-        f"On {criterion}, {judge} answered {answer} {percent(often)} of the time "
-        f"({len(verdicts):,} readable verdicts)."
-    ]
-
-
-def leaders(
-    rows: pd.DataFrame,
-    pairs: pd.DataFrame,
-    clusters: str,
-    *,
-    measure: str,
-    best: str,
-    alone: str,
-    called: str = "",
-    kind: Kind = "share",
-) -> str:
-    """Return a sentence on the first of some figures, and whether the next can be told from it.
-
-    Args:
-        rows: Figures of one measure, the best first; at least one.
-        pairs: The paired comparisons.
-        clusters: What their clusters are called.
-        measure: The measure.
-        best: How the sentence begins: "the highest accuracy".
-        alone: The sentence on a single system; ``{system}`` and ``{figure}`` are filled in.
-        called: What the sentence on the comparison calls the two; ``names`` for their names.
-        kind: How the figures read.
-    """
-    shown = [with_interval(row, clusters, kind) for _, row in rows.iloc[:2].iterrows()]
-    systems = [str(system) for system in rows["system"].iloc[:2]]
-    if len(rows) == 1:
-        return alone.format(system=systems[0], figure=shown[0])
-    if len(same := tied(rows, "system", kind)) > 1:
-        who = "all systems" if len(same) == len(rows) else listed(same)
-        return f"{best} is shared by {who}: {shown[0]}."
-    two = " and ".join(systems) if called == "names" else "the two"
-    return (
-        f"{best} is that of {systems[0]}, {shown[0]}; next comes {systems[1]} with {shown[1]}."
-        + verdict(pairs, *systems, measure=measure, called=two)
-    )
-
-
-def invalid_sentence(items: pd.DataFrame, invalid: tuple[str, str], kept: str) -> str:
-    """Return a sentence on which system's outputs could not be read most often.
-
-    Args:
-        items: Rows with ``system``, ``valid`` and ``degenerate``.
-        invalid: What an output is called, one and several.
-        kept: What the two forms rest on where none is invalid.
-    """
-    one, several = invalid
-    worst = most_invalid(items, several)
-    degenerate = items.loc[items["degenerate"].notna(), "system"].value_counts()
-    if len(degenerate):
-        text = (
-            f"{degenerate.sum():,} {several if degenerate.sum() > 1 else one} can be read and "
-            f"{'are' if degenerate.sum() > 1 else 'is'} no answer: copies of the input, of another "
-            "or of the prompt, equal sides, another language, what fits any. The strict columns "
-            f"count {'them' if degenerate.sum() > 1 else 'it'} as wrong"
-        )
-        one_has_most = len(degenerate) > 1 and degenerate.iloc[0] > degenerate.iloc[1]
-        text += f"; most come from {degenerate.index[0]}." if one_has_most else "."
-        return f"{text} {_worst(worst, several)}" if worst else text
-    if not worst:
-        return f"No {one} was invalid, so the strict and the valid form rest on the same {kept}."
-    return _worst(worst, several)
-
-
-def _worst(clause: str, several: str) -> str:
-    return f"Invalid {several} are counted as wrong in the strict columns: {clause}."
 
 
 @dataclass(frozen=True)
@@ -334,8 +121,7 @@ class Column:
     @property
     def heading(self) -> str:
         """The label with an arrow towards what is better."""
-        arrow = {"high": " ↑", "low": " ↓", None: ""}[self.better]
-        return self.label + arrow
+        return self.label + {"high": " ↑", "low": " ↓", None: ""}[self.better]
 
 
 @dataclass(frozen=True)
@@ -359,31 +145,17 @@ class Table:
     clusters: str = ""
 
     def without_empty_columns(self, keep: Collection[str] = ()) -> "Table":
-        """Return the table without the columns that hold no value at all.
-
-        Args:
-            keep: Columns that stay all the same: what was measured, and came to nothing.
-        """
+        """Return the table without the columns that hold no value, but for those named."""
         columns = tuple(c for c in self.columns if c.key in keep or self.frame[c.key].notna().any())
         return replace(self, columns=columns)
-
-    @property
-    def own(self) -> pd.DataFrame:
-        """The report's own lines, without the published ones."""
-        if "source" not in self.frame.columns:
-            return self.frame
-        return self.frame[self.frame["source"].ne(PUBLISHED)].reset_index(drop=True)
 
     @property
     def raw(self) -> pd.DataFrame:
         """The numbers as they are, with their bounds, as the CSV file has them."""
         wanted: list[str] = [] if self.group_by is None else [self.group_by]
         for column in self.columns:
-            parts = (column.key, *(f"{column.key}_{end}" for end in ("low", "high", "sd")))
-            wanted += [part for part in parts if part in self.frame.columns]
-        if "source" in self.frame.columns:
-            wanted.append("source")
-        return self.frame[wanted]
+            wanted += [f"{column.key}{end}" for end in ("", "_low", "_high", "_sd")]
+        return self.frame[[key for key in (*wanted, "source") if key in self.frame.columns]]
 
 
 def finished_table(
@@ -393,12 +165,9 @@ def finished_table(
     columns: Sequence[Column],
     frame: pd.DataFrame,
     notes: Sequence[str] = (),
-    *,
-    group_by: str | None = None,
 ) -> Table:
     """Return a table of a report's own figures, without the columns that hold no value."""
-    own = frame.assign(source=OWN)
-    table = Table(key, title, caption, tuple(columns), own, tuple(notes), group_by)
+    table = Table(key, title, caption, tuple(columns), frame.assign(source=OWN), tuple(notes))
     return table.without_empty_columns()
 
 
@@ -483,16 +252,7 @@ class PublishedNote(BaseModel):
 
 @dataclass(frozen=True)
 class Panel:
-    """One field of a `GridChart`: an estimate with its bounds for every row and series.
-
-    Attributes:
-        title: What stands above it.
-        values: Estimates, shape (rows, series); NaN where there is none.
-        lows: Their lower bounds.
-        highs: Their upper bounds.
-        kind: How the estimates read.
-        better: Whether more or less is better.
-    """
+    """One field of a chart: estimates with their bounds, each of shape (rows, series)."""
 
     title: str
     values: NDArray[np.float64]
@@ -512,15 +272,9 @@ class Panel:
         *,
         as_rows: bool = False,
     ) -> "Panel":
-        """Return a field of a table's columns, with their bounds: its lines are the rows.
+        """Return a field of a table's columns with their bounds: its lines are the rows.
 
-        Args:
-            title: What stands above it.
-            frame: The table's frame.
-            keys: The columns, which are the series.
-            kind: How they read.
-            better: Which way is better.
-            as_rows: Whether the columns are the rows instead, and the lines the series.
+        ``as_rows`` makes the columns the rows instead, and the lines the series.
         """
         ends = ("", "_low", "_high")
         frame = frame.reindex(columns=[f"{key}{end}" for end in ends for key in keys])
@@ -534,18 +288,13 @@ class GridChart:
     """Estimates with intervals, by row and series, in one field or several side by side.
 
     Attributes:
-        key: Its file name without a suffix.
-        title: What it shows.
-        caption: How to read it.
+        key: Its file name without a suffix, of every chart.
         shape: ``bars`` and ``points`` lie beside their rows' names; ``changes`` are points about
             zero, a dot where better and a cross where worse; ``lines`` run over the rows, which
             stand below.
-        rows: The rows' names.
         series: The series' names; one without a name has no legend.
-        panels: The fields.
         colours: The series' colours by name, taken in turn.
-        axis: What the axis of the estimates is called.
-        row_axis: What the rows are, for lines.
+        axis: What the axis of the estimates is called; ``row_axis``, what the rows are, for lines.
         reference: Where a dashed line stands; None for none.
     """
 
@@ -564,17 +313,10 @@ class GridChart:
 
 @dataclass(frozen=True)
 class BoxChart:
-    """Distributions of positive numbers on a logarithmic scale, a box each.
+    """Distributions of positive numbers on a logarithmic scale.
 
-    Attributes:
-        key: Its file name without a suffix.
-        title: What it shows.
-        caption: How to read it.
-        boxes: A row's name, a series' name and the values of each; boxes of one row stand
-            together, and a series has one colour.
-        colours: The series' colours, by the series' name.
-        axis: What the axis is called.
-        reference: The values whose median is drawn as a dashed line; empty for none.
+    A box has a row's name, a series' name and values; boxes of one row stand together, and a series
+    has one colour. The median of ``reference`` is drawn as a dashed line, where it has values.
     """
 
     key: str
@@ -588,21 +330,33 @@ class BoxChart:
 
 @dataclass(frozen=True)
 class MatrixChart:
-    """Counts of rows by columns, a field for each name, shaded by the share of their row.
-
-    Attributes:
-        key: Its file name without a suffix.
-        title: What it shows.
-        caption: How to read it.
-        panels: A name, the rows' names and the counts, shape (rows, columns), of each field.
-        columns: The columns' names.
-    """
+    """Counts of rows by columns, shaded by the share of their row: of each field a name, the rows'
+    names and the counts, shape (rows, columns)."""
 
     key: str
     title: str
     caption: str
     panels: Sequence[tuple[str, Sequence[str], NDArray[np.float64]]]
     columns: Sequence[str]
+
+
+@dataclass(frozen=True)
+class ScatterChart:
+    """Estimates, shape (names, 1), over a quantity: a point for each name; NaN across leaves it
+    out."""
+
+    key: str
+    title: str
+    caption: str
+    names: Sequence[str]
+    across: NDArray[np.float64]
+    panel: Panel
+    axis: str
+    row_axis: str
+
+
+Chart = GridChart | BoxChart | MatrixChart | ScatterChart
+"""A drawing as data."""
 
 
 @dataclass(frozen=True)
@@ -617,13 +371,8 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chip:
-    """A verdict, or another small fact, as it is shown.
-
-    Attributes:
-        text: What it says.
-        state: ``yes``, ``no``, ``unread``, or empty for what is no verdict.
-        title: What is said besides, where the reader points at it.
-    """
+    """A verdict (a state), or another small fact, as it is shown; the title stands where the reader
+    points at it."""
 
     text: str
     state: Literal["yes", "no", "unread", ""] = ""
@@ -632,16 +381,13 @@ class Chip:
 
 @dataclass(frozen=True)
 class Card:
-    """A text beside others, marked against the text that it was made from.
+    """A text beside others, marked against the text ``before`` that it was made from.
 
     Attributes:
-        title: What stands above it.
-        text: The text; None where there is none.
-        before: The text that it is marked against; None shows it without marks.
+        text: The text; None where there is none, ``invalid`` says why.
+        before: None shows the text without marks.
         marks: Which parts of the difference are shown: without ``added`` it is the text before.
-        invalid: Why there is no text; empty where nothing is to be said.
-        chips: What was found of it.
-        note: A line below.
+        chips: What was found of it; ``note`` is a line below.
         tone: ``risk`` or ``opportunity`` give it a colour; empty for none.
     """
 
@@ -657,47 +403,11 @@ class Card:
 
 @dataclass(frozen=True)
 class Example:
-    """One unit with what systems made of it.
-
-    Attributes:
-        where: Which unit it is, in a line.
-        text: The unit's text; empty where the cards show it.
-        facts: Labels and texts before the cards.
-        cards: The texts.
-        answers: What systems answered: system, chips, and their reasons.
-    """
+    """One unit with what systems made of it: ``where`` says which, ``facts`` are labels and texts
+    before the cards, ``answers`` are a system, its chips and its reasons each."""
 
     where: str
     text: str = ""
     facts: Sequence[tuple[str, str]] = ()
     cards: Sequence[Card] = ()
     answers: Sequence[tuple[str, Sequence[Chip], str]] = ()
-
-
-@dataclass(frozen=True)
-class ScatterChart:
-    """Estimates with intervals over a quantity, a point for each name.
-
-    Attributes:
-        key: Its file name without a suffix.
-        title: What it shows.
-        caption: How to read it.
-        names: What each point is of.
-        across: Where each point stands on the axis across; NaN leaves it out.
-        panel: The estimates and their bounds, shape (names, 1).
-        axis: What the axis across is called.
-        row_axis: What the axis of the estimates is called.
-    """
-
-    key: str
-    title: str
-    caption: str
-    names: Sequence[str]
-    across: NDArray[np.float64]
-    panel: Panel
-    axis: str
-    row_axis: str
-
-
-Chart = GridChart | BoxChart | MatrixChart | ScatterChart
-"""A drawing as data."""

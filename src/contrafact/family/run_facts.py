@@ -3,9 +3,7 @@
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
-from contrafact.family.display import Warnings
-
-__all__ = ["Cost", "ReportMeta", "RunFacts", "Setting", "self_judged", "unfinished"]
+__all__ = ["Cost", "ReportMeta", "RunFacts", "Setting"]
 
 Setting = str | int | float | bool | None
 
@@ -82,24 +80,15 @@ class ReportMeta(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    title: str = Field(
-        default="", description="The chapter's title; the task's own where it is empty."
-    )
     created: str | None = Field(default=None, description="When the report was made, ISO 8601.")
     runs: tuple[RunFacts, ...] = Field(default=(), description="The runs it covers.")
     embedded_judge: bool = Field(
         default=False, description="Whether any judge is the small embedded model."
     )
-    notes: tuple[str, ...] = Field(default=(), description="What else a reader should know.")
     panel: pd.DataFrame | None = Field(
         default=None,
         description="Verdicts of a panel's members, one row each: system, draw, what names the "
         "row, criterion, judge, passed (1.0, 0.0 or NaN where the reply could not be read).",
-    )
-    agreement: pd.DataFrame | None = Field(
-        default=None,
-        description="Agreement with people, from a study: criterion, coefficient, estimate, low, "
-        "high, n. Estimates are shares or coefficients, not percentages.",
     )
 
     @property
@@ -116,31 +105,3 @@ class ReportMeta(BaseModel):
     def self_judged(self) -> bool:
         """Whether in any run a model judged what it had written itself."""
         return any(run.self_judged for run in self.runs)
-
-
-def self_judged(meta: ReportMeta, wrote: str) -> Warnings:
-    """Warn of a judge that wrote what it judged.
-
-    Args:
-        meta: What the runs are.
-        wrote: What was written, several of them.
-    """
-    if not meta.self_judged:
-        return []
-    text = (
-        f"In at least one run the judge is the model that wrote the {wrote}. Models tend to favour "
-        "their own text, so its scores here may be too high. Name another judge with --judge."
-    )
-    return [("A model judged its own writing", text)]
-
-
-def unfinished(meta: ReportMeta) -> Warnings:
-    """Warn of runs that are not complete."""
-    names = [run.name for run in meta.runs if not run.complete]
-    if not names:
-        return []
-    text = (
-        f"Figures rest on the finished samples of {', '.join(names)}. Run the same command again "
-        "to finish the others."
-    )
-    return [("Not every sample is finished", text)]

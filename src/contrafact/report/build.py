@@ -12,7 +12,7 @@ from contrafact.family.exam_file import Exam
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.report.chapter import Chapter, Options, make_chapter
 from contrafact.report.frames import TaskRuns
-from contrafact.report.html import Page, render_page
+from contrafact.report.html import render_page
 from contrafact.report.labels import check_exams, check_labels
 from contrafact.report.write import (
     render_json,
@@ -29,14 +29,8 @@ _EXAM_NAMED = {"judge", "family", "task_version", "n", "seed"}
 
 @dataclass(frozen=True)
 class ReportPaths:
-    """Where a report was written.
-
-    Attributes:
-        page: ``report.html``.
-        results: ``results.json``.
-        tables: The folder of tables, three files each; a folder per task where there are several.
-        figures: The folder of figures, two files each; likewise.
-    """
+    """Where a report was written: the page, ``results.json``, and the folders of tables (three
+    files each) and figures (two), with a folder in them per task where there are several."""
 
     page: Path
     results: Path
@@ -58,18 +52,8 @@ def build_report(
     """Write tables, figures, ``results.json`` and ``report.html`` into a folder.
 
     Everything is computed before the first file is written, and each file is written whole or not
-    at all, the page last. The same items and seed give the same files.
-
-    Args:
-        tasks: The runs, by task; each makes a chapter.
-        out: The folder, made if missing.
-        with_published: Whether to show the papers' rows below the report's own.
-        rng_seed: Seed of the intervals, the paired tests and the choice of examples.
-        resamples: How many resamples the intervals rest on.
-        level: Their confidence level.
-        exams: What is known of judges; judged rates are corrected by it.
-        labels: What people said of a random part of the items, as
-            `contrafact.report.labels.read_labels` returns it; judged rates are corrected by it.
+    at all, the page last. The same items and seed give the same files. Of the options see
+    `contrafact.report.chapter.Options`.
 
     Raises:
         InputError: There is nothing to report, an exam or a label is of no judge in the runs, or a
@@ -99,9 +83,9 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
     title = (
         chapters[0].title if alone else "Counterfactual text: " + listed([c.task for c in chapters])
     )
-    created = max((chapter.meta.created or "" for chapter in chapters), default="") or None
+    created = max((chapter.data.meta.created or "" for chapter in chapters), default="") or None
     results = render_json(_results(chapters, options))
-    html = render_page(Page(title, created, chapters))
+    html = render_page(title, created, chapters)
     paths = ReportPaths(out / "report.html", out / "results.json", out / "tables", out / "figures")
     for chapter in chapters:
         inside = Path() if alone else Path(chapter.task)
@@ -142,11 +126,11 @@ def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]
 
 
 def _part(chapter: Chapter) -> dict[str, object]:
-    meta = chapter.meta.model_dump(exclude={"panel", "agreement"})
+    meta = chapter.data.meta.model_dump(exclude={"panel"})
     return {
         "runs": meta.pop("runs"),
         "report": {**meta, "title": chapter.title},
         "warnings": [{"title": title, "text": text} for title, text in chapter.warnings],
-        "summary": list(chapter.summary),
+        "summary": [chapter.opening.sentence, *chapter.opening.more],
         **chapter.results,
     }

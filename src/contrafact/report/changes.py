@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
-from pathlib import Path
 from typing import Any, Literal
 
 from inspect_ai.log import list_eval_logs, read_eval_log_sample_summaries
@@ -21,7 +20,7 @@ __all__ = [
     "changes_between",
 ]
 
-What = Literal["added", "removed", "changed"]
+_FIELDS = ("input", "target", "metadata")
 
 
 @dataclass(frozen=True)
@@ -35,24 +34,20 @@ class SettingChange:
 
 @dataclass(frozen=True)
 class PromptChange:
-    """A template that differs.
+    """A template that only one run uses, or both with a different text.
 
-    Attributes:
-        name: Its name.
-        what: Whether only the second run uses it, only the first, or both a different text.
-        diff: Its lines as a unified diff; empty where a text was not kept.
-        note: Why there is no diff; empty where there is one.
+    ``diff`` has its lines as a unified diff; where a text was not kept, ``note`` says so.
     """
 
     name: str
-    what: What
+    what: Literal["added", "removed", "changed"]
     diff: tuple[str, ...]
     note: str = ""
 
 
 @dataclass(frozen=True)
 class ChangedItem:
-    """A sample of one id whose input, target or metadata differ."""
+    """A sample of one id whose input, target or metadata differ, with the first that does."""
 
     id: str
     fields: tuple[str, ...]
@@ -66,7 +61,7 @@ class DataChange:
 
     Attributes:
         same: Whether both runs read the same file contents, whatever its name.
-        shared: Samples of both runs.
+        shared: How many samples both have.
         added: Ids of samples that only the second run has.
         removed: Ids of samples that only the first run has.
         changed: Samples that both have by id and that are not the same.
@@ -134,39 +129,33 @@ def _text(value: Any) -> str:
 
 
 def _prompts(before: RunItems, after: RunItems) -> tuple[PromptChange, ...]:
-    old, new = before.manifest.pack.templates, after.manifest.pack.templates
+    hashes = [run.manifest.pack.templates for run in (before, after)]
     texts = [read_prompts(run.folder, run.manifest) for run in (before, after)]
     return tuple(
-        _prompt_change(name, old, new, *texts)
-        for name in sorted({*old, *new})
-        if old.get(name) != new.get(name)
+        _prompt_change(name, hashes, texts)
+        for name in sorted({*hashes[0], *hashes[1]})
+        if hashes[0].get(name) != hashes[1].get(name)
     )
 
 
 def _prompt_change(
-    name: str,
-    old: Mapping[str, str],
-    new: Mapping[str, str],
-    old_texts: Mapping[str, str],
-    new_texts: Mapping[str, str],
+    name: str, hashes: Sequence[Mapping[str, str]], texts: Sequence[Mapping[str, str]]
 ) -> PromptChange:
-    what: What = "added" if name not in old else "removed" if name not in new else "changed"
+    there = [name in one for one in hashes]
+    what: Literal["added", "removed", "changed"] = "changed"
+    if not all(there):
+        what = "removed" if there[0] else "added"
     missing = [
         run
-        for run, hashes, texts in (("first", old, old_texts), ("second", new, new_texts))
-        if name in hashes and name not in texts
+        for run, used, known in zip(("first", "second"), there, texts, strict=True)
+        if used and name not in known
     ]
     if missing:
         kept = " and ".join(missing)
         return PromptChange(name, what, (), f"its text is not kept in the {kept} run's folder")
-    lines = unified_diff(
-        old_texts.get(name, "").splitlines(),
-        new_texts.get(name, "").splitlines(),
-        f"A/{name}" if name in old else "(none)",
-        f"B/{name}" if name in new else "(none)",
-        lineterm="",
-    )
-    return PromptChange(name, what, tuple(lines))
+    files = [f"{run}/{name}" if used else "(none)" for run, used in zip("AB", there, strict=True)]
+    lines = [one.get(name, "").splitlines() for one in texts]
+    return PromptChange(name, what, tuple(unified_diff(*lines, *files, lineterm="")))
 
 
 def _data(before: RunItems, after: RunItems) -> DataChange:
@@ -193,9 +182,6 @@ def _data(before: RunItems, after: RunItems) -> DataChange:
     )
 
 
-_FIELDS = ("input", "target", "metadata")
-
-
 def _samples(run: RunItems) -> dict[str, dict[str, Any]]:
     """Return what every sample of a run was, by its id in Inspect's logs.
 
@@ -203,7 +189,7 @@ def _samples(run: RunItems) -> dict[str, dict[str, Any]]:
     """
     found: dict[str, dict[str, Any]] = {}
     for place in (LOGS, BASELINE_LOGS):
-        folder: Path = run.folder / place
+        folder = run.folder / place
         for info in list_eval_logs(str(folder)) if folder.is_dir() else []:
             for sample in read_eval_log_sample_summaries(info):
                 found.setdefault(str(sample.id), {name: getattr(sample, name) for name in _FIELDS})

@@ -1,10 +1,11 @@
 """A chapter: all that a report shows of one task, made from its runs as the family's spec says.
 
-Examples are drawn at random; invalid outputs are shown as they came.
+Its sections are made in the order in which they are shown. Examples are drawn at random; invalid
+outputs are shown as they came.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from markupsafe import Markup
 
 from contrafact.console import say_once
 from contrafact.errors import installed
-from contrafact.family.display import Fact, Table, Warnings, count
+from contrafact.family import family_of_task
+from contrafact.family.display import Chart, Fact, Table, Warnings, count
 from contrafact.family.exam_file import Exam
-from contrafact.family.report import ChapterData, Extra, Section
-from contrafact.family.run_facts import ReportMeta
+from contrafact.family.report import ChapterData, ReportSpec, Section
+from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 from contrafact.report.drawing import Figure, draw_chart
 from contrafact.report.estimates import (
     JudgedRates,
@@ -31,21 +33,12 @@ from contrafact.report.examples import draw_examples, invalid_examples, shown_ex
 from contrafact.report.explorer import Packed, pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.opening import Opening, make_opening
-from contrafact.report.panel import AGREEMENT_SECTION, panel
-from contrafact.report.tables import (
-    comparison_table,
-    corrected_table,
-    invalid_table,
-    leaderboard_table,
-    measure_chart,
-    measure_table,
-    reason_table,
-    standard_tables,
-)
-from contrafact.report.words import facts, how_to_read, run_facts, summary, warnings
+from contrafact.report.panel import panel
+from contrafact.report.tables import comparison_table, corrected_table, leaderboard_table
+from contrafact.report.words import facts, how_to_read, warnings
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Chapter", "Options", "chapter_data", "make_chapter"]
+__all__ = ["Chapter", "Options", "chapter_data", "eyebrow", "make_chapter", "sections_of"]
 
 
 @dataclass(frozen=True)
@@ -75,98 +68,119 @@ class Chapter:
 
     Attributes:
         task: The task, which names its part of ``results.json`` and of the folders.
-        meta: What the runs are.
-        eyebrow: A word or two above the title.
-        title: The chapter's title; the page's, where it is the only one.
+        data: What it is made from.
         opening: What was found, and what shows it.
-        sections: Its sections, of which none is empty.
+        sections: Its sections, of which none is empty; they show what is in ``tables`` and
+            ``figures``.
         facts: What stands at the top.
-        summary: Sentences.
         warnings: Headings and texts that come before any table.
         tables: By key.
         figures: By key.
         explorer: All its outputs, packed.
         examples: What its examples show, marked.
         examples_caption: How to read them.
-        invalid: Headings, and the texts of some invalid outputs.
-        unit: What is sampled.
-        output: What an output is called, one and several.
+        invalid: The texts of some invalid outputs.
         how: Terms and texts.
-        runs: The facts of each run: its name, labels and texts, notes.
         results: Its part of ``results.json``.
     """
 
     task: str
-    meta: ReportMeta
-    eyebrow: str
-    title: str
+    data: ChapterData
     opening: Opening
     sections: Sequence[Section]
     facts: Sequence[Fact]
-    summary: Sequence[str]
     warnings: Warnings
     tables: Mapping[str, Table]
     figures: Mapping[str, Figure]
     explorer: Packed
     examples: Sequence[Mapping[str, Any]]
     examples_caption: Markup
-    invalid: tuple[Sequence[str], Sequence[tuple[str, ...]]]
-    unit: str
-    output: tuple[str, str]
+    invalid: Sequence[tuple[str, ...]]
     how: Sequence[tuple[str, str]]
-    runs: Sequence[tuple[str, Sequence[tuple[str, str]], Sequence[str]]]
     results: Mapping[str, object]
+
+    @property
+    def spec(self) -> ReportSpec:
+        """What the family says of it."""
+        return self.data.spec
+
+    @property
+    def title(self) -> str:
+        """Its title; the page's, where it is the only one."""
+        return self.spec.title
+
+    @property
+    def eyebrow(self) -> str:
+        """What stands above the title."""
+        return eyebrow(self.task)
+
+
+def eyebrow(task: str) -> str:
+    """Return the family of a task, and the task where the family has several."""
+    family = family_of_task(task)
+    return family.title if len(family.tasks) == 1 else f"{family.title} · {task}"
 
 
 def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     """Return the chapter of a task.
 
-    Args:
-        runs: Its runs.
-        options: How the report is made.
-
     Raises:
         InputError: There is nothing to report, or a row stands twice.
     """
     data = chapter_data(runs, options)
-    spec, meta = data.spec, data.meta
-    judged = judged_rates(
-        data,
-        family=runs.family,
-        exams=options.exams,
-        labels=options.labels,
-    )
-    extras = [*(extra(data) for extra in spec.extras), panel(data)]
-    tables = _tables(data, judged, extras)
-    figures = _figures(data, extras)
-    limit = spec.examples.limit
+    spec = data.spec
+    judged = judged_rates(data, family=runs.family, exams=options.exams, labels=options.labels)
+    every = list(sections_of(data))
+    named, agreement = _named(data, judged)
+    sections = list(_filled(every, named))
+    shown = [one for section in sections for one in section.shows]
+    tables = {one.key: one for one in shown if isinstance(one, Table)}
+    invalid = tables.get("invalid") or invalid_table(data)
+    rates: dict[str, object] = {}
+    if spec.criteria:
+        rates = {
+            "judged_rates": pd.DataFrame() if judged is None else judged.rates,
+            "ranks": pd.DataFrame() if judged is None else judged.ranks,
+        }
+    reasons = tables.get("invalid_reasons")
     examples = [
-        shown_example(one, limit) for one in draw_examples(data, rng=data.streams["examples"])
+        shown_example(one, spec.examples.limit)
+        for one in draw_examples(data, rng=data.streams["examples"])
     ]
     opening = make_opening(data)
     return Chapter(
         task=runs.task,
-        meta=meta,
-        eyebrow=spec.eyebrow,
-        title=meta.title or spec.title,
+        data=data,
         opening=opening,
-        sections=_sections(data, {*tables, *figures}),
+        sections=sections,
         facts=facts(data),
-        summary=summary(data),
-        warnings=warnings(data, judged),
+        warnings=[
+            *warnings(data, judged),
+            *(warning for section in every for warning in section.warnings),
+        ],
         tables=tables,
-        figures=figures,
+        figures={
+            one.key: draw_chart(one)
+            for one in shown
+            if not isinstance(one, Table | str) and one is not None
+        },
         explorer=pack_items(data, runs.calls, best=opening.best),
         examples=examples,
         examples_caption=Markup(spec.examples.caption).format(
             count=count(len(examples), "example"), seed=options.seed
         ),
-        invalid=([heading for _, heading in spec.invalid_shown], invalid_examples(data)),
-        unit=spec.unit[0],
-        output=spec.output,
+        invalid=invalid_examples(data),
         how=how_to_read(data),
-        runs=[(run.name, run_facts(run, spec), run.notes) for run in meta.runs],
-        results={"opening": opening.results, **_results(data, judged, extras, tables)},
+        results={
+            "opening": opening.results,
+            "figures": data.figures,
+            "paired": data.pairs,
+            **rates,
+            **agreement,
+            **{key: part for section in every for key, part in section.results.items()},
+            "invalid": invalid.frame,
+            "invalid_reasons": pd.DataFrame() if reasons is None else reasons.frame,
+        },
     )
 
 
@@ -201,95 +215,95 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
     )
 
 
-def _tables(
-    data: ChapterData, judged: JudgedRates | None, extras: Sequence[Extra]
-) -> dict[str, Table]:
-    found = [
-        *(measure_table(data, wanted) for wanted in standard_tables(data)),
-        None if judged is None else leaderboard_table(judged, data),
-        None if judged is None else corrected_table(judged, data),
-        *(table for extra in extras for table in extra.tables),
-        comparison_table(data),
-        invalid_table(data),
-        reason_table(data),
-    ]
-    return {table.key: table for table in found if table is not None}
+def sections_of(data: ChapterData) -> Iterator[Section]:
+    """Yield the family's sections, and after them those of which every chapter has its own."""
+    for one in data.spec.sections:
+        if callable(one):
+            yield one(data)
+        elif one in _FIXED:
+            yield _FIXED[one]
+        else:
+            yield from _STANDARD[one](data)
+    yield Section("explorer", "Every output", contents="Explorer")
+    yield Section("examples", "Examples")
+    yield Section("runs", "What was run")
+    yield Section("how", "How to read this")
 
 
-def _figures(data: ChapterData, extras: Sequence[Extra]) -> dict[str, Figure]:
-    charts = [
-        *(measure_chart(data, wanted) for wanted in standard_tables(data)),
-        *(chart for extra in extras for chart in extra.charts),
-    ]
-    if not installed("matplotlib"):
-        say_once("figures are left out: they need matplotlib (pip install 'contrafact[figures]')")
-        return {}
-    return {chart.key: draw_chart(chart) for chart in charts if chart is not None}
+def _results(data: ChapterData) -> Iterator[Section]:
+    spec = data.spec
+    shares = {one.name: one.label for one in spec.measures if one.kind == "share"}
+    every = [measure.name for measure in spec.measures]
+    counts = (spec.clusters, "asked", "invalid")
+    shown = (
+        measure_chart(data, "overall", "Overall", shares) if shares else None,
+        measure_table(data, "overall", "Overall", every, counts=counts),
+        "leaderboard",
+    )
+    yield Section("results", "Results", shown)
 
 
-def _results(
-    data: ChapterData,
-    judged: JudgedRates | None,
-    extras: Sequence[Extra],
-    tables: Mapping[str, Table],
-) -> dict[str, object]:
-    """Return all figures for machines: shares are 0 to 1, what is missing is null."""
-    rates: dict[str, object] = {}
-    if data.spec.criteria:
-        rates = {
-            "judged_rates": pd.DataFrame() if judged is None else judged.rates,
-            "ranks": pd.DataFrame() if judged is None else judged.ranks,
-        }
-    reasons = tables.get("invalid_reasons")
+def _breakdowns(data: ChapterData) -> Iterator[Section]:
+    spec = data.spec
+    shares = {one.name: one.label for one in spec.measures if one.kind == "share"}
+    first = dict(list(shares.items())[:1])
+    for one in spec.breakdowns:
+        key, title = f"by_{one.name}", f"By {one.name.replace('_', ' ')}"
+        measures = one.measures or [measure.name for measure in spec.measures]
+        counts = (spec.clusters, "asked")
+        chart = measure_chart(data, key, title, first, of=one.name) if first else None
+        table = measure_table(data, key, title, measures, counts=counts, of=one.name, notes=False)
+        yield Section(key, title, (chart, table))
+
+
+def _paired(data: ChapterData) -> Iterator[Section]:
+    heading = f"Comparisons on the same {data.spec.unit[1]}"
+    yield Section("paired", heading, ("paired",), "Comparisons")
+
+
+_STANDARD: Mapping[str, Callable[[ChapterData], Iterator[Section]]] = {
+    "results": _results,
+    "breakdowns": _breakdowns,
+    "paired": _paired,
+}
+_FIXED = {
+    "judge": Section("judge", "What the judge is worth", ("corrected",)),
+    "agreement": Section(
+        "agreement",
+        "How far the judges agree",
+        ("panel_agreement", "panel", "members"),
+        "Agreement",
+    ),
+    "errors": Section("errors", "Invalid outputs", ("invalid", "invalid_reasons")),
+}
+_OWN = frozenset(("explorer", "examples", "runs", "how"))
+
+
+def _named(
+    data: ChapterData, judged: JudgedRates | None
+) -> tuple[Mapping[str, Table | Chart | None], Mapping[str, object]]:
+    """Return what sections may name, and what several judges' agreement is for machines."""
+    agreed, results = panel(data)
     return {
-        "figures": data.figures,
-        "paired": data.pairs,
-        **rates,
-        **{name: frame for extra in extras for name, frame in extra.results.items()},
-        "invalid": tables["invalid"].frame,
-        "invalid_reasons": pd.DataFrame() if reasons is None else reasons.frame,
-    }
+        "leaderboard": None if judged is None else leaderboard_table(judged, data),
+        "corrected": None if judged is None else corrected_table(judged, data),
+        "paired": comparison_table(data),
+        "invalid": invalid_table(data),
+        "invalid_reasons": reason_table(data),
+        **dict.fromkeys(("panel_agreement", "panel", "members")),
+        **{one.key: one for one in agreed},
+    }, results
 
 
-_OWN_SECTIONS = frozenset(("summary", "explorer", "examples", "runs", "how"))
-_EXPLORER = Section("explorer", "Every output", contents="Explorer")
-
-
-def _sections(data: ChapterData, there: set[str]) -> list[Section]:
-    """Return the sections of which something is there."""
-    wanted = list(data.spec.sections or _standard_sections(data, there))
-    if not any("panel" in section.shows for section in wanted):
-        place = next((i for i, one in enumerate(wanted) if one.anchor == "errors"), len(wanted))
-        wanted.insert(place, AGREEMENT_SECTION)
-    place = next((i for i, one in enumerate(wanted) if one.anchor == "examples"), len(wanted))
-    wanted.insert(place, _EXPLORER)
-    found: list[Section] = []
-    for section in wanted:
-        shows = tuple(key for key in dict.fromkeys(section.shows) if key in there)
-        if shows or section.anchor in _OWN_SECTIONS:
-            contents = section.contents or section.heading
-            found.append(Section(section.anchor, section.heading, shows, contents))
-    return found
-
-
-def _standard_sections(data: ChapterData, there: set[str]) -> list[Section]:
-    first, *others = standard_tables(data)
-    chart = {one.key: (one.chart.key,) if one.chart else () for one in (first, *others)}
-    sections = [
-        Section("summary", "Summary"),
-        Section("results", "Results", (*chart[first.key], first.key, "leaderboard")),
-        *(Section(one.key, one.title, (*chart[one.key], one.key)) for one in others),
-        Section("paired", f"Comparisons on the same {data.spec.unit[1]}", ("paired",)),
-        Section("judge", "What the judge is worth", ("corrected",)),
-        AGREEMENT_SECTION,
-        Section("errors", data.spec.invalid_title, ("invalid", "invalid_reasons")),
-    ]
-    shown = {key for section in sections for key in section.shows}
-    return [
-        *sections[:-1],
-        Section("more", "More", tuple(sorted(there - shown))),
-        sections[-1],
-        Section("examples", "Examples"),
-        Section("runs", "What was run"),
-        Section("how", "How to read this"),
-    ]
+def _filled(
+    sections: Sequence[Section], named: Mapping[str, Table | Chart | None]
+) -> Iterator[Section]:
+    """Yield the sections of which something is there, with what they name and can be shown."""
+    drawn = installed("matplotlib")
+    if not drawn:
+        say_once("figures are left out: they need matplotlib (pip install 'contrafact[figures]')")
+    for section in sections:
+        shows = [named[one] if isinstance(one, str) else one for one in section.shows]
+        there = [one for one in shows if isinstance(one, Table) or (drawn and one is not None)]
+        if there or section.anchor in _OWN:
+            yield replace(section, shows=there, contents=section.contents or section.heading)

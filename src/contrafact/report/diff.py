@@ -32,8 +32,9 @@ from contrafact.report.estimates import (
     estimate_figures,
     prepare_items,
 )
+from contrafact.report.examples import why_invalid
 from contrafact.report.frames import read_tasks
-from contrafact.runs.items import RunItems, read_items
+from contrafact.runs.items import read_items
 from contrafact.stats.paired import holm
 from contrafact.stats.replicates import Bootstrap
 
@@ -57,12 +58,7 @@ _INVALID = Measure("invalid", "Invalid, %", better="low", forms=("all",), ranked
 
 @dataclass(frozen=True)
 class SystemPair:
-    """Two systems that are compared.
-
-    Attributes:
-        before: The system of the first run, by its name there.
-        after: That of the second.
-    """
+    """Two systems that are compared: the first run's, and the second's, by their names there."""
 
     before: str
     after: str
@@ -91,10 +87,8 @@ class Flip:
         pair: The systems.
         item: The columns that name the row, with the draw: ``{"sample_id": …, "draw": 1}``.
         measures: By measure what it was and what it is, 1.0 or 0.0, and which way that goes.
-        before: The first run's text; None where it could not be read.
-        after: The second run's.
-        invalid_before: Why there is no text; None where there is one.
-        invalid_after: The same of the second run.
+        before: The first run's text; None where ``invalid_before`` says why there is none.
+        after: The second run's, likewise.
     """
 
     pair: SystemPair
@@ -124,15 +118,8 @@ class RunDiff:
     """All that two runs differ in.
 
     Attributes:
-        task: The task.
-        spec: What its report measures.
         names: The names of both runs.
-        identities: Their identities.
-        meta: Facts of both, as a report has them.
-        changes: What is different about settings, prompts and data.
         pairs: The systems that are compared.
-        only_before: Systems of the first run alone.
-        only_after: Systems of the second run alone.
         items: The rows that are compared, of both runs, ``A ·`` and ``B ·`` before their systems.
         differences: One row per pair, measure and form: ``first`` (of B), ``second`` (of A),
             ``measure``, ``form``, ``before``, ``after``, each with its bounds, ``difference``,
@@ -142,9 +129,6 @@ class RunDiff:
         flip_counts: One row per pair and measure: ``improved``, ``worsened``, ``changed``,
             ``same``, ``left_out`` (no yes or no on both sides).
         notes: What a reader must know.
-        level: Confidence level.
-        seed: Seed of the resamples.
-        resamples: How many there are.
     """
 
     task: str
@@ -185,15 +169,9 @@ def diff_runs(
     resamples: int = 10_000,
     level: float = 0.95,
 ) -> RunDiff:
-    """Compare two runs of one task.
+    """Compare two runs of one task, A and B, by their folders.
 
-    Args:
-        before: The folder of run A.
-        after: The folder of run B.
-        systems: ``A=B`` each: the systems to compare, where names alone do not say.
-        seed: Seed of the intervals and the paired tests.
-        resamples: How many resamples they rest on.
-        level: Their confidence level.
+    ``systems`` are ``A=B`` each: those to compare, where names alone do not say.
 
     Raises:
         InputError: If a folder is no run that has come to its end, the runs are of different
@@ -234,10 +212,11 @@ def diff_runs(
         differences["p_adjusted"] = _adjusted(differences)
     flips, counts = _flips(shared, pairs, spec)
     changes = changes_between(old, new)
+    names = tuple(run.folder.resolve().name for run in (old, new))
     return RunDiff(
         task=task,
         spec=spec,
-        names=(_name(old), _name(new)) if _name(old) != _name(new) else (str(before), str(after)),
+        names=(names[0], names[1]) if names[0] != names[1] else (str(before), str(after)),
         identities=(old.manifest.identity, new.manifest.identity),
         meta=meta,
         changes=changes,
@@ -294,8 +273,7 @@ def match_systems(
     Args:
         before: Facts of the first run's systems: ``system``, ``model``, ``method``, ``shots``.
         after: Those of the second's.
-        wanted: ``A=B`` each; given, these alone are compared. A system may be named by its model
-            or method, if no other system of its run has it.
+        wanted: ``A=B`` each; given, these alone are compared, named as systems, models or methods.
 
     Raises:
         InputError: If nothing can be matched, or a wanted system is not there.
@@ -359,10 +337,6 @@ def _facts(items: pd.DataFrame) -> pd.DataFrame:
     return distinct[["system", "model", "method", "shots"]].reset_index(drop=True)
 
 
-def _name(run: RunItems) -> str:
-    return run.folder.resolve().name
-
-
 def _meta(before: Path, after: Path) -> ReportMeta:
     """Return the facts of both runs, as a report of them has them."""
     metas = [read_tasks([folder])[0].meta for folder in (before, after)]
@@ -397,8 +371,7 @@ def _compared(
         whole,
         able,
         measures=[measure for measure in whole.measures if measure.name not in compared],
-        first=pair.first,
-        second=pair.second,
+        systems=(pair.first, pair.second),
         rng=streams[1],
         **how,
     )
@@ -480,8 +453,8 @@ def _flips(
         for place, measures in found.items():
             a_row, b_row = old.iloc[place], new.iloc[place]
             item = dict(zip(key, places[place], strict=True))
-            texts = [_text(row, spec) for row in (a_row, b_row)]
-            reasons = [_reason(row) for row in (a_row, b_row)]
+            texts = [str(row[spec.text]) if row["valid"] == 1 else None for row in (a_row, b_row)]
+            reasons = [why_invalid(row) for row in (a_row, b_row)]
             flips.append(Flip(pair, item, measures, *texts, *reasons))
     rank = {"worsened": 0, "improved": 1, "changed": 2}
     flips.sort(key=lambda flip: (rank[flip.direction], -len(flip.measures)))
@@ -497,16 +470,6 @@ def _way(measure: Measure, before: float, after: float) -> Direction:
     if measure.better is None:
         return "changed"
     return "improved" if (after > before) == (measure.better == "high") else "worsened"
-
-
-def _text(row: "pd.Series[Any]", spec: ReportSpec) -> str | None:
-    return str(row[spec.text]) if row["valid"] == 1 else None
-
-
-def _reason(row: "pd.Series[Any]") -> str | None:
-    if row["valid"] == 1:
-        return None
-    return "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
 
 
 def _notes(

@@ -15,11 +15,11 @@ from contrafact.family.display import (
     format_number,
 )
 from contrafact.family.report import Measure
+from contrafact.report.chapter import eyebrow
 from contrafact.report.diff import Flip, RunDiff, measure_label, pair_data
 from contrafact.report.examples import output_chips, shown_example
 from contrafact.report.html import page_environment
 from contrafact.report.regression import Finding
-from contrafact.report.words import run_facts
 
 __all__ = [
     "SHOWN_ON_PAGE",
@@ -38,6 +38,7 @@ SHOWN_ON_PAGE = 200
 
 _ITEM_IDS = 40
 _VERSION = 1
+_FOUND = ("difference", "low", "high", "n", "regressed", "text")
 
 
 def state(measure: Measure, value: float) -> str:
@@ -78,13 +79,13 @@ def summary(diff: RunDiff) -> list[str]:
                 f"Of these, {alike:,} {have} the same text in both runs, word for word: what "
                 "changed is what was said of it."
             )
-    decided = [row for _, row in diff.differences.iterrows() if _direction(diff, row) != ""]
+    decided = [(row, _direction(diff, row)) for _, row in diff.differences.iterrows()]
     for way in ("worse", "better"):
         names = [
             measure_label(diff.measure(row["measure"]), row["form"])
             + (f" of {row['first'].removeprefix('B · ')}" if len(diff.pairs) > 1 else "")
-            for row in decided
-            if _direction(diff, row) == way
+            for row, direction in decided
+            if direction == way
         ]
         if names:
             found.append(
@@ -95,9 +96,7 @@ def summary(diff: RunDiff) -> list[str]:
             f"No interval can be given, with so few {diff.spec.clusters} or so little that "
             "differs: take the differences as they are, and for no more."
         )
-    elif len(diff.differences) and not any(
-        _direction(diff, row) in ("worse", "better") for row in decided
-    ):
+    elif decided and not any(direction in ("worse", "better") for _, direction in decided):
         found.append("No measure's interval leaves out zero: these data do not tell A and B apart.")
     return found
 
@@ -122,10 +121,10 @@ def differences_table(diff: RunDiff) -> Table | None:
     names = {(pair.first, pair.second): pair.name for pair in diff.pairs}
     for _, row in diff.differences.iterrows():
         measure = diff.measure(row["measure"])
+        label = measure_label(measure, row["form"])
         line: dict[str, object] = {
             "pair": names[row["first"], row["second"]],
-            "measure": measure_label(measure, row["form"])
-            + {"high": " ↑", "low": " ↓", None: ""}[measure.better],
+            "measure": Column("", label, "text", better=measure.better).heading,
             "direction": _direction(diff, row) or "no interval",
             "p_adjusted": row["p_adjusted"],
             "n": row["n"],
@@ -140,7 +139,7 @@ def differences_table(diff: RunDiff) -> Table | None:
     level = format_number(diff.level * 100, "count")
     caption = (
         f"B minus A on the {spec.unit[1]} that both have, few-shot draws averaged first, with "
-        f"{level}% intervals by {spec.cluster_noun or spec.unit[0]}; p by flipping the sign of "
+        f"{level}% intervals by {spec.cluster_noun}; p by flipping the sign of "
         f"whole {spec.clusters}, adjusted (Holm) for all comparisons of its form. Shares and "
         "coefficients are in hundredths, their differences in points. A and B are each system's "
         "own figure on these items; a difference over valid outputs is over those that both have, "
@@ -203,16 +202,17 @@ def settings_table(diff: RunDiff) -> Table | None:
 def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -> dict[str, object]:
     """Return the comparison for machines: shares are 0 to 1, what is missing is null."""
     data = diff.changes.data
-    names = {(pair.first, pair.second): pair for pair in diff.pairs}
-    differences = []
-    for _, row in diff.differences.iterrows():
-        pair = names[row["first"], row["second"]]
-        facts = {str(k): v for k, v in row.items() if k not in ("first", "second")}
-        verdict = _direction(diff, row) or "no interval"
-        differences.append(
-            {"system_a": pair.before, "system_b": pair.after, **facts,
-             "better": diff.measure(row["measure"]).better, "verdict": verdict}
-        )  # fmt: skip
+    pairs = {(pair.first, pair.second): pair for pair in diff.pairs}
+    differences = [
+        {
+            "system_a": pairs[row["first"], row["second"]].before,
+            "system_b": pairs[row["first"], row["second"]].after,
+            **row.drop(["first", "second"]).to_dict(),
+            "better": diff.measure(row["measure"]).better,
+            "verdict": _direction(diff, row) or "no interval",
+        }
+        for _, row in diff.differences.iterrows()
+    ]
     return {
         "format": "contrafact-diff",
         "version": _VERSION,
@@ -248,12 +248,7 @@ def diff_json(diff: RunDiff, findings: Sequence[Finding] = (), rule: str = "") -
                 "rule": rule,
                 "system_a": one.second.removeprefix("A · "),
                 "system_b": one.first.removeprefix("B · "),
-                "difference": one.difference,
-                "low": one.low,
-                "high": one.high,
-                "n": one.n,
-                "regressed": one.regressed,
-                "text": one.text,
+                **{name: getattr(one, name) for name in _FOUND},
             }
             for one in findings
         ],
@@ -303,7 +298,7 @@ def render_diff(diff: RunDiff, findings: Sequence[Finding] = ()) -> str:
             ids=_ITEM_IDS,
             flips=list(_shown(diff)),
             left_out=max(0, len(diff.flips) - SHOWN_ON_PAGE),
-            runs=[(run.name, run_facts(run, spec), run.notes) for run in diff.meta.runs],
+            eyebrow=eyebrow(diff.task),
         )
     )
 
@@ -347,20 +342,19 @@ def _example(flip: Flip, data: Any, diff: RunDiff) -> Example:
         return Example(f"{where} · {built.where}", built.text, [*facts, *built.facts],
                        built.cards, built.answers)  # fmt: skip
     both = flip.before is not None and flip.after is not None
-    cards = []
-    for name, text, why, marks in (
-        (flip.pair.second, flip.before, flip.invalid_before, ("same", "removed")),
-        (flip.pair.first, flip.after, flip.invalid_after, ("same", "added")),
-    ):
-        cards.append(
-            Card(
-                name,
-                (flip.after if both else text),
-                before=flip.before if both else None,
-                marks=marks,
-                invalid=why or "",
-                chips=list(output_chips(own[name], diff.spec)) if text is not None else (),
-            )
+    cards = [
+        Card(
+            name,
+            flip.after if both else text,
+            before=flip.before if both else None,
+            marks=("same", mark),
+            invalid=why or "",
+            chips=list(output_chips(own[name], diff.spec)) if text is not None else (),
         )
+        for name, text, why, mark in (
+            (flip.pair.second, flip.before, flip.invalid_before, "removed"),
+            (flip.pair.first, flip.after, flip.invalid_after, "added"),
+        )
+    ]
     text = str(own[flip.pair.first][spec.text]) if spec.text else ""
     return Example(where, text, facts, cards)

@@ -21,6 +21,7 @@ from contrafact.family.display import (
     MatrixChart,
     Panel,
     ScatterChart,
+    figure_text,
     format_number,
 )
 from contrafact.text.delimit import visible_text
@@ -66,16 +67,10 @@ _MARKERS = "oDs^vPX*<>"
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawn figure.
+    """A drawn figure, for light pages, dark pages and paper.
 
-    Attributes:
-        key: Its file name without a suffix.
-        title: What it shows.
-        caption: How to read it.
-        alt: What it shows, in words and numbers, for a reader who cannot see it.
-        svg: The drawing for a light page.
-        svg_dark: The same for a dark page.
-        png: The drawing as pixels.
+    ``key`` is its file name without a suffix, ``alt`` what it shows, in words and numbers, for a
+    reader who cannot see it.
     """
 
     key: str
@@ -126,17 +121,7 @@ def _style(colours: dict[str, str]) -> Iterator[None]:
 
 
 def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: float) -> Figure:
-    """Draw a figure for light pages, dark pages and paper.
-
-    Args:
-        key: Its file name without a suffix.
-        title: What it shows.
-        caption: How to read it.
-        alt: What it shows in words, for a reader who cannot see it.
-        draw: Draws it, given an empty plot and the theme's colours.
-        height: In inches; the width is always the same.
-    """
-
+    """Draw a figure, given what draws on an empty plot with a theme's colours; height in inches."""
     places: list[Bbox] = []
 
     def drawn(theme: Theme, kinds: tuple[str, ...]) -> Iterator[bytes]:
@@ -169,15 +154,7 @@ def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: 
 
     svg, png = drawn("light", ("svg", "png"))
     (svg_dark,) = drawn("dark", ("svg",))
-    return Figure(
-        key=key,
-        title=title,
-        caption=caption,
-        alt=visible_text(alt),
-        svg=svg,
-        svg_dark=svg_dark,
-        png=png,
-    )
+    return Figure(key, title, caption, visible_text(alt), svg, svg_dark, png)
 
 
 def draw_chart(chart: Chart) -> Figure:
@@ -204,11 +181,16 @@ def _rendered(chart: Chart, text: str, draw: Draw, height: float) -> Figure:
     return render(chart.key, chart.title, chart.caption, text, draw, height=height)
 
 
+def _fields(chart: GridChart, plot: "Plot") -> Iterator[tuple["Axes", Panel]]:
+    """Yield the axes of every field, side by side."""
+    axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
+    yield from zip(axes, chart.panels, strict=True)
+
+
 def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
     """Bars beside their rows' names, a whisker and the figure at each."""
-    axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
     thick = 0.8 / len(chart.series)
-    for ax, panel in zip(axes, chart.panels, strict=True):
+    for ax, panel in _fields(chart, plot):
         for i, name in enumerate(chart.series):
             values, lows, highs = panel.values[:, i], panel.lows[:, i], panel.highs[:, i]
             held = ~np.isnan(values)
@@ -234,8 +216,7 @@ def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
 
 def _points(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
     """Points with whiskers beside their rows' names."""
-    axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
-    for ax, panel in zip(axes, chart.panels, strict=True):
+    for ax, panel in _fields(chart, plot):
         for i, name in enumerate(chart.series):
             places = np.arange(len(chart.rows)) + (i - (len(chart.series) - 1) / 2) * 0.28
             shade = colours[chart.colours[i % len(chart.colours)]]
@@ -257,9 +238,8 @@ def _points(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
 
 def _changes(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
     """Differences about zero: a dot where better, a cross where worse."""
-    axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
     rows = range(len(chart.rows))
-    for ax, panel in zip(axes, chart.panels, strict=True):
+    for ax, panel in _fields(chart, plot):
         scale = 100 if panel.kind == "points" else 1
         values, lows, highs = (
             grid[:, 0] * scale for grid in (panel.values, panel.lows, panel.highs)
@@ -330,8 +310,7 @@ def _grid_text(chart: GridChart) -> str:
                 for part in (
                     panel.title if len(chart.panels) > 1 else "",
                     name if len(chart.series) > 1 else "",
-                    format_number(panel.values[i, j], panel.kind)
-                    + ("%" if panel.kind == "share" else ""),
+                    figure_text(panel.values[i, j], panel.kind),
                 )
                 if part
             )
@@ -471,8 +450,7 @@ def _scatter(chart: ScatterChart, plot: "Plot", colours: dict[str, str]) -> None
 
 def _scatter_text(chart: ScatterChart) -> str:
     points = [
-        f"{name}: {format_number(value, chart.panel.kind)}"
-        f"{'%' if chart.panel.kind == 'share' else ''} at {across:,.6g}"
+        f"{name}: {figure_text(value, chart.panel.kind)} at {across:,.6g}"
         for name, across, value in zip(
             chart.names, chart.across, chart.panel.values[:, 0], strict=True
         )

@@ -10,7 +10,7 @@ judge was not examined, cannot tell, or is outside what was tested keeps its lin
 in the place of a corrected figure.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -66,10 +66,6 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     A system that several judges judged becomes as many systems, each named with its judge, so
     that verdicts of different judges are never pooled.
 
-    Args:
-        items: The rows of all runs.
-        spec: What the chapter shows.
-
     Returns:
         A copy in the order given, numbers as floats, with these columns besides: ``valid`` (1.0
         or 0.0), ``degenerate`` (why it is no answer, or None), ``was_judged`` (bool: a verdict was
@@ -80,7 +76,8 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         InputError: There are no rows, or two rows for one output.
         ValueError: A column is missing: the caller's mistake.
     """
-    needed = dict.fromkeys((*_COLUMNS, *spec.key, spec.cluster, spec.text, *spec.columns))
+    texts = [name for name, kind in spec.columns.items() if kind is str]
+    needed = dict.fromkeys((*_COLUMNS, *spec.key, spec.cluster, spec.text, *texts))
     missing = [column for column in needed if column not in items.columns]
     if missing:
         raise ValueError(f"the items frame lacks {', '.join(missing)}")
@@ -92,13 +89,13 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     frame = items.copy().reset_index(drop=True)
     criteria = [criterion.column for criterion in spec.criteria]
     own = {m.column_of("valid") for m in spec.measures if m.units is None and m.compute is None}
-    for column in dict.fromkeys((*criteria, *sorted(own), *spec.numbers)):
+    for column in dict.fromkeys((*criteria, *sorted(own), *(spec.columns.keys() - texts))):
         if column in frame.columns:
             numbers = pd.to_numeric(frame[column], errors="coerce").astype(float)
             frame[column] = numbers.where(np.isfinite(numbers))
-    for column in spec.texts:
-        texts = [None if pd.isna(value) else str(value) for value in frame[column]]
-        frame[column] = pd.Series(texts, index=frame.index, dtype=object)
+    for column in texts:
+        values = [None if pd.isna(value) else str(value) for value in frame[column]]
+        frame[column] = pd.Series(values, index=frame.index, dtype=object)
     degenerate = frame.get("degenerate", pd.Series(None, index=frame.index, dtype=object))
     reasons = [None if pd.isna(why) or not str(why) else str(why) for why in degenerate]
     frame["degenerate"] = pd.Series(reasons, index=frame.index, dtype=object)
@@ -199,11 +196,6 @@ def comparability(items: pd.DataFrame, spec: ReportSpec, meta: ReportMeta) -> Co
 def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap) -> pd.DataFrame:
     """Estimate every figure of every system, over all rows and by each breakdown.
 
-    Args:
-        items: As ``prepare_items`` returns them.
-        spec: What the chapter shows.
-        bootstrap: How intervals are made.
-
     Returns:
         One row per figure: ``system``; the columns of ``ReportSpec.group_columns``; ``scope``
         where the spec names scopes; ``measure``, ``form``, ``estimate``, ``low``, ``high``,
@@ -224,13 +216,13 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
             rows += [
                 {"system": system, **_where(spec, part), **_row(spec, one, own)}
                 for one in _estimated(part, spec)
-                if not np.isnan(one.interval.estimate)
             ]
     return pd.DataFrame(rows)
 
 
-def _estimated(part: Part, spec: ReportSpec) -> Iterable[Estimate]:
-    return _measured(part, spec) if spec.estimate is None else spec.estimate(part)
+def _estimated(part: Part, spec: ReportSpec) -> list[Estimate]:
+    found = _measured(part, spec) if spec.estimate is None else spec.estimate(part)
+    return [one for one in found if not np.isnan(one.interval.estimate)]
 
 
 def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
@@ -244,6 +236,8 @@ def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
     for form in ("all", "valid", "strict"):
         for measure in spec.measures:
             if form not in measure.forms or (wanted and measure.name not in wanted):
+                continue
+            if not part.wants(measure.name):
                 continue
             if measure.compute is not None:
                 interval = measure.compute(part, form)
@@ -262,21 +256,15 @@ def _where(spec: ReportSpec, part: Part) -> dict[str, object]:
 
 
 def _row(spec: ReportSpec, one: Estimate, rows: pd.DataFrame) -> dict[str, object]:
-    interval, draws = one.interval, {}
-    if spec.averages_draws:
-        draws = {"draws": int(rows["draw"].nunique()), "sd_over_draws": one.spread}
+    draws = {"draws": int(rows["draw"].nunique()), "sd_over_draws": one.spread}
     return {
         **({"scope": one.scope} if spec.scopes else {}),
         "measure": one.measure,
         "form": one.form,
-        "estimate": interval.estimate,
-        "low": interval.low,
-        "high": interval.high,
-        "level": interval.level,
-        "n": interval.n,
-        spec.clusters: interval.clusters,
-        **draws,
-        "method": interval.method,
+        **{name: getattr(one.interval, name) for name in ("estimate", "low", "high", "level", "n")},
+        spec.clusters: one.interval.clusters,
+        **(draws if spec.scopes else {}),
+        "method": one.interval.method,
     }
 
 
@@ -304,9 +292,8 @@ def compare_systems(
         rng: Where randomness comes from.
         resamples: How many resamples, and random sign patterns.
         level: Confidence level.
-        pairs: The systems to compare, two each; every two of them where not given.
-        every: Whether measures that are a mean over rows are compared even if a report leaves them
-            out.
+        pairs: The systems to compare; every two of them where not given.
+        every: Whether all measures that are a mean over rows are compared.
 
     Returns:
         One row per pair, measure and form: ``first``, ``second``, ``measure``, ``form``,
@@ -315,6 +302,7 @@ def compare_systems(
         its name, ``method``.
     """
     chosen = list(combinations(systems_of(items), 2)) if pairs is None else pairs
+    how: dict[str, Any] = {"rng": rng, "resamples": resamples, "level": level}
     judges = _judges(items)
     compared = [
         (measure, _per_unit(items, spec, measure))
@@ -331,7 +319,7 @@ def compare_systems(
                     continue
                 if measure.judged and judges[first] != judges[second]:
                     continue
-                rows += _differences(values, spec, measure, first, second, rng, resamples, level)
+                rows += _differences(values, spec, measure, (first, second), how)
         if rows:
             frame = pd.DataFrame(rows)
             frame.insert(8, "p_adjusted", np.nan)
@@ -359,8 +347,7 @@ def compare_figures(
     comparable: Comparable,
     *,
     measures: Sequence[Measure],
-    first: str,
-    second: str,
+    systems: tuple[str, str],
     rng: np.random.Generator,
     resamples: int = 10_000,
     level: float = 0.95,
@@ -372,22 +359,11 @@ def compare_figures(
     that is drawn twice counts as two. There is no p-value: a difference of such figures is no mean
     of differences, whose signs could be flipped.
 
-    Args:
-        items: Rows of both systems, as ``prepare_items`` returns them, of the same samples.
-        spec: What the chapter shows.
-        comparable: What can be compared.
-        measures: The measures.
-        first: A system.
-        second: Another, which is taken from it.
-        rng: Where randomness comes from.
-        resamples: How many resamples at most; more than 1,000 are not made.
-        level: Confidence level.
-
     Returns:
         One row per measure and form that both systems have, with the columns of
         ``compare_systems``; ``p_value`` and ``p_adjusted`` are NaN.
     """
-    judges = _judges(items)
+    judges, (first, second) = _judges(items), systems
     names = {
         measure.name
         for measure in measures
@@ -422,23 +398,25 @@ def compare_figures(
             clusters=min(ours.clusters, theirs.clusters),
             level=level,
         )
-        rows.append(
-            {
-                "first": first,
-                "second": second,
-                "measure": measure,
-                "form": form,
-                "difference": interval.estimate,
-                "low": interval.low,
-                "high": interval.high,
-                "p_value": np.nan,
-                "p_adjusted": np.nan,
-                "n": interval.n,
-                spec.clusters: interval.clusters,
-                "method": interval.method,
-            }
-        )
-    return pd.DataFrame(rows)
+        found = vars(interval) | {"difference": interval.estimate, "p_value": np.nan}
+        rows.append(_pair_row(systems, measure, form, found, spec))
+    frame = pd.DataFrame(rows)
+    frame.insert(8, "p_adjusted", np.nan)
+    return frame
+
+
+def _pair_row(
+    systems: tuple[str, str], measure: str, form: Form, found: Mapping[str, Any], spec: ReportSpec
+) -> dict[str, object]:
+    """Return a row of the comparisons, without the adjusted p-value."""
+    return {
+        **dict(zip(("first", "second"), systems, strict=True)),
+        "measure": measure,
+        "form": form,
+        **{name: found[name] for name in ("difference", "low", "high", "p_value", "n")},
+        spec.clusters: found["clusters"],
+        "method": found["method"],
+    }
 
 
 def _figures_of(
@@ -450,24 +428,16 @@ def _figures_of(
     return {
         (one.measure, one.form): one.interval
         for one in _estimated(part, spec)
-        if one.measure in names
-        and (not spec.scopes or one.scope == spec.scopes[0])
-        and not np.isnan(one.interval.estimate)
+        if one.measure in names and (not spec.scopes or one.scope == spec.scopes[0])
     }
 
 
 def _resampler(
     rows: pd.DataFrame, spec: ReportSpec, labels: Sequence[str], most: int
 ) -> Callable[[NDArray[np.intp]], pd.DataFrame]:
-    """Return what gives the rows of clusters, each as often as it is told to.
+    """Return what gives the rows of clusters, each as often as it is told to, ``most`` at most.
 
     What is drawn again gets names of its own, so that it counts as another unit.
-
-    Args:
-        rows: Rows of one system.
-        spec: What the chapter shows.
-        labels: The clusters, in the order in which they are counted.
-        most: How often one may be drawn.
     """
     # Text columns of plain objects are the quickest to take rows from.
     rows = rows.reset_index(drop=True)
@@ -504,12 +474,10 @@ def _differences(
     values: pd.DataFrame,
     spec: ReportSpec,
     measure: Measure,
-    first: str,
-    second: str,
-    rng: np.random.Generator,
-    resamples: int,
-    level: float,
+    systems: tuple[str, str],
+    how: Mapping[str, Any],
 ) -> Iterator[dict[str, object]]:
+    first, second = systems
     known = values.index.get_level_values("system")
     if first not in known or second not in known:
         return
@@ -525,23 +493,9 @@ def _differences(
             a.loc[held, column].to_numpy(float),
             b.loc[held, column].to_numpy(float),
             shared[held].get_level_values(spec.cluster).to_numpy(object),
-            level=level,
-            resamples=resamples,
-            rng=rng,
+            **how,
         )
-        yield {
-            "first": first,
-            "second": second,
-            "measure": measure.name,
-            "form": form,
-            "difference": result.difference,
-            "low": result.low,
-            "high": result.high,
-            "p_value": result.p_value,
-            "n": result.n,
-            spec.clusters: result.clusters,
-            "method": result.method,
-        }
+        yield _pair_row(systems, measure.name, form, vars(result), spec)
 
 
 @dataclass(frozen=True)
@@ -574,23 +528,13 @@ def judged_rates(
     exams: Sequence[Exam] = (),
     labels: pd.DataFrame | None = None,
 ) -> JudgedRates | None:
-    """Return the judged rates of a task, or None where nothing was judged.
-
-    Args:
-        data: The chapter's data.
-        family: The name of the task's family, which exams are of.
-        exams: What is known of judges.
-        labels: What people said of a random part of the items, of any family.
-    """
+    """Return the judged rates of a task of a family, or None where nothing was judged."""
     spec, runs = data.spec, data.meta.runs
     if not spec.criteria:
         return None
     items, in_vain = _with_nothing_as_failed(data.items, spec)
-    how: dict[str, Any] = {
-        "rng": data.streams["judged"],
-        "level": data.level,
-        "resamples": data.resamples,
-    }
+    rng = data.streams["judged"]
+    how: dict[str, Any] = {"rng": rng, "level": data.level, "resamples": data.resamples}
     packs = {system: run.templates for run in runs for system in run.systems if run.templates}
     asked = {system: run.asked for run in runs for system in run.systems}
     columns = [criterion.column for criterion in spec.criteria]

@@ -26,6 +26,7 @@ __all__ = [
     "marked_text",
     "output_chips",
     "shown_example",
+    "why_invalid",
 ]
 
 _SHOWN = 300
@@ -38,11 +39,6 @@ def draw_examples(data: ChapterData, *, count: int = 20, rng: np.random.Generato
     """Draw units at random and show what the systems made of them.
 
     Only the first few-shot draw is shown. Nothing is picked by hand or by verdict.
-
-    Args:
-        data: The chapter's data.
-        count: How many examples at most.
-        rng: Where randomness comes from.
     """
     items = data.items
     first = items[items["draw"].eq(items.groupby("system")["draw"].transform("min"))]
@@ -124,16 +120,22 @@ def _card(row: "pd.Series[Any]", data: ChapterData, spec: Examples) -> Card:
     title = str(row[spec.card])
     by_system = spec.card == "system"
     valid = row["valid"] == 1
-    why = "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
     return Card(
         title if by_system else title.capitalize(),
         str(row[data.spec.text]) if valid else None,
         before=str(row[spec.text]) if spec.text else None,
-        invalid="" if valid else why,
+        invalid=why_invalid(row) or "",
         chips=list(output_chips(row, data.spec)) if valid else (),
         note=spec.note(row) if spec.note and valid else "",
         tone="" if by_system else title,
     )
+
+
+def why_invalid(row: "pd.Series[Any]") -> str | None:
+    """Return why an output could not be read; None where it could."""
+    if row["valid"] == 1:
+        return None
+    return "no reason kept" if pd.isna(row["invalid_reason"]) else str(row["invalid_reason"])
 
 
 def output_chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
@@ -154,7 +156,7 @@ def _verdicts(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
             yield Chip(f"{label}: verdict unread", "unread", str(row[f"{name}_invalid"]))
         elif not pd.isna(row[name]):
             probability = row.get(f"{name}_probability", float("nan"))
-            more = f"probability of {spec.answers[0]} {probability:.2f}"
+            more = f"probability of {criterion.answers[0]} {probability:.2f}"
             more = "" if pd.isna(probability) else more
             passed = row[name] == 1
             text = f"{label}: {'passed' if passed else 'failed'}"
@@ -182,16 +184,15 @@ def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
 def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ...]]:
     """Return up to ``count`` invalid or degenerate outputs, one for each reason before a second.
 
-    Returns:
-        For each the texts of the columns that the spec names, and the reason; of a degenerate one
-        with its text.
+    Of each the texts of the columns that the spec names, and the reason; of a degenerate one with
+    its text.
     """
     items, text = data.items, data.spec.text
     reason = items["invalid_reason"].where(items["degenerate"].isna(), items["degenerate"])
     none = items.assign(why=reason)[items["valid"].eq(0) | items["degenerate"].notna()]
     nth = none.groupby("why", dropna=False).cumcount()
     chosen = none.loc[nth.sort_values(kind="stable").index[:count]]
-    names = [name for name, _ in data.spec.invalid_shown]
+    names = [name for name, _ in data.spec.examples.invalid]
     return [
         (
             *("" if pd.isna(row[name]) else str(row[name]) for name in names),
@@ -203,12 +204,9 @@ def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ..
 
 
 class Marked(NamedTuple):
-    """A text as it is shown beside the one it was made from.
+    """A text as markup beside the one it was made from, and how many characters are left out.
 
-    Attributes:
-        html: The text as markup.
-        left_out: How many characters of it are left out.
-        whole: Whether it is shown whole, without marks, since too little is shared to mark.
+    ``whole`` where it stands without marks, since too little is shared to mark.
     """
 
     html: Markup

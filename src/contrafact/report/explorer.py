@@ -10,7 +10,7 @@ import base64
 import gzip
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,8 +72,7 @@ def pack_items(
         calls: What was sent to models and what they sent back, as
             `contrafact.runs.items.RunItems` has it.
         best: The system that stands beside others until another is chosen; the first where empty.
-        most: How many outputs at most. Of more, whole units are drawn at random, so that systems
-            can be set side by side.
+        most: How many outputs at most: of more, whole units are drawn at random.
     """
     items = data.items
     unit = ["draw", *data.spec.key]
@@ -91,7 +90,7 @@ def pack_items(
         "output": data.spec.output,
         "systems": data.systems,
         "best": list(data.systems).index(best) if best in data.systems else 0,
-        "system": _codes(items["system"], data.systems),
+        "system": items["system"].map(list(data.systems).index).tolist(),
         "item": items.groupby(unit, sort=False).ngroup().tolist(),
         **_texts(items, data),
         "state": np.where(
@@ -107,11 +106,6 @@ def pack_items(
         "diff": {"shared": SHARED_WORDS, "changes": MANY_CHANGES},
     }
     return Packed(pack(index), [pack(chunk) for chunk in chunks], len(items), left_out)
-
-
-def _codes(values: Iterable[Hashable], names: Sequence[Hashable]) -> list[int]:
-    place = {name: code for code, name in enumerate(names)}
-    return [place[value] for value in values]
 
 
 def _coded(values: Iterable[str | None]) -> dict[str, Any]:
@@ -208,13 +202,13 @@ def _classes(items: pd.DataFrame, spec: Explorer) -> list[dict[str, Any]]:
     for column, label in spec.classes:
         if column not in items.columns:
             continue
-        values = items[column]
-        if _is_flag(values) and pd.to_numeric(values, errors="coerce").notna().any():
-            rows = np.flatnonzero(pd.to_numeric(values, errors="coerce").eq(1)).tolist()
-            found.append({"label": label, "rows": rows})
+        numbers = pd.to_numeric(items[column], errors="coerce")
+        if numbers.notna().any() and _is_flag(numbers):
+            found.append({"label": label, "rows": np.flatnonzero(numbers.eq(1)).tolist()})
             continue
-        for name in sorted({str(value) for value in values if not _missing(value)}):
-            rows = [i for i, v in enumerate(values) if not _missing(v) and str(v) == name]
+        texts = _column(items, column)
+        for name in sorted({text for text in texts if text is not None}):
+            rows = [i for i, text in enumerate(texts) if text == name]
             found.append({"label": f"{label}: {name}", "rows": rows})
     return [one for one in found if one["rows"]]
 

@@ -18,6 +18,9 @@ from contrafact.runs.items import FAILURES, FLUENCY_ROLE, USAGE, RunItems, read_
 
 __all__ = ["TaskRuns", "read_tasks", "task_runs"]
 
+_ASKED = ("judge_context", "structured")
+"""Settings that say how a judge is asked, where an exam could have asked otherwise."""
+
 
 @dataclass(frozen=True)
 class TaskRuns:
@@ -45,12 +48,6 @@ def task_runs(
     task: str, items: pd.DataFrame, meta: ReportMeta, calls: pd.DataFrame | None = None
 ) -> TaskRuns:
     """Return the runs of a task, with what its family says of it.
-
-    Args:
-        task: The task.
-        items: Its per-item frame over all runs.
-        meta: What the runs are.
-        calls: What was sent to models and what they sent back.
 
     Raises:
         InputError: There is no such task.
@@ -112,10 +109,10 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
         notes.append(f"{lost} samples failed and are not in these figures")
     if spec.criteria and not judges:
         notes.append("No judge was named: what needs a judge is left out.")
-    if spec.notes is not None:
-        notes += spec.notes(settings)
-    if manifest.data.name == BUNDLED and spec.samples:
-        notes.append(spec.samples)
+    if settings.get("judge_context"):
+        notes.append("The judge saw what the system was asked too (--judge-context).")
+    if manifest.data.name == BUNDLED:
+        notes.append(f"The {spec.unit[1]} are bundled samples of our own writing.")
     return RunFacts(
         name=folder.resolve().name,
         systems=tuple(systems),
@@ -125,7 +122,7 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
         draws=settings.get("draws", 1),
         judges=judges,
         fluency_model=settings.get("fluency_model"),
-        asked={name: bool(settings[name]) for name in spec.asked if name in settings},
+        asked={name: bool(settings[name]) for name in _ASKED if name in settings},
         settings={**_flat(settings["generation"]), **_flat(settings["transport"])},
         prompt_pack=manifest.pack.name,
         prompt_pack_hash=manifest.pack.hash,

@@ -4,51 +4,38 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from contrafact.family.display import Column, format_number
+from contrafact.family.display import format_number
 from contrafact.report.chapter import Chapter
 from contrafact.report.explorer import CHUNK
-from contrafact.report.write import row_groups
+from contrafact.report.words import run_facts
+from contrafact.report.write import heading_groups, row_groups
 from contrafact.text.delimit import script_tag, visible_html, visible_text
 
-__all__ = ["Page", "page_environment", "render_page"]
+__all__ = ["page_environment", "render_page"]
 
 
-@dataclass(frozen=True)
-class Page:
-    """All that the page shows.
-
-    Attributes:
-        title: Its title.
-        created: When it was made, ISO 8601, if known.
-        chapters: One for each task.
-    """
-
-    title: str
-    created: str | None
-    chapters: Sequence[Chapter]
-
-
-def render_page(page: Page) -> str:
-    """Return the page as HTML.
+def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) -> str:
+    """Return the page as HTML; when it was made is ISO 8601, if known.
 
     Every text from a model, a judge, a file or a user is escaped and its hidden characters are
     shown. The page's policy forbids any request, and any script but the explorer's, which it names
     by its hash.
     """
     # Anchors of a page with several chapters carry the chapter's name.
-    alone = len(page.chapters) == 1
-    prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in page.chapters}
+    alone = len(chapters) == 1
+    prefixes = {chapter.task: "" if alone else f"{chapter.task}-" for chapter in chapters}
     template = page_environment().get_template("report.html.jinja")
     script = _asset("explorer.js")
     return template.render(
-        page=page,
+        title=title,
+        created=created,
+        chapters=chapters,
         alone=alone,
         prefixes=prefixes,
         script=script,
@@ -74,8 +61,9 @@ def page_environment() -> Environment:
     environment.filters["data_uri"] = _data_uri
     environment.globals["style"] = _asset("style.css")
     environment.globals["row_groups"] = row_groups
-    environment.globals["heading_groups"] = _heading_groups
+    environment.globals["heading_groups"] = heading_groups
     environment.globals["lang"] = _lang
+    environment.globals["run_facts"] = run_facts
     return environment
 
 
@@ -102,13 +90,3 @@ def _lang(text: object) -> Markup:
     """Return the attribute that says in which script a text is, where that is not Latin."""
     tag = script_tag(str(text))
     return Markup(' lang="{}"').format(tag) if tag else Markup("")
-
-
-def _heading_groups(columns: tuple[Column, ...]) -> list[tuple[str, tuple[Column, ...]]]:
-    """Return runs of neighbouring columns with the same group heading."""
-    found: list[tuple[str, list[Column]]] = []
-    for column in columns:
-        if not found or found[-1][0] != column.group:
-            found.append((column.group, []))
-        found[-1][1].append(column)
-    return [(name, tuple(held)) for name, held in found]

@@ -7,28 +7,20 @@ what is easy. Where nothing was measured it says how many outputs are answers at
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import (
-    Kind,
-    count,
-    format_number,
-    listed,
-    tied,
-    verdict,
-    with_interval,
-)
+from contrafact.family.display import MISSING, Kind, count, figure_text, format_number, listed
 from contrafact.family.report import ChapterData, Form, Measure
 from contrafact.report.estimates import NO_MODEL
 from contrafact.report.examples import make_example, shown_example
 from contrafact.stats.intervals import MIN_CLUSTERS
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Bar", "Case", "Opening", "make_opening", "sound"]
+__all__ = ["Bar", "Case", "Opening", "make_opening", "tied", "verdict", "with_interval"]
 
 SIGNIFICANT = 0.05
 """Below this adjusted p-value a paired difference is called more than chance would make."""
@@ -36,17 +28,16 @@ MOST_BARS = 12
 """So many systems are drawn; the tables have all."""
 MOST_NAMED = 3
 """So many systems are named in a sentence; more are counted."""
-_SOUND = "could be read and are an answer"
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A system's line of the drawing: its figure as it reads, and where it lies on the axis.
+    """A system's line of the drawing: its figure and interval as they read, and where they lie.
 
     Attributes:
         system: The system.
         text: The figure.
-        between: Its interval, or why it has none.
+        between: Its interval, or that it has none.
         place: Where the figure lies, in percent of the axis.
         left: Where its interval begins; NaN without one.
         width: How wide it is.
@@ -105,78 +96,82 @@ class _Finding:
     """The figures that the opening speaks of; no measure for sound outputs.
 
     ``rows`` are those of all systems, the best first; ``ranked`` those of systems that ask a model,
-    where there are such.
+    where there are such; ``best`` the systems that stand first among these.
     """
 
     measure: Measure | None
     form: Form
     rows: pd.DataFrame
     ranked: pd.DataFrame
+    best: list[str]
     phrase: str
     kind: Kind
-
-
-def sound(items: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which outputs could be read and are an answer."""
-    return items["valid"].eq(1) & items["degenerate"].isna()
 
 
 def make_opening(data: ChapterData) -> Opening:
     """Return how a chapter opens."""
     found = _finding(data)
-    best = tied(found.ranked, "system", found.kind)
-    title = found.phrase[0].upper() + found.phrase[1:]
     bars, axis, caption = _drawing(data, found)
     first = found.ranked.iloc[0]
-    sentence = _sentence(data, found, best)
+    sentence = _sentence(data, found)
+    more = [
+        _differences(data, found),
+        _without_model(data, found),
+        _other_form(data, found),
+        _counts(data),
+        "" if found.measure else _fluency(data),
+    ]
     return Opening(
         sentence=sentence,
-        more=_more(data, found, best),
-        title=title,
+        more=[one for one in more if one],
+        title=found.phrase[0].upper() + found.phrase[1:],
         caption=caption,
         axis=axis,
         bars=bars,
-        cases=_cases(data, found, best),
-        best=best[0],
+        cases=_cases(data, found),
+        best=found.best[0],
         results={
             "sentence": sentence,
             "measure": None if found.measure is None else found.measure.name,
             "form": found.form,
-            "systems": best,
-            "estimate": first["estimate"],
-            "low": first["low"],
-            "high": first["high"],
+            "systems": found.best,
+            **{name: first[name] for name in ("estimate", "low", "high")},
         },
     )
 
 
+def _sound(items: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which outputs could be read and are an answer."""
+    return items["valid"].eq(1) & items["degenerate"].isna()
+
+
 def _finding(data: ChapterData) -> _Finding:
     spec = data.spec
-    names = spec.headline or tuple(
-        one.name
+    measures = [one for one in spec.measures if one.headline] or [
+        one
         for one in spec.measures
         if one.kind == "share" and one.better is not None and one.name != "valid"
-    )
-    all_sound = bool(sound(data.items).all())
-    for measure in map(spec.measure, names):
-        first = measure.forms[0]
+    ]
+    all_sound = bool(_sound(data.items).all())
+    for measure in measures:
         strict = "strict" in measure.forms and not all_sound
-        rows = data.overall(measure.name, "strict" if strict else first)
-        if rows.empty:
-            continue
-        rows = rows.sort_values("estimate", ascending=measure.better == "low", kind="stable")
-        phrase = measure.phrase or measure.label.removesuffix(", %").removesuffix(" %")
-        form: Form = "strict" if strict else first
-        return _Finding(measure, form, rows, _asking(rows, data), phrase, measure.kind)
-    rows = _soundness(data)
-    phrase = f"share of {spec.output[1]} that {_SOUND}"
-    return _Finding(None, "all", rows, _asking(rows, data), phrase, "share")
+        form: Form = "strict" if strict else measure.forms[0]
+        rows = _best_first(data.overall(measure.name, form), measure)
+        if len(rows):
+            phrase = measure.phrase or measure.label.removesuffix(", %").removesuffix(" %")
+            found = _Finding(measure, form, rows, rows, [], phrase, measure.kind)
+            break
+    else:
+        phrase = f"share of {spec.output[1]} that could be read and are an answer"
+        rows = _soundness(data)
+        found = _Finding(None, "all", rows, rows, [], phrase, "share")
+    asking = rows[~rows["system"].isin(_modelless(data))]
+    ranked = asking if len(asking) else rows
+    return replace(found, ranked=ranked, best=tied(ranked, found.kind))
 
 
-def _asking(rows: pd.DataFrame, data: ChapterData) -> pd.DataFrame:
-    """Return the figures of systems that ask a model; all where none does."""
-    own = rows[~rows["system"].isin(_modelless(data))]
-    return own if len(own) else rows
+def _best_first(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    return rows.sort_values("estimate", ascending=measure.better == "low", kind="stable")
 
 
 def _modelless(data: ChapterData) -> set[str]:
@@ -190,64 +185,94 @@ def _soundness(data: ChapterData) -> pd.DataFrame:
     lines: list[dict[str, object]] = []
     for system in data.systems:
         own = data.items[data.items["system"].eq(system)]
-        interval = bootstrap.mean(sound(own).astype(float), own[data.spec.cluster])
-        lines.append(
-            {
-                "system": system,
-                "estimate": interval.estimate,
-                "low": interval.low,
-                "high": interval.high,
-                "level": interval.level,
-                data.spec.clusters: interval.clusters,
-                "method": interval.method,
-            }
-        )
+        interval = bootstrap.mean(_sound(own).astype(float), own[data.spec.cluster])
+        lines.append({"system": system, **vars(interval), data.spec.clusters: interval.clusters})
     rows = pd.DataFrame(lines)
     return rows.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)
 
 
-def _sentence(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
-    spec, rows = data.spec, found.ranked
+def tied(rows: pd.DataFrame, kind: Kind = "share") -> list[str]:
+    """Return the systems of the first of some figures: several where they read alike."""
+    read = [format_number(float(value), kind) for value in rows["estimate"]]
+    return [str(one) for one, text in zip(rows["system"], read, strict=True) if text == read[0]]
+
+
+def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") -> str:
+    """Return a figure with its interval, or why it has none; shares are in percent.
+
+    Args:
+        row: A row of figures.
+        clusters: The name of the number of clusters, and what they are called.
+        kind: How the figure reads.
+    """
+    text = figure_text(float(row["estimate"]), kind)
+    if math.isnan(float(row["low"])):
+        few = int(row[clusters]) < MIN_CLUSTERS
+        return f"{text} ({f'too few {clusters} for an interval' if few else row['method']})"
+    level = format_number(float(row["level"]) * 100, "count")
+    bounds = [format_number(float(row[end]), kind) for end in ("low", "high")]
+    return f"{text} ({level}% interval {' to '.join(bounds)})"
+
+
+def verdict(pairs: pd.DataFrame, first: str, second: str, measure: str, form: Form) -> str:
+    """Return a sentence, a space before it, on whether two systems differ; empty if unknown."""
+    if pairs.empty:
+        return ""
+    held = pairs["measure"].eq(measure) & pairs["form"].eq(form)
+    either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
+        pairs["first"].eq(second) & pairs["second"].eq(first)
+    )
+    rows = pairs[held & either & pairs["p_adjusted"].notna()]
+    if rows.empty:
+        return ""
+    adjusted = float(rows.iloc[0]["p_adjusted"])
+    p = format_number(adjusted, "p")
+    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    finding = (
+        "the difference between the two is larger than chance would make it"
+        if adjusted < SIGNIFICANT
+        else "these data do not tell the two apart"
+    )
+    return f" On the same items, {finding} (paired test, {p} after Holm's adjustment)."
+
+
+def _sentence(data: ChapterData, found: _Finding) -> str:
+    spec, rows, best, phrase = data.spec, found.ranked, found.best, found.phrase
     asked, valid = data.asked_and_valid
     if not valid:
         none = f"None of the {count(asked, *spec.output)} that were asked for could be read"
         return f"{none}, so there is nothing to compare."
-    shown = with_interval(rows.iloc[0], spec.clusters, found.kind)
-    phrase = found.phrase
-    judged = found.measure is not None and found.measure.judged
-    by = "By the verdicts of the small embedded model, a poor judge, " if (
-        judged and data.meta.embedded_judge
-    ) else ""  # fmt: skip
-    end = "lowest" if found.measure is not None and found.measure.better == "low" else "highest"
-    if len(rows) == 1:
-        text = f"{by}the {phrase} of {best[0]} is {shown}"
-    elif not _one_judge(data, found):
+    if len(rows) > 1 and not _one_judge(data, found):
         each = [
-            f"{row['system']} {format_number(float(row['estimate']), found.kind)}"
-            + ("%" if found.kind == "share" else "")
-            for _, row in rows.iterrows()
+            f"{row.system} {figure_text(row.estimate, found.kind)}" for row in rows.itertuples()
         ]
         return (
             "These systems were not all judged by the same judge, so none is called best; "
             f"{phrase}: {listed(each[:MOST_BARS])}."
         )
+    shown = with_interval(rows.iloc[0], spec.clusters, found.kind)
+    judged = found.measure is not None and found.measure.judged
+    by = "By the verdicts of the small embedded model, a poor judge, "
+    by = by if judged and data.meta.embedded_judge else ""
+    end = "lowest" if found.measure is not None and found.measure.better == "low" else "highest"
+    if len(rows) == 1:
+        text = f"{by}the {phrase} of {best[0]} is {shown}"
     elif len(best) == len(rows):
         text = f"{by}all {len(rows)} systems have the same {phrase}, {shown}"
     elif len(best) > 1:
         text = f"{by}{_named(best)} share the {end} {phrase}, {shown} each"
     else:
         text = f"{by}{best[0]} has the {end} {phrase}: {shown}"
-    units = data.items[spec.cluster].nunique()
-    if not data.comparable.several:
-        noun = spec.cluster_noun or spec.unit[0]
-        text = f"on one {noun}, which says nothing of others, {text}"
+    several = data.comparable.several
+    if not several:
+        text = f"on one {spec.cluster_noun}, which says nothing of others, {text}"
     elif found.form == "strict":
         text += ", counting what is invalid or no answer as wrong"
-    if found.measure is None:
-        text = f"nothing was judged; {text}" if spec.criteria else text
-    text += f", over {count(units, spec.cluster_noun or spec.unit[0], spec.clusters)}" if (
-        data.comparable.several
-    ) else ""  # fmt: skip
+    if found.measure is None and spec.criteria:
+        text = f"nothing was judged; {text}"
+    if several:
+        units = data.items[spec.cluster].nunique()
+        text += f", over {count(units, spec.cluster_noun, spec.clusters)}"
     # A system's name keeps its letters; a word of ours begins in upper case.
     return (text if text.startswith(best[0]) else text[0].upper() + text[1:]) + "."
 
@@ -261,34 +286,19 @@ def _named(names: Sequence[str]) -> str:
     return listed(names) if len(names) <= MOST_NAMED else f"{len(names)} systems"
 
 
-def _more(data: ChapterData, found: _Finding, best: Sequence[str]) -> list[str]:
-    """Return what can be said of the differences, of answers that are none, and of fluency."""
-    findings = [
-        _differences(data, found, best),
-        _without_model(data, found, best),
-        _other_form(data, found, best),
-        _counts(data),
-    ]
-    if found.measure is None:
-        findings.append(_fluency(data))
-    return [one for one in findings if one]
-
-
-def _differences(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
+def _differences(data: ChapterData, found: _Finding) -> str:
     """Say from which other systems the best can be told, by the paired comparisons."""
-    measure, pairs = found.measure, data.pairs
+    measure, pairs, best = found.measure, data.pairs, found.best
     others = [str(name) for name in found.ranked["system"] if name not in best]
-    several = data.comparable.several
-    if measure is None or pairs.empty or len(best) > 1 or not others or not several:
-        return ""
-    if not _one_judge(data, found):
+    comparable = data.comparable.several and _one_judge(data, found)
+    if measure is None or pairs.empty or len(best) > 1 or not others or not comparable:
         return ""
     held = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
     mine = pairs[held & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]
     known = {
-        str(row["second"] if row["first"] == best[0] else row["first"]): float(row["p_adjusted"])
-        for _, row in mine.iterrows()
-        if not math.isnan(float(row["p_adjusted"]))
+        row.second if row.first == best[0] else row.first: row.p_adjusted
+        for row in mine.itertuples()
+        if not math.isnan(row.p_adjusted)
     }
     apart = [name for name in others if known.get(name, 1.0) < SIGNIFICANT]
     alike = [name for name in others if known.get(name, 0.0) >= SIGNIFICANT]
@@ -307,31 +317,26 @@ def _differences(data: ChapterData, found: _Finding, best: Sequence[str]) -> str
     )
 
 
-def _without_model(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
+def _without_model(data: ChapterData, found: _Finding) -> str:
     """Say how far the best system that asks no model comes."""
     rows = found.rows[found.rows["system"].isin(_modelless(data))]
-    if found.measure is None or rows.empty or best[0] in set(rows["system"]):
+    if found.measure is None or rows.empty or found.best[0] in set(rows["system"]):
         return ""
     first = rows.iloc[0]
     shown = with_interval(first, data.spec.clusters, found.kind)
-    compared = verdict(
-        data.pairs, best[0], str(first["system"]), measure=found.measure.name, form=found.form
-    )
-    return f"Without any model, {first['system']} has {shown}.{compared}"
+    system = str(first["system"])
+    compared = verdict(data.pairs, found.best[0], system, found.measure.name, found.form)
+    return f"Without any model, {system} has {shown}.{compared}"
 
 
-def _other_form(data: ChapterData, found: _Finding, best: Sequence[str]) -> str:
+def _other_form(data: ChapterData, found: _Finding) -> str:
     """Say who stands first over valid outputs alone, where that is another."""
     if found.measure is None or found.form != "strict" or not _one_judge(data, found):
         return ""
     rows = data.overall(found.measure.name, "valid")
-    rows = rows[rows["system"].isin(found.ranked["system"])]
-    if len(rows) < 2:
-        return ""
-    up = found.measure.better == "low"
-    rows = rows.sort_values("estimate", ascending=up, kind="stable")
-    first = tied(rows, "system", found.kind)
-    if set(first) & set(best):
+    rows = _best_first(rows[rows["system"].isin(found.ranked["system"])], found.measure)
+    first = tied(rows, found.kind)
+    if len(rows) < 2 or set(first) & set(found.best):
         return ""
     shown = with_interval(rows.iloc[0], data.spec.clusters, found.kind)
     return f"Over valid outputs alone {_named(first)} would stand first, with {shown}."
@@ -358,14 +363,14 @@ def _fluency(data: ChapterData) -> str:
     for measure in measures:
         rows = data.overall(measure.name, measure.forms[0])
         if len(rows) > 1:
-            rows = rows.sort_values("estimate", ascending=measure.better == "low", kind="stable")
+            rows = _best_first(rows, measure)
             name = " ".join(
                 part.casefold() if len(part) > 1 else part
                 for part in (measure.label, measure.group)
                 if part
             )
             shown = with_interval(rows.iloc[0], data.spec.clusters, measure.kind)
-            return f"Lowest {name}: {listed(tied(rows, 'system', measure.kind))}, {shown}."
+            return f"Lowest {name}: {listed(tied(rows, measure.kind))}, {shown}."
     return ""
 
 
@@ -385,30 +390,27 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, 
 
     bars = []
     for _, row in rows.iterrows():
-        system, estimate = str(row["system"]), float(row["estimate"])
-        low, high = float(row["low"]), float(row["high"])
-        own = data.items[data.items["system"].eq(system)]
-        text = format_number(estimate, kind) + ("%" if kind == "share" else "")
+        system = str(row["system"])
+        estimate, low, high = (float(row[name]) for name in ("estimate", "low", "high"))
         between = f"{format_number(low, kind)} to {format_number(high, kind)}"
-        if math.isnan(low):
-            between = "no interval"
         reported = float(other.get(system, float("nan")))
-        same = math.isnan(reported) or format_number(reported, kind) == text.rstrip("%")
+        same = format_number(reported, kind) in (MISSING, format_number(estimate, kind))
         bars.append(
             Bar(
                 system,
-                text,
-                between,
+                figure_text(estimate, kind),
+                "no interval" if math.isnan(low) else between,
                 place(estimate),
                 place(low),
                 round(place(high) - place(low), 2),
                 float("nan") if same else place(reported),
-                _rests_on(own),
+                _rests_on(data.items[data.items["system"].eq(system)]),
             )
         )
-    level = format_number(data.level * 100, "count")
-    noun = data.spec.cluster_noun or data.spec.unit[0]
-    caption = f"The dot is the figure, the line its {level}% interval by {noun}."
+    caption = (
+        f"The dot is the figure, the line its {data.percent_level} interval by "
+        f"{data.spec.cluster_noun}."
+    )
     if (rows[data.spec.clusters] < MIN_CLUSTERS).all():
         caption = f"The dot is the figure; there are too few {data.spec.clusters} for intervals."
     if found.form == "strict":
@@ -434,7 +436,7 @@ def _passes(data: ChapterData, found: _Finding) -> "pd.Series[float]":
     """Return of each row whether it is good, 1.0 or 0.0; NaN where nobody can say."""
     items, measure = data.items, found.measure
     if measure is None:
-        return sound(items).astype(float)
+        return _sound(items).astype(float)
     column = measure.column_of("valid")
     if measure.units is None and measure.compute is None and column in items.columns:
         values = items[column]
@@ -448,22 +450,22 @@ def _passes(data: ChapterData, found: _Finding) -> "pd.Series[float]":
     return passed.where(verdicts.notna().all(axis=1) | verdicts.eq(0).any(axis=1))
 
 
-def _cases(data: ChapterData, found: _Finding, best: Sequence[str]) -> list[Case]:
+def _cases(data: ChapterData, found: _Finding) -> list[Case]:
     """Return a good output and a bad one, of the same unit where there is such a pair.
 
     Both are drawn at random among those that are: the good one of the best system where it has
     one; the bad one is an answer that failed, else one that is none, else one that cannot be read.
     """
     items, rng = data.items, data.streams["opening"]
-    passes, answers = _passes(data, found), sound(items)
+    passes, answers = _passes(data, found), _sound(items)
     if data.spec.examples.build is not None:
         # An example shows a whole unit: it is good where all of it is.
         unit = ["system", "draw", *(data.spec.examples.by or data.spec.key)]
         passes = passes.groupby([items[name] for name in unit]).transform("min")
     good = items[answers & passes.eq(1)]
-    own = good[good["system"].isin(best)]
+    own = good[good["system"].isin(found.best)]
     good = own if len(own) else good
-    asking = ~items["system"].isin(_modelless(data) - set(best))
+    asking = ~items["system"].isin(_modelless(data) - set(found.best))
     bad = next(
         (
             items[held]

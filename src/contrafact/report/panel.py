@@ -1,46 +1,38 @@
 """Several judges in one report: how far they agree, and what each of them says, in any family."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import Column, GridChart, Panel, Table, listed
-from contrafact.family.report import ChapterData, Extra, Section
+from contrafact.family.display import Chart, Column, GridChart, Panel, Table, listed
+from contrafact.family.report import ChapterData
 from contrafact.runs.items import agreement, cluster_labels
 from contrafact.stats.intervals import cluster_bootstrap
 
-__all__ = ["AGREEMENT_SECTION", "member_table", "panel"]
-
-AGREEMENT_SECTION = Section(
-    "agreement",
-    "How far the judges agree",
-    ("panel_agreement", "panel", "members"),
-    "Agreement",
-)
-"""Where they are shown in the chapter of a family that names no place for them."""
+__all__ = ["member_table", "panel"]
 
 
-def panel(data: ChapterData) -> Extra:
-    """Return how far several judges agree, and how often each says true; empty where one judged."""
+def panel(data: ChapterData) -> tuple[list[Table | Chart], dict[str, object]]:
+    """Return how far several judges agree, how often each says true, and that for machines.
+
+    The chart ``panel_agreement``, the tables ``panel`` and ``members``; nothing where one judged.
+    """
     verdicts = data.meta.panel
     if verdicts is None:
-        return Extra()
+        return [], {}
     rng, spec = data.streams["panel"], data.spec
     clusters = cluster_labels(data.items, spec.cluster)
     panels = _panels(verdicts)
-    agreed = [
-        agreement(own, clusters, rng=rng, resamples=data.resamples, level=data.level).assign(
-            panel=names
-        )
-        for names, own in panels.items()
-    ]
+    how: dict[str, Any] = {"rng": rng, "resamples": data.resamples, "level": data.level}
+    agreed = [agreement(own, clusters, **how).assign(panel=one) for one, own in panels.items()]
     found = pd.concat(agreed, ignore_index=True)
     if len(panels) < 2:
         found = found.drop(columns="panel")
     members = member_table(data, rng=rng)
     results = found.rename(columns={"estimate_low": "low", "estimate_high": "high"})
     if found.empty:
-        return Extra([members], results={"panel": results})
-    noun, level = spec.cluster_noun or spec.unit[0], f"{100 * data.level:g}%"
+        return [members], {"panel": results}
     columns = (
         Column("coefficient", "Coefficient", "text"),
         Column("estimate", "Value", "coefficient"),
@@ -48,18 +40,18 @@ def panel(data: ChapterData) -> Extra:
         Column("judges", "Judges", "count"),
     )
     caption = (
-        f"How far the judges agree, {level} interval by {noun}. Where nearly all verdicts are the "
-        "same, kappa and alpha sink although the judges agree; AC1 does not."
+        f"How far the judges agree, {data.percent_level} interval by {spec.cluster_noun}. Where "
+        "nearly all verdicts are the same, kappa and alpha sink although the judges agree; AC1 "
+        "does not."
     )
-    names = _names(data, verdicts)
-    frame = found.assign(criterion=found["criterion"].map(names))
+    frame = found.assign(criterion=found["criterion"].map(_names(data, verdicts)))
     title = "Agreement of the panel"
     if len(panels) > 1:
         frame["criterion"] += ", of " + frame["panel"]
         title = "Agreement of each panel"
     table = Table("panel", title, caption, columns, frame, (), "criterion")
-    charts = [] if found["estimate"].isna().all() else [_chart(frame, title, noun, level)]
-    return Extra([table, members], charts, {"panel": results})
+    charts = [] if found["estimate"].isna().all() else [_chart(frame, title, data)]
+    return [*charts, table, members], {"panel": results}
 
 
 def member_table(data: ChapterData, *, rng: np.random.Generator) -> Table:
@@ -95,8 +87,7 @@ def member_table(data: ChapterData, *, rng: np.random.Generator) -> Table:
         columns.append(Column(f"{criterion}_unread", "Unread", "count", group=name))
     caption = (
         "The share of readable verdicts that are true, over all systems, with its "
-        f"{100 * data.level:g}% interval by {data.spec.cluster_noun or data.spec.unit[0]}, and "
-        "replies unread."
+        f"{data.percent_level} interval by {data.spec.cluster_noun}, and replies unread."
     )
     title = "Members of the panel" + ("s" if len(_panels(verdicts)) > 1 else "")
     return Table("members", title, caption, tuple(columns), pd.DataFrame(lines))
@@ -117,7 +108,7 @@ def _panels(verdicts: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {names: verdicts[of.eq(names)] for names in dict.fromkeys(members)}
 
 
-def _chart(found: pd.DataFrame, title: str, noun: str, level: str) -> GridChart:
+def _chart(found: pd.DataFrame, title: str, data: ChapterData) -> GridChart:
     names = list(dict.fromkeys(found["coefficient"]))
     criteria = list(dict.fromkeys(found["criterion"]))
     values, lows, highs = (
@@ -129,8 +120,9 @@ def _chart(found: pd.DataFrame, title: str, noun: str, level: str) -> GridChart:
     return GridChart(
         "panel_agreement",
         title,
-        f"How far the judges agree, with {level} intervals by {noun}; 1 is full agreement, and for "
-        "the last three 0 is what chance would give.",
+        f"How far the judges agree, with {data.percent_level} intervals by "
+        f"{data.spec.cluster_noun}; 1 is full agreement, and for the last three 0 is what chance "
+        "would give.",
         "points",
         names,
         criteria,

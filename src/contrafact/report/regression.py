@@ -24,14 +24,8 @@ _SHARES = ("share", "coefficient", "points")
 
 @dataclass(frozen=True)
 class Check:
-    """A measure that must not get worse.
-
-    Attributes:
-        measure: The measure.
-        form: Its form.
-        margin: By how much it may: a fraction of 1 for shares and coefficients, otherwise in the
-            measure's own unit.
-    """
+    """A measure that must not get worse by more than a margin: a fraction of 1 for shares and
+    coefficients, otherwise in the measure's own unit."""
 
     measure: Measure
     form: Form
@@ -45,19 +39,8 @@ class Check:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found of one pair of systems.
-
-    Attributes:
-        check: The check.
-        first: The system of the second run.
-        second: The system of the first run, which it is compared with.
-        difference: The second run's figure less the first's.
-        low: Lower bound of its interval; NaN without one.
-        high: Upper bound.
-        n: How many items it rests on.
-        regressed: Whether the run counts as worse.
-        text: All this in one line.
-    """
+    """What a check found of one pair of systems: ``first`` of the second run, ``second`` of the
+    first, which it is compared with; ``text`` says it in one line."""
 
     check: Check
     first: str
@@ -83,22 +66,22 @@ def parse_check(text: str, measures: Sequence[Measure]) -> Check:
     named, colon, given = text.partition(":")
     name, dot, form = named.partition(".")
     option = f"--fail-on-regression {text}"
-    directed = [measure for measure in measures if measure.better is not None]
     found = {measure.name: measure for measure in measures}.get(name)
-    if found is None:
-        known = ", ".join(measure.name for measure in directed)
-        raise InputError(f"{option}: there is no measure '{name}'", hint=f"use one of {known}")
-    if found.better is None:
-        known = ", ".join(measure.name for measure in directed)
-        problem = f"{option}: of '{name}' neither more nor less is better"
-        raise InputError(problem, hint=f"use one of {known}")
-    forms = found.forms
-    if dot and form not in forms:
-        hint = f"it has {' and '.join(forms)}"
+    if found is None or found.better is None:
+        known = ", ".join(measure.name for measure in measures if measure.better is not None)
+        problem = f"there is no measure '{name}'"
+        if found is not None:
+            problem = f"of '{name}' neither more nor less is better"
+        raise InputError(
+            f"{option}: {problem}",
+            hint=f"use one of {known}",
+        )
+    if dot and form not in found.forms:
+        hint = f"it has {' and '.join(found.forms)}"
         raise InputError(f"{option}: '{name}' has no form '{form}'", hint=hint)
-    chosen: Form = "strict" if "strict" in forms else forms[0]
+    chosen: Form = "strict" if "strict" in found.forms else found.forms[0]
     if dot:
-        chosen = next(one for one in forms if one == form)
+        chosen = next(one for one in found.forms if one == form)
     share = found.kind in _SHARES
     usage = "write a fraction, 0.02, or a percentage, 2%" if share else "write a number, 0.5"
     percentage = given.endswith("%") and share

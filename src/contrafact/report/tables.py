@@ -1,247 +1,17 @@
-"""The tables that every chapter has, and the drawings of its measures, from its numbers."""
+"""Tables that every chapter may have: paired comparisons, leaderboard, corrected rates."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from contrafact.exam.correct import NOT_EXAMINED
-from contrafact.family.display import (
-    OWN,
-    Column,
-    GridChart,
-    Panel,
-    Table,
-    format_number,
-    with_figures,
-)
-from contrafact.family.report import (
-    Breakdown,
-    ChapterData,
-    Measure,
-    MeasureTable,
-    TableChart,
-)
+from contrafact.family.display import Column, Table, format_number
+from contrafact.family.report import ChapterData
+from contrafact.family.tables import with_costs
 from contrafact.report.estimates import JudgedRates
 
-__all__ = [
-    "comparison_table",
-    "corrected_table",
-    "invalid_table",
-    "leaderboard_table",
-    "measure_chart",
-    "measure_table",
-    "reason_table",
-    "standard_tables",
-]
-
-_MOST_SYSTEMS = 8
-_REASONS_SHOWN = 20
-
-
-def standard_tables(data: ChapterData) -> tuple[MeasureTable, ...]:
-    """Return the tables of a spec: its own, or one of all measures and one by each breakdown."""
-    spec = data.spec
-    if spec.tables:
-        return spec.tables
-    every = tuple(measure.name for measure in spec.measures)
-    shares = tuple(measure.name for measure in spec.measures if measure.kind == "share")
-    units = Column(spec.clusters, spec.clusters.capitalize(), "count")
-    asked = Column("asked", spec.output[1].capitalize(), "count")
-    how = (
-        f"Small figures under a number are its {_level(data)} interval, clustered by "
-        f"{spec.cluster_noun or spec.unit[0]}. Strict counts what is invalid as wrong."
-    )
-    chart = TableChart("overall", "Overall", shares) if shares else None
-    counts = (units, asked, Column("invalid", "Inv.", "count"))
-    judged = any(measure.judged for measure in spec.measures)
-    scored = any(measure.fluency for measure in spec.measures)
-    notes: list[Literal["judge", "fluency", "items"]] = ["judge"] if judged else []
-    notes += ["fluency", "items"] if scored else ["items"]
-    found = [
-        MeasureTable("overall", "Overall", every, how, counts, notes=tuple(notes), chart=chart)
-    ]
-    for one in spec.breakdowns:
-        title = f"By {one.name.replace('_', ' ')}"
-        chart = TableChart(f"by_{one.name}", title, shares[:1]) if shares else None
-        own = one.measures or every
-        found.append(
-            MeasureTable(
-                f"by_{one.name}", title, own, how, (units, asked), breakdown=one.name, chart=chart
-            )
-        )
-    return tuple(found)
-
-
-def measure_table(data: ChapterData, wanted: MeasureTable) -> Table | None:
-    """Return a table of measures, or None where it has nothing to show.
-
-    The first table of a chapter is always there, and a table of groups wherever one of its groups
-    has a figure; another needs a figure of its own.
-    """
-    spec = data.spec
-    shown = list(_shown(data, wanted))
-    figures, by = data.figures, ["system"]
-    if wanted.breakdown:
-        breakdown = {one.name: one for one in spec.breakdowns}[wanted.breakdown]
-        figures, groups = _of_breakdown(data, breakdown)
-        if figures.empty:
-            return None
-        by = [groups, "system"]
-        frame = _group_lines(data, wanted, breakdown, figures, groups)
-    else:
-        figures = figures[spec.is_overall(figures)]
-        frame = _counted(data.items, data)
-    selected = {
-        key: {"measure": measure.name, "form": form}
-        | ({"scope": wanted.scope or spec.scopes[0]} if spec.scopes else {})
-        for key, measure, form, _ in shown
-    }
-    frame = with_figures(frame, figures, selected, by)
-    scores = [one for _, one, *_ in shown if one.kind == "share" and one.better and one.ranked]
-    frame, costs = (
-        data.with_costs(frame, figures, scope=wanted.scope, on=by)
-        if scores and not set(spec.costs) & set(wanted.measures)
-        else (frame, ())
-    )
-    columns = (Column("system", "System", "text"), *wanted.counts, *(one for *_, one in shown))
-    table = Table(
-        wanted.key,
-        wanted.title,
-        wanted.caption if isinstance(wanted.caption, str) else wanted.caption(data),
-        (*columns, *costs),
-        frame.assign(source=OWN) if wanted.source else frame,
-        data.notes(*wanted.notes),
-        by[0] if wanted.breakdown else None,
-        clusters=spec.clusters,
-    )
-    # A system without a valid output has figures all the same, which say so: only what was not
-    # measured at all has no column.
-    there = set(figures["measure"])
-    measured = [key for key, measure, *_ in shown if measure.name in there]
-    table = table.without_empty_columns(keep=measured)
-    keys = {key for key, *_ in shown}
-    required = bool(wanted.breakdown) or wanted.key == standard_tables(data)[0].key
-    if not required and keys.isdisjoint(column.key for column in table.columns):
-        return None
-    if data.published and wanted.published is not None:
-        return wanted.published(data, table)
-    return table
-
-
-def _shown(data: ChapterData, wanted: MeasureTable) -> Iterator[tuple[str, Measure, Any, Column]]:
-    """Yield the table's columns of measures: key, measure, form and column."""
-    spec = data.spec
-    measures = [spec.measure(name) for name in wanted.measures]
-    headings = {**spec.headings, **wanted.headings}
-
-    def column(key: str, measure: Measure, group: str) -> Column:
-        label = wanted.labels.get(measure.name, measure.label)
-        ranked = data.comparable.marks(measure)
-        return Column(key, label, measure.kind, group, measure.better, ranked)
-
-    for measure in measures:
-        if measure.group or measure.forms == ("all",):
-            for form in measure.forms:
-                key = measure.name if len(measure.forms) == 1 else f"{measure.name}_{form}"
-                yield key, measure, form, column(key, measure, measure.group)
-    for form in ("valid", "strict"):
-        for measure in measures:
-            if measure.group or form not in measure.forms:
-                continue
-            if form == "valid" or measure.name not in wanted.valid_only:
-                key = f"{measure.name}_{form}"
-                yield key, measure, form, column(key, measure, headings[form])
-
-
-def _of_breakdown(data: ChapterData, breakdown: Breakdown) -> tuple[pd.DataFrame, str]:
-    """Return the figures by a breakdown, and the column that names the group."""
-    columns, figures = data.spec.group_columns, data.figures
-    if columns == ("scope", "group"):
-        return figures[figures["scope"].eq(breakdown.name)], "group"
-    return figures[figures[breakdown.name].notna()], breakdown.name
-
-
-def _group_lines(
-    data: ChapterData, wanted: MeasureTable, breakdown: Breakdown, figures: pd.DataFrame, name: str
-) -> pd.DataFrame:
-    """Return a line for each group and system that have a figure, with counts."""
-    spec = data.spec
-    parts = [
-        _counted(part, data).assign(**{name: group})
-        for group, part in breakdown.groups(data.items).items()
-    ]
-    frame = pd.concat(parts, ignore_index=True)
-    if wanted.by_size:
-        size = frame.groupby(name)[spec.clusters].transform("max")
-        frame = frame.loc[size.sort_values(ascending=False, kind="stable").index]
-    there = figures[[name, "system"]].drop_duplicates()
-    return frame.merge(there, on=[name, "system"], how="inner")
-
-
-def _counted(rows: pd.DataFrame, data: ChapterData) -> pd.DataFrame:
-    """Return how many outputs each system was asked for, from how many clusters, judged by whom."""
-    grouped = rows.groupby("system", sort=False)
-    frame = grouped.agg(
-        asked=("valid", "size"),
-        valid=("valid", "sum"),
-        **{data.spec.clusters: (data.spec.cluster, "nunique")},
-    )
-    if "judge" in rows.columns:
-        frame["judge"] = grouped["judge"].first()
-    frame["invalid"] = (frame["asked"] - frame.pop("valid")).astype(int)
-    return frame.reindex([name for name in data.systems if name in frame.index]).reset_index()
-
-
-def measure_chart(data: ChapterData, wanted: MeasureTable) -> GridChart | None:
-    """Return the drawing of a table's figures, or None where it has none."""
-    chart = wanted.chart
-    if chart is None:
-        return None
-    spec = data.spec
-    figures = data.figures
-    if wanted.breakdown:
-        breakdown = {one.name: one for one in spec.breakdowns}[wanted.breakdown]
-        figures, name = _of_breakdown(data, breakdown)
-        rows = list(dict.fromkeys(figures[name]))
-    else:
-        figures, name = figures[spec.is_overall(figures)], "measure"
-        rows = list(chart.measures)
-    if spec.scopes:
-        figures = figures[figures["scope"].eq(wanted.scope or spec.scopes[0])]
-    figures = figures[figures["measure"].isin(chart.measures) & figures["form"].eq("valid")]
-    measures = [spec.measure(one) for one in chart.measures]
-    labels = dict(zip(chart.measures, chart.labels or [m.label for m in measures], strict=True))
-    points = chart.shape == "points"
-    rows = [row for row in rows if figures[name].eq(row).any()]
-    if not rows:
-        return None
-    systems = list(data.systems if points else data.systems[:_MOST_SYSTEMS])
-    grids = {
-        end: figures.pivot(index=name, columns="system", values=end)
-        .reindex(index=rows, columns=systems)
-        .to_numpy(float)
-        for end in ("estimate", "low", "high")
-    }
-    values, lows, highs = grids["estimate"], grids["low"], grids["high"]
-    left = len(data.systems) - len(systems)
-    more = f" The first {len(systems)} of {len(data.systems)} systems are drawn." if left else ""
-    noun = spec.cluster_noun or spec.unit[0]
-    caption = (
-        f"Over valid outputs, with {_level(data)} intervals by {noun} (none under five "
-        f"{spec.clusters}).{more}"
-    )
-    if points:
-        panels = [
-            Panel(labels[row], values[[i]].T, lows[[i]].T, highs[[i]].T, measures[0].kind)
-            for i, row in enumerate(rows)
-        ]
-        return GridChart(chart.key, chart.title, caption, "points", systems, [""], panels)
-    panel = Panel("", values, lows, highs, measures[0].kind)
-    names = [labels.get(row, row) for row in rows]
-    return GridChart(
-        chart.key, chart.title, caption, "bars", names, systems, [panel], axis=chart.axis
-    )
+__all__ = ["comparison_table", "corrected_table", "leaderboard_table"]
 
 
 def comparison_table(data: ChapterData) -> Table | None:
@@ -277,13 +47,12 @@ def comparison_table(data: ChapterData) -> Table | None:
             Column(f"p_adjusted_{form}", "p, Holm", "p", group=group),
             Column(f"n_{form}", "Items", "count", group=group),
         ]
-    frame, costs = data.with_costs(pd.DataFrame(lines), minus="other")
-    noun = spec.cluster_noun or spec.unit[0]
+    frame, costs = with_costs(data, pd.DataFrame(lines), minus="other")
     caption = (
-        f"The first system minus the second, on {spec.paired or f'the {spec.unit[1]}'} both were "
-        f"asked about, few-shot draws averaged first: {_level(data)} interval by {noun}, p-value "
-        f"by flipping the sign of whole {spec.clusters}, and the same adjusted (Holm) for all "
-        "comparisons of its form. Read the adjusted one."
+        "The first system minus the second, on what both were asked, few-shot draws averaged "
+        f"first: {data.percent_level} interval by {spec.cluster_noun}, p-value by flipping the "
+        f"sign of whole {spec.clusters}, and the same adjusted (Holm) for all comparisons of its "
+        "form. Read the adjusted one."
         + (" What it took to write is the difference of the two means." if costs else "")
     )
     frame = frame.drop(columns=["system", "other"])
@@ -311,17 +80,12 @@ def leaderboard_table(found: JudgedRates, data: ChapterData) -> Table | None:
                 _rank(row) if ranked else "" for row, ranked in zip(lines, several, strict=True)
             ],
             "system": merged["system"],
-            "raw": merged["raw"],
-            "raw_low": merged["raw_low"],
-            "raw_high": merged["raw_high"],
-            "corrected": merged["corrected"],
-            "corrected_low": merged["low"],
-            "corrected_high": merged["high"],
+            **_rates(merged),
             "n": merged["n"],
             "known": [_known(row) for row in lines],
         }
     )
-    frame, costs = data.with_costs(frame)
+    frame, costs = with_costs(data, frame)
     columns = (
         Column("system", "System", "text"),
         *([Column("rank", "Rank", "text")] if several.any() else []),
@@ -378,13 +142,8 @@ def corrected_table(found: JudgedRates, data: ChapterData) -> Table | None:
             "system": rates["system"],
             "band": rates["system"] + ", judged by " + rates["judge"],
             "criterion": [found.labels[str(name)] for name in rates["criterion"]],
-            "raw": rates["raw"],
-            "raw_low": rates["raw_low"],
-            "raw_high": rates["raw_high"],
+            **_rates(rates),
             **({name: rates[name] for name in by_labels} if found.labelled else {}),
-            "corrected": rates["corrected"],
-            "corrected_low": rates["low"],
-            "corrected_high": rates["high"],
             "n": rates["n"],
             "sensitivity": rates["sensitivity"],
             "specificity": rates["specificity"],
@@ -393,7 +152,7 @@ def corrected_table(found: JudgedRates, data: ChapterData) -> Table | None:
             "known": [_known(row) for row in _records(rates)],
         }
     )
-    frame, costs = data.with_costs(frame)
+    frame, costs = with_costs(data, frame)
     frame = frame.drop(columns="system")
     columns = [Column("criterion", "Passed", "text"), Column("raw", "Raw, %", "share")]
     captions: list[str] = []
@@ -429,93 +188,10 @@ def corrected_table(found: JudgedRates, data: ChapterData) -> Table | None:
     return Table("corrected", title, " ".join(captions), tuple(columns), frame, (), "band")
 
 
-def invalid_table(data: ChapterData) -> Table:
-    """Return how many outputs each system was asked for, and how many could not be read."""
-    spec = data.spec
-    any_degenerate = data.items["degenerate"].notna().any()
-    lines: list[dict[str, object]] = []
-    for system in data.systems:
-        own = data.items[data.items["system"].eq(system)]
-        line: dict[str, object] = {
-            "system": system,
-            "asked": len(own),
-            "valid": int(own["valid"].sum()),
-            "invalid": int((own["valid"] == 0).sum()),
-            "degenerate": int(own["degenerate"].notna().sum()) if any_degenerate else None,
-            "invalid_share": float((own["valid"] == 0).mean()),
-        }
-        lines.append(line | {key: counted(own) for key, counted in spec.invalid_counts.items()})
-    columns = spec.invalid_columns or (
-        Column("system", "System", "text"),
-        Column("asked", "Asked for", "count"),
-        Column("valid", "Valid", "count"),
-        Column("invalid", "Invalid", "count"),
-        Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
-    )
-    frame = pd.DataFrame(lines).dropna(axis="columns", how="all")
-    caption = (
-        spec.invalid_caption
-        or f"{spec.output[1].capitalize()} asked for, and how many could be read."
-    )
-    if any_degenerate:
-        after = [column.key for column in columns].index("valid") + 1
-        shown = Column("degenerate", "Of those degenerate", "count")
-        columns = (*columns[:after], shown, *columns[after:])
-        caption += (
-            " A degenerate output can be read and is no answer: it repeats its input, another "
-            "input or its answer, an example, a line of the prompt or its other side, is in "
-            "another language, or fits any input. The strict form counts it as wrong."
-        )
-    there = tuple(column for column in columns if column.key in frame.columns)
-    return Table("invalid", spec.invalid_title, caption, there, frame)
-
-
-def reason_table(data: ChapterData) -> Table | None:
-    """Return the reasons why outputs and verdicts were invalid, counted; None without any.
-
-    The commonest have a line each, the rest share one, so that no count is lost.
-    """
-    items, spec, reasons = data.items, data.spec, data.spec.reasons
-    named = {"system", "invalid_reason", "count"}
-    keys = [column.key for column in reasons.columns]
-    where = [key for key in keys if key not in named]
-    found = [
-        items.loc[items["valid"].eq(0), ["system", "invalid_reason"]].assign(of=reasons.output)
-    ]
-    degenerate = items.loc[items["degenerate"].notna(), ["system", "degenerate"]]
-    degenerate = degenerate.rename(columns={"degenerate": "invalid_reason"})
-    found.append(degenerate.assign(of=f"degenerate {reasons.output}"))
-    for criterion in spec.criteria:
-        column = f"{criterion.column}_invalid"
-        if not where or column not in items.columns:
-            continue
-        part = items.loc[items["valid"].eq(1) & items[column].notna(), ["system", column]]
-        label = reasons.verdict.format(name=criterion.label.lower(), column=criterion.column)
-        found.append(part.rename(columns={column: "invalid_reason"}).assign(of=label))
-    every = pd.concat(found)
-    if every.empty:
-        return None
-    every["invalid_reason"] = every["invalid_reason"].fillna("no reason kept")
-    place = {system: i for i, system in enumerate(data.systems)}
-    counted = every.groupby(["of", "invalid_reason", "system"], sort=True).size()
-    frame = counted.reset_index(name="count")
-    last = frame["system"] if reasons.by_name else frame["system"].map(place)
-    frame = frame.assign(last=last).sort_values(
-        ["count", "of", "invalid_reason", "last"], ascending=[False, True, True, True]
-    )
-    frame = frame.drop(columns="last")
-    shown, rest = frame.iloc[:_REASONS_SHOWN], frame.iloc[_REASONS_SHOWN:]
-    if len(rest):
-        line = {
-            "of": "any",
-            "invalid_reason": f"{len(rest)} other combinations",
-            "system": "any",
-            "count": int(rest["count"].sum()),
-        }
-        shown = pd.concat([shown, pd.DataFrame([line])])
-    shown = shown.rename(columns={"of": where[0]}) if where else shown.drop(columns="of")
-    frame = shown.reset_index(drop=True)
-    return Table("invalid_reasons", "Reasons", reasons.caption, reasons.columns, frame)
+def _rates(rates: pd.DataFrame) -> dict[str, "pd.Series[Any]"]:
+    names = {"corrected": "corrected", "corrected_low": "low", "corrected_high": "high"}
+    names |= {name: name for name in ("raw", "raw_low", "raw_high")}
+    return {name: rates[column] for name, column in names.items()}
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -538,7 +214,3 @@ def _known(row: Mapping[str, Any]) -> str:
         return str(row["why"])
     rates = (format_number(row[name], "share") for name in ("sensitivity", "specificity"))
     return "examined: passes {}% of what should pass, fails {}% of what should fail".format(*rates)
-
-
-def _level(data: ChapterData) -> str:
-    return f"{format_number(data.level * 100, 'count')}%"

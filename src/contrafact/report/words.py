@@ -1,33 +1,17 @@
-"""What a chapter says in words: facts, the summary, warnings, how to read it, what was run."""
+"""What a chapter says in words: facts, warnings, how to read it, what was run."""
 
 from collections.abc import Mapping, Sequence
 
-from contrafact.family.display import (
-    Fact,
-    Warnings,
-    count,
-    embedded_system,
-    first_of,
-    format_number,
-    invalid_sentence,
-    leaders,
-    listed,
-    one_answer,
-    percent,
-)
+from contrafact.family.display import Fact, Warnings, format_number, listed, percent
 from contrafact.family.report import ChapterData, ReportSpec
-from contrafact.family.run_facts import (
-    Cost,
-    RunFacts,
-    Setting,
-    self_judged,
-    unfinished,
-)
+from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
+from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.report.estimates import NO_MODEL, JudgedRates
 
-__all__ = ["facts", "how_to_read", "run_facts", "summary", "warnings"]
+__all__ = ["facts", "how_to_read", "run_facts", "warnings"]
 
 _ENOUGH_VERDICTS = 20
+_ONE_ANSWER = 0.95  # from this share on, the same answer is nearly always given
 
 
 def facts(data: ChapterData) -> list[Fact]:
@@ -53,54 +37,20 @@ def facts(data: ChapterData) -> list[Fact]:
         panels = {run.judges for run in meta.runs if run.judges}
         own = "a panel" if len(panels) < 2 else "of different runs"
         panel = own if len(judges) > 1 else ""
-        found.append(Fact("Judge", first_of(judges), panel, is_name=True))
+        found.append(Fact("Judge", _first_of(judges), panel, is_name=True))
     if any(measure.fluency for measure in spec.measures):
-        found.append(Fact("Fluency model", first_of(meta.fluency_models), is_name=True))
+        found.append(Fact("Fluency model", _first_of(meta.fluency_models), is_name=True))
     return found
 
 
-def summary(data: ChapterData) -> list[str]:
-    """Return what the figures say: what was asked, who leads by the first measure, what failed."""
-    if data.spec.summary is not None:
-        return list(data.spec.summary(data))
-    spec, items = data.spec, data.items
-    asked, valid = data.asked_and_valid
-    found = [
-        f"{count(len(data.systems), 'system')} worked on "
-        f"{count(items['sample_id'].nunique(), *spec.unit)}: {count(asked, *spec.output)} "
-        f"{'was' if asked == 1 else 'were'} asked for and {valid:,} ({percent(valid / asked)}) "
-        "could be read."
-    ]
-    first = spec.measures[0]
-    if first.judged and data.meta.embedded_judge:
-        found.append(
-            "The judge is the small embedded model, a poor judge: what follows shows that the "
-            "machinery works, not how good these systems are."
-        )
-    rows = data.overall(first.name, first.forms[0])
-    rows = rows.sort_values("estimate", ascending=first.better == "low", kind="stable")
-    if data.comparable.marks(first) and len(rows):
-        end = "lowest" if first.better == "low" else "highest"
-        sentence = leaders(
-            rows,
-            data.pairs,
-            spec.clusters,
-            measure=first.name,
-            best=f"By {first.label}, the {end} figure",
-            alone=f"By {first.label}, {{system}} has {{figure}}.",
-            kind=first.kind,
-        )
-        found.append(sentence)
-    return [*found, invalid_sentence(items, spec.output, spec.output[1])]
+def _first_of(names: Sequence[str]) -> str:
+    if not names:
+        return "none"
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
 def warnings(data: ChapterData, judged: JudgedRates | None) -> Warnings:
     """Return what a reader must know before quoting a figure."""
-    own = _usual_warnings if data.spec.warnings is None else data.spec.warnings
-    return [*own(data), *_exam_warnings(judged)]
-
-
-def _usual_warnings(data: ChapterData) -> Warnings:
     spec, meta, items = data.spec, data.meta, data.items
     found: Warnings = []
     if meta.embedded_judge and spec.criteria:
@@ -111,30 +61,57 @@ def _usual_warnings(data: ChapterData) -> Warnings:
             "and examine it: contrafact exam."
         )
         found.append(("The judge is the embedded model", text))
-    else:
-        found += embedded_system(items)
-    found += self_judged(meta, spec.output[1])
-    asked = [one for one in spec.criteria if f"{one.column}_invalid" in items.columns]
-    judged = items[items["was_judged"]]
-    same = [
-        line
-        for judge, own in (judged.groupby("judge", sort=False) if asked else ())
-        for criterion in asked
-        for line in one_answer(
-            own[criterion.column].dropna(),
-            enough=_ENOUGH_VERDICTS,
-            judge=str(judge),
-            criterion=criterion.short or criterion.label,
-            words=spec.answers,
+    elif any(str(model).startswith(EMBEDDED_NAMES) for model in items["model"].unique()):
+        text = (
+            "It is small: it is there so that everything can be tried without a key or a network. "
+            "Its rows show that the machinery works, and say nothing of what larger models can do."
         )
-    ]
-    if same:
+        found.append(("The embedded model is among the systems", text))
+    if meta.self_judged:
+        text = (
+            f"In at least one run the judge is the model that wrote the {spec.output[1]}. Models "
+            "tend to favour their own text, so its scores here may be too high. Name another judge "
+            "with --judge."
+        )
+        found.append(("A model judged its own writing", text))
+    if same := _one_answer(data):
         same.append(
             "A judge that nearly always gives the same answer cannot tell one system from another, "
             f"unless all {spec.output[1]} truly are alike: contrafact exam finds out which."
         )
         found.append(("The judge hardly distinguishes", " ".join(same)))
-    return [*found, *unfinished(meta)]
+    return [*found, *_unfinished(meta), *_exam_warnings(judged)]
+
+
+def _one_answer(data: ChapterData) -> list[str]:
+    """Say where a judge gives nearly always the same answer."""
+    items = data.items[data.items["was_judged"]]
+    asked = [one for one in data.spec.criteria if f"{one.column}_invalid" in items.columns]
+    found = []
+    for judge, own in items.groupby("judge", sort=False) if asked else ():
+        for criterion in asked:
+            verdicts = own[criterion.column].dropna()
+            share = float(verdicts.mean()) if len(verdicts) >= _ENOUGH_VERDICTS else 0.5
+            if 1 - _ONE_ANSWER < share < _ONE_ANSWER:
+                continue
+            answer = criterion.answers[0 if share > 0.5 else 1]
+            found.append(
+                f"On {criterion.short or criterion.label}, {judge} answered {answer} "
+                f"{percent(max(share, 1 - share))} of the time ({len(verdicts):,} readable "
+                "verdicts)."
+            )
+    return found
+
+
+def _unfinished(meta: ReportMeta) -> Warnings:
+    names = [run.name for run in meta.runs if not run.complete]
+    if not names:
+        return []
+    text = (
+        f"Figures rest on the finished samples of {', '.join(names)}. Run the same command again "
+        "to finish the others."
+    )
+    return [("Not every sample is finished", text)]
 
 
 def _exam_warnings(found: JudgedRates | None) -> Warnings:
@@ -183,10 +160,8 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
 def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
     """Return a run's facts as labels and texts, those that are known.
 
-    Args:
-        run: The run.
-        spec: What the chapter shows: where something is judged or scored for fluency, a run
-            without a judge or a fluency model says so.
+    Where something is judged or scored for fluency, a run without a judge or a fluency model says
+    so.
     """
     data = run.data or ""
     if run.data_count is not None:

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "Cell",
     "Row",
     "RowGroup",
+    "heading_groups",
     "render_json",
     "render_latex",
     "render_markdown",
@@ -64,6 +66,11 @@ class Cell:
     spread: str = ""
     rank: int = 0
 
+    def more(self, interval: str) -> list[str]:
+        """Return what stands beside the figure, the interval in the words given."""
+        spread = [f"sd {self.spread}"] if self.spread else []
+        return ([interval] if self.interval else []) + spread
+
 
 Row = tuple[Cell, ...]
 
@@ -85,30 +92,28 @@ def row_groups(table: Table) -> list[RowGroup]:
     nothing is marked.
     """
     frame = table.frame
-    published = (
-        frame["source"].eq(PUBLISHED)
-        if "source" in frame.columns
-        else pd.Series(False, index=frame.index)
-    )
-    groups: list[RowGroup] = []
+    published = pd.Series(False, index=frame.index)
+    if "source" in frame.columns:
+        published = frame["source"].eq(PUBLISHED)
     own = frame[~published]
-    if table.group_by is None:
-        parts = [("", own)] if len(own) else []
-    else:
+    parts = [("", own)] if len(own) else []
+    if table.group_by is not None:
         parts = [(str(name), part) for name, part in own.groupby(table.group_by, sort=False)]
-    for label, part in parts:
-        groups.append(RowGroup(label, False, _own_rows(part, table)))
+    groups = [RowGroup(label, False, _own_rows(part, table)) for label, part in parts]
     if published.any():
         rows = _published_rows(frame[published], table.columns)
         groups.append(RowGroup(table.published_label, True, rows))
     return groups
 
 
+def heading_groups(columns: Sequence[Column]) -> list[tuple[str, tuple[Column, ...]]]:
+    """Return runs of neighbouring columns with the same group heading."""
+    return [(name, tuple(own)) for name, own in groupby(columns, key=lambda one: one.group)]
+
+
 def _own_rows(frame: pd.DataFrame, table: Table) -> tuple[Row, ...]:
     one = table.clusters in frame.columns and frame[table.clusters].max() <= 1
-    ranks = {
-        column.key: [0] * len(frame) if one else _ranks(frame, column) for column in table.columns
-    }
+    ranks = {c.key: [0] * len(frame) if one else _ranks(frame, c) for c in table.columns}
     return tuple(
         tuple(_cell(line, column, ranks[column.key][i]) for column in table.columns)
         for i, line in enumerate(_lines(frame))
@@ -117,15 +122,12 @@ def _own_rows(frame: pd.DataFrame, table: Table) -> tuple[Row, ...]:
 
 def _published_rows(frame: pd.DataFrame, columns: tuple[Column, ...]) -> tuple[Row, ...]:
     """Return lines as a paper prints them: two decimals, no intervals, no marks."""
-    return tuple(
-        tuple(
-            Cell(
-                format_number(line.get(c.key), c.kind, more_digits=int(c.kind in _PRINTED)), c.kind
-            )
-            for c in columns
-        )
-        for line in _lines(frame)
-    )
+
+    def cell(line: dict[str, object], column: Column) -> Cell:
+        more = int(column.kind in _PRINTED)
+        return Cell(format_number(line.get(column.key), column.kind, more_digits=more), column.kind)
+
+    return tuple(tuple(cell(line, column) for column in columns) for line in _lines(frame))
 
 
 _PRINTED: frozenset[Kind] = frozenset({"share", "points", "number", "signed"})
@@ -219,8 +221,7 @@ def _md_row(cells: Any) -> str:
 def _md_cell(cell: Cell) -> str:
     text = _md(cell.text)
     marked = {0: text, 1: f"**{text}**", 2: f"<u>{text}</u>"}[cell.rank]
-    more = [cell.interval] if cell.interval else []
-    more += [f"sd {cell.spread}"] if cell.spread else []
+    more = cell.more(cell.interval)
     return f"{marked} ({'; '.join(map(_md, more))})" if more else marked
 
 
@@ -257,35 +258,27 @@ def _tex(text: str) -> str:
 def _tex_heading(columns: Sequence[Column]) -> list[str]:
     lines: list[str] = []
     if any(column.group for column in columns):
-        tops: list[str] = []
-        rules: list[str] = []
-        start = 0
-        for stop in range(1, len(columns) + 1):
-            if stop < len(columns) and columns[stop].group == columns[start].group:
-                continue
-            name = columns[start].group
-            tops.append(rf"\multicolumn{{{stop - start}}}{{c}}{{{_tex(name)}}}")
-            rules += [rf"\cmidrule(lr){{{start + 1}-{stop}}}"] if name else []
-            start = stop
+        tops, rules, start = [], [], 1
+        for name, own in heading_groups(columns):
+            tops.append(rf"\multicolumn{{{len(own)}}}{{c}}{{{_tex(name)}}}")
+            rules += [rf"\cmidrule(lr){{{start}-{start + len(own) - 1}}}"] if name else []
+            start += len(own)
         lines += [" & ".join(tops) + r" \\", "".join(rules)]
     lines.append(" & ".join(_tex(column.heading) for column in columns) + r" \\")
     return lines
 
 
 def _tex_group(group: RowGroup, width: int) -> list[str]:
-    lines = (
-        [rf"\multicolumn{{{width}}}{{l}}{{\textit{{{_tex(group.label)}}}}} \\"]
-        if group.label
-        else []
-    )
-    return lines + [" & ".join(map(_tex_cell, row)) + r" \\" for row in group.rows]
+    lines = [" & ".join(map(_tex_cell, row)) + r" \\" for row in group.rows]
+    if group.label:
+        lines.insert(0, rf"\multicolumn{{{width}}}{{l}}{{\textit{{{_tex(group.label)}}}}} \\")
+    return lines
 
 
 def _tex_cell(cell: Cell) -> str:
     text = _tex(cell.text)
     marked = {0: text, 1: rf"\textbf{{{text}}}", 2: rf"\underline{{{text}}}"}[cell.rank]
-    more = [f"[{cell.interval}]"] if cell.interval else []
-    more += [f"sd {cell.spread}"] if cell.spread else []
+    more = cell.more(f"[{cell.interval}]")
     return rf"{marked} {{\scriptsize {_tex(' '.join(more))}}}" if more else marked
 
 

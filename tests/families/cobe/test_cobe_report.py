@@ -129,7 +129,7 @@ def report(tmp_path: Path, **options: Any) -> tuple[str, dict[str, Any], Path]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the figures out, whose drawing takes most of a report's time."""
-    monkeypatch.setattr("contrafact.report.chapter.measure_chart", lambda *given: None)
+    monkeypatch.setattr("contrafact.families.cobe.report.measure_chart", lambda *a, **k: None)
 
 
 def of(figures: pd.DataFrame, measure: str, form: str = "valid", **where: str) -> pd.DataFrame:
@@ -225,7 +225,7 @@ def test_suggestions_are_counted_by_mode() -> None:
         row(story, "A", GOOD, correct=0.0, E2=0.0, suggested_failure_mode=mode)
         for story, mode in enumerate((3, 3, 7))
     ]
-    (table,) = suggested_modes(data_of(pd.DataFrame(rows))).tables
+    table = suggested_modes(data_of(pd.DataFrame(rows)))
     assert table is not None
     line = table.frame.iloc[0]
     assert (line["failed"], line["mode_3"], line["mode_7"], line["mode_1"]) == (3, 2, 1, 0)

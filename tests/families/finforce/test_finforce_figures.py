@@ -217,8 +217,8 @@ class TestPrepare:
             prepare_items(study.make_items().iloc[:0])
 
     def test_a_missing_column_is_the_callers_mistake(self, study: Study) -> None:
-        with pytest.raises(ValueError, match="lacks perplexity"):
-            prepare_items(study.make_items().drop(columns="perplexity"))
+        with pytest.raises(ValueError, match="lacks headline"):
+            prepare_items(study.make_items().drop(columns="headline"))
 
     def test_two_judges_of_one_system_are_never_pooled(self, study: Study) -> None:
         items = study.make_items(headlines=6, systems=study.systems[:1])

@@ -8,29 +8,21 @@ import pandas as pd
 import pytest
 
 from contrafact.families.finforce.published import paper_fluency, published_rows
-from contrafact.families.finforce.report import SPEC
+from contrafact.families.finforce.report_figures import agreement as agreement_section
 from contrafact.families.finforce.report_figures import (
     base_distance,
-    error_classes,
     few_shot_change,
     risk_against_opportunity,
 )
-from contrafact.families.finforce.report_figures import (
-    study as study_extra,
-)
-from contrafact.family.display import Column, GridChart, Table, format_number
-from contrafact.family.report import ChapterData, Extra
-from contrafact.report.chapter import Chapter, Options, chapter_data, make_chapter
+from contrafact.family.display import Column, Table, format_number
+from contrafact.family.report import ChapterData, Section
+from contrafact.family.tables import reason_table
+from contrafact.report.chapter import Chapter, Options, chapter_data, make_chapter, sections_of
 from contrafact.report.estimates import judged_rates
 from contrafact.report.frames import task_runs
 from contrafact.report.panel import member_table, panel
-from contrafact.report.tables import (
-    comparison_table,
-    invalid_table,
-    leaderboard_table,
-    measure_table,
-    reason_table,
-)
+from contrafact.report.tables import comparison_table, leaderboard_table
+from contrafact.report.words import warnings
 from contrafact.report.write import row_groups
 from contrafact.runs.items import agreement, cluster_labels
 from contrafact.stats.paired import holm
@@ -47,12 +39,13 @@ def chapter_of(items: pd.DataFrame, meta: Any) -> Chapter:
 
 
 def shown(data: ChapterData, key: str) -> Table | None:
-    return measure_table(data, {wanted.key: wanted for wanted in SPEC.tables}[key])
+    shows = [one for section in sections_of(data) for one in section.shows]
+    return {one.key: one for one in shows if isinstance(one, Table)}.get(key)
 
 
-def one_table(extra: Extra) -> Table:
-    (table,) = extra.tables
-    assert table is not None
+def one_table(shown: Any) -> Table:
+    shows = shown.shows if isinstance(shown, Section) else shown
+    (table,) = [one for one in shows if isinstance(one, Table)]
     return table
 
 
@@ -124,7 +117,7 @@ def test_without_judge_or_fluency_columns_go_and_it_is_reported(study: Study) ->
     assert keys(table) == {"system", "headlines", "valid", "sound"}
     assert any("--judge" in note for note in table.notes)
     assert any("perplexity columns are left out" in note for note in table.notes)
-    assert risk_against_opportunity(data) == Extra()
+    assert risk_against_opportunity(data) == []
     assert data.pairs.empty
     assert comparison_table(data) is None
 
@@ -219,7 +212,9 @@ def test_paired_comparison_uses_only_shared_headlines(study: Study) -> None:
 
 def test_invalid_outputs_and_reasons_are_all_counted(study: Study, data: ChapterData) -> None:
     raw = study.make_items()
-    counts = invalid_table(data).frame.set_index("system")
+    invalid = shown(data, "invalid")
+    assert invalid is not None
+    counts = invalid.frame.set_index("system")
     for system, own in raw.groupby("system"):
         line = counts.loc[str(system)]
         assert line["invalid"] == own["invalid_reason"].notna().sum()
@@ -248,16 +243,6 @@ def test_error_classes_leave_out_what_was_not_computed(data: ChapterData) -> Non
     table = shown(data, "errors")
     assert table is not None
     assert keys(table) == {"system", "similar_semantics", "fantastical_edit", "fluency_lapse"}
-
-
-def test_error_classes_are_drawn_a_field_each(data: ChapterData) -> None:
-    (chart,) = error_classes(data).charts
-    assert isinstance(chart, GridChart)
-    titles = [panel.title for panel in chart.panels]
-    assert titles == ["Similar semantics", "Fantastical edit", "Fluency lapse"]
-    assert list(chart.rows) == list(data.systems)
-    rates = data.overall("fantastical_edit").set_index("system")["estimate"]
-    assert chart.panels[1].values[:, 0].tolist() == rates[[*data.systems]].tolist()
 
 
 def test_where_the_leaderboard_and_the_table_differ_a_note_says_why(study: Study) -> None:
@@ -358,9 +343,9 @@ class TestPanel:
         ]
         value = pairs.set_index("criterion").loc["directionality", "estimate"]
         assert value == pytest.approx(np.mean(both))
-        table, members = panel(data_of(items, study.make_meta(panel=votes), resamples=50)).tables
-        assert table is not None
-        assert members is not None
+        made, _ = panel(data_of(items, study.make_meta(panel=votes), resamples=50))
+        table, members = (one for one in made if isinstance(one, Table))
+        assert members.key == "members"
         assert [group.label for group in row_groups(table)] == [
             "Forward-compatibility",
             "Directionality",
@@ -377,64 +362,35 @@ class TestPanel:
         assert line["directionality_unread"] == own["passed"].isna().sum()
 
     def test_study_shows_the_papers_agreement_only_when_asked(self, data: ChapterData) -> None:
-        assert study_extra(data).tables == ()
+        assert not any(isinstance(one, Table) for one in agreement_section(data).shows)
         published = replace(data, published=True)
-        table = one_table(study_extra(published))
+        table = one_table(agreement_section(published))
         assert table.frame["estimate"].tolist() == pytest.approx([0.896, 0.814])
-        own = pd.DataFrame(
-            {
-                "criterion": ["directionality"],
-                "coefficient": ["Gwet's AC1"],
-                "estimate": [0.7],
-                "low": [0.6],
-                "high": [0.8],
-                "n": [120],
-            }
-        )
-        meta = data.meta.model_copy(update={"agreement": own})
-        both = one_table(study_extra(replace(published, meta=meta)))
-        assert [group.published for group in row_groups(both)] == [False, True]
 
 
 class TestWords:
-    def test_summary_says_who_leads_and_whether_it_can_be_told(
-        self, data: ChapterData, study: Study
-    ) -> None:
-        assert SPEC.summary is not None
-        text = " ".join(SPEC.summary(data))
-        table = shown(data, "overall")
-        assert table is not None
-        averages = table.frame.set_index("system")["average_valid"]
-        assert f"that of {averages.idxmax()}" in text
-        assert format_number(averages.max(), "share") + "%" in text
-        assert "do not tell the two apart" in text or "larger than chance" in text
-        assert f"{data.items['valid'].sum():,.0f}" in text
-
     def test_an_embedded_judge_is_warned_of_before_any_claim(
         self, data: ChapterData, study: Study
     ) -> None:
-        assert SPEC.warnings is not None
-        assert SPEC.summary is not None
         meta = study.make_meta(embedded_judge=True, self_judged=True)
         embedded = replace(data, meta=meta, pairs=pd.DataFrame())
-        assert [title for title, _ in SPEC.warnings(embedded)] == [
+        assert [title for title, _ in warnings(embedded, None)] == [
             "The judge is the embedded model",
             "A model judged its own writing",
         ]
-        assert "embedded model's verdicts" in SPEC.summary(embedded)[1]
-        assert SPEC.warnings(data) == []
+        assert not any("judge" in title for title, _ in warnings(data, None))
 
     def test_a_judge_that_always_says_true_is_named(self, study: Study) -> None:
         items = study.make_items()
         items.loc[items["directionality"].notna(), "directionality"] = 1.0
-        ((title, text),) = chapter_of(items, study.make_meta()).warnings
+        title, text = chapter_of(items, study.make_meta()).warnings[-1]
         assert title == "The judge hardly distinguishes"
-        assert "directionality" in text
+        assert "Directional" in text
         assert "true 100.0%" in text
 
     def test_an_unfinished_run_is_named(self, data: ChapterData, study: Study) -> None:
-        assert SPEC.warnings is not None
-        ((title, text),) = SPEC.warnings(replace(data, meta=study.make_meta(complete=False)))
+        found = warnings(replace(data, meta=study.make_meta(complete=False)), None)
+        title, text = found[-1]
         assert title == "Not every sample is finished"
         assert "2026-11-20-northwind" in text
 
@@ -488,4 +444,4 @@ def test_distances_are_compared_in_a_family_of_their_own(
 
 def test_without_a_base_nothing_is_stated_of_it(data: ChapterData) -> None:
     assert data.items["base_distance"].isna().all()
-    assert base_distance(data) == Extra()
+    assert not base_distance(data).shows

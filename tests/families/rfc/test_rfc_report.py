@@ -19,17 +19,23 @@ from contrafact.families.rfc.report_figures import (
     pair_frame,
     surface_figures,
 )
+from contrafact.family.display import GridChart, Table
 from contrafact.family.report import ChapterData
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import MANIPULATIONS
 from contrafact.report.build import build_report
-from contrafact.report.chapter import Options, chapter_data
+from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.examples import draw_examples, marked_text
 from contrafact.report.frames import task_runs
-from contrafact.report.tables import measure_table, standard_tables
+from contrafact.report.words import warnings
 
 HOSTILE = "Tarn Rail <script>alert(1)</script> \u202e cuts {{ 7*7 }} its outlook"
 ALWAYS, FAIR, SURFACE = "tern/one · plain", "tern/two · plain (2)", "baseline · surface"
+
+
+def overall_of(data: ChapterData) -> Table:
+    shows = [one for section in sections_of(data) for one in section.shows]
+    return next(one for one in shows if isinstance(one, Table) and one.key == "overall")
 
 
 def rows(task: str, *, pairs: int = 24, seed: int = 3) -> pd.DataFrame:
@@ -92,8 +98,8 @@ def data_of(frame: pd.DataFrame, task: str, resamples: int = 200) -> ChapterData
 
 
 def warnings_for(data: ChapterData) -> list[tuple[str, str]]:
-    assert data.spec.warnings is not None
-    return data.spec.warnings(data)
+    own = (warning for section in sections_of(data) for warning in section.warnings)
+    return [*warnings(data, None), *own]
 
 
 @cache
@@ -199,8 +205,7 @@ def test_the_area_of_diagnosis_is_the_mean_over_manipulations_and_each_ones_own(
     assert (whole["low"] < whole["estimate"]).all()
     assert (whole["estimate"] < whole["high"]).all()
     assert whole["articles"].eq(12).all()
-    shown = measure_table(data, DIAGNOSE.tables[0])
-    assert shown is not None
+    shown = overall_of(data)
     assert "averaged over the manipulations" in shown.caption
     assert shown.frame.set_index("system")["auroc_valid"][FAIR] == pytest.approx(mean)
     # Tables of runs without probabilities, and older ones without the columns, have no such figure.
@@ -221,8 +226,7 @@ def test_calibration_is_of_all_labels_probabilities_and_of_the_answers() -> None
     bins = (answer * 10).astype(int)
     apart = (own["predicted"].eq(own["gold"]) - answer).groupby(bins).sum().abs().sum()
     assert value(data.figures, FAIR, "ece", "valid") == pytest.approx(apart / len(own))
-    shown = measure_table(data, DETECT.tables[0])
-    assert shown is not None
+    shown = overall_of(data)
     assert {"brier_valid", "ece_valid"} <= {column.key for column in shown.columns}
     kinds = np.full((len(frame), 4), 0.25)
     flat = rows("rfc-diagnose").assign(
@@ -290,7 +294,7 @@ def test_several_tasks_share_a_page_and_keep_apart_what_is_theirs(together: Path
     assert len(ids) == len(set(ids))
     links = re.findall(r' href="#([^"]+)"', page)
     assert set(links) <= set(ids)
-    assert {"rfc-detect-summary", "rfc-detect-pairwise", "rfc-diagnose-confusion"} <= set(ids)
+    assert {"rfc-detect-pairwise", "rfc-diagnose-confusion"} <= set(ids)
     assert not re.search(r"[\u202a-\u202e]", page)
     assert page.count("<script>") == 1
     assert "who &lt;i&gt;knows" in page
@@ -359,8 +363,8 @@ def without_valid_output(task: str) -> pd.DataFrame:
 @pytest.mark.parametrize("task", ["rfc-detect", "rfc-diagnose"])
 def test_a_run_without_valid_output_leaves_its_places_empty(task: Any) -> None:
     data = data_of(without_valid_output(task), task)
-    extra = by_shots(data)
-    (table,), (chart,) = extra.tables, extra.charts
+    chart, table = by_shots(data).shows
+    assert isinstance(table, Table) and isinstance(chart, GridChart)
     line = table.frame.iloc[0]
     assert pd.isna(line["valid_8"]) and line["strict_8"] == 0 and line["valid_2"] > 0
     assert {"valid_8", "strict_8"} <= {column.key for column in table.columns}
@@ -374,6 +378,5 @@ def test_tables_keep_their_columns_where_no_system_has_a_valid_output() -> None:
     frame = without_valid_output("rfc-detect")
     only = frame[frame["system"].eq("tern/two · plain (8)")]
     data = data_of(only, "rfc-detect")
-    overall = measure_table(data, standard_tables(data)[0])
-    assert overall is not None
+    overall = overall_of(data)
     assert {"accuracy_valid", "accuracy_strict", "f1_valid"} <= set(overall.raw.columns)

@@ -24,10 +24,8 @@ def diversity(rows: pd.DataFrame) -> pd.DataFrame:
 
 SPEC = ReportSpec(
     title="Reviews edited until their label flips",
-    eyebrow="Flip",
     unit=("review", "reviews"),
     output=("edit", "edits"),
-    clusters="reviews",
     measures=(
         Measure("flipped", "Flipped, by the judge", judged=True, compared="flip rate (judge)",
                 phrase="flip rate by the judge"),
@@ -41,10 +39,8 @@ SPEC = ReportSpec(
         ),
         Measure("diversity", "Diversity", kind="number", forms=("all",), units=diversity),
     ),
-    columns=("label", "review"),
-    texts=("review",),
+    columns={"label": str, "review": str},
     criteria=(JudgedColumn("flipped", "Flipped"), JudgedColumn("fluent", "Fluent")),
-    without_judge="so flips are counted by the classifier alone",
     breakdowns=(Breakdown("label"),),
     examples=Examples(text="review", where=("{sample_id}", "from {label} to {wanted}")),
     how=(
@@ -53,5 +49,4 @@ SPEC = ReportSpec(
         ("Edit distance", "Share of the characters that were changed; less is a smaller edit."),
         ("Diversity", "Mean edit distance between the texts that one system gave for one review."),
     ),
-    samples="The reviews are bundled samples of our own writing.",
 )  # fmt: skip

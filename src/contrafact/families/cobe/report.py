@@ -5,14 +5,15 @@ read is left out of the valid form, and fails in the strict one. Tables and figu
 paper's table 5 and figures 5 to 9.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
+from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.published import published_facts, published_notes, published_rows
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.family.display import (
@@ -22,12 +23,6 @@ from contrafact.family.display import (
     Table,
     count,
     format_number,
-    leaders,
-    listed,
-    most_invalid,
-    percent,
-    tied,
-    with_interval,
     with_published,
 )
 from contrafact.family.report import (
@@ -35,18 +30,15 @@ from contrafact.family.report import (
     ChapterData,
     Examples,
     Explorer,
-    Extra,
     Form,
     JudgedColumn,
     Measure,
-    MeasureTable,
     Part,
-    Reasons,
     ReportSpec,
     Section,
-    TableChart,
     TerminalColumn,
 )
+from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.stats.intervals import Interval
 
@@ -68,7 +60,6 @@ _SCOPES = {
 _KNOWN = {"graph": GRAPHS, "phrasing": PHRASINGS, "domain": DOMAINS}
 _NOT_NAMED = "not named"
 _STORY_HAS = {"E1": "unchanged", "E2": "changed", "E4": "numerical", "E5": "latent"}
-_ENOUGH_VERDICTS = 20
 _HOW = (
     "Small figures under a number are its 95% interval, clustered by story. Strict counts invalid "
     "responses and verdicts as failed."
@@ -144,6 +135,7 @@ _ACCURACY = Measure(
     column="correct",
     judged=True,
     compared="Accuracy, points",
+    headline=True,
     phrase="accuracy",
 )
 _SPREAD = Measure("accuracy_spread", "± phrasings", better=None, judged=True, compute=_spread)
@@ -151,12 +143,10 @@ _FAILURES = tuple(
     Measure(f"{name}_fails", CRITERION_LABELS[name], better="low", judged=True)
     for name in CRITERION_NAMES
 )
-_STORIES = Column("stories", "Stories", "count")
-_RESPONSES = Column("asked", "Responses", "count")
 _AXIS = "Accuracy, %"
 
 
-def _with_table_5(data: ChapterData, own: Table) -> Table:
+def _with_table_5(own: Table) -> Table:
     """Return the overall table with table 5's accuracies below, as printed."""
     facts, rows = published_facts(), published_rows()
     frame = pd.DataFrame(
@@ -174,25 +164,70 @@ def _with_table_5(data: ChapterData, own: Table) -> Table:
     return with_published(own, frame, "Published · CoBe, table 5", (context,))
 
 
-def _by(scope: str, label: str) -> MeasureTable:
-    caption = _HOW
-    if scope == "failure_mode":
-        caption = (
-            "Stories labelled with a failure mode, which they were written to probe; a story with "
-            f"several counts under each. {_HOW}"
+def _results(data: ChapterData) -> Section:
+    caption = (
+        "A response is correct where it passes all criteria that its story has; accuracy is "
+        "over the responses to all three phrasings, and ± is the standard deviation of the "
+        f"phrasings' accuracies. {_HOW}"
+    )
+    measures, counts = ("accuracy", "accuracy_spread"), ("judge", "stories", "asked", "invalid")
+    table = measure_table(data, "overall", "Accuracy", measures, caption, counts=counts)
+    if table is not None and data.published:
+        table = _with_table_5(table)
+    title, named = "Accuracy over the three phrasings", {"accuracy": "All stories"}
+    chart = measure_chart(data, "accuracy", title, named, axis=_AXIS)
+    return Section("results", "Results", (chart, table, "leaderboard"))
+
+
+def _criteria(data: ChapterData) -> Section:
+    title, named = "Failure rates by criterion", {one.name: one.label for one in _FAILURES}
+    caption = (
+        "The share of responses that fail a criterion, among those it was asked of: a criterion "
+        f"that a story lacks is not asked. {_HOW}"
+    )
+    chart = measure_chart(data, "criteria", title, named, axis="Failed, %")
+    table = measure_table(data, "criteria", title, list(named), caption)
+    if table is not None:
+        columns = (
+            replace(one, group=f"{one.group} failed" if one.group else "") for one in table.columns
         )
-    title = f"Accuracy by {label}"
-    return MeasureTable(
-        f"by_{scope}", title, ("accuracy",), caption, (_STORIES, _RESPONSES), breakdown=scope,
-        chart=TableChart(f"by_{scope}", title, ("accuracy",), axis=_AXIS),
+        table = replace(table, columns=tuple(columns))
+    return Section("criteria", title, (chart, table), "Criteria")
+
+
+def _parts(data: ChapterData) -> Section:
+    shown: list[Any] = []
+    for scope, label in _SCOPES.items():
+        caption = _HOW
+        if scope == "failure_mode":
+            caption = (
+                "Stories labelled with a failure mode, which they were written to probe; a story "
+                f"with several counts under each. {_HOW}"
+            )
+        key, title, measure = f"by_{scope}", f"Accuracy by {label}", {"accuracy": "Acc."}
+        shown += [
+            measure_chart(data, key, title, measure, of=scope, axis=_AXIS),
+            measure_table(
+                data, key, title, list(measure), caption, counts=("stories", "asked"), of=scope,
+                notes=False,
+            ),
+        ]  # fmt: skip
+    modes = suggested_modes(data)
+    heading, contents = (
+        "By graph, phrasing, domain and failure mode",
+        "Graphs, phrasings, domains, modes",
+    )
+    return Section(
+        "parts", heading, (*shown, modes), contents,
+        {"suggested_modes": pd.DataFrame() if modes is None else modes.frame},
     )  # fmt: skip
 
 
-def suggested_modes(data: ChapterData) -> Extra:
-    """Return how often each failure mode is suggested, or nothing where no response failed."""
+def suggested_modes(data: ChapterData) -> Table | None:
+    """Return how often each failure mode is suggested, or None where no response failed."""
     failed = data.items[data.items["suggested_failure_mode"].notna()]
     if failed.empty:
-        return Extra(results={"suggested_modes": pd.DataFrame()})
+        return None
     modes = failure_modes()
     lines: list[dict[str, object]] = []
     for system in data.systems:
@@ -211,14 +246,16 @@ def suggested_modes(data: ChapterData) -> Extra:
         + "."
     )
     frame = pd.DataFrame(lines)
-    shown = Table("suggested_modes", "Suggested failure modes", caption, columns, frame)
-    return Extra([shown], results={"suggested_modes": frame})
+    return Table("suggested_modes", "Suggested failure modes", caption, columns, frame)
 
 
-def _published_study(data: ChapterData) -> Extra:
+def _judge(data: ChapterData) -> Section:
+    shown = ("corrected", _published_study() if data.published else None)
+    return Section("judge", "What the judge is worth", shown)
+
+
+def _published_study() -> Table:
     """Return the paper's human study of its judge (appendix C.3), as a table of its own."""
-    if not data.published:
-        return Extra()
     facts = published_facts()
     study = facts.study
     line = {
@@ -255,90 +292,13 @@ def _published_study(data: ChapterData) -> Extra:
     notes = tuple(one.sentence for one in published_notes() if one.key.startswith("study"))
     title, label = "The paper's judge, against people", "Published · CoBe, appendix C.3"
     frame = pd.DataFrame([line])
-    return Extra([Table("published_study", title, caption, columns, frame, notes, None, label)])
+    return Table("published_study", title, caption, columns, frame, notes, None, label)
 
 
 def _facts(data: ChapterData) -> list[Fact]:
     stories = format_number(data.items["sample_id"].nunique(), "count")
     kinds = data.items["graph"].nunique()
     return [Fact("Stories", stories, f"of {count(kinds, 'type')} of graph" if kinds else "")]
-
-
-def _summary(data: ChapterData) -> list[str]:
-    items = data.items
-    asked, valid = data.asked_and_valid
-    found = [
-        f"{count(len(data.systems), 'system')} edited "
-        f"{count(items['sample_id'].nunique(), 'story', 'stories')} under an intervention, each "
-        f"asked in {count(items['phrasing'].nunique(), 'phrasing')}: {asked:,} responses were "
-        f"asked for and {valid:,} ({percent(valid / asked)}) could be read."
-    ]
-    if not items["was_judged"].any():
-        found.append("Nobody judged them, so there is no accuracy: name a judge with --judge.")
-        return [*found, *_invalid(items)]
-    if data.meta.embedded_judge:
-        found.append(
-            "The judge is the small embedded model, a poor judge: what follows shows that the "
-            "machinery works, not how good these systems are."
-        )
-    return [*found, *_best(data), *_criteria(data), *_invalid(items)]
-
-
-def _best(data: ChapterData) -> list[str]:
-    """Name the highest accuracy of each judge, and whether the next is distinguishable from it."""
-    rows = _falling(data.overall("accuracy"))
-    judge_of = data.items.drop_duplicates("system").set_index("system")["judge"].to_dict()
-    judges = list(dict.fromkeys(judge_of[system] for system in rows["system"]))
-    found: list[str] = []
-    for judge in judges:
-        own = rows[[judge_of[system] == judge for system in rows["system"]]]
-        by = f"Judged by {judge}, " if len(judges) > 1 else "Over valid outputs, "
-        found.append(
-            leaders(
-                own,
-                data.pairs,
-                "stories",
-                measure="accuracy",
-                best=f"{by}the highest accuracy",
-                alone=f"{by}{{system}} meets all criteria in {{figure}} of its responses.",
-            )
-        )
-    return found
-
-
-def _criteria(data: ChapterData) -> list[str]:
-    """Say which criterion the most accurate system fails most often."""
-    rows = _falling(data.overall("accuracy"))
-    if rows.empty:
-        return []
-    system = rows.iloc[0]["system"]
-    failing = pd.concat([data.overall(measure.name) for measure in _FAILURES])
-    own = _falling(failing[failing["system"].eq(system)])
-    worst = own.iloc[0]
-    if worst["estimate"] == 0:
-        return [f"{system} fails no criterion."]
-    labels = [CRITERION_LABELS[name[:2]] for name in tied(own, "measure")]
-    shown = with_interval(worst, "stories")
-    if len(labels) > 1:
-        return [f"The criteria that {system} fails most often are {listed(labels)}: {shown}."]
-    return [f"The criterion that {system} fails most often is {labels[0]}: {shown}."]
-
-
-def _falling(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.sort_values("estimate", ascending=False, kind="stable")
-
-
-def _invalid(items: pd.DataFrame) -> list[str]:
-    worst, unread = most_invalid(items, "responses"), _unread(items)
-    found = []
-    if worst:
-        found.append(f"Of the invalid responses, {worst}")
-    if unread:
-        found.append(f"{count(unread, 'verdict')} could not be read")
-    if not found:
-        return ["No response and no verdict was invalid: strict and valid form are the same."]
-    text = "; ".join(found)
-    return [f"{text[0].upper()}{text[1:]}. The strict columns count them as failed."]
 
 
 def _unread(rows: pd.DataFrame) -> int:
@@ -360,103 +320,28 @@ def _mode(row: "pd.Series[Any]") -> str:
     return f"Suggested failure mode: {int(number)}. {failure_modes()[int(number)].name}"
 
 
-def _notes(settings: Mapping[str, Any]) -> Sequence[str]:
-    if not settings.get("judge_context"):
-        return ()
-    return ("The judge saw the scenario and the query too (--judge-context).",)
-
-
-SPEC = ReportSpec(
-    title="Counterfactual edits of stories, judged by causal criteria",
-    eyebrow="CoBe",
-    unit=("story", "stories"),
-    output=("response", "responses"),
-    clusters="stories",
-    key=("sample_id", "phrasing"),
-    columns=ITEM_COLUMNS,
-    texts=(
-        *("judge", "graph", "text", "invalid_reason", "answer"),
-        *_STORY_HAS.values(),
-        *(f"{name}_invalid" for name in CRITERION_NAMES),
-    ),
-    numbers=("suggested_failure_mode", *(f"{name}_probability" for name in CRITERION_NAMES)),
-    criteria=(
-        *(
-            JudgedColumn(name, CRITERION_LABELS[name], short=name, leaderboard=False)
-            for name in CRITERION_NAMES
-        ),
-        JudgedColumn("correct", "all criteria"),
-    ),
-    answers=("T", "F"),
-    without_judge="so the five criteria, and with them accuracy, are left out",
-    prepare=prepare,
-    measures=(_ACCURACY, _SPREAD, *_FAILURES),
-    breakdowns=tuple(
-        Breakdown(scope, ("accuracy",), partial(scope_parts, scope)) for scope in _SCOPES
-    ),
-    tables=(
-        MeasureTable(
-            "overall",
-            "Accuracy",
-            ("accuracy", "accuracy_spread"),
-            "A response is correct where it passes all criteria that its story has; accuracy is "
-            "over the responses to all three phrasings, and ± is the standard deviation of the "
-            f"phrasings' accuracies. {_HOW}",
-            (
-                Column("judge", "Judge", "text"),
-                _STORIES,
-                _RESPONSES,
-                Column("invalid", "Inv.", "count"),
-            ),
-            notes=("judge", "items"),
-            chart=TableChart(
-                "accuracy",
-                "Accuracy over the three phrasings",
-                ("accuracy",),
-                ("All stories",),
-                _AXIS,
-            ),
-            published=_with_table_5,
-        ),
-        MeasureTable(
-            "criteria",
-            "Failure rates by criterion",
-            tuple(measure.name for measure in _FAILURES),
-            "The share of responses that fail a criterion, among those it was asked of: a "
-            f"criterion that a story lacks is not asked. {_HOW}",
-            headings={"valid": "Over valid outputs, % failed", "strict": "Strict, % failed"},
-            notes=("judge",),
-            chart=TableChart(
-                "criteria",
-                "Failure rates by criterion",
-                tuple(measure.name for measure in _FAILURES),
-                axis="Failed, %",
-            ),
-        ),
-        *(_by(scope, label) for scope, label in _SCOPES.items()),
-    ),
-    extras=(suggested_modes, _published_study),
-    paired="the stories and phrasings",
-    invalid_title="Invalid responses and verdicts",
-    invalid_caption=(
+def _errors(data: ChapterData) -> Section:
+    invalid = invalid_table(
+        data,
+        "Invalid responses and verdicts",
         "A verdict is valid if the judge's reply is T or F, read from the next token's "
         "probabilities where the provider gives them. A response's correctness is left open where "
         "it is invalid itself, or no criterion failed and a verdict is invalid; the strict form "
-        "counts it as wrong."
-    ),
-    invalid_columns=(
-        Column("system", "System", "text"),
-        Column("asked", "Asked for", "count", "Responses"),
-        Column("valid", "Valid", "count", "Responses"),
-        Column("invalid", "Invalid", "count", "Responses"),
-        Column("invalid_share", "Invalid, %", "share", "Responses", "low", ranked=False),
-        Column("verdicts", "Asked for", "count", "Verdicts"),
-        Column("verdicts_invalid", "Invalid", "count", "Verdicts"),
-        Column("open", "Left open", "count", "Responses' correctness"),
-    ),
-    invalid_counts={"verdicts": _verdicts, "verdicts_invalid": _unread, "open": _open},
-    invalid_shown=(("sample_id", "Story"), ("phrasing", "Phrasing"), ("system", "System")),
-    reasons=Reasons(
+        "counts it as wrong.",
+        columns=(
+            Column("system", "System", "text"),
+            Column("asked", "Asked for", "count", "Responses"),
+            Column("valid", "Valid", "count", "Responses"),
+            Column("invalid", "Invalid", "count", "Responses"),
+            Column("invalid_share", "Invalid, %", "share", "Responses", "low", ranked=False),
+            Column("verdicts", "Asked for", "count", "Verdicts"),
+            Column("verdicts_invalid", "Invalid", "count", "Verdicts"),
+            Column("open", "Left open", "count", "Responses' correctness"),
+        ),
+        counts={"verdicts": _verdicts, "verdicts_invalid": _unread, "open": _open},
+    )
+    reasons = reason_table(
+        data,
         (
             Column("invalid_reason", "Reason", "text"),
             Column("what", "Of", "text"),
@@ -467,7 +352,35 @@ SPEC = ReportSpec(
         output="response",
         verdict="verdict on {column}",
         by_name=True,
+    )
+    return Section("errors", invalid.title, (invalid, reasons))
+
+
+SPEC = ReportSpec(
+    title="Counterfactual edits of stories, judged by causal criteria",
+    unit=("story", "stories"),
+    output=("response", "responses"),
+    key=("sample_id", "phrasing"),
+    columns={
+        **dict.fromkeys(("judge", "graph", "text", "invalid_reason", "answer"), str),
+        **dict.fromkeys(_STORY_HAS.values(), str),
+        **dict.fromkeys((f"{name}_invalid" for name in CRITERION_NAMES), str),
+        **dict.fromkeys((f"{name}_probability" for name in CRITERION_NAMES), float),
+        "suggested_failure_mode": float,
+    },
+    criteria=(
+        *(
+            JudgedColumn(name, CRITERION_LABELS[name], name, leaderboard=False, answers=("T", "F"))
+            for name in CRITERION_NAMES
+        ),
+        JudgedColumn("correct", "all criteria", answers=("T", "F")),
     ),
+    prepare=prepare,
+    measures=(_ACCURACY, _SPREAD, *_FAILURES),
+    breakdowns=tuple(
+        Breakdown(scope, ("accuracy",), partial(scope_parts, scope)) for scope in _SCOPES
+    ),
+    sections=(_results, _criteria, _parts, "paired", _judge, "agreement", _errors),
     examples=Examples(
         cluster="sample_id",
         text="story",
@@ -479,6 +392,7 @@ SPEC = ReportSpec(
         ),
         chips=(),
         note=_mode,
+        invalid=(("sample_id", "Story"), ("phrasing", "Phrasing"), ("system", "System")),
         caption=(
             "{count} drawn at random with seed {seed}, a story and one of its queries each; "
             "nothing is picked by hand. Responses are marked against the story: "
@@ -490,26 +404,7 @@ SPEC = ReportSpec(
         filters=(("phrasing", "Phrasing"), ("graph", "Graph"), ("domain", "Domain")),
         classes=(("suggested_mode", "Suggested mode"),),
     ),
-    headline=("accuracy",),
     facts=_facts,
-    summary=_summary,
-    sections=(
-        Section("summary", "Summary"),
-        Section("results", "Results", ("accuracy", "overall", "leaderboard")),
-        Section("criteria", "Failure rates by criterion", ("criteria",), "Criteria"),
-        Section(
-            "parts",
-            "By graph, phrasing, domain and failure mode",
-            (*(f"by_{scope}" for scope in _SCOPES), "suggested_modes"),
-            "Graphs, phrasings, domains, modes",
-        ),
-        Section("paired", "Comparisons on the same stories", ("paired",), "Comparisons"),
-        Section("judge", "What the judge is worth", ("corrected", "published_study")),
-        Section("errors", "Invalid responses and verdicts", ("invalid", "invalid_reasons")),
-        Section("examples", "Examples"),
-        Section("runs", "What was run"),
-        Section("how", "How to read this"),
-    ),
     how=(
         (
             "The task",
@@ -557,7 +452,4 @@ SPEC = ReportSpec(
         TerminalColumn("accuracy_spread", "valid", "± phrasings", rank=1),
         TerminalColumn("accuracy", "strict", "strict Acc. %", rank=2),
     ),
-    terminal_title="cobe: stories as they would have gone instead",
-    samples="The stories are bundled samples of our own writing, about nobody.",
-    notes=_notes,
 )

@@ -5,7 +5,7 @@ verdicts that could be read. ``strict`` counts what is invalid as wrong. Perplex
 first. Tables and figures follow the paper's tables 2, 14 and 15 and its figures 2 to 4.
 """
 
-import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,29 +18,15 @@ from contrafact.families.finforce.report_figures import (
     ERROR_CLASSES,
     PLAIN_CAPTION,
     SHORT_NAMES,
-    SPREAD,
+    agreement,
     base_distance,
-    cost,
-    error_classes,
+    cost_chart,
     few_shot_change,
     perplexities,
     risk_against_opportunity,
     side_figures,
-    spread,
-    study,
 )
-from contrafact.family.display import (
-    Column,
-    Fact,
-    Warnings,
-    count,
-    format_number,
-    invalid_sentence,
-    leaders,
-    listed,
-    one_answer,
-    percent,
-)
+from contrafact.family.display import Column, Fact, Table, count, format_number
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
@@ -48,17 +34,15 @@ from contrafact.family.report import (
     Explorer,
     JudgedColumn,
     Measure,
-    MeasureTable,
     ReportSpec,
     Section,
     TerminalColumn,
 )
-from contrafact.family.run_facts import self_judged, unfinished
+from contrafact.family.tables import invalid_table, measure_chart, measure_table
 from contrafact.records import CRITERIA, SIDES
 
 __all__ = ["SPEC", "prepare"]
 
-_ENOUGH_VERDICTS = 30
 _CHIP_LABELS = {"forward_compatibility": "Forward-compatible", "directionality": "Directional"}
 _CLASS_LABELS = {
     "similar_semantics": "Similar semantics",
@@ -68,7 +52,6 @@ _CLASS_LABELS = {
     "trivial_consequences": "Trivial consequences",
     "financially_unrealistic": "Financially unrealistic",
 }
-_HEADLINES = Column("headlines", "Headlines", "count")
 
 
 def prepare(items: pd.DataFrame) -> pd.DataFrame:
@@ -83,7 +66,7 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     """
     if not items["side"].isin(SIDES).all():
         raise ValueError(f"sides are {' and '.join(SIDES)}")
-    optional = (*ERROR_CLASSES, "base_distance", "calls", "tokens", *SPREAD)
+    optional = (*ERROR_CLASSES, "base_distance", "calls", "tokens")
     missing = [name for name in optional if name not in items.columns]
     categories = [None if pd.isna(c) or not str(c).strip() else str(c) for c in items["category"]]
     sound = items["valid"].eq(1) & items["degenerate"].isna()
@@ -138,122 +121,109 @@ def _repaired(rows: pd.DataFrame) -> int:
     return int(((rows["repairs"] > 0) & (rows["valid"] == 1)).sum())
 
 
-def _summary(data: ChapterData) -> list[str]:
-    able, headlines = data.comparable, data.items["sample_id"].nunique()
-    asked, valid = data.asked_and_valid
-    found = [
-        f"{count(len(data.systems), 'system')} wrote about {count(headlines, 'headline')}: "
-        f"{asked:,} counterfactuals were asked for and {valid:,} ({percent(valid / asked)}) "
-        "could be read."
-    ]
-    if able.judged and able.one_judge:
-        if data.meta.embedded_judge:
-            found.append(
-                "What follows about forward-compatibility and directionality rests on the embedded "
-                "model's verdicts, and is worth no more than they are."
-            )
-        found += _best(data)
-        found += _sides(data)
-    if able.scored and able.one_fluency_model:
-        found += _fluency(data)
-    found.append(invalid_sentence(data.items, ("output", "outputs"), "outputs"))
-    return found
-
-
-def _best(data: ChapterData) -> list[str]:
-    """Name the highest average and say whether the next is distinguishable from it."""
-    rows = data.overall("average").sort_values("estimate", ascending=False, kind="stable")
-    if rows.empty:
-        return []
-    average = "average of forward-compatibility and directionality"
-    sentence = leaders(
-        rows,
-        data.pairs,
-        "headlines",
-        measure="average",
-        best=f"Over valid outputs, the highest {average}",
-        alone=f"Over valid outputs, {{system}} has an {average} of {{figure}}.",
-    )
-    return [sentence]
-
-
-def _sides(data: ChapterData) -> list[str]:
-    """Say where opportunity counterfactuals are directional less or more often than risk ones."""
-    rows = data.overall("directionality", scope="risk-opportunity")
-    if rows.empty:
-        return []
-    more = list(rows.loc[rows["low"] > 0, "system"])
-    less = list(rows.loc[rows["high"] < 0, "system"])
-    rest = len(rows) - len(more) - len(less)
-    parts: list[str] = []
-    if more:
-        parts.append(f"risk counterfactuals pass more often for {listed(more)}")
-    if less:
-        parts.append(f"opportunity counterfactuals pass more often for {listed(less)}")
-    if rest and parts:
-        parts.append(f"for {rest} more the interval of the difference includes zero")
-    elif rest:
-        parts.append("no system's two sides can be told apart")
-    return [f"On directionality, {'; '.join(parts)}."]
-
-
-def _fluency(data: ChapterData) -> list[str]:
-    rows = data.overall("delta_perplexity").sort_values("estimate", kind="stable")
-    if rows.empty:
-        return []
-    first = rows.iloc[0]
-    value, *bounds = (format_number(float(first[n]), "signed") for n in ("estimate", "low", "high"))
-    between = "" if math.isnan(float(first["low"])) else f" ({bounds[0]} to {bounds[1]})"
-    lead = "The lowest Δ perplexity is that of" if len(rows) > 1 else "Δ perplexity of"
-    verb = "," if len(rows) > 1 else " is"
-    medians = data.overall("perplexity_median").set_index("system")["estimate"]
-    median = format_number(float(medians[str(first["system"])]), "number")
-    return [f"{lead} {first['system']}{verb} {value}{between}; its median perplexity is {median}."]
-
-
-def _warnings(data: ChapterData) -> Warnings:
-    items, meta = data.items, data.meta
-    found: Warnings = []
-    if meta.embedded_judge:
-        text = (
-            "It is small, and a poor judge: it is there so that everything can be tried "
-            "without a key or a network. Take the judged columns (Fwd-Compat., Dir. and their "
-            "average) as proof that the machinery works, not as a measurement of these "
-            "systems. For figures to quote, name a strong judge with --judge and check it "
-            "against people."
-        )
-        found.append(("The judge is the embedded model", text))
-    found += self_judged(meta, "counterfactuals")
-    same: list[str] = []
-    judges = items["judge"].fillna("the judge").astype(str)
-    for criterion, name in CRITERION_NAMES.items():
-        for judge, verdicts in items[criterion].dropna().groupby(judges):
-            same += one_answer(
-                verdicts, enough=_ENOUGH_VERDICTS, judge=str(judge), criterion=name.lower(),
-                words=("true", "false"),
-            )  # fmt: skip
-    if same:
-        same.append(
-            "A judge that nearly always gives the same answer cannot tell one system from another."
-        )
-        found.append(("The judge hardly distinguishes", " ".join(same)))
-    return [*found, *unfinished(meta)]
-
-
 _SCORES = tuple(SHORT_NAMES)
 _PERPLEXITIES = ("perplexity", "perplexity_median", "delta_perplexity")
 
 
-def _scope_table(scope: str, title: str) -> MeasureTable:
-    return MeasureTable(
-        scope,
-        title,
-        ("valid", "sound", *_PERPLEXITIES, *_SCORES),
-        _scope_caption,
-        (_HEADLINES,),
-        scope=scope,
-        notes=("judge", "fluency", "items"),
-        published=with_published_scope,
+def _scope_table(data: ChapterData, scope: str, title: str) -> Table | None:
+    measures = ("valid", "sound", *_PERPLEXITIES, *_SCORES)
+    caption = _scope_caption(data)
+    table = measure_table(data, scope, title, measures, caption, counts=("headlines",), of=scope)
+    return with_published_scope(data, table) if table and data.published else table
+
+
+def _results(data: ChapterData) -> Section:
+    overall = _scope_table(data, "overall", "Overall")
+    return Section("results", "Results", (overall, "leaderboard", "corrected"))
+
+
+def _cost(data: ChapterData) -> Section:
+    caption = (
+        "What it takes to write both counterfactuals of a headline, beside what they score: "
+        "calls, tokens sent and received, and list price in US dollars for 1,000 headlines, of "
+        "the writer and of a verifier; the judge is not counted. A method that is paid more "
+        "has to show more. Small figures are 95% intervals, clustered by headline."
+    )
+    title, measures = "Score and cost", ("average", *COSTS)
+    table = measure_table(data, "cost", title, measures, caption, counts=("headlines",))
+    return Section("cost", title, (cost_chart(data), table), "Cost")
+
+
+def _sides(data: ChapterData) -> Section:
+    shown = (
+        *risk_against_opportunity(data),
+        _scope_table(data, "risk", "Risk counterfactuals"),
+        _scope_table(data, "opportunity", "Opportunity counterfactuals"),
+    )
+    return Section("sides", "Risk and opportunity", shown)
+
+
+def _categories(data: ChapterData) -> Section:
+    """Show the categories with most headlines first."""
+    caption = (
+        f"Both sides together, largest categories first. {PLAIN_CAPTION} With few headlines "
+        "the intervals are wide, and under five there are none."
+    )
+    title, measures = "By market category", (*_PERPLEXITIES[1:], *_SCORES)
+    table = measure_table(
+        data, "by_category", title, measures, caption, counts=("headlines",), of="category"
+    )
+    if table is not None:
+        size = table.frame.groupby("category")["headlines"].transform("max")
+        order = size.sort_values(ascending=False, kind="stable").index
+        table = replace(table, frame=table.frame.loc[order].drop(columns="source"))
+    return Section("categories", "Market categories", [table], "Categories")
+
+
+def _errors(data: ChapterData) -> Section:
+    caption = (
+        "Signs of error that can be computed. Similar semantics: hardly a character changed. "
+        "Fantastical edit: the headline's names are gone. Fluency lapse: a perplexity far "
+        "above the headline's. Numeric prediction: a figure the headline does not have, which "
+        "the task forbids. These are rules on the surface of a text, not judgements of it. "
+        "Trivial consequences and financially unrealistic, where shown, are the judge's."
+    )
+    classes = measure_table(data, "errors", "Error classes", ERROR_CLASSES, caption, notes=False)
+    if classes is not None:
+        classes = replace(classes, frame=classes.frame.drop(columns="source"))
+    shown = (
+        _invalid(data),
+        "invalid_reasons",
+        measure_chart(data, "errors", "Error classes", _CLASS_LABELS),
+        classes,
+    )
+    return Section("errors", "Errors and invalid outputs", shown)
+
+
+def _invalid(data: ChapterData) -> Table:
+    ends = (("unread", "Verdicts unread"), ("missing", "Verdicts missing"))
+    return invalid_table(
+        data,
+        "Invalid outputs and verdicts",
+        "Counterfactuals asked for, and what became of them. A repaired output was read after the "
+        "parser repaired its format, never its words. An unread verdict is a judge's reply that "
+        "is neither true nor false; a missing one was never given.",
+        columns=(
+            Column("system", "System", "text"),
+            Column("asked", "Asked for", "count"),
+            Column("valid", "Valid", "count"),
+            Column("repairs", "Of those repaired", "count"),
+            Column("invalid", "Invalid", "count"),
+            Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
+            *(
+                Column(f"{criterion}_{end}", SHORT_NAMES[criterion], "count", group=group)
+                for end, group in ends
+                for criterion in CRITERIA
+            ),
+        ),
+        counts={
+            "repairs": _repaired,
+            **{
+                f"{criterion}_{end}": partial(_unread, criterion, missing=end == "missing")
+                for criterion in CRITERIA
+                for end, _ in ends
+            },
+        },
     )
 
 
@@ -272,21 +242,16 @@ def _fluency_measure(name: str, label: str, *, compared: str = "") -> Measure:
 
 SPEC = ReportSpec(
     title="Forward counterfactuals from market headlines",
-    eyebrow="FIN-FORCE",
     unit=("headline", "headlines"),
     output=("counterfactual", "counterfactuals"),
-    clusters="headlines",
     key=("sample_id", "side"),
-    columns=(
-        *("judge", "headline", "category", "repairs", *CRITERIA),
-        *(f"{criterion}_invalid" for criterion in CRITERIA),
-        *("perplexity", "headline_perplexity", "edit_distance", *ERROR_CLASSES[:4]),
-    ),
-    numbers=("headline_perplexity", "edit_distance", "repairs"),
+    columns={
+        **dict.fromkeys(("judge", "headline"), str),
+        **dict.fromkeys(("headline_perplexity", "edit_distance", "repairs"), float),
+    },
     criteria=tuple(
         JudgedColumn(name, label, _CHIP_LABELS[name]) for name, label in CRITERION_NAMES.items()
     ),
-    without_judge="so forward-compatibility and directionality are left out",
     prepare=prepare,
     measures=(
         Measure("valid", "Valid, %", forms=("all",), ranked=False),
@@ -300,6 +265,7 @@ SPEC = ReportSpec(
             "Avg.",
             judged=True,
             compared="Avg., points",
+            headline=True,
             phrase="average of forward-compatibility and directionality",
             units=_averages,
         ),
@@ -328,100 +294,18 @@ SPEC = ReportSpec(
                 forms=("all",),
                 group="A headline",
                 ranked=False,
+                cost=True,
             )
             for name, label in COSTS.items()
         ),
-        *(
-            Measure(
-                name,
-                label,
-                kind,
-                None,
-                forms=("valid", "strict") if name == "best_average" else ("valid",),
-                judged=name == "best_average",
-                ranked=False,
-            )
-            for name, (label, kind) in SPREAD.items()
-        ),
     ),
     scopes=("overall", *SIDES, "risk-opportunity"),
-    averages_draws=True,
     estimate=side_figures,
     breakdowns=(Breakdown("category"),),
-    tables=(
-        _scope_table("overall", "Overall"),
-        MeasureTable(
-            "cost",
-            "Score and cost",
-            ("average", *COSTS),
-            "What it takes to write both counterfactuals of a headline, beside what they score: "
-            "calls, tokens sent and received, and list price in US dollars for 1,000 headlines, of "
-            "the writer and of a verifier; the judge is not counted. A method that is paid more "
-            "has to show more. Small figures are 95% intervals, clustered by headline.",
-            (_HEADLINES,),
-            scope="overall",
-            notes=("judge", "items"),
-        ),
-        _scope_table("risk", "Risk counterfactuals"),
-        _scope_table("opportunity", "Opportunity counterfactuals"),
-        MeasureTable(
-            "by_category",
-            "By market category",
-            (*_PERPLEXITIES[1:], *_SCORES),
-            f"Both sides together, largest categories first. {PLAIN_CAPTION} With few headlines "
-            "the intervals are wide, and under five there are none.",
-            (_HEADLINES,),
-            breakdown="category",
-            by_size=True,
-            notes=("judge", "fluency", "items"),
-            source=False,
-        ),
-        MeasureTable(
-            "errors",
-            "Error classes",
-            ERROR_CLASSES,
-            "Signs of error that can be computed. Similar semantics: hardly a character changed. "
-            "Fantastical edit: the headline's names are gone. Fluency lapse: a perplexity far "
-            "above the headline's. Numeric prediction: a figure the headline does not have, which "
-            "the task forbids. These are rules on the surface of a text, not judgements of it. "
-            "Trivial consequences and financially unrealistic, where shown, are the judge's.",
-            source=False,
-        ),
+    sections=(
+        *(_results, _cost, _sides, perplexities, few_shot_change, base_distance, _categories),
+        *("paired", agreement, _errors),
     ),
-    extras=(
-        *(cost, spread, risk_against_opportunity, few_shot_change, base_distance, study),
-        perplexities,
-        error_classes,
-    ),
-    paired="the counterfactuals",
-    invalid_title="Invalid outputs and verdicts",
-    invalid_caption=(
-        "Counterfactuals asked for, and what became of them. A repaired output was read after the "
-        "parser repaired its format, never its words. An unread verdict is a judge's reply that "
-        "is neither true nor false; a missing one was never given."
-    ),
-    invalid_columns=(
-        Column("system", "System", "text"),
-        Column("asked", "Asked for", "count"),
-        Column("valid", "Valid", "count"),
-        Column("repairs", "Of those repaired", "count"),
-        Column("invalid", "Invalid", "count"),
-        Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
-        *(
-            Column(f"{criterion}_{end}", SHORT_NAMES[criterion], "count", group=group)
-            for end, group in (("unread", "Verdicts unread"), ("missing", "Verdicts missing"))
-            for criterion in CRITERIA
-        ),
-    ),
-    invalid_counts={
-        "repairs": _repaired,
-        **{
-            f"{criterion}_{end}": partial(_unread, criterion, missing=end == "missing")
-            for criterion in CRITERIA
-            for end in ("unread", "missing")
-        },
-    },
-    invalid_shown=(("headline", "Headline"), ("system", "System"), ("side", "Side")),
     examples=Examples(
         by=("sample_id",),
         in_turn=True,
@@ -440,41 +324,14 @@ SPEC = ReportSpec(
             "hand. <ins>Underlined</ins> is what the counterfactual adds to the headline, "
             "<del>struck through</del> what it leaves out."
         ),
+        invalid=(("headline", "Headline"), ("system", "System"), ("side", "Side")),
     ),
     explorer=Explorer(
         filters=(("side", "Side"), ("category", "Category")),
         classes=tuple(_CLASS_LABELS.items()),
         numbers=(("edit_distance", "Edit distance from the headline"),),
     ),
-    costs=tuple(COSTS),
-    headline=("average",),
     facts=_facts,
-    summary=_summary,
-    warnings=_warnings,
-    sections=(
-        Section("summary", "Summary"),
-        Section("results", "Results", ("overall", "leaderboard", "corrected")),
-        Section("cost", "Score and cost", ("cost",), "Cost"),
-        Section("spread", "Several scenarios a side", ("spread",), "Several a side"),
-        Section("sides", "Risk and opportunity", ("risk_vs_opportunity", "risk", "opportunity")),
-        Section("fluency", "Fluency", ("perplexity",)),
-        Section("few-shot", "Few-shot against zero-shot", ("few_shot_change",), "Few-shot"),
-        Section(
-            "base", "Counterfactuals and their base", ("base_distance",), "Distance from the base"
-        ),
-        Section("categories", "Market categories", ("by_category",), "Categories"),
-        Section("paired", "Comparisons on the same items", ("paired",), "Comparisons"),
-        Section(
-            "agreement",
-            "How far the judges agree",
-            ("panel_agreement", "panel", "members", "study"),
-            "Agreement",
-        ),
-        Section("errors", "Errors and invalid outputs", ("invalid", "invalid_reasons", "errors")),
-        Section("examples", "Examples"),
-        Section("runs", "What was run"),
-        Section("how", "How to read this"),
-    ),
     how=(
         (
             "Risk and opportunity",
@@ -532,7 +389,5 @@ SPEC = ReportSpec(
         TerminalColumn("tokens", "all", "Tokens", scale=1, digits=0, rank=2),
         TerminalColumn("dollars_per_1000", "all", "$/1,000", scale=1, digits=2, rank=4),
     ),
-    terminal_title="All counterfactuals",
-    samples="The headlines are bundled samples about fictional companies and countries.",
     streams=("figures", "pairs", "panel", "examples", "judged"),
 )

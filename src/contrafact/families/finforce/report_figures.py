@@ -5,7 +5,7 @@ Every figure is a mean over draws of the examples, and an overall one the mean o
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +25,6 @@ from contrafact.families.finforce.published import (
     with_paper,
 )
 from contrafact.family.display import (
-    OWN,
     PUBLISHED,
     BoxChart,
     Column,
@@ -37,7 +36,8 @@ from contrafact.family.display import (
     finished_table,
     with_figures,
 )
-from contrafact.family.report import ChapterData, Estimate, Extra, Form, Part
+from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
+from contrafact.family.tables import notes_on, with_costs
 from contrafact.records import CRITERIA, SIDES
 from contrafact.stats.intervals import Interval
 from contrafact.stats.replicates import Replicates, Sampler, mean_over
@@ -47,16 +47,13 @@ __all__ = [
     "CRITERION_NAMES",
     "ERROR_CLASSES",
     "PLAIN_CAPTION",
-    "SPREAD",
+    "agreement",
     "base_distance",
-    "cost",
-    "error_classes",
+    "cost_chart",
     "few_shot_change",
     "perplexities",
     "risk_against_opportunity",
     "side_figures",
-    "spread",
-    "study",
 ]
 
 CRITERION_NAMES = {
@@ -80,17 +77,6 @@ COSTS: Mapping[str, str] = {
 """What it takes to write both counterfactuals of a headline, all calls but the judge's: means over
 headlines, dollars for a thousand of them. Items of outputs that were made elsewhere lack it."""
 
-SPREAD: Mapping[str, tuple[str, Kind]] = {
-    "scenarios": ("Scenarios", "number"),
-    "distinct_1": ("Distinct-1", "coefficient"),
-    "distinct_2": ("Distinct-2", "coefficient"),
-    "overlap": ("Shared words", "coefficient"),
-    "pairwise_bleu": ("BLEU", "coefficient"),
-    "best_average": ("Best of them", "share"),
-}
-"""How several scenarios of one side differ, and the best score among them; only of methods that
-write several."""
-
 PLAIN_CAPTION = (
     "Small figures under a number are its 95% interval, clustered by headline; sd is the standard "
     "deviation over few-shot draws. Strict counts an invalid output or verdict as wrong."
@@ -108,11 +94,7 @@ _COLUMNS: dict[Key, str] = {
     **{(name, "valid"): name for name in ERROR_CLASSES},
     ("base_distance", "valid"): "base_distance",
     **{(name, "all"): name for name in COSTS},
-    **{(name, "valid"): name for name in SPREAD},
-    ("best_average", "strict"): "best_average_strict",
 }
-_NO_SHARES = ("perplexity", *SPREAD)
-_MORE = ("distinct_1", "distinct_2", "best_average")  # better when high
 _BETWEEN = "risk-opportunity"
 
 
@@ -263,17 +245,17 @@ def _by_side(
                 tuple(means.get((side, key, draw), missing) for draw in draws),
                 len(values),
                 len(set(labels)),
-                None if key[0] in (*_NO_SHARES, *COSTS) else values,
+                None if key[0] in ("perplexity", *COSTS) else values,
                 labels,
             )
     return sides
 
 
-def risk_against_opportunity(data: ChapterData) -> Extra:
+def risk_against_opportunity(data: ChapterData) -> list[Table | GridChart | None]:
     """Return the judged scores of risk beside opportunity (figure 2), where there is a judge."""
     able = data.comparable
     if not able.judged:
-        return Extra()
+        return []
     whole = data.figures[data.spec.is_overall(data.figures)]
     wanted: dict[str, dict[str, str]] = {}
     columns = [Column("system", "System", "text")]
@@ -291,13 +273,13 @@ def risk_against_opportunity(data: ChapterData) -> Extra:
         wanted[key] = {"scope": _BETWEEN, "measure": measure, "form": form}
         columns.append(Column(key, "Difference", "points", group))
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
-    frame, costs = data.with_costs(frame)
+    frame, costs = with_costs(data, frame)
     caption = (
         "Difference is risk minus opportunity, in percentage points, on the same headlines: where "
         f"its interval leaves out zero, the sides differ. {PLAIN_CAPTION}"
     )
     key, title = "risk_vs_opportunity", "Risk against opportunity"
-    notes = data.notes("judge", "items")
+    notes = notes_on(data, "judge", "items")
     table = finished_table(key, title, caption, (*columns, *costs), frame, notes)
     chart = _sides_chart(table)
     if data.published:
@@ -309,7 +291,7 @@ def risk_against_opportunity(data: ChapterData) -> Extra:
                 paper[f"{criterion}_valid_{side}"] = share
             paper[f"{criterion}_valid_risk_opportunity"] = change(*shares)
         table = with_paper(table, paper, "tables 14 and 15")
-    return Extra([table], [chart])
+    return [chart, table]
 
 
 def _sides_chart(table: Table) -> GridChart | None:
@@ -333,7 +315,7 @@ def _sides_chart(table: Table) -> GridChart | None:
     )
 
 
-def few_shot_change(data: ChapterData) -> Extra:
+def few_shot_change(data: ChapterData) -> Section:
     """Return few-shot minus zero-shot by model (figure 3), where there is such a pair.
 
     The change is between the figures of the overall table, over all headlines of each system; its
@@ -349,8 +331,9 @@ def few_shot_change(data: ChapterData) -> Extra:
         for _, b in zero[zero["model"].eq(a["model"])].iterrows()
         if a["judge"] == b["judge"] or (pd.isna(a["judge"]) and pd.isna(b["judge"]))
     ]
+    section = Section("few-shot", "Few-shot against zero-shot", contents="Few-shot")
     if not lines:
-        return Extra(results={"few_shot_change": pd.DataFrame()})
+        return replace(section, results={"few_shot_change": pd.DataFrame()})
     columns = [
         Column("model", "Model", "text"),
         Column("shots", "Shots", "count"),
@@ -373,11 +356,11 @@ def few_shot_change(data: ChapterData) -> Extra:
         "change is more than chance. Scores in percentage points; what it took to write is the "
         "difference of the two means."
     )
-    frame, costs = data.with_costs(pd.DataFrame(lines), minus="other")
+    frame, costs = with_costs(data, pd.DataFrame(lines), minus="other")
     frame = frame.drop(columns="other")
     # A pair of which one had no valid text has no change in the valid form.
     columns = [column for column in columns if column.key in frame]
-    notes = data.notes("judge", "fluency", "items")
+    notes = notes_on(data, "judge", "fluency", "items")
     title = "Few-shot minus zero-shot"
     table = finished_table("few_shot_change", title, caption, (*columns, *costs), frame, notes)
     chart = _change_chart(table)
@@ -390,7 +373,7 @@ def few_shot_change(data: ChapterData) -> Extra:
             paper[f"{criterion}_valid"] = rows[criterion] / 100
         where = published_facts().tables["changes"]
         table = with_paper(table, paper, where, fluency_notes(data))
-    return Extra([table], [chart], {"few_shot_change": frame})
+    return replace(section, shows=(chart, table), results={"few_shot_change": frame})
 
 
 def _change_line(data: ChapterData, label: "pd.Series[Any]", other: str) -> dict[str, object]:
@@ -449,12 +432,13 @@ def _change_chart(table: Table) -> GridChart | None:
     return GridChart("few_shot_change", title, caption, "changes", rows, [""], panels)
 
 
-def base_distance(data: ChapterData) -> Extra:
+def base_distance(data: ChapterData) -> Section:
     """Return how far counterfactuals are from their factual, where a method wrote one."""
     whole = data.figures[data.spec.is_overall(data.figures)]
     counted = data.overall("base_distance")
+    section = Section("base", "Counterfactuals and their base", contents="Distance from the base")
     if counted.empty:
-        return Extra()
+        return section
     shown = (("overall", "Both"), *((side, side.title()) for side in SIDES))
     wanted = {
         f"distance_{scope}": {"scope": scope, "measure": "base_distance", "form": "valid"}
@@ -479,43 +463,10 @@ def base_distance(data: ChapterData) -> Extra:
     )
     title = "Distance from the base continuation"
     frame = with_figures(lines, whole, wanted)
-    return Extra([Table("base_distance", title, caption, columns, frame)])
+    return replace(section, shows=[Table("base_distance", title, caption, columns, frame)])
 
 
-def error_classes(data: ChapterData) -> Extra:
-    """Return the share of counterfactuals with each error (figure 4), a field for each class."""
-    whole = data.figures[data.spec.is_overall(data.figures)]
-    wanted = {
-        name: {"scope": "overall", "measure": name, "form": "valid"} for name in ERROR_CLASSES
-    }
-    frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
-    panels = [
-        Panel.of_columns(_capital(name.replace("_", " ")), frame, [name], "share", "low")
-        for name in ERROR_CLASSES
-        if name in frame and frame[name].notna().any()
-    ]
-    if not panels:
-        return Extra()
-    chart = GridChart(
-        "errors",
-        "Error classes",
-        "Share of valid counterfactuals that show each sign of error, both sides together, with "
-        "95% intervals by headline; less is better. The first four are computed, the others the "
-        "judge's where it was asked for them.",
-        "bars",
-        list(frame["system"]),
-        [""],
-        panels,
-        colours=("risk",),
-    )
-    return Extra(charts=[chart])
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
-def cost(data: ChapterData) -> Extra:
+def cost_chart(data: ChapterData) -> ScatterChart | None:
     """Return the average score over what it takes to write, where that is known.
 
     It is the strict score where any output is invalid or no answer: to answer rarely is not good.
@@ -535,8 +486,8 @@ def cost(data: ChapterData) -> Extra:
     }
     known = [measure for measure in axes if spent[measure].gt(0).all()]
     if len(names) < 2 or not known:
-        return Extra()
-    chart = ScatterChart(
+        return None
+    return ScatterChart(
         "cost",
         "Score and cost",
         f"The average of forward-compatibility and directionality, {over}, with its interval, "
@@ -554,55 +505,13 @@ def cost(data: ChapterData) -> Extra:
         axes[known[0]],
         "Avg.",
     )
-    return Extra(charts=[chart])
 
 
-def spread(data: ChapterData) -> Extra:
-    """Return how several scenarios of a side differ, where a method wrote several."""
-    whole = data.figures[data.spec.is_overall(data.figures)]
-    counted = data.overall("scenarios")
-    if counted.empty:
-        return Extra()
-    wanted = {
-        f"{name}_{form}": {"scope": "overall", "measure": name, "form": form}
-        for name, form in (*((name, "valid") for name in SPREAD), ("average", "valid"))
-    }
-    lines, costs = data.with_costs(counted[["system", "headlines"]])
-    columns = (
-        Column("system", "System", "text"),
-        Column("headlines", "Headlines", "count"),
-        *(
-            Column(
-                f"{name}_valid",
-                label,
-                kind,
-                "Score, %" if name == "best_average" else "Of one side",
-                ("high" if name in _MORE else None if name == "scenarios" else "low"),
-                False,
-            )
-            for name, (label, kind) in SPREAD.items()
-        ),
-        Column("average_valid", "First", "share", "Score, %", "high", False),
-        *costs,
-    )
-    caption = (
-        "Of methods that write several scenarios a side. Distinct-n is the share of runs of n "
-        "words that are different; shared words (Jaccard) and BLEU are means over pairs of "
-        "scenarios. The best of them is the highest average of the judge's two verdicts that any "
-        "scenario of the side has, the first that of the one which stands first. The best was "
-        "chosen with the judge's own verdicts in hand: it says what there is to find, and does "
-        "not compare with methods that write one."
-    )
-    frame = with_figures(lines, whole, wanted)
-    table = Table("spread", "Several scenarios a side", caption, columns, frame)
-    return Extra([table.without_empty_columns()])
-
-
-def perplexities(data: ChapterData) -> Extra:
+def perplexities(data: ChapterData) -> Section:
     """Return the distribution of perplexity: headlines, risk, opportunity."""
     items, able = data.items, data.comparable
     if not able.scored or not able.one_fluency_model:
-        return Extra()
+        return Section("fluency", "Fluency")
     headlines = items.drop_duplicates("sample_id")["headline_perplexity"].dropna().to_numpy(float)
     boxes = [("Headlines", "Headlines", headlines)] if len(headlines) else []
     scored = items[items["perplexity"].notna()]
@@ -622,34 +531,26 @@ def perplexities(data: ChapterData) -> Extra:
         "Perplexity, logarithmic scale",
         headlines,
     )
-    return Extra(charts=[chart])
+    return Section("fluency", "Fluency", [chart])
 
 
-def study(data: ChapterData) -> Extra:
-    """Return the judge's agreement with people: an own study's, and the published one."""
-    own, parts = data.meta.agreement, []
-    if own is not None and len(own):
-        names = own["criterion"].map(lambda name: CRITERION_NAMES.get(name, str(name)))
-        parts.append(_bounded(own).assign(criterion=names, source=OWN))
+def agreement(data: ChapterData) -> Section:
+    """Return how far judges agree, and the paper's agreement of its judge with people."""
+    shown = ("panel_agreement", "panel", "members", _published_study() if data.published else None)
+    return Section("agreement", "How far the judges agree", shown, "Agreement")
+
+
+def _published_study() -> Table:
     facts = published_facts()
-    if data.published:
-        parts.append(
-            pd.DataFrame(
-                {
-                    "criterion": [CRITERION_NAMES[name] for name in facts.study_agreement],
-                    "coefficient": "Agreement, average over annotators",
-                    "estimate": [value / 100 for value in facts.study_agreement.values()],
-                    "n": facts.study_samples,
-                    "source": PUBLISHED,
-                }
-            )
-        )
-    if not parts:
-        return Extra(results={"study": own})
-    frame = pd.concat([part.astype(object) for part in parts], ignore_index=True)
-    for column in ("estimate", "estimate_low", "estimate_high", "n"):
-        if column in frame.columns:
-            frame[column] = pd.to_numeric(frame[column])
+    frame = pd.DataFrame(
+        {
+            "criterion": [CRITERION_NAMES[name] for name in facts.study_agreement],
+            "coefficient": "Agreement, average over annotators",
+            "estimate": [value / 100 for value in facts.study_agreement.values()],
+            "n": facts.study_samples,
+            "source": PUBLISHED,
+        }
+    )
     columns = (
         Column("criterion", "Criterion", "text"),
         Column("coefficient", "Coefficient", "text"),
@@ -658,9 +559,4 @@ def study(data: ChapterData) -> Extra:
     )
     label = f"Published · {facts.paper}, section 3.5 · judge {facts.judge}"
     caption = "How far the judge's labels agree with people's on the same counterfactuals."
-    table = Table("study", "Agreement with people", caption, columns, frame, published_label=label)
-    return Extra([table], results={"study": own})
-
-
-def _bounded(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.rename(columns={"low": "estimate_low", "high": "estimate_high"})
+    return Table("study", "Agreement with people", caption, columns, frame, published_label=label)

@@ -11,7 +11,7 @@ from typing import Literal
 
 import pandas as pd
 
-from contrafact.families.rfc.items import CLAIM_PROBABILITIES, ITEM_COLUMNS, PROBABILITIES
+from contrafact.families.rfc.items import CLAIM_PROBABILITIES, PROBABILITIES
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName
 from contrafact.families.rfc.published import published_notes, published_rows, published_table
 from contrafact.families.rfc.report_figures import (
@@ -26,7 +26,6 @@ from contrafact.families.rfc.report_figures import (
     surface,
 )
 from contrafact.family.display import (
-    ONE_ANSWER,
     Card,
     Chip,
     Column,
@@ -35,11 +34,7 @@ from contrafact.family.display import (
     Table,
     Warnings,
     count,
-    embedded_system,
     format_number,
-    invalid_sentence,
-    leaders,
-    listed,
     percent,
     with_published,
 )
@@ -49,19 +44,17 @@ from contrafact.family.report import (
     Examples,
     Explorer,
     Measure,
-    MeasureTable,
-    Reasons,
     ReportSpec,
     Section,
-    TableChart,
     TerminalColumn,
 )
-from contrafact.family.run_facts import unfinished
+from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 from contrafact.records import MANIPULATIONS
 
 __all__ = ["DETECT", "DIAGNOSE", "prepare"]
 
 _ENOUGH_ANSWERS = 20
+_ONE_ANSWER = 0.95  # from this share on, a system nearly always says the same
 _REASONS_LIMIT = 600
 _HOW = (
     "Small figures under a number are its 95% interval, clustered by source article. Inv. counts "
@@ -157,7 +150,7 @@ def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Ta
     return with_published(with_models, people, label, _disagreements(("human:",)))
 
 
-def _with_people(task: TaskName, data: ChapterData, own: Table) -> Table:
+def _with_people(task: TaskName, own: Table) -> Table:
     """Return the table by manipulation with table 7's accuracies below, a line for each."""
     column = "accuracy_valid" if task == "rfc-detect" else "recall_valid"
     lines = [
@@ -224,48 +217,15 @@ def _answer(own: pd.DataFrame, system: str, detects: bool) -> tuple[str, list[Ch
     return system, chips, text if len(text) <= _REASONS_LIMIT else f"{text[:_REASONS_LIMIT]} …"
 
 
-def _summary(task: TaskName, data: ChapterData) -> list[str]:
-    items, systems = data.items, len(data.systems)
-    asked, valid = data.asked_and_valid
-    pairs, articles = items["pair_id"].nunique(), items["article_id"].nunique()
-    on = f"{count(pairs, 'pair')} from {count(articles, 'article')}"
-    what = "shown original and manipulated paragraph and asked which of four manipulations it was"
-    if _of_claims(data):
-        what = f"asked of claims whether they are {listed(labels_in(task, items))}"
-        on = count(pairs, "claim")
-    elif task == "rfc-detect":
-        what = "asked of single paragraphs whether they were published so or manipulated"
-    found = [
-        f"{count(systems, 'system')} {'was' if systems == 1 else 'were'} {what}, on {on}: "
-        f"{asked:,} answers were asked for and {valid:,} ({percent(valid / asked)}) could be read."
-    ]
-    rows = data.overall("accuracy").sort_values("estimate", ascending=False, kind="stable")
-    asking = rows[rows["system"].isin(set(items.loc[~items["baseline"], "system"]))]
-    if len(rows):
-        sentence = leaders(
-            asking if len(asking) else rows,
-            data.pairs,
-            "articles",
-            measure="accuracy",
-            best="Over valid outputs, the highest accuracy of a model",
-            alone="Over valid outputs, {system} is right on {figure}.",
-            called="names",
-        )
-        found.append(sentence)
-    return [*found, invalid_sentence(items, ("reply", "replies"), "answers")]
-
-
 def _warnings(task: TaskName, data: ChapterData) -> Warnings:
-    items = data.items
-    found = embedded_system(items)
-    if task == "rfc-detect" and set(items["gold"]) == {FALSE} and not _of_claims(data):
+    found = _one_answer(data)
+    if task == "rfc-detect" and set(data.items["gold"]) == {FALSE} and not _of_claims(data):
         text = (
             "The pairs have no originals. A system that always answers false is always right "
             "here: accuracy is the recall of false and no more."
         )
-        found.append(("Only manipulated paragraphs were shown", text))
-    found += _one_answer(data)
-    return [*found, *unfinished(data.meta)]
+        found.insert(0, ("Only manipulated paragraphs were shown", text))
+    return found
 
 
 def _one_answer(data: ChapterData) -> Warnings:
@@ -274,7 +234,7 @@ def _one_answer(data: ChapterData) -> Warnings:
     for system, own in data.items[~data.items["baseline"]].groupby("system", sort=False):
         answers = own["predicted"].dropna()
         share = answers.value_counts(normalize=True)
-        if len(answers) < _ENOUGH_ANSWERS or share.iloc[0] < ONE_ANSWER:
+        if len(answers) < _ENOUGH_ANSWERS or share.iloc[0] < _ONE_ANSWER:
             continue
         right = percent(float(own["gold"].eq(share.index[0]).mean()))
         same.append(
@@ -294,7 +254,9 @@ def _measures(detects: bool) -> tuple[Measure, ...]:
         Measure(name, label, "coefficient") for name, label in zip(_MEASURES, labels, strict=True)
     )
     found = [
-        replace(accuracy, column="right", compared="Accuracy, points", phrase="accuracy"),
+        replace(
+            accuracy, column="right", compared="Accuracy, points", headline=True, phrase="accuracy"
+        ),
         *others,
         Measure("auroc", "AUROC", "coefficient", forms=("valid",)),
         Measure("brier", "Brier", "coefficient", better="low", forms=("valid",)),
@@ -307,44 +269,58 @@ def _measures(detects: bool) -> tuple[Measure, ...]:
     return tuple(found)
 
 
-def _tables(task: TaskName) -> tuple[MeasureTable, ...]:
+def _results(task: TaskName, data: ChapterData) -> Section:
+    measures = (*_MEASURES, "auroc", "brier", "ece")
+    table = measure_table(
+        data, "overall", "Overall", measures, _caption(task, data), counts=("asked", "invalid")
+    )
+    if table is not None and data.published:
+        table = _with_models_and_people(task, data, table)
+    names = {"accuracy": "Accuracy", "f1": "Macro-F1"}
+    chart = measure_chart(data, "accuracy", "Accuracy and macro-F1", names, points=True)
+    return Section("results", "Results", (chart, table), warnings=_warnings(task, data))
+
+
+def _manipulations(task: TaskName, data: ChapterData) -> Section:
     detects = task == "rfc-detect"
-    counts = (Column("asked", "Items", "count"), Column("invalid", "Inv.", "count"))
     which = (
         "Both members of the pairs of each manipulation."
         if detects
         else "Each manipulation against the other three; recall is accuracy on its own pairs."
     )
-    return (
-        MeasureTable(
-            "overall",
-            "Overall",
-            (*_MEASURES, "auroc", "brier", "ece"),
-            partial(_caption, task),
-            counts,
-            notes=("items",),
-            chart=TableChart(
-                "accuracy",
-                "Accuracy and macro-F1",
-                ("accuracy", "f1"),
-                ("Accuracy", "Macro-F1"),
-                shape="points",
-            ),
-            published=partial(_with_models_and_people, task),
-        ),
-        MeasureTable(
-            "by_manipulation",
-            "By manipulation",
-            (*(("accuracy", "f1", "mcc") if detects else ("precision", "recall", "f1")), "auroc"),
-            f"{which} {_HOW}",
-            counts,
-            # The same in both forms: what is invalid names no class.
-            valid_only=() if detects else ("precision",),
-            labels={} if detects else {"f1": "F1"},
-            breakdown="manipulation",
-            published=partial(_with_people, task),
-        ),
+    measures = ("accuracy", "f1", "mcc") if detects else ("precision", "recall", "f1")
+    table = measure_table(
+        data, "by_manipulation", "By manipulation", (*measures, "auroc"), f"{which} {_HOW}",
+        counts=("asked", "invalid"), of="manipulation", notes=False,
+    )  # fmt: skip
+    if table is not None and not detects:
+        # What is invalid names no class, so precision is the same in both forms.
+        kept = [one for one in table.columns if one.key != "precision_strict"]
+        named = (replace(one, label=one.label.removeprefix("Macro-")) for one in kept)
+        table = replace(table, columns=tuple(named))
+    if table is not None and data.published:
+        table = _with_people(task, table)
+    return Section("manipulations", "Manipulations", [table])
+
+
+def _errors(data: ChapterData) -> Section:
+    invalid = invalid_table(
+        data,
+        "Invalid replies",
+        "A reply is valid if exactly one label of the task stands in it, in any case, after "
+        "marked reasoning is taken away. Both, or neither, is invalid, and nothing is guessed.",
     )
+    reasons = reason_table(
+        data,
+        (
+            Column("invalid_reason", "Reason", "text"),
+            Column("system", "System", "text"),
+            Column("count", "Count", "count"),
+        ),
+        "Every reply that was no label, by the reason given.",
+        by_name=True,
+    )
+    return Section("errors", "Invalid replies", (invalid, reasons))
 
 
 _TASKS = {
@@ -401,63 +377,31 @@ def _how(task: TaskName) -> tuple[tuple[str, str], ...]:
     )
 
 
-_SECTIONS = (
-    Section("summary", "Summary"),
-    Section("results", "Results", ("accuracy", "overall")),
-    Section("pairwise", "Pairwise accuracy", ("pairwise",)),
-    Section("manipulations", "Manipulations", ("by_manipulation",)),
-    Section("shots", "Worked examples", ("shots",)),
-    Section("surface", "Surface features beside the models", ("surface",), "Surface features"),
-    Section("confusion", "Confusion matrices", ("confusion",), "Confusion"),
-    Section("paired", "Comparisons on the same items", ("paired",), "Comparisons"),
-    Section("errors", "Invalid replies", ("invalid", "invalid_reasons")),
-    Section("examples", "Examples"),
-    Section("runs", "What was run"),
-    Section("how", "How to read this"),
-)
-
-
-def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
+def _spec(task: TaskName, title: str) -> ReportSpec:
     detects = task == "rfc-detect"
     return ReportSpec(
         title=title,
-        eyebrow=f"RFC-BENCH · {task}",
         unit=("pair", "pairs"),
         output=("answer", "answers"),
-        clusters="articles",
-        cluster="article_id",
-        cluster_noun="source article",
-        columns=tuple(name for name in ITEM_COLUMNS if name not in PROBABILITIES.values()),
+        resampled=("article_id", "source article", "articles"),
         text="predicted",
-        texts=("predicted", "invalid_reason", "rationale", "category"),
-        numbers=tuple(PROBABILITIES.values()),
+        columns={
+            **dict.fromkeys(("predicted", "invalid_reason", "rationale", "category"), str),
+            **dict.fromkeys(PROBABILITIES.values(), float),
+        },
         prepare=partial(prepare, task),
         measures=_measures(detects),
         estimate=partial(label_figures, task),
         breakdowns=(Breakdown("manipulation", parts=_by_manipulation),),
-        headings={"valid": "Over valid outputs", "strict": "Strict"},
-        tables=_tables(task),
-        extras=(
+        sections=(
+            partial(_results, task),
             *((pairwise,) if detects else ()),
+            partial(_manipulations, task),
             by_shots,
             partial(surface, task),
             partial(confusion, task),
-        ),
-        paired="the items",
-        invalid_title="Invalid replies",
-        invalid_caption=(
-            "A reply is valid if exactly one label of the task stands in it, in any case, after "
-            "marked reasoning is taken away. Both, or neither, is invalid, and nothing is guessed."
-        ),
-        invalid_shown=(("reply", "Reply"), ("system", "System"), ("sample_id", "Sample")),
-        reasons=Reasons(
-            (
-                Column("invalid_reason", "Reason", "text"),
-                Column("system", "System", "text"),
-                Column("count", "Count", "count"),
-            ),
-            "Every reply that was no label, by the reason given.",
-            by_name=True,
+            "paired",
+            _errors,
         ),
         examples=Examples(
             by=("pair_id",),
@@ -469,6 +413,7 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
                 "picked by hand. <del>Struck through</del> is what the manipulation took out, "
                 "<ins>underlined</ins> what it put in. All manipulated text is artificial."
             ),
+            invalid=(("reply", "Reply"), ("system", "System"), ("sample_id", "Sample")),
             build=partial(_example, task),
         ),
         explorer=Explorer(
@@ -485,11 +430,7 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
             answer="predicted",
             note="rationale",
         ),
-        headline=("accuracy",),
         facts=_facts,
-        summary=partial(_summary, task),
-        warnings=partial(_warnings, task),
-        sections=_SECTIONS,
         how=_how(task),
         terminal=(
             TerminalColumn("accuracy", "valid", "Acc. %"),
@@ -498,19 +439,9 @@ def _spec(task: TaskName, title: str, question: str) -> ReportSpec:
             TerminalColumn("pairwise_accuracy", "valid", "Pairwise %"),
             TerminalColumn("accuracy", "strict", "strict Acc. %", rank=1),
         ),
-        terminal_title=f"{task}: {question}",
-        samples="The pairs are bundled samples about fictional companies and countries.",
         streams=("figures", "pairs", "surface", "examples"),
     )
 
 
-DETECT = _spec(
-    "rfc-detect",
-    "Detecting manipulated financial news without a reference",
-    "published (true) or manipulated (false)?",
-)
-DIAGNOSE = _spec(
-    "rfc-diagnose",
-    "Telling how financial news was manipulated, beside the original",
-    "which of the four manipulations?",
-)
+DETECT = _spec("rfc-detect", "Detecting manipulated financial news without a reference")
+DIAGNOSE = _spec("rfc-diagnose", "Telling how financial news was manipulated, beside the original")

@@ -6,6 +6,7 @@ manipulations of an article, and all few-shot draws are drawn together.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ from contrafact.family.display import (
     with_figures,
     with_published,
 )
-from contrafact.family.report import ChapterData, Estimate, Extra, Form, Part
+from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
 from contrafact.records import MANIPULATIONS
 from contrafact.stats.calibration import brier, calibration_error
 from contrafact.stats.classification import (
@@ -215,11 +216,11 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
     yield Estimate("auroc", "valid", area)
 
 
-def pairwise(data: ChapterData) -> Extra:
+def pairwise(data: ChapterData) -> Section:
     """Return pairwise accuracy and what it exposes, for detection; nothing without whole pairs."""
     whole = data.figures[data.figures["manipulation"].isna()]
     if not whole["measure"].eq("pairwise_accuracy").any():
-        return Extra()
+        return Section("pairwise", "Pairwise accuracy")
     over = "Over valid outputs"
     shown = (
         Column("pairwise_accuracy_valid", over, "coefficient", "Both right", "high"),
@@ -245,7 +246,8 @@ def pairwise(data: ChapterData) -> Extra:
         "false. A system that always says the same is right on half of the items and has 0 here; "
         "answers by chance have a quarter. 95% intervals by source article."
     )
-    return Extra([finished_table("pairwise", "Pairwise accuracy", caption, columns, frame)])
+    table = finished_table("pairwise", "Pairwise accuracy", caption, columns, frame)
+    return Section("pairwise", table.title, [table])
 
 
 def asked_otherwise(task: TaskName, data: ChapterData) -> tuple[str, ...]:
@@ -279,7 +281,7 @@ def asked_otherwise(task: TaskName, data: ChapterData) -> tuple[str, ...]:
     )
 
 
-def by_shots(data: ChapterData) -> Extra:
+def by_shots(data: ChapterData) -> Section:
     """Return accuracy by number of examples (figure 3), where a model has two numbers."""
     asked = data.items[~data.items["baseline"]].drop_duplicates("system")
     asked = asked.assign(name=asked["model"] + " · " + asked["method"])
@@ -287,7 +289,7 @@ def by_shots(data: ChapterData) -> Extra:
     chosen = asked[several].sort_values(["name", "shots"], kind="stable")
     chosen = chosen.drop_duplicates(["name", "shots"])
     if chosen.empty:
-        return Extra()
+        return Section("shots", "Worked examples")
     shots = sorted(int(n) for n in chosen["shots"].unique())
     figures = pd.concat([data.overall("accuracy", form) for form in _FORMS])
     figures = figures.merge(chosen[["system", "name", "shots"]], on="system")
@@ -332,7 +334,7 @@ def by_shots(data: ChapterData) -> Extra:
         label = "Published · RFC-BENCH, figure 3"
         notes = (CONTEXT, *asked_otherwise("rfc-detect", data))
         table = with_published(table, paper, label, notes)
-    return Extra([table], [chart])
+    return Section("shots", table.title, (chart, table))
 
 
 CONTEXT = (
@@ -341,7 +343,7 @@ CONTEXT = (
 )
 
 
-def surface(task: TaskName, data: ChapterData) -> Extra:
+def surface(task: TaskName, data: ChapterData) -> Section:
     """Return the surface baseline beside the median of the models run (figure 4)."""
     found = surface_figures(
         data.items,
@@ -350,9 +352,14 @@ def surface(task: TaskName, data: ChapterData) -> Extra:
         resamples=data.resamples,
         level=data.level,
     )
-    results = {"surface": found}
+    section = Section(
+        "surface",
+        "Surface features beside the models",
+        contents="Surface features",
+        results={"surface": found},
+    )
     if found.empty:
-        return Extra(results=results)
+        return section
     names = {"accuracy": "Acc.", "f1": "Macro-F1"}
     median = f"{MEDIAN} ({int(found['models'].iloc[0])})"
     called = {MEDIAN: median, "difference": "median minus baseline"}
@@ -384,7 +391,7 @@ def surface(task: TaskName, data: ChapterData) -> Extra:
         [Panel.of_columns("", bars, list(names), "coefficient", as_rows=True)],
         colours=("headline", "opportunity"),
     )
-    return Extra([table], [chart], results)
+    return replace(section, shows=(chart, table))
 
 
 def surface_figures(
@@ -464,7 +471,7 @@ def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
     return frame.rename_axis(columns=None)
 
 
-def confusion(task: TaskName, data: ChapterData) -> Extra:
+def confusion(task: TaskName, data: ChapterData) -> Section:
     """Return a confusion matrix for every system."""
     frame = confusion_frame(data, task)
     labels = list(labels_in(task, data.items))
@@ -491,4 +498,4 @@ def confusion(task: TaskName, data: ChapterData) -> Extra:
         ],
         [_SHORT.get(name, name) for name in answers],
     )
-    return Extra([table], [chart], {"confusion": frame})
+    return Section("confusion", title, (chart, table), "Confusion", {"confusion": frame})

@@ -1,0 +1,427 @@
+"""Tables and drawings that chapters are made of, from their figures and items.
+
+A table of measures has a line for each system, or for each system of each group, and a column for
+each measure and form that has figures. What it lacks, and what cannot be compared, its notes say.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import pandas as pd
+
+from contrafact.family.display import OWN, Column, GridChart, Panel, Table, with_figures
+from contrafact.family.report import Breakdown, ChapterData, Form, Measure
+
+__all__ = ["invalid_table", "measure_chart", "measure_table", "notes_on", "reason_table",
+           "with_costs"]  # fmt: skip
+
+_MOST_SYSTEMS = 8
+_REASONS_SHOWN = 20
+_REASONS = (
+    Column("where", "Where", "text"),
+    Column("invalid_reason", "Reason", "text"),
+    Column("system", "System", "text"),
+    Column("count", "Count", "count"),
+)
+_COUNTED = "Every output and verdict that could not be read, by the reason given."
+
+
+def notes_on(data: ChapterData, *kinds: Literal["judge", "fluency", "items"]) -> tuple[str, ...]:
+    """Return a sentence for each thing that is missing or cannot be compared.
+
+    Args:
+        data: The chapter's data.
+        kinds: Of what to speak: a missing or a second judge, a missing or a second fluency model,
+            items that systems do not share.
+    """
+    able = data.comparable
+    found: list[str] = []
+    if "judge" in kinds and not able.judged:
+        found.append("No judge was named (--judge), so what needs a judge is left out.")
+    if "fluency" in kinds and not able.scored:
+        found.append("Fluency was not scored, so the perplexity columns are left out.")
+    if "judge" in kinds and able.judged and not able.one_judge:
+        found.append(
+            "These systems were not all judged by the same judge, so their judged scores are not "
+            "comparable and none is marked as best."
+        )
+    if "fluency" in kinds and able.scored and not able.one_fluency_model:
+        found.append(
+            f"Perplexities come from different models ({', '.join(able.fluency_models)}), so they "
+            "are not comparable and none is marked as best."
+        )
+    if "items" in kinds and not able.one_set:
+        found.append(
+            f"The systems were not all asked about the same {data.spec.unit[1]}; the paired "
+            "comparisons use those that two systems share."
+        )
+    return tuple(found)
+
+
+def measure_table(
+    data: ChapterData,
+    key: str,
+    title: str,
+    measures: Sequence[str],
+    caption: str = "",
+    *,
+    counts: Sequence[str] = (),
+    of: str = "",
+    notes: bool = True,
+) -> Table | None:
+    """Return a table of measures, or None where it has nothing to show.
+
+    The table ``overall`` is always there, and one of groups wherever a group has a figure; another
+    needs a figure of its own.
+
+    Args:
+        data: The chapter's data.
+        key: Its name.
+        title: What stands above it.
+        measures: The measures, in order.
+        caption: How to read it; a usual one where it is empty.
+        counts: Columns before the measures: ``judge``, ``asked``, ``invalid`` and the number of
+            clusters by its name.
+        of: The breakdown that it shows a group of lines for each of, or the scope of its figures;
+            all rows and the first scope where it is empty.
+        notes: Whether to say what is missing or cannot be compared.
+    """
+    spec = data.spec
+    chosen = [spec.measure(name) for name in measures]
+    columns = list(_measure_columns(data, chosen))
+    scope = of if of in spec.scopes else ""
+    figures, breakdown, group = _figures_of(data, of)
+    by = ["system"]
+    if breakdown is None:
+        frame = _counted(data.items, data)
+    elif figures.empty:
+        return None
+    else:
+        by = [group, "system"]
+        frame = _group_lines(data, breakdown, figures, group)
+    at = {"scope": scope or spec.scopes[0]} if spec.scopes else {}
+    wanted = {
+        column.key: {"measure": one.name, "form": form, **at} for one, form, column in columns
+    }
+    frame = with_figures(frame, figures, wanted, by)
+    costs: tuple[Column, ...] = ()
+    scored = any(one.kind == "share" and one.better and one.ranked for one in chosen)
+    if scored and not any(one.cost for one in chosen):
+        frame, costs = with_costs(data, frame, figures, scope=scope, on=by)
+    kinds: dict[Literal["judge", "fluency", "items"], bool] = {
+        "judge": any(one.judged for one in chosen),
+        "fluency": any(one.fluency for one in chosen),
+        "items": True,
+    }
+    table = Table(
+        key,
+        title,
+        caption or _usual_caption(data),
+        (
+            Column("system", "System", "text"),
+            *(_count_column(name, data) for name in counts),
+            *(column for *_, column in columns),
+            *costs,
+        ),
+        frame.assign(source=OWN),
+        notes_on(data, *(kind for kind, there in kinds.items() if there)) if notes else (),
+        by[0] if breakdown else None,
+        clusters=spec.clusters,
+    )
+    # A system without a valid output has figures all the same, which say so: only what was not
+    # measured at all has no column.
+    there = set(figures["measure"])
+    table = table.without_empty_columns([c.key for one, _, c in columns if one.name in there])
+    shown = {column.key for column in table.columns}
+    if breakdown is None and key != "overall" and shown.isdisjoint(wanted):
+        return None
+    return table
+
+
+def _usual_caption(data: ChapterData) -> str:
+    return (
+        f"Small figures under a number are its {data.percent_level} interval, clustered by "
+        f"{data.spec.cluster_noun}. Strict counts what is invalid as wrong."
+    )
+
+
+def _count_column(name: str, data: ChapterData) -> Column:
+    if name == "judge":
+        return Column(name, "Judge", "text")
+    labels = {"asked": data.spec.output[1].capitalize(), "invalid": "Inv."}
+    return Column(name, labels.get(name, name.capitalize()), "count")
+
+
+def _measure_columns(
+    data: ChapterData, measures: Sequence[Measure]
+) -> Iterator[tuple[Measure, Form, Column]]:
+    """Yield the table's columns of measures: those with a heading of their own, then by form."""
+    apart = [one for one in measures if one.group or one.forms == ("all",)]
+    together = [one for one in measures if one not in apart]
+    unit = ", %" if any(one.kind == "share" for one in together) else ""
+    headings = {"valid": f"Over valid outputs{unit}", "strict": f"Strict{unit}"}
+    forms: tuple[Form, ...] = ("valid", "strict")
+    found: list[tuple[Measure, Form, str, str]] = [
+        (one, form, one.name if len(one.forms) == 1 else f"{one.name}_{form}", one.group)
+        for one in apart
+        for form in one.forms
+    ]
+    found += [
+        (one, form, f"{one.name}_{form}", headings[form])
+        for form in forms
+        for one in together
+        if form in one.forms
+    ]
+    for one, form, key, group in found:
+        ranked = data.comparable.marks(one)
+        yield one, form, Column(key, one.label, one.kind, group, one.better, ranked)
+
+
+def _figures_of(data: ChapterData, of: str) -> tuple[pd.DataFrame, Breakdown | None, str]:
+    """Return the figures by a breakdown, it, and the column that names the group; else overall."""
+    spec, figures = data.spec, data.figures
+    breakdown = {one.name: one for one in spec.breakdowns}.get(of)
+    if breakdown is None:
+        return figures[spec.is_overall(figures)], None, ""
+    if spec.group_columns == ("scope", "group"):
+        return figures[figures["scope"].eq(of)], breakdown, "group"
+    return figures[figures[of].notna()], breakdown, of
+
+
+def _group_lines(
+    data: ChapterData, breakdown: Breakdown, figures: pd.DataFrame, name: str
+) -> pd.DataFrame:
+    """Return a line for each group and system that have a figure, with counts."""
+    parts = [
+        _counted(part, data).assign(**{name: group})
+        for group, part in breakdown.groups(data.items).items()
+    ]
+    there = figures[[name, "system"]].drop_duplicates()
+    return pd.concat(parts, ignore_index=True).merge(there, on=[name, "system"], how="inner")
+
+
+def _counted(rows: pd.DataFrame, data: ChapterData) -> pd.DataFrame:
+    """Return how many outputs each system was asked for, from how many clusters, judged by whom."""
+    grouped = rows.groupby("system", sort=False)
+    frame = grouped.agg(
+        asked=("valid", "size"),
+        valid=("valid", "sum"),
+        **{data.spec.clusters: (data.spec.cluster, "nunique")},
+    )
+    if "judge" in rows.columns:
+        frame["judge"] = grouped["judge"].first()
+    frame["invalid"] = (frame["asked"] - frame.pop("valid")).astype(int)
+    return frame.reindex([name for name in data.systems if name in frame.index]).reset_index()
+
+
+def with_costs(
+    data: ChapterData,
+    frame: pd.DataFrame,
+    figures: pd.DataFrame | None = None,
+    *,
+    scope: str = "",
+    on: Sequence[str] = ("system",),
+    minus: str = "",
+) -> tuple[pd.DataFrame, tuple[Column, ...]]:
+    """Return lines of a table with what it took to write, and the columns for it.
+
+    Of what is not known there is no column. The figures stand without their intervals.
+
+    Args:
+        data: The chapter's data.
+        frame: The lines, with the columns named by ``on``.
+        figures: The figures that the table is of; those over all rows of a system where none.
+        scope: What they are about, where the spec knows several scopes.
+        on: The columns by which a figure finds its line.
+        minus: The column of other systems, whose costs are taken from the first ones'.
+    """
+    spec = data.spec
+    if figures is None:
+        figures = data.figures[spec.is_overall(data.figures)]
+    costs = [one for one in spec.measures if one.cost and figures["measure"].eq(one.name).any()]
+    where = {"scope": scope or spec.scopes[0]} if spec.scopes else {}
+    wanted = {f"cost_{c.name}": {"measure": c.name, "form": c.forms[0], **where} for c in costs}
+    values = with_figures(frame[[*on]], figures, wanted, on)[[*wanted]]
+    if minus:
+        others = frame[[minus]].rename(columns={minus: "system"})
+        values -= with_figures(others, figures, wanted)[[*wanted]]
+    columns = tuple(
+        Column(
+            f"cost_{one.name}",
+            one.label,
+            "signed" if minus and one.kind == "number" else one.kind,
+            f"{one.group}, difference" if minus else one.group,
+            one.better,
+            ranked=False,
+        )
+        for one in costs
+    )
+    return pd.concat([frame.reset_index(drop=True), values], axis=1), columns
+
+
+def measure_chart(
+    data: ChapterData,
+    key: str,
+    title: str,
+    measures: Mapping[str, str],
+    *,
+    of: str = "",
+    axis: str = "",
+    points: bool = False,
+) -> GridChart | None:
+    """Return a drawing of measures over valid outputs, or None where there are no figures.
+
+    Args:
+        data: The chapter's data.
+        key: Its file name without a suffix.
+        title: What it shows.
+        measures: The measures and what they are called: rows of bars, or panels of points.
+        of: The breakdown whose groups are the rows instead, of one measure.
+        axis: What the axis of bars is called.
+        points: Whether it has points by system and measure, not bars by measure and system.
+    """
+    spec = data.spec
+    figures, breakdown, name = _figures_of(data, of)
+    name = name or "measure"
+    rows = list(dict.fromkeys(figures[name])) if breakdown else list(measures)
+    if spec.scopes:
+        figures = figures[figures["scope"].eq(spec.scopes[0])]
+    figures = figures[figures["measure"].isin(list(measures)) & figures["form"].eq("valid")]
+    rows = [row for row in rows if figures[name].eq(row).any()]
+    if not rows:
+        return None
+    systems = list(data.systems if points else data.systems[:_MOST_SYSTEMS])
+    values, lows, highs = (
+        figures.pivot(index=name, columns="system", values=end)
+        .reindex(index=rows, columns=systems)
+        .to_numpy(float)
+        for end in ("estimate", "low", "high")
+    )
+    more = ""
+    if len(systems) < len(data.systems):
+        more = f" The first {len(systems)} of {len(data.systems)} systems are drawn."
+    caption = (
+        f"Over valid outputs, with {data.percent_level} intervals by {spec.cluster_noun} (none "
+        f"under five {spec.clusters}).{more}"
+    )
+    kind = spec.measure(next(iter(measures))).kind
+    names = [measures.get(row, row) for row in rows]
+    if points:
+        panels = [
+            Panel(label, values[[i]].T, lows[[i]].T, highs[[i]].T, kind)
+            for i, label in enumerate(names)
+        ]
+        return GridChart(key, title, caption, "points", systems, [""], panels)
+    panel = Panel("", values, lows, highs, kind)
+    return GridChart(key, title, caption, "bars", names, systems, [panel], axis=axis)
+
+
+def invalid_table(
+    data: ChapterData,
+    title: str = "Invalid outputs",
+    caption: str = "",
+    *,
+    columns: Sequence[Column] = (),
+    counts: Mapping[str, Callable[[pd.DataFrame], int | None]] | None = None,
+) -> Table:
+    """Return how many outputs each system was asked for, and how many could not be read.
+
+    Args:
+        data: The chapter's data.
+        title: What stands above it.
+        caption: How to read it.
+        columns: Its columns, where there are more than asked for, valid and invalid.
+        counts: What these count of a system's rows; None where there is nothing to count.
+    """
+    any_degenerate = data.items["degenerate"].notna().any()
+    lines: list[dict[str, object]] = []
+    for system in data.systems:
+        own = data.items[data.items["system"].eq(system)]
+        line: dict[str, object] = {
+            "system": system,
+            "asked": len(own),
+            "valid": int(own["valid"].sum()),
+            "invalid": int((own["valid"] == 0).sum()),
+            "degenerate": int(own["degenerate"].notna().sum()) if any_degenerate else None,
+            "invalid_share": float((own["valid"] == 0).mean()),
+        }
+        lines.append(line | {key: counted(own) for key, counted in (counts or {}).items()})
+    shown = list(columns) or [
+        Column("system", "System", "text"),
+        Column("asked", "Asked for", "count"),
+        Column("valid", "Valid", "count"),
+        Column("invalid", "Invalid", "count"),
+        Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
+    ]
+    frame = pd.DataFrame(lines).dropna(axis="columns", how="all")
+    caption = caption or (
+        f"{data.spec.output[1].capitalize()} asked for, and how many could be read."
+    )
+    if any_degenerate:
+        after = [column.key for column in shown].index("valid") + 1
+        shown.insert(after, Column("degenerate", "Of those degenerate", "count"))
+        caption += (
+            " A degenerate output can be read and is no answer: it repeats its input, another "
+            "input or its answer, an example, a line of the prompt or its other side, is in "
+            "another language, or fits any input. The strict form counts it as wrong."
+        )
+    there = tuple(column for column in shown if column.key in frame.columns)
+    return Table("invalid", title, caption, there, frame)
+
+
+def reason_table(
+    data: ChapterData,
+    columns: Sequence[Column] = _REASONS,
+    caption: str = _COUNTED,
+    *,
+    output: str = "output",
+    verdict: str = "judge on {name}",
+    by_name: bool = False,
+) -> Table | None:
+    """Return the reasons why outputs and verdicts were invalid, counted; None without any.
+
+    The commonest have a line each, the rest share one, so that no count is lost.
+
+    Args:
+        data: The chapter's data.
+        columns: Its columns: ``invalid_reason``, ``system``, ``count`` and, where verdicts are
+            counted too, one that says of what the reason is.
+        caption: How to read it.
+        output: What an output is called in that column.
+        verdict: What a verdict is; ``{name}`` is the criterion's label in small letters.
+        by_name: Whether lines that count alike stand by the systems' names, not in their order.
+    """
+    items = data.items
+    where = [c.key for c in columns if c.key not in ("system", "invalid_reason", "count")]
+    found = [items.loc[items["valid"].eq(0), ["system", "invalid_reason"]].assign(of=output)]
+    degenerate = items.loc[items["degenerate"].notna(), ["system", "degenerate"]]
+    degenerate = degenerate.rename(columns={"degenerate": "invalid_reason"})
+    found.append(degenerate.assign(of=f"degenerate {output}"))
+    for criterion in data.spec.criteria if where else ():
+        column = f"{criterion.column}_invalid"
+        if column in items.columns:
+            part = items.loc[items["valid"].eq(1) & items[column].notna(), ["system", column]]
+            label = verdict.format(name=criterion.label.lower(), column=criterion.column)
+            found.append(part.rename(columns={column: "invalid_reason"}).assign(of=label))
+    every = pd.concat(found)
+    if every.empty:
+        return None
+    every["invalid_reason"] = every["invalid_reason"].fillna("no reason kept")
+    frame = every.groupby(["of", "invalid_reason", "system"]).size().reset_index(name="count")
+    place = {system: i for i, system in enumerate(data.systems)}
+    frame["last"] = frame["system"] if by_name else frame["system"].map(place)
+    frame = frame.sort_values(
+        ["count", "of", "invalid_reason", "last"], ascending=[False, True, True, True]
+    ).drop(columns="last")
+    shown, rest = frame.iloc[:_REASONS_SHOWN], frame.iloc[_REASONS_SHOWN:]
+    if len(rest):
+        line = {
+            "of": "any",
+            "invalid_reason": f"{len(rest)} other combinations",
+            "system": "any",
+            "count": int(rest["count"].sum()),
+        }
+        shown = pd.concat([shown, pd.DataFrame([line])])
+    shown = shown.rename(columns={"of": where[0]}) if where else shown.drop(columns="of")
+    frame = shown.reset_index(drop=True)
+    return Table("invalid_reasons", "Reasons", caption, tuple(columns), frame)

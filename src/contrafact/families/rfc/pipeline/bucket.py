@@ -22,10 +22,9 @@ from contrafact.files.atomic import atomic_path
 from contrafact.files.journal import sidecar_path
 from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
-from contrafact.text.words import Spots, lexicon
+from contrafact.text.words import LISTS, Spots, lexicon
 
 __all__ = [
-    "LISTS_USED",
     "PART",
     "Bucketed",
     "Evidence",
@@ -45,13 +44,8 @@ PART = 4_000
 STAGE = "bucket"
 RULE = "rule:appendix O"
 
-LISTS_USED = (
-    "directional", "kpi", "hedge", "mild", "extreme", "connector", "catalyst", "reaction",
-)  # fmt: skip
-"""The word lists that the rules look in."""
-
 _KINDS = ("percent", "money", "digits")
-_NAMES = (*LISTS_USED, *_KINDS)
+_NAMES = (*LISTS, *_KINDS)
 _LIST_NAMES = np.array(_NAMES, dtype=object)
 _PERCENT, _CURRENCY, _DIGITS = (_NAMES.index(kind) for kind in _KINDS)
 # What is kept as evidence of each manipulation, which is more than its rules ask for.
@@ -117,7 +111,7 @@ class Sorted:
 
 
 def bucket(
-    paragraphs: Sequence[str], spots: Callable[[Sequence[str], Sequence[str]], Spots] | None = None
+    paragraphs: Sequence[str], spots: Callable[[Sequence[str]], Spots] | None = None
 ) -> list[Bucketed]:
     """Return what the rules of appendix O say of each text.
 
@@ -131,8 +125,7 @@ def bucket(
 
     Args:
         paragraphs: The texts.
-        spots: What finds the terms: a function of texts and names of lists; the compiled
-            lexicon's if not given.
+        spots: What finds the terms; the compiled lexicon's if not given.
     """
     cues = _cues(paragraphs, spots or lexicon().spots)
     there = {name: cues.texts_with(name) for name in _NAMES}
@@ -301,18 +294,14 @@ class _Cues:
         return first_end, last_start
 
 
-def _cues(
-    paragraphs: Sequence[str], spots: Callable[[Sequence[str], Sequence[str]], Spots]
-) -> _Cues:
-    found = spots(paragraphs, LISTS_USED)
+def _cues(paragraphs: Sequence[str], spots: Callable[[Sequence[str]], Spots]) -> _Cues:
+    found = spots(paragraphs)
     kinds, terms = _uses()
-    used = kinds[found.term] >= 0
-    term = found.term[used]
     numbers = _numbers(paragraphs)
-    text = np.concatenate((found.text[used], numbers.text))
-    kind = np.concatenate((kinds[term], numbers.kind))
-    start = np.concatenate((found.start[used], numbers.start))
-    end = np.concatenate((found.end[used], numbers.end))
+    text = np.concatenate((found.text, numbers.text))
+    kind = np.concatenate((kinds[found.term], numbers.kind))
+    start = np.concatenate((found.start, numbers.start))
+    end = np.concatenate((found.end, numbers.end))
     order = np.lexsort((kind, end, start, text))
     return _Cues(
         len(paragraphs),
@@ -320,19 +309,16 @@ def _cues(
         kind[order],
         start[order],
         end[order],
-        np.concatenate((terms[term], numbers.term))[order],
+        np.concatenate((terms[found.term], numbers.term))[order],
     )
 
 
 @cache
 def _uses() -> tuple[_Ints, npt.NDArray[np.object_]]:
-    """Return of each term of the lexicon its list's number, or -1 if no rule uses it; its text."""
+    """Return of each term of the lexicon its list's number, and its text."""
     terms = lexicon().terms
-    unused = [t.list not in LISTS_USED or t.weak or t.group == "S.3 alone" for t in terms]
-    codes = [
-        -1 if off else _NAMES.index(term.list) for term, off in zip(terms, unused, strict=True)
-    ]
-    return np.array(codes), np.array([term.text for term in terms], dtype=object)
+    texts = np.array([term.text for term in terms], dtype=object)
+    return np.array([_NAMES.index(term.list) for term in terms]), texts
 
 
 def _numbers(paragraphs: Sequence[str]) -> _Cues:

@@ -54,7 +54,6 @@ __all__ = [
     "confusion_matrix",
     "jackknife_errors",
     "measures",
-    "resampled_measures",
 ]
 
 Form = Literal["valid", "strict"]
@@ -247,49 +246,6 @@ def classification(
                 level=level,
             )
     return Classification(tuple(labels), confusion, figures, invalid_rate)
-
-
-def resampled_measures(
-    gold: Sequence[Hashable],
-    predicted: Sequence[Hashable | None],
-    labels: Sequence[Hashable],
-    drawn: NDArray[np.integer],
-    form: Form = "valid",
-) -> dict[str, NDArray[np.float64]]:
-    """Return the measures of given resamples of the items.
-
-    `classification` draws its own, by their distribution over the cells of the confusion
-    matrix, which is faster still; this is for resamples that others have drawn.
-
-    Args:
-        gold: The gold labels.
-        predicted: The predictions; None where a reply was no label.
-        labels: The label space.
-        drawn: Places of items, shape (resamples, items of a resample).
-        form: Whether invalid predictions are left out or wrong.
-
-    Returns:
-        By name of `MEASURES`, an array of shape (resamples,).
-
-    Raises:
-        ValueError: As `confusion_matrix`, or if ``drawn`` is not two-dimensional.
-        IndexError: If a place is not one of an item.
-    """
-    places = np.asarray(drawn)
-    if places.ndim != 2:
-        raise ValueError(f"drawn must be two-dimensional, not of shape {places.shape}")
-    width = len(labels) + 1
-    # Narrow codes make for little memory to go through, and only cells that occur are counted.
-    occurring, codes = np.unique(_cells(gold, predicted, labels), return_inverse=True)
-    narrow = codes.astype(np.min_scalar_type(len(occurring)))
-    counts = np.zeros((len(places), len(labels) * width))
-    done = 0
-    for rows in chunk_sizes(len(places), places.shape[1]):
-        chunk = narrow[places[done : done + rows]]
-        for code, cell in enumerate(occurring):
-            counts[done : done + rows, cell] = np.count_nonzero(chunk == code, axis=1)
-        done += rows
-    return measures(counts.reshape(-1, len(labels), width), form)
 
 
 def auroc(

@@ -31,7 +31,6 @@ from contrafact.stats.intervals import (
     Interval,
     Proportion,
     check_settings,
-    chunk_sizes,
     cluster_bootstrap,
     cluster_codes,
     cluster_sums,

@@ -52,10 +52,6 @@ class Posterior:
 def abduct(model: Model, facts: Assignment) -> Posterior:
     """Return the posterior over noise settings given the facts.
 
-    Args:
-        model: The model.
-        facts: Values of some or all variables.
-
     Raises:
         ImpossibleFacts: If no setting gives the facts.
         ValueError: If a fact names no variable, or a value that it cannot have.
@@ -106,9 +102,7 @@ def counterfactual(model: Model, posterior: Posterior, intervention: Assignment)
     """Return the joint of every variable's factual and counterfactual value.
 
     Args:
-        model: The model.
         posterior: What the facts say of its noise.
-        intervention: The variables that are set, and to what.
     """
     joint: Joint = {name: {} for name in model.order}
     for setting, weight in zip(posterior.settings, posterior.weights, strict=True):
@@ -180,11 +174,6 @@ class Proof:
 
 def consequences(model: Model, facts: Assignment, intervention: Assignment) -> Proof:
     """Return what the intervention does to every variable, given the facts.
-
-    Args:
-        model: The model.
-        facts: Values of the observed variables.
-        intervention: The variables that are set, and to what.
 
     Raises:
         ImpossibleFacts: If the model cannot give the facts.

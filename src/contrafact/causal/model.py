@@ -218,8 +218,6 @@ class Model:
         """Return a model whose mechanisms are given as functions, which are tabulated once.
 
         Args:
-            variables: The endogenous variables.
-            noises: The noise terms.
             functions: For each variable: its parents, its noise terms, and a function of the
                 parents' values and then the noise's.
         """
@@ -288,7 +286,6 @@ class Model:
         """Return the value of every variable under a joint noise setting.
 
         Args:
-            setting: The noise.
             intervention: Variables that are set, whatever their causes.
         """
         noise = {n.name: value for n, value in zip(self.noises, setting, strict=True)}

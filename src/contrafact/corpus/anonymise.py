@@ -310,8 +310,6 @@ def names_of(
     """Return the places of a text that name a person, or may, in order and without overlap.
 
     Args:
-        text: A title or a summary.
-        figures: Public figures.
         small: How often words stand in small letters in the whole set: those are hardly names.
         kept: Names that are no person's, in lower case.
         also: Names that are a person's though they are doubtful, in lower case.

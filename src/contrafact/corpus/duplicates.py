@@ -126,8 +126,6 @@ def find_duplicates(
         figures: Whether a text that has another figure in place of one is another text, however
             alike the two are: "up 45%" is no copy of "up 4.5%". One that only lacks figures, or
             has more, may be a copy.
-        seed: Seed of the index's hash functions.
-        progress: Called after each text.
 
     Raises:
         ValueError: A threshold outside (0, 1].
@@ -158,8 +156,6 @@ def kept_or_dropped(
     """Return a news item as it is kept or dropped, and the ledger's event.
 
     Args:
-        item: The item.
-        fields: The row that it was read from.
         duplicate: What it is a duplicate of; None if of nothing.
         near: The threshold.
     """

@@ -92,7 +92,6 @@ def load_dated(path: str | Path, notes: NewsNotes | None = None) -> list[Dated]:
     stays twice, since it may have been published twice.
 
     Args:
-        path: The file.
         notes: Filled with what was replaced or lacking, if given.
 
     Raises:

@@ -151,7 +151,6 @@ def fetch(
         size_hint: The size in bytes to report to ``progress`` when the server names none.
         progress: Called after every piece that came.
         attempts: How often to try in all.
-        sleep: Waits the given seconds.
 
     Raises:
         InputError: Not found or refused, no connection, a wrong sum, a full disk.
@@ -208,7 +207,6 @@ def fetch_text(
         url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only.
         accept: The media types that are wanted, as HTTP words them; any if not given.
         attempts: How often to try in all.
-        sleep: Waits the given seconds.
 
     Raises:
         InputError: Not found or refused, no connection.

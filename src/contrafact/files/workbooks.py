@@ -86,7 +86,6 @@ def read_workbook(
         stream: The workbook's bytes; closed when the rows have been read.
         name: What messages call it.
         sheet: The sheet; the first that is not hidden if none is named.
-        named: Folded names of columns that tell a header.
 
     Raises:
         InputError: No workbook, no such sheet, or rows that make no table.
@@ -188,7 +187,6 @@ def check_cells(rows: Sequence[tuple[int, dict[str, Any]]], file: str | Path, ou
     Args:
         rows: The rows with their lines.
         file: Where they are from, for messages.
-        out: The workbook to write, later.
 
     Raises:
         InputError: There are too many, or a text is too long for a cell.
@@ -218,7 +216,6 @@ def workbook_bytes(
     same table is the same bytes.
 
     Args:
-        columns: The header.
         rows: Plain values; None is an empty cell. Lists and objects become JSON.
         file: The workbook, for messages.
 

@@ -146,10 +146,6 @@ class _Coefficient:
 def percent_agreement(ratings: Ratings, *, weights: ArrayLike | None = None) -> float:
     """Return the share of agreeing pairs of ratings, averaged over items with at least two.
 
-    Args:
-        ratings: Shape (items, raters), None where missing.
-        weights: One positive number per item, of any scale; None for equal weights.
-
     Returns:
         A share from 0 to 1, or NaN where no item has two ratings.
 
@@ -164,10 +160,6 @@ def cohen_kappa(ratings: Ratings, *, weights: ArrayLike | None = None) -> float:
 
     Chance agreement is that of raters who keep their own marginals (Cohen, Educational and
     Psychological Measurement 20, 1960).
-
-    Args:
-        ratings: Shape (items, 2), None where missing.
-        weights: One positive number per item, of any scale; None for equal weights.
 
     Returns:
         A number from -1 to 1; NaN where no item was rated by both, or both used one and the
@@ -186,10 +178,6 @@ def fleiss_kappa(ratings: Ratings, *, weights: ArrayLike | None = None) -> float
     Bulletin 76, 1971), with missing ratings as Gwet has it (Handbook of Inter-Rater Reliability,
     4th edition, 2014, chapter 2): shares are averaged over all rated items, agreement over items
     with at least two ratings.
-
-    Args:
-        ratings: Shape (items, raters), None where missing.
-        weights: One positive number per item, of any scale; None for equal weights.
 
     Returns:
         A number up to 1, and not under -1 unless ratings are missing; NaN where no item has two
@@ -211,9 +199,7 @@ def gwet_ac1(
     `fleiss_kappa`.
 
     Args:
-        ratings: Shape (items, raters), None where missing.
         categories: All categories a rater could choose; None for those that occur.
-        weights: One positive number per item, of any scale; None for equal weights.
 
     Returns:
         A number from -1 to 1; NaN where no item has two ratings or there is one category.
@@ -238,13 +224,11 @@ def gwet_ac2(
     it equals AC1.
 
     Args:
-        ratings: Shape (items, raters), None where missing.
         categories: All categories in their order. None for those that occur, if all are numbers,
             in ascending order.
         scheme: How agreement falls with distance: "quadratic" (by the square of the distance
             between categories: their values where all are numbers, else their ranks) or
             "ordinal" (by the number of pairs of ranks between them, both included).
-        weights: One positive number per item, of any scale; None for equal weights.
 
     Returns:
         A number up to 1; NaN where no item has two ratings or there is one category.
@@ -264,7 +248,6 @@ def krippendorff_alpha(ratings: Ratings, *, weights: ArrayLike | None = None) ->
     two ratings are left out.
 
     Args:
-        ratings: Shape (items, raters), None where missing.
         weights: One positive number per item; scaled to a mean of 1, since alpha corrects for the
             number of ratings.
 
@@ -303,12 +286,7 @@ def with_interval(
     Args:
         function: A coefficient of this module, or a ``functools.partial`` that fixes its options
             (``partial(gwet_ac2, categories=[1, 2, 3])``).
-        ratings: Shape (items, raters), None where missing.
-        clusters: One label per item, or None where each item stands for itself.
         weights: One positive number per item (inverse inclusion probabilities); None for equal.
-        level: Confidence level of the interval.
-        resamples: How many times items or clusters are drawn.
-        rng: Where randomness comes from. The order of items does not change a seeded result.
 
     Returns:
         The interval; ``n`` counts the items the coefficient rests on, ``clusters`` theirs. Bounds

@@ -41,7 +41,6 @@ def squared_errors(
     """Return each item's Brier score, from 0 to 1.
 
     Args:
-        gold: The gold labels.
         probabilities: A probability per item and label, shape (items, labels).
         labels: The label space, in the order of the columns.
 
@@ -90,10 +89,6 @@ def calibration_error(
     Args:
         right: Whether each answer is right, booleans or 0 and 1, shape (n,).
         probabilities: The probability that each answer was given, shape (n,).
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the interval.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Raises:
         ValueError: On lengths that differ, values outside 0 to 1, a level outside (0, 1) or no

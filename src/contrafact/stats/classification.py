@@ -156,9 +156,7 @@ def jackknife_errors(
     The delete-one jackknife (Efron and Stein, 1981), which suits measures that are no means.
 
     Args:
-        gold: Gold labels.
         predicted: Predicted ones; None where invalid.
-        labels: The label space.
         clusters: Each item's cluster.
         form: As `measures` has it.
 
@@ -193,13 +191,7 @@ def classification(
     """Return every measure in both forms, with intervals that resample clusters.
 
     Args:
-        gold: The gold labels.
         predicted: The predictions; None where a reply was no label.
-        labels: The label space.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the intervals.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Raises:
         ValueError: On lengths that differ, labels that repeat, a label outside ``labels``, a level
@@ -264,10 +256,6 @@ def auroc(
     Args:
         positive: Whether each item is positive, booleans or 0 and 1, shape (n,).
         scores: A finite score per item, higher for positive.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the interval.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Raises:
         ValueError: On NaN or infinity, lengths that differ, labels other than 0 and 1, a level
@@ -298,14 +286,10 @@ def auroc_one_vs_rest(
     one that no item has, or that a resample lacks, is left out there. NaN where there are not two.
 
     Args:
-        gold: The gold labels.
         scores: A finite score per item and label, higher where the label is likelier, of shape
             (items, labels).
         labels: The label space, in the order of the scores' columns.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the interval.
         resamples: How many times the clusters are drawn, for all classes together.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Raises:
         ValueError: On NaN or infinity, lengths that differ, a label that repeats or is not in
@@ -437,10 +421,6 @@ def binary_figures(
     Args:
         reference: 1 where the reference says positive, else 0, shape (n,).
         rater: The same of the rater.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level.
-        resamples: How many times clusters are drawn.
-        rng: Where randomness comes from.
 
     Raises:
         ValueError: On lengths that differ, or anything but 0 and 1.

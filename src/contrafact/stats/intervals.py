@@ -244,13 +244,9 @@ def cluster_bootstrap(
 
     Args:
         values: One number per value, shape (n,). NaN is refused: the caller drops and counts.
-        clusters: One label per value, or None where each value stands for itself.
         statistic: "mean", or "median" (of an even number, the middle of the middle two; with
             weights, the value that halves the total weight).
         weights: One positive number per value, of any scale; None for equal weights.
-        level: Confidence level of the interval.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Returns:
         The interval, in the unit of ``values``. Without values the estimate is NaN; with fewer
@@ -308,11 +304,8 @@ def interval_from_resamples(
     and skewness (BCa; Efron, Journal of the American Statistical Association 82, 1987).
 
     Args:
-        estimate: The statistic on the data as given.
         draws: The statistic on each resample, shape (resamples,); NaN where it was undefined.
-        n: How many values there are.
         clusters: How many clusters each resample drew.
-        level: Confidence level.
         ties: Whether the statistic may well be the same on every resample (a median of values
             most of which are equal); others that never vary get no bounds.
         jackknife: The statistic without each cluster in turn, for bounds that are corrected.
@@ -482,8 +475,6 @@ def clustered_proportion(
 
     Args:
         outcomes: Booleans, or 0 and 1, shape (n,).
-        clusters: One label per outcome, or None where each stands for itself.
-        level: Confidence level.
 
     Raises:
         ValueError: On other outcomes, lengths that differ, or a level outside (0, 1).
@@ -521,7 +512,6 @@ def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
 
     Args:
         values: Numbers from 0 to 1, shape (n,).
-        clusters: One label per value, or None where each value stands for itself.
     """
     x = finite_values(values)
     codes, groups = cluster_codes(clusters, len(x))
@@ -580,10 +570,6 @@ def difference_between_groups(
     Args:
         values: Shape (n,).
         group: Whether each value is of the first group, booleans, shape (n,).
-        clusters: One label per value, or None where each stands for itself.
-        level: Confidence level.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Returns:
         The difference; NaN where a group is empty.

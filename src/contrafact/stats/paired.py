@@ -119,10 +119,7 @@ def paired_comparison(
     Args:
         a: The first system's values, shape (n,); 0/1 or any numbers. NaN is refused.
         b: The second system's values on the same items in the same order.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the interval.
         resamples: How many resamples, and how many random sign patterns.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Returns:
         The comparison. Where all differences are equal (two systems that agree everywhere) no
@@ -316,10 +313,7 @@ def compare_all(
     Args:
         values: Each system's values on the same items in the same order, shape (n,); NaN where an
             item has none, which leaves it out of that system's pairs.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the differences' intervals.
         resamples: How many resamples and random sign patterns.
-        rng: Where randomness comes from.
 
     Raises:
         ValueError: On lengths that differ.

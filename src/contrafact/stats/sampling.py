@@ -133,7 +133,6 @@ def pivotal_sample(
 
     Args:
         probabilities: Each item's probability, 0 to 1, shape (items,).
-        rng: Where randomness comes from.
         strata: A whole number for each item's stratum: each gets its expected number of items,
             rounded up or down; None for one stratum.
 
@@ -211,10 +210,6 @@ def horvitz_thompson_mean(
     Args:
         values: One number per sampled item, shape (n,). NaN is refused.
         probabilities: The probability with which each item came into the sample, in (0, 1].
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the interval.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from.
 
     Returns:
         The interval, in the unit of ``values``; NaN estimate and bounds without values.
@@ -264,7 +259,6 @@ def stratified_share(
         strata: One label per outcome, or None for one stratum.
         clusters: One label per outcome, or None where each stands for itself; a cluster may have
             outcomes in several strata.
-        level: Confidence level.
 
     Returns:
         The interval; NaN estimate and bounds without outcomes.
@@ -410,10 +404,8 @@ def difference_estimate(
     Args:
         labels: 0 or 1; NaN where there is none, shape (items,).
         expected: What was expected of them, from the same labels.
-        draw: Who was drawn.
         among: Which items the mean is of; all if not given.
         parts: A whole number for each item's part, of few: what the judge said; one if not given.
-        level: The confidence level.
 
     Returns:
         The interval; without bounds where fewer than five of the items are labelled.

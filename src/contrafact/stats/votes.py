@@ -135,8 +135,6 @@ def latent_truth(
             nothing of the truth.
         draws: How many draws each chain keeps.
         burn: How many it throws away before.
-        chains: How many chains there are.
-        rng: Where randomness comes from.
 
     Raises:
         ValueError: If there are no items or no people, or lengths differ.

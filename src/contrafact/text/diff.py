@@ -92,10 +92,6 @@ def word_diff(a: str, b: str) -> list[DiffPart]:
     are "same" or "removed", joined, give ``a``; those "same" or "added" give ``b``. Two parts
     next to each other never have the same kind, no part is empty, and where both texts change
     the removed part comes first.
-
-    Args:
-        a: The text before.
-        b: The text after.
     """
     before, after = _units(a), _units(b)
     pieces: list[tuple[DiffKind, str]] = []

@@ -15,7 +15,6 @@ def distinct(texts: Sequence[str], n: int) -> float:
     NaN where no text has so many words. Higher is more diverse.
 
     Args:
-        texts: The texts.
         n: How many words in a row, at least 1.
     """
     runs = [

@@ -26,10 +26,6 @@ def bleu(text: str, reference: str) -> float:
     As sacreBLEU's ``sentence_bleu`` has it: the tokens of mteval-v13a, up to four words at a time
     or as many as the text has, and an order without a match counts half of what the one before it
     would (Chen and Cherry, WMT 2014, method 3).
-
-    Args:
-        text: The text.
-        reference: What it is compared with.
     """
     words, wanted = _tokens(text), _tokens(reference)
     logs: list[float] = []
@@ -54,10 +50,6 @@ def rouge_l(text: str, reference: str) -> float:
 
     It is of the longest common subsequence of words (Lin, ACL workshop 2004), where a word is a run
     of Latin letters and digits, case aside; nothing is stemmed.
-
-    Args:
-        text: The text.
-        reference: What it is compared with.
     """
     words, wanted = (_NO_WORD.sub(" ", one.lower()).split() for one in (text, reference))
     common = _longest_common(words, wanted)

@@ -160,7 +160,6 @@ def render(quantity: Quantity, new_value: float) -> str:
     in words ("two-thirds", "doubled") becomes the nearest one that words can say.
 
     Args:
-        quantity: A quantity of `quantities`.
         new_value: The value to write, in the measure of ``quantity.value``.
 
     Raises:

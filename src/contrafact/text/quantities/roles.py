@@ -125,8 +125,6 @@ def role_and_unit(
     """Return a quantity's role and unit.
 
     Args:
-        text: The text.
-        quantity: The quantity.
         cue: The cue nearest to it, as `nearest_cue` tells.
         central_bank: Whether the text speaks of a central bank.
     """
@@ -213,7 +211,6 @@ def scenario(role: Role, cue: Cue | None, found: Sequence[Cue]) -> Scenario | No
     """Return the scenario of appendix S.2 that a quantity belongs to.
 
     Args:
-        role: Its role.
         cue: The cue that gave it the role, if one did.
         found: The cues of its sentence.
     """
@@ -272,8 +269,6 @@ def outcome(text: str, quantity: Quantity, first: int, end: int) -> Outcome:
     """Return whether a quantity is a loss, an estimate, and a beat or a miss.
 
     Args:
-        text: The text.
-        quantity: The quantity.
         first: Where its sentence begins.
         end: Where its sentence ends.
     """

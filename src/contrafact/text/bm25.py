@@ -9,7 +9,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = ["Bm25"]
+__all__ = ["K1", "B", "Bm25"]
+
+K1 = 1.5
+"""How soon a word said again counts no more."""
+B = 0.75
+"""How far long texts are held back, 0 to 1."""
 
 
 class Bm25:
@@ -17,13 +22,10 @@ class Bm25:
 
     Args:
         texts: The words of each.
-        k1: How soon a word said again counts no more.
-        b: How far long texts are held back, 0 to 1.
     """
 
-    def __init__(self, texts: Sequence[Sequence[str]], *, k1: float = 1.5, b: float = 0.75):
+    def __init__(self, texts: Sequence[Sequence[str]]):
         self._lengths = [len(words) for words in texts]
-        self._k1, self._b = k1, b
         self._counts: dict[str, dict[int, int]] = {}
         for place, words in enumerate(texts):
             for word, times in Counter(words).items():
@@ -45,7 +47,7 @@ class Bm25:
             holds = {p: times for p, times in self._counts.get(word, {}).items() if p in wanted}
             weight = math.log1p((len(wanted) - len(holds) + 0.5) / (len(holds) + 0.5))
             for place, times in holds.items():
-                long = 1 - self._b + self._b * self._lengths[place] / mean
-                score = asked * weight * times / (times + self._k1 * long)
+                long = 1 - B + B * self._lengths[place] / mean
+                score = asked * weight * times / (times + K1 * long)
                 found[place] = found.get(place, 0.0) + score
         return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Literal
 
-from contrafact.causal.model import Assignment, Graph, Model, NoiseSetting, Value, Variable
+from contrafact.causal.model import Assignment, Model, NoiseSetting, Value, Variable
 from contrafact.causal.twin import twin_joint
 
 __all__ = [
@@ -133,7 +133,6 @@ class Consequence:
         after: Its value under the intervention; none where that is not one value.
         direction: For an ordered variable that changes: the way it moves under every noise
             setting; none where that differs.
-        path: For one that changes, a causal path from the intervention to it; else empty.
     """
 
     variable: str
@@ -141,7 +140,6 @@ class Consequence:
     before: Value | None
     after: Value | None
     direction: Direction | None
-    path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +158,6 @@ class Proof:
     posterior: Posterior
     consequences: tuple[Consequence, ...]
 
-    def of(self, variable: str) -> Consequence:
-        """Return the consequence for one variable.
-
-        Raises:
-            KeyError: If the model has no such variable.
-        """
-        for one in self.consequences:
-            if one.variable == variable:
-                return one
-        raise KeyError(variable)
-
 
 def consequences(model: Model, facts: Assignment, intervention: Assignment) -> Proof:
     """Return what the intervention does to every variable, given the facts.
@@ -188,18 +175,11 @@ def consequences(model: Model, facts: Assignment, intervention: Assignment) -> P
             isclose(p, twin[pair], abs_tol=_CLOSE) for pair, p in pairs.items()
         ):
             raise Disagreement(f"'{name}': enumeration {pairs}, twin network {twin}")
-    cut = Graph(
-        {node: () if node in intervention else model.graph.parents[node] for node in model.order}
-    )
-    found = tuple(
-        _consequence(cut, model.variable(name), joint, intervention) for name in model.order
-    )
+    found = tuple(_consequence(model.variable(name), joint, intervention) for name in model.order)
     return Proof(dict(facts), dict(intervention), posterior, found)
 
 
-def _consequence(
-    cut: Graph, variable: Variable, joint: Joint, intervention: Assignment
-) -> Consequence:
+def _consequence(variable: Variable, joint: Joint, intervention: Assignment) -> Consequence:
     name = variable.name
     pairs = joint[name]
     before, after = ({pair[side] for pair in pairs} for side in (0, 1))
@@ -216,5 +196,4 @@ def _consequence(
         before=next(iter(before)) if len(before) == 1 else None,
         after=next(iter(after)) if len(after) == 1 else None,
         direction=direction,
-        path=cut.path(intervention, name) if kind == "changes" else (),
     )

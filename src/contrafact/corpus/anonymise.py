@@ -484,28 +484,7 @@ def _by_given_name(words: Sequence[_Token], text: str) -> Iterator[Mention]:
 
 
 def _is_between(word: _Token) -> bool:
-    return len(word.word) == 1 or word.word.casefold() in _PARTICLES
-
-
-_PARTICLES = frozenset(
-    (
-        "de",
-        "del",
-        "della",
-        "da",
-        "di",
-        "do",
-        "dos",
-        "van",
-        "von",
-        "der",
-        "den",
-        "bin",
-        "al",
-        "el",
-        "la",
-    )
-)
+    return len(word.word) == 1 or word.word.casefold() in _data()["particles"]
 
 
 def _by_recogniser(

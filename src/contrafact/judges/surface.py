@@ -374,7 +374,7 @@ def _scores(
     """Return each item's score by a reader that has seen no item of its group."""
     require("sklearn", "tests for leaks")
     from sklearn.model_selection import GroupKFold
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     folds = min(_FOLDS, len(set(groups)))
     if folds < 2:

@@ -1,12 +1,15 @@
-"""How alike two texts are by their words: BLEU and ROUGE-L, for one text and one reference."""
+"""How alike texts are by their words: BLEU and ROUGE-L of two, and how far several differ."""
 
 import html
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import combinations, permutations
 
-__all__ = ["bleu", "rouge_l"]
+from contrafact.text.degenerate import words
+
+__all__ = ["bleu", "distinct", "mean_overlap", "overlap", "pairwise_bleu", "rouge_l"]
 
 _ORDER = 4
 # The tokenisation of mteval-v13a: what splits off, one rule after the other.
@@ -27,21 +30,21 @@ def bleu(text: str, reference: str) -> float:
     or as many as the text has, and an order without a match counts half of what the one before it
     would (Chen and Cherry, WMT 2014, method 3).
     """
-    words, wanted = _tokens(text), _tokens(reference)
+    tokens, wanted = _tokens(text), _tokens(reference)
     logs: list[float] = []
     halved, found = 1.0, 0
     for order in range(1, _ORDER + 1):
-        total = len(words) - order + 1
+        total = len(tokens) - order + 1
         if total <= 0:
             break
-        matched = (_ngrams(words, order) & _ngrams(wanted, order)).total()
+        matched = (_ngrams(tokens, order) & _ngrams(wanted, order)).total()
         found += matched
         if not matched:
             halved *= 2.0
         logs.append(math.log((matched or 1.0 / halved) / total))
     if not found:
         return 0.0
-    short = min(0.0, 1.0 - len(wanted) / len(words))
+    short = min(0.0, 1.0 - len(wanted) / len(tokens))
     return math.exp(short + sum(logs) / len(logs))
 
 
@@ -51,12 +54,48 @@ def rouge_l(text: str, reference: str) -> float:
     It is of the longest common subsequence of words (Lin, ACL workshop 2004), where a word is a run
     of Latin letters and digits, case aside; nothing is stemmed.
     """
-    words, wanted = (_NO_WORD.sub(" ", one.lower()).split() for one in (text, reference))
-    common = _longest_common(words, wanted)
+    tokens, wanted = (_NO_WORD.sub(" ", one.lower()).split() for one in (text, reference))
+    common = _longest_common(tokens, wanted)
     if not common:
         return 0.0
-    precision, recall = common / len(words), common / len(wanted)
+    precision, recall = common / len(tokens), common / len(wanted)
     return 2.0 * precision * recall / (precision + recall)
+
+
+def distinct(texts: Sequence[str], n: int) -> float:
+    """Return distinct-n: different runs of n words as a share of all (Li et al., NAACL 2016).
+
+    NaN where no text has so many words. Higher is more diverse.
+
+    Args:
+        n: How many words in a row, at least 1.
+    """
+    runs = [
+        tokens[start : start + n]
+        for tokens in map(words, texts)
+        for start in range(len(tokens) - n + 1)
+    ]
+    return len(set(runs)) / len(runs) if runs else float("nan")
+
+
+def overlap(one: str, other: str) -> float:
+    """Return the words that two texts share as a share of all of theirs (Jaccard), 0 to 1."""
+    first, second = set(words(one)), set(words(other))
+    return len(first & second) / len(first | second) if first | second else 0.0
+
+
+def mean_overlap(texts: Sequence[str]) -> float:
+    """Return the mean `overlap` of all pairs; NaN of fewer than two texts."""
+    return _mean(overlap, list(combinations(texts, 2)))
+
+
+def pairwise_bleu(texts: Sequence[str]) -> float:
+    """Return the mean BLEU of every text against every other; NaN of fewer than two texts.
+
+    So a set of texts is measured against itself (self-BLEU: Zhu et al., SIGIR 2018), with one
+    reference at a time. Lower is more diverse.
+    """
+    return _mean(bleu, list(permutations(texts, 2)))
 
 
 def _tokens(text: str) -> list[str]:
@@ -82,3 +121,7 @@ def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:
                 diagonal + 1 if word == against else max(row[at], row[at - 1]),
             )
     return row[-1]
+
+
+def _mean(measure: Callable[[str, str], float], pairs: Sequence[tuple[str, str]]) -> float:
+    return sum(measure(*pair) for pair in pairs) / len(pairs) if pairs else float("nan")

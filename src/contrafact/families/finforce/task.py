@@ -54,7 +54,7 @@ from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
 from contrafact.text.degenerate import Batch, across
 from contrafact.text.delimit import replace_surrogates
-from contrafact.text.diversity import distinct, mean_overlap, pairwise_bleu
+from contrafact.text.likeness import distinct, mean_overlap, pairwise_bleu
 
 if TYPE_CHECKING:
     import pandas as pd

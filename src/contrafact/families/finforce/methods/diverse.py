@@ -36,7 +36,7 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.degenerate import Batch, equal
 from contrafact.text.delimit import delimit, replace_surrogates
-from contrafact.text.diversity import overlap
+from contrafact.text.likeness import overlap
 
 __all__ = ["OPTIONS", "Diverse", "Facets", "distance", "method", "read_scenarios", "spread"]
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.text.bm25 import Bm25
-from contrafact.text.diversity import distinct, mean_overlap, pairwise_bleu
+from contrafact.corpus.related import Bm25
+from contrafact.text.likeness import distinct, mean_overlap, pairwise_bleu
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8)
 

@@ -5,7 +5,6 @@ searched for in each text. Numbers and rules cost both ways the same. The rows h
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -15,11 +14,10 @@ import numpy as np
 from bench import BenchResult, Timing
 from bench._clock import added, timed
 from bench._paragraphs import paragraphs
-from contrafact.families.rfc.pipeline.bucket import LISTS_USED, bucket
+from contrafact.families.rfc.pipeline.bucket import bucket
 from contrafact.text.words import LISTS, Spots, lexicon
-from contrafact.text.words.lexicon import choose_form, guards
+from contrafact.text.words.lexicon import guards, term_forms, words_of
 from contrafact.text.words.matcher import HYPHENS
-from contrafact.text.words.terms import term_forms, words_of
 
 TARGET = 5000.0
 _SLICES = 8
@@ -38,14 +36,12 @@ class Loop:
     def __init__(self, *, each_form: bool = True) -> None:
         self.terms = lexicon().terms
         self.searches: list[tuple[int, re.Pattern[str]]] = []
-        self.forms: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+        self.first: dict[tuple[str, str], int] = {}
         for number, term in enumerate(self.terms):
-            if term.list not in LISTS_USED:
-                continue
             spellings = []
-            for form, inflection in term_forms(term.template):
+            for form in term_forms(term.template):
                 words = words_of(form)
-                self.forms[term.list, " ".join(words)].append((number, inflection))
+                self.first.setdefault((term.list, " ".join(words)), number)
                 spellings.append(rf"(?:\s+|[{HYPHENS}])".join(words))
             # The longest first: an expression takes the first alternative that fits.
             unlike = sorted(dict.fromkeys(spellings), key=len, reverse=True)
@@ -54,7 +50,7 @@ class Loop:
                 self.searches.append((number, re.compile(pattern, re.IGNORECASE)))
         self.guards = guards()
 
-    def spots(self, texts: Sequence[str], lists: Sequence[str]) -> Spots:
+    def spots(self, texts: Sequence[str]) -> Spots:
         """Return what the compiled lexicon's ``spots`` returns."""
         rows = []
         for text_number, text in enumerate(texts):
@@ -73,23 +69,15 @@ class Loop:
         return Spots(*columns)
 
     def _meant(self, text: str, start: int, end: int, number: int) -> int | None:
-        """Return the term that the words around leave, or none if it is guarded."""
+        """Return the term of this spelling, or none if the words around say that it is none."""
         term = self.terms[number]
-        before = [w.lower() for w in _WORD.findall(text[max(0, start - 60) : start])][-3:]
-        after = _WORD.search(text, end)
         guard = self.guards.get((term.list, term.text))
-        following = after[0].lower() if after else ""
-        if guard is not None and guard.refuses(text[start:end], before, following):
-            return None
-        options = self.forms[term.list, " ".join(words_of(text[start:end]))]
-        if len({_told(number) for number, _ in options}) == 1:
-            return options[0][0]
-        return choose_form(options, before, following)[0]
-
-
-def _told(number: int) -> tuple[str, str, int, bool]:
-    term = lexicon().terms[number]
-    return term.text, term.group, term.polarity, term.weak
+        if guard is not None:
+            before = [w.lower() for w in _WORD.findall(text[max(0, start - 60) : start])][-1:]
+            after = _WORD.search(text, end)
+            if guard.refuses(text[start:end], "".join(before), after[0].lower() if after else ""):
+                return None
+        return self.first[term.list, " ".join(words_of(text[start:end]))]
 
 
 def run(quick: bool, data: Path | None) -> BenchResult:

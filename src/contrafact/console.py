@@ -68,7 +68,6 @@ class Progress:
         """Count steps that are done.
 
         Args:
-            number: How many.
             note: What is said besides, as of now.
         """
         tenths = self._tenths()
@@ -130,9 +129,6 @@ def show_table(
     """Print a table; columns whose every cell begins like a number are set to the right.
 
     Args:
-        title: The table's title.
-        columns: The names of the columns.
-        rows: The cells.
         stderr: Whether to print on standard error, where standard output is for data.
     """
     stream = sys.stderr if stderr else sys.stdout
@@ -167,8 +163,6 @@ def show_frame(
     """Print a data frame; figures with ``_low`` and ``_high`` columns show their interval.
 
     Args:
-        title: The table's title.
-        frame: The table.
         shares: Columns of shares from 0 to 1, shown in percent.
         coefficients: Columns of coefficients, shown with three digits.
     """
@@ -190,7 +184,6 @@ def show_records(
     """Print a data frame with too many columns for one line: a table of each of its rows.
 
     Args:
-        title: The tables' title.
         frame: The table, as `show_frame` takes it.
         shares: Columns of shares from 0 to 1, shown in percent.
         coefficients: Columns of coefficients, shown with three digits.

@@ -188,7 +188,6 @@ def key_values(option: str, given: Sequence[str] | None) -> dict[str, Any]:
     """Return what an option of the form KEY=VALUE says; values are JSON where they can be.
 
     Args:
-        option: Its name, for errors.
         given: What stood after it each time.
 
     Raises:

@@ -271,10 +271,11 @@ def test_a_server_error_is_tried_again(server, get):
     assert get.waits == [0.5, 1.0, 2.0]
 
 
-def test_attempts_are_bounded(server, get, tmp_path):
+def test_attempts_are_bounded(server, get, tmp_path, monkeypatch):
+    monkeypatch.setattr("contrafact.files.download.ATTEMPTS", 3)
     server.faults = [server.drop_after(1000)] * 50
     with pytest.raises(InputError, match="could not be downloaded in 3 attempts, the last: peer"):
-        get(attempts=3)
+        get()
     assert len(server.asked) == 3
     assert visible(tmp_path) == []
     server.faults = []
@@ -282,10 +283,11 @@ def test_attempts_are_bounded(server, get, tmp_path):
     assert server.ranges()[3] == "bytes=3000-"
 
 
-def test_a_part_that_is_whole_already_is_taken(server, get, tmp_path):
+def test_a_part_that_is_whole_already_is_taken(server, get, tmp_path, monkeypatch):
+    monkeypatch.setattr("contrafact.files.download.ATTEMPTS", 1)
     server.faults = [server.drop_after(1000)]
     with pytest.raises(InputError):
-        get(attempts=1)
+        get()
     (tmp_path / ".file.json.part").write_bytes(DATA)
     assert get().read_bytes() == DATA
     assert server.ranges() == [None, f"bytes={len(DATA)}-"]

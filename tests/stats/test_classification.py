@@ -19,7 +19,6 @@ from contrafact.stats.classification import (
     confusion_matrix,
     jackknife_errors,
     measures,
-    resampled_measures,
 )
 from contrafact.stats.intervals import standard_error
 
@@ -232,27 +231,6 @@ def test_the_order_of_rows_changes_no_seeded_figure():
 def test_what_cannot_be_counted_is_refused(gold, predicted, labels, message):
     with pytest.raises(ValueError, match=message):
         confusion_matrix(gold, predicted, labels)
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["a", "b", "c", None])), min_size=1)
-)
-def test_given_resamples_are_measured_as_one_by_one(pairs):
-    gold, predicted = zip(*pairs, strict=True)
-    drawn = np.random.default_rng(0).integers(0, len(pairs), size=(5, len(pairs)))
-    for form in ("valid", "strict"):
-        found = resampled_measures(gold, predicted, "abc", drawn, form)
-        for place, row in enumerate(drawn):
-            matrix = confusion_matrix([gold[i] for i in row], [predicted[i] for i in row], "abc")
-            for name, value in measures(matrix, form).items():
-                np.testing.assert_array_equal(found[name][place], value)
-
-
-def test_places_that_are_no_items_are_refused():
-    with pytest.raises(IndexError):
-        resampled_measures("ab", "ab", "ab", np.array([[0, 2]]))
-    with pytest.raises(ValueError, match="two-dimensional"):
-        resampled_measures("ab", "ab", "ab", np.array([0, 1]))
 
 
 def figures(reference, rater, **options):

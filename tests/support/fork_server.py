@@ -138,7 +138,7 @@ def _import() -> None:
     from contrafact.text.diff import token_count
     from contrafact.text.parsing import parsed, recognised
     from contrafact.text.quantities.context import quantities
-    from contrafact.text.words.lexicon import lexicon
+    from contrafact.text.words import lexicon
 
     # What is known of all models is read once.
     get_model_info("openai/gpt-4o")

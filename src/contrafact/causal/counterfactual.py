@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Literal
 
-from contrafact.causal.model import Assignment, Graph, Model, NoiseSetting, Value, Variable
+from contrafact.causal.model import Assignment, Model, NoiseSetting, Value, Variable
 from contrafact.causal.twin import twin_joint
 
 __all__ = [
@@ -51,10 +51,6 @@ class Posterior:
 
 def abduct(model: Model, facts: Assignment) -> Posterior:
     """Return the posterior over noise settings given the facts.
-
-    Args:
-        model: The model.
-        facts: Values of some or all variables.
 
     Raises:
         ImpossibleFacts: If no setting gives the facts.
@@ -106,9 +102,7 @@ def counterfactual(model: Model, posterior: Posterior, intervention: Assignment)
     """Return the joint of every variable's factual and counterfactual value.
 
     Args:
-        model: The model.
         posterior: What the facts say of its noise.
-        intervention: The variables that are set, and to what.
     """
     joint: Joint = {name: {} for name in model.order}
     for setting, weight in zip(posterior.settings, posterior.weights, strict=True):
@@ -139,7 +133,6 @@ class Consequence:
         after: Its value under the intervention; none where that is not one value.
         direction: For an ordered variable that changes: the way it moves under every noise
             setting; none where that differs.
-        path: For one that changes, a causal path from the intervention to it; else empty.
     """
 
     variable: str
@@ -147,7 +140,6 @@ class Consequence:
     before: Value | None
     after: Value | None
     direction: Direction | None
-    path: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,25 +158,9 @@ class Proof:
     posterior: Posterior
     consequences: tuple[Consequence, ...]
 
-    def of(self, variable: str) -> Consequence:
-        """Return the consequence for one variable.
-
-        Raises:
-            KeyError: If the model has no such variable.
-        """
-        for one in self.consequences:
-            if one.variable == variable:
-                return one
-        raise KeyError(variable)
-
 
 def consequences(model: Model, facts: Assignment, intervention: Assignment) -> Proof:
     """Return what the intervention does to every variable, given the facts.
-
-    Args:
-        model: The model.
-        facts: Values of the observed variables.
-        intervention: The variables that are set, and to what.
 
     Raises:
         ImpossibleFacts: If the model cannot give the facts.
@@ -199,18 +175,11 @@ def consequences(model: Model, facts: Assignment, intervention: Assignment) -> P
             isclose(p, twin[pair], abs_tol=_CLOSE) for pair, p in pairs.items()
         ):
             raise Disagreement(f"'{name}': enumeration {pairs}, twin network {twin}")
-    cut = Graph(
-        {node: () if node in intervention else model.graph.parents[node] for node in model.order}
-    )
-    found = tuple(
-        _consequence(cut, model.variable(name), joint, intervention) for name in model.order
-    )
+    found = tuple(_consequence(model.variable(name), joint, intervention) for name in model.order)
     return Proof(dict(facts), dict(intervention), posterior, found)
 
 
-def _consequence(
-    cut: Graph, variable: Variable, joint: Joint, intervention: Assignment
-) -> Consequence:
+def _consequence(variable: Variable, joint: Joint, intervention: Assignment) -> Consequence:
     name = variable.name
     pairs = joint[name]
     before, after = ({pair[side] for pair in pairs} for side in (0, 1))
@@ -227,5 +196,4 @@ def _consequence(
         before=next(iter(before)) if len(before) == 1 else None,
         after=next(iter(after)) if len(after) == 1 else None,
         direction=direction,
-        path=cut.path(intervention, name) if kind == "changes" else (),
     )

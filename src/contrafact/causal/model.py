@@ -5,7 +5,7 @@ noise, and all chance is in the noise. A noise term that two mechanisms share is
 common cause. Everything is finite, so that abduction is exact.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -75,22 +75,6 @@ class Graph:
     def ancestors(self, nodes: Iterable[str]) -> frozenset[str]:
         """Return what lies upstream of any of the nodes; the nodes themselves only if so."""
         return self._reach(nodes, self.parents)
-
-    def path(self, sources: Iterable[str], target: str) -> tuple[str, ...]:
-        """Return a shortest directed path from one of the sources to a node; empty if none."""
-        paths: list[tuple[str, ...]] = [(source,) for source in dict.fromkeys(sources)]
-        seen = {path[0] for path in paths}
-        while paths:
-            longer = []
-            for path in paths:
-                if path[-1] == target:
-                    return path
-                for child in self.children[path[-1]]:
-                    if child not in seen or child == target:
-                        seen.add(child)
-                        longer.append((*path, child))
-            paths = longer
-        return ()
 
     @staticmethod
     def _reach(nodes: Iterable[str], step: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
@@ -208,31 +192,6 @@ class Model:
             self._check(mechanism)
         self.graph.order  # noqa: B018 - it refuses a cycle
 
-    @classmethod
-    def of(
-        cls,
-        variables: Sequence[Variable],
-        noises: Sequence[Noise],
-        functions: Mapping[str, tuple[Sequence[str], Sequence[str], Callable[..., Value]]],
-    ) -> "Model":
-        """Return a model whose mechanisms are given as functions, which are tabulated once.
-
-        Args:
-            variables: The endogenous variables.
-            noises: The noise terms.
-            functions: For each variable: its parents, its noise terms, and a function of the
-                parents' values and then the noise's.
-        """
-        by_name = {v.name: v for v in variables}
-        noise = {n.name: n for n in noises}
-        mechanisms = []
-        for name, (parents, terms, function) in functions.items():
-            domains: list[Iterable[Value]] = [by_name[p].values for p in parents]
-            domains += [range(len(noise[n].probabilities)) for n in terms]
-            table = {key: function(*key) for key in product(*domains)}
-            mechanisms.append(Mechanism(name, tuple(parents), tuple(terms), table))
-        return cls(tuple(variables), tuple(noises), tuple(mechanisms))
-
     @cached_property
     def graph(self) -> Graph:
         """The causal graph among the endogenous variables."""
@@ -273,22 +232,12 @@ class Model:
         """Return a noise term by its name."""
         return self._noises[name]
 
-    def settings(self) -> Iterable[tuple[NoiseSetting, float]]:
-        """Yield every joint noise setting, in the order of `noises`, with its probability."""
-        domains = [range(len(n.probabilities)) for n in self.noises]
-        for setting in product(*domains):
-            weight = 1.0
-            for noise, value in zip(self.noises, setting, strict=True):
-                weight *= noise.probabilities[value]
-            yield setting, weight
-
     def predict(
         self, setting: NoiseSetting, intervention: Assignment | None = None
     ) -> dict[str, Value]:
         """Return the value of every variable under a joint noise setting.
 
         Args:
-            setting: The noise.
             intervention: Variables that are set, whatever their causes.
         """
         noise = {n.name: value for n, value in zip(self.noises, setting, strict=True)}
@@ -299,22 +248,6 @@ class Model:
             else:
                 values[name] = self._mechanisms[name](values, noise)
         return values
-
-    def act(self, intervention: Assignment) -> "Model":
-        """Return the model after surgery: each intervened variable is set, whatever its causes.
-
-        Raises:
-            ValueError: If a variable is not there or cannot have the value.
-        """
-        for name, value in intervention.items():
-            self.variable(name).rank(value)
-        mechanisms = tuple(
-            Mechanism(m.variable, (), (), {(): intervention[m.variable]})
-            if m.variable in intervention
-            else m
-            for m in self.mechanisms
-        )
-        return Model(self.variables, self.noises, mechanisms)
 
     def _check(self, mechanism: Mechanism) -> None:
         name = mechanism.variable

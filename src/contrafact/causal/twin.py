@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from contrafact.causal.model import Assignment, Model, Value
 
-__all__ = ["twin_joint", "twin_pair"]
+__all__ = ["twin_joint"]
 
 _AFTER = "*\x00"  # marks the copy after surgery; never the beginning of a name
 
@@ -58,17 +58,6 @@ def twin_joint(
     """
     twin = _Twin(model, facts, intervention)
     return {name: twin.pair(name) for name in model.order}
-
-
-def twin_pair(
-    model: Model, facts: Assignment, intervention: Assignment, name: str
-) -> dict[tuple[Value, Value], float]:
-    """Return the joint distribution of one variable's factual and counterfactual value.
-
-    Raises:
-        ValueError: If the facts are impossible, or name what is not there.
-    """
-    return _Twin(model, facts, intervention).pair(name)
 
 
 class _Twin:

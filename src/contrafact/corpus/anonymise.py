@@ -310,8 +310,6 @@ def names_of(
     """Return the places of a text that name a person, or may, in order and without overlap.
 
     Args:
-        text: A title or a summary.
-        figures: Public figures.
         small: How often words stand in small letters in the whole set: those are hardly names.
         kept: Names that are no person's, in lower case.
         also: Names that are a person's though they are doubtful, in lower case.
@@ -486,28 +484,7 @@ def _by_given_name(words: Sequence[_Token], text: str) -> Iterator[Mention]:
 
 
 def _is_between(word: _Token) -> bool:
-    return len(word.word) == 1 or word.word.casefold() in _PARTICLES
-
-
-_PARTICLES = frozenset(
-    (
-        "de",
-        "del",
-        "della",
-        "da",
-        "di",
-        "do",
-        "dos",
-        "van",
-        "von",
-        "der",
-        "den",
-        "bin",
-        "al",
-        "el",
-        "la",
-    )
-)
+    return len(word.word) == 1 or word.word.casefold() in _data()["particles"]
 
 
 def _by_recogniser(

@@ -121,10 +121,6 @@ def audit_rates(events: Sequence[LedgerEvent], *, level: float = 0.95) -> list[A
     unequal size per category speak of the whole. ``kept`` is sound, ``dropped`` and ``revised`` are
     faulty, a ``hard case`` is undecided and left out. Categories, and chances within them, are the
     strata of `contrafact.stats.sampling.stratified_share`, articles its clusters.
-
-    Args:
-        events: The ledger.
-        level: Confidence level of the intervals.
     """
     audits = [event for event in _last(events) if event.inclusion_probability is not None]
     groups: dict[tuple[str, int | None, str], list[LedgerEvent]] = {}

@@ -123,7 +123,6 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
 
     Args:
         name: The dataset's name in ``data list``.
-        progress: Called as the bytes come.
 
     Raises:
         InputError: No such dataset, one that has no download, or a download that failed.

@@ -126,28 +126,27 @@ def find_duplicates(
         figures: Whether a text that has another figure in place of one is another text, however
             alike the two are: "up 45%" is no copy of "up 4.5%". One that only lacks figures, or
             has more, may be a copy.
-        seed: Seed of the index's hash functions.
-        progress: Called after each text.
 
     Raises:
         ValueError: A threshold outside (0, 1].
     """
     if not 0.0 < threshold <= 1.0:
         raise ValueError("the threshold is above 0 and at most 1")
-    index = _Index(threshold, figures, seed)
+    index = _Index(threshold)
     for text in against:
-        index.add(text, other_set=True)
+        entry = _Entry.of(text, figures, other_set=True)
+        index.add(entry, _sketch(entry.grams, seed))
         progress()
     found = []
     for position, text in enumerate(texts):
-        before = index.find(text)
+        entry = _Entry.of(text, figures, other_set=False)
+        sketch = _sketch(entry.grams, seed)
+        before = index.find(entry, sketch)
         if before is None:
-            index.add(text, other_set=False)
+            index.add(entry, sketch)
         else:
-            entry, kind, similarity = before
-            found.append(
-                Duplicate(position, entry.text.id, kind, similarity, other_set=entry.other_set)
-            )
+            other, kind, alike = before
+            found.append(Duplicate(position, other.id, kind, alike, other_set=other.other_set))
         progress()
     return found
 
@@ -158,8 +157,6 @@ def kept_or_dropped(
     """Return a news item as it is kept or dropped, and the ledger's event.
 
     Args:
-        item: The item.
-        fields: The row that it was read from.
         duplicate: What it is a duplicate of; None if of nothing.
         near: The threshold.
     """
@@ -203,7 +200,8 @@ class Reading:
 
     def grams(self) -> frozenset[str]:
         """Return the 5-grams of its characters."""
-        return _grams(self.form)
+        form = self.form
+        return frozenset(form[at : at + _GRAM] for at in range(max(1, len(form) - _GRAM + 1)))
 
 
 def band_keys(grams: frozenset[str], *, threshold: float, seed: int) -> list[bytes]:
@@ -227,11 +225,8 @@ def differ_in_figures(one: frozenset[Decimal], other: frozenset[Decimal]) -> boo
 
 def similarity(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the Jaccard similarity of two sets of 5-grams, 0 to 1."""
-    return _jaccard(one, other)
-
-
-def _grams(form: str) -> frozenset[str]:
-    return frozenset(form[at : at + _GRAM] for at in range(max(1, len(form) - _GRAM + 1)))
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
 
 
 def _sketch(grams: frozenset[str], seed: int) -> Any:
@@ -261,12 +256,17 @@ def _bands(threshold: float) -> tuple[int, int]:
     return index.b, index.r
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Entry:
-    text: Text
+    id: str
+    reading: Reading
     grams: frozenset[str]
-    figures: frozenset[Decimal]
     other_set: bool
+
+    @classmethod
+    def of(cls, text: Text, figures: bool, *, other_set: bool) -> "_Entry":
+        reading = Reading.of(text, figures=figures)
+        return cls(text.id, reading, reading.grams(), other_set)
 
 
 _Found = tuple[_Entry, Literal["exact", "address", "near"], float]
@@ -275,62 +275,36 @@ _Found = tuple[_Entry, Literal["exact", "address", "near"], float]
 class _Index:
     """The texts that came before, by normal form, by address and by MinHash."""
 
-    def __init__(self, threshold: float, figures: bool, seed: int) -> None:
+    def __init__(self, threshold: float) -> None:
         self._threshold = threshold
-        self._figures = figures
-        self._seed = seed
         self._entries: list[_Entry] = []
         self._by_form: dict[str, _Entry] = {}
         self._by_address: dict[str, _Entry] = {}
         self._lsh = _index(threshold)
-        self._last: tuple[Text, str, frozenset[str], object] | None = None
 
-    def _read(self, text: Text) -> tuple[str, frozenset[str], object]:
-        if self._last is not None and self._last[0] is text:
-            return self._last[1:]
-        form = normal_form(text.text)
-        grams = _grams(form)
-        sketch = _sketch(grams, self._seed)
-        self._last = (text, form, grams, sketch)
-        return form, grams, sketch
-
-    def add(self, text: Text, *, other_set: bool) -> None:
-        form, grams, sketch = self._read(text)
-        entry = _Entry(text, grams, self._figures_of(text), other_set)
-        self._by_form.setdefault(form, entry)
-        if (address := _address(text.url)) is not None:
-            self._by_address.setdefault(address, entry)
+    def add(self, entry: _Entry, sketch: Any) -> None:
+        self._by_form.setdefault(entry.reading.form, entry)
+        if entry.reading.address is not None:
+            self._by_address.setdefault(entry.reading.address, entry)
         self._lsh.insert(len(self._entries), sketch)
         self._entries.append(entry)
 
-    def find(self, text: Text) -> _Found | None:
-        form, grams, sketch = self._read(text)
-        if form in self._by_form:
-            return self._by_form[form], "exact", 1.0
-        address = _address(text.url)
-        if address is not None and address in self._by_address:
-            same = self._by_address[address]
-            return same, "address", _jaccard(grams, same.grams)
+    def find(self, entry: _Entry, sketch: Any) -> _Found | None:
+        own = entry.reading
+        if own.form in self._by_form:
+            return self._by_form[own.form], "exact", 1.0
+        if own.address is not None and own.address in self._by_address:
+            same = self._by_address[own.address]
+            return same, "address", similarity(entry.grams, same.grams)
         best: tuple[float, int] | None = None
-        own = self._figures_of(text)
         for number in self._lsh.query(sketch):
-            other = self._entries[number].figures
-            if differ_in_figures(own, other):
+            other = self._entries[number]
+            if differ_in_figures(own.figures, other.reading.figures):
                 continue
-            similarity = _jaccard(grams, self._entries[number].grams)
-            if similarity >= self._threshold and (best is None or (similarity, -number) > best):
-                best = (similarity, -number)
-        if best is None:
-            return None
-        return self._entries[-best[1]], "near", best[0]
-
-    def _figures_of(self, text: Text) -> frozenset[Decimal]:
-        return figures_of(text.text) if self._figures else frozenset()
-
-
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)
+            alike = similarity(entry.grams, other.grams)
+            if alike >= self._threshold and (best is None or (alike, -number) > best):
+                best = (alike, -number)
+        return None if best is None else (self._entries[-best[1]], "near", best[0])
 
 
 def _address(url: str | None) -> str | None:

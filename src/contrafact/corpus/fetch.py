@@ -53,8 +53,6 @@ class Window:
         """Return the window between two days as a user writes them.
 
         Args:
-            since: First day, YYYY-MM-DD.
-            until: Last day.
             usual: Where a day is taken from that is not given.
 
         Raises:
@@ -162,7 +160,6 @@ def fetch_pages(
     others go on.
 
     Args:
-        source: What to ask.
         journal: Keeps each page as it comes; it is held.
         get: Sends a request.
         max_pages: Pages of one request's chain at most; a chain that is cut is noted.
@@ -241,8 +238,6 @@ def assemble(
     ``found_by``.
 
     Args:
-        pages: What came.
-        window: The days that are wanted.
         source: The source's name, for the ledger.
         earlier: Rows of earlier fetches, which stay and come first.
         notes: Filled with what was replaced or lacking in the items.

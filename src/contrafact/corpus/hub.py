@@ -92,10 +92,6 @@ def fetch_table(
     A split of several files becomes one file of JSON Lines. A connection that drops, a 429 and a
     server error are tried again; what came stays, and a later call goes on from there.
 
-    Args:
-        address: The dataset.
-        sleep: Waits the given seconds.
-
     Returns:
         The file, and the address with the commit that it is of.
 
@@ -427,11 +423,8 @@ def push_folder(
     folder does not hold stay. What is there already, byte for byte, makes no commit.
 
     Args:
-        folder: The release.
-        address: The dataset.
         message: What the commit says.
         public: Whether a new dataset can be seen by everybody.
-        sleep: Waits the given seconds.
 
     Raises:
         InputError: The hub refuses, or cannot be reached; the folder is left as it is.

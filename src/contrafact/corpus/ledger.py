@@ -105,7 +105,6 @@ class Ledger:
         line that a killed process left half written is removed first.
 
         Args:
-            events: The events.
             distinct: Whether no two of them are the same; then only those that the ledger had
                 before are remembered, and memory does not grow with what is added.
 
@@ -167,7 +166,6 @@ def write_stage(
     Each file is whole or not there; once ``out`` is there, so is all that goes with it.
 
     Args:
-        out: The stage's output.
         rows: Its rows.
         events: Every decision, for ``<out>.ledger.jsonl``.
         sidecars: Further rows by what they are: ``dropped=…`` goes to ``<out>.dropped.jsonl``.

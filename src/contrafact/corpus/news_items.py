@@ -123,7 +123,6 @@ def load_news(path: str | Path, notes: NewsNotes | None = None) -> list[NewsItem
     forms become YYYY-MM-DD. An item whose title and summary came before is left out.
 
     Args:
-        path: The file.
         notes: Filled with what was left out, replaced or lacking, if given.
 
     Raises:
@@ -172,7 +171,6 @@ def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 
     """Return the news item that one row holds, under whichever of the known names.
 
     Args:
-        fields: The row.
         notes: Filled with what was replaced or lacking, if given.
         line: The row's line, for the notes.
 
@@ -224,7 +222,6 @@ def news_record(item: NewsItem, fields: Mapping[str, Any] | None = None) -> dict
     """Return a news item as the row of a stage file, with what no stage knows carried along.
 
     Args:
-        item: The item.
         fields: The row that it was read from, if any; fields that became the item's are left out.
     """
     carried = {key: value for key, value in (fields or {}).items() if fold(key) not in _OURS}

@@ -4,10 +4,16 @@ A date is a day, or a moment where its time of day and zone are known. One comes
 that is certain: by the moments where both are known, by the days otherwise, and then never on the
 same day. A time without a zone says nothing beyond its day, and midnight is how many programs write
 a day without a time, so that it is read as one.
+
+A search is BM25 (Robertson and Zaragoza, 2009), with Lucene's weight of a word, which is never
+negative. It names the texts among which it looks; how rare a word is and how long texts are is
+counted over these alone, so that a text which may not be found changes nothing about what is.
 """
 
+import math
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -20,13 +26,17 @@ from contrafact.errors import InputError
 from contrafact.files.fields import fold_row, value_of
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import NewsItem
-from contrafact.text.bm25 import Bm25
 from contrafact.text.degenerate import words
 
-__all__ = ["Dated", "Moment", "Related", "comes_before", "load_dated", "moment_of"]
+__all__ = ["Bm25", "Dated", "Moment", "Related", "comes_before", "load_dated", "moment_of"]
 
 SAME_STORY = 0.5
 """Two texts whose words overlap by more than this (Jaccard) tell the same story."""
+
+K1 = 1.5
+"""How soon a word said again counts no more."""
+B = 0.75
+"""How far long texts are held back, 0 to 1."""
 
 _EPOCH = re.compile(r"\d{9,13}(?:\.\d+)?")
 
@@ -92,7 +102,6 @@ def load_dated(path: str | Path, notes: NewsNotes | None = None) -> list[Dated]:
     stays twice, since it may have been published twice.
 
     Args:
-        path: The file.
         notes: Filled with what was replaced or lacking, if given.
 
     Raises:
@@ -121,6 +130,42 @@ def load_dated(path: str | Path, notes: NewsNotes | None = None) -> list[Dated]:
             "the file holds no news", file=source_name(path), hint="give at least one row"
         )
     return found
+
+
+class Bm25:
+    """Texts that can be searched.
+
+    Args:
+        texts: The words of each.
+    """
+
+    def __init__(self, texts: Sequence[Sequence[str]]):
+        self._lengths = [len(text) for text in texts]
+        self._counts: dict[str, dict[int, int]] = {}
+        for place, text in enumerate(texts):
+            for word, times in Counter(text).items():
+                self._counts.setdefault(word, {})[place] = times
+
+    def scores(self, query: Sequence[str], among: Sequence[int]) -> dict[int, float]:
+        """Return the score of each text that shares a word with the query, by its place.
+
+        Args:
+            query: The words; one that is there twice counts twice.
+            among: The places of the texts to look in.
+        """
+        wanted = set(among)
+        if not wanted:
+            return {}
+        mean = sum(self._lengths[place] for place in wanted) / len(wanted)
+        found: dict[int, float] = {}
+        for word, asked in sorted(Counter(query).items()):
+            holds = {p: times for p, times in self._counts.get(word, {}).items() if p in wanted}
+            weight = math.log1p((len(wanted) - len(holds) + 0.5) / (len(holds) + 0.5))
+            for place, times in holds.items():
+                long = 1 - B + B * self._lengths[place] / mean
+                score = asked * weight * times / (times + K1 * long)
+                found[place] = found.get(place, 0.0) + score
+        return found
 
 
 class Related:

@@ -217,7 +217,6 @@ def write_release(files: Mapping[str, str], folder: Path) -> str:
 
     Args:
         files: The files by name, `CROISSANT` among them.
-        folder: The folder.
 
     Returns:
         A sentence on the metadata: that they are valid, with what mlcroissant recommends, or that

@@ -31,7 +31,6 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
     """Return what the operating system said as an error that a user can fix.
 
     Args:
-        error: The operating system's error.
         file: The file it was about.
         doing: What was tried, as in ``"cannot be written"``.
     """
@@ -53,7 +52,6 @@ def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
     """Refuse an output that could not be written, or that is an input: before any work is done.
 
     Args:
-        out: The file to write, later.
         inputs: The files to read; ``-`` and None stand for none.
 
     Raises:

@@ -56,7 +56,6 @@ def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
     """Read a file of settings; the suffix says what it is, ``.toml``, ``.json`` or else YAML.
 
     Args:
-        path: The file.
         missing: What to do if there is no such file.
 
     Raises:

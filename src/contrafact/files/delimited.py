@@ -193,7 +193,6 @@ def dialect_of(head: str, *, tabs: bool = False, named: Collection[str] = KNOWN_
     Args:
         head: The table's first lines, whole.
         tabs: Whether the file's name says that tabs divide it.
-        named: Folded names of columns that tell a header.
     """
     first = head.lstrip("\ufeff\r\n").split("\n", 1)[0]
     if declared := _SEP_LINE.fullmatch(first):
@@ -240,7 +239,6 @@ def read_delimited(
         name: What messages call it.
         tabs: Whether the file's name says that tabs divide it.
         delimiter: What divides its cells, where that is known.
-        named: Folded names of columns that tell a header.
 
     Raises:
         InputError: An encoding that cannot be told; later, a row that cannot be read.

@@ -129,9 +129,7 @@ def fetch(
     path: str | Path,
     *,
     sha256: str | None,
-    size_hint: int | None = None,
     progress: Progress | None = None,
-    attempts: int = ATTEMPTS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Path:
     """Download ``url`` to ``path`` and return the path; nothing is downloaded if it is there.
@@ -148,10 +146,7 @@ def fetch(
             or where ``sha256`` is given.
         path: Where the file goes; missing folders are made.
         sha256: The sum the file must have, in hex, or ``None`` if it is not known.
-        size_hint: The size in bytes to report to ``progress`` when the server names none.
         progress: Called after every piece that came.
-        attempts: How often to try in all.
-        sleep: Waits the given seconds.
 
     Raises:
         InputError: Not found or refused, no connection, a wrong sum, a full disk.
@@ -166,12 +161,7 @@ def fetch(
                 return target
             part = _Part.of(target)
             with _client() as client:
-                _in_attempts(
-                    lambda: _attempt(client, url, part, sha256, size_hint, progress),
-                    url,
-                    attempts,
-                    sleep,
-                )
+                _in_attempts(lambda: _attempt(client, url, part, sha256, progress), url, sleep)
             part.data.replace(target)
             part.clear()
     except OSError as error:
@@ -179,15 +169,13 @@ def fetch(
     return target
 
 
-def fetch_json(
-    url: str, *, attempts: int = ATTEMPTS, sleep: Callable[[float], None] = time.sleep
-) -> object:
+def fetch_json(url: str, *, sleep: Callable[[float], None] = time.sleep) -> object:
     """Return what ``url`` answers, read as JSON; tried again as `fetch` does.
 
     Raises:
         InputError: Not found or refused, no connection, not JSON.
     """
-    body = fetch_text(url, attempts=attempts, sleep=sleep)
+    body = fetch_text(url, sleep=sleep)
     try:
         found: object = json.loads(body)
     except ValueError as error:
@@ -199,7 +187,6 @@ def fetch_text(
     url: str,
     *,
     accept: str | None = None,
-    attempts: int = ATTEMPTS,
     sleep: Callable[[float], None] = time.sleep,
 ) -> str:
     """Return what ``url`` answers as text; tried again as `fetch` does.
@@ -207,8 +194,6 @@ def fetch_text(
     Args:
         url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only.
         accept: The media types that are wanted, as HTTP words them; any if not given.
-        attempts: How often to try in all.
-        sleep: Waits the given seconds.
 
     Raises:
         InputError: Not found or refused, no connection.
@@ -222,7 +207,7 @@ def fetch_text(
             return response.read().decode("utf-8", errors="replace")
 
     with _client() as client:
-        return _in_attempts(ask, url, attempts, sleep)
+        return _in_attempts(ask, url, sleep)
 
 
 def sha256_of(path: str | Path) -> str:
@@ -252,11 +237,9 @@ def _check_scheme(address: httpx.URL, url: str, *, pinned: bool) -> None:
     raise InputError("is not an https:// address", file=url, hint="use one")
 
 
-def _in_attempts(
-    attempt: Callable[[], Result], url: str, attempts: int, sleep: Callable[[float], None]
-) -> Result:
+def _in_attempts(attempt: Callable[[], Result], url: str, sleep: Callable[[float], None]) -> Result:
     reason, number = "none was made", 0
-    for number in range(1, attempts + 1):
+    for number in range(1, ATTEMPTS + 1):
         try:
             return attempt()
         except _TryAgainError as error:
@@ -273,7 +256,7 @@ def _in_attempts(
                 file=url,
                 hint="run the command again then",
             )
-        if number < attempts:
+        if number < ATTEMPTS:
             sleep(min(0.5 * 2 ** (number - 1), 30.0) if wait is None else wait)
     raise InputError(
         f"could not be downloaded in {number} attempt{'s' * (number != 1)}, the last: {reason}",
@@ -327,7 +310,6 @@ def _attempt(
     url: str,
     part: _Part,
     sha256: str | None,
-    size_hint: int | None,
     progress: Progress | None,
 ) -> None:
     """Get the file, or the rest of it, into ``part``, whole and with the right sum."""
@@ -351,7 +333,7 @@ def _attempt(
             _check_status(response, url)
             if response.status_code == 200:
                 part.begin(url, response)
-            _receive(response, part, total or size_hint, progress)
+            _receive(response, part, total, progress)
     if sha256 is None:
         return
     found = sha256_of(part.data)

@@ -89,7 +89,6 @@ def column_of(row: Mapping[str, Any], field: str) -> str | None:
     a column with the article's text), this says which column it is.
 
     Args:
-        row: A row, folded (`fold_row`).
         field: A field of `FIELD_NAMES`.
     """
     return next((name for name in names_of(field) if name in row), None)
@@ -99,7 +98,6 @@ def value_of(row: Mapping[str, Any], field: str) -> Any:
     """Return the first value that a row has for a field; None where it has none.
 
     Args:
-        row: A row, folded (`fold_row`).
         field: A field of `FIELD_NAMES`.
     """
     found = (row[name] for name in names_of(field) if name in row)
@@ -170,14 +168,7 @@ def checked_columns(columns: dict[str, str], fields: Sequence[str]) -> dict[str,
 
 
 def no_column(have: str, want: str, found: Iterable[object], file: str) -> InputError:
-    """Return the error that a file has no column of the name that was given for a field.
-
-    Args:
-        have: The name that was given.
-        want: The field.
-        found: The names of the file's columns.
-        file: The file.
-    """
+    """Return the error that a file has no column of the name that was given for a field."""
     shown = ", ".join([str(name) for name in found][:12]) or "none"
     return InputError(
         f"there is no column '{have}' for '{want}' (found: {shown})",
@@ -195,7 +186,6 @@ def rename_row(
     is left out.
 
     Args:
-        row: The row.
         columns: By the name that is wanted, the row's; spelled as in the row, or as `fold` has it.
     """
     spelled = {fold(name): name for name in reversed(list(row))}

@@ -69,7 +69,6 @@ class Journal:
         """Return the journal of an output.
 
         Args:
-            out: The output.
             facts: What decides it.
             what: What makes it, in messages: a noun, or a command in backticks.
             path: The journal's file; ``.name.part`` next to the output if not given.

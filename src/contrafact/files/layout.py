@@ -83,7 +83,6 @@ def laid_out(
     Args:
         rows: The table's rows, blank ones left out.
         name: What messages call the table.
-        named: Folded names of columns that tell a header.
         padded: Whether a title is followed by empty cells (`header_place`).
         empty: What stands for a cell that a short row lacks.
         hint: What to do about a row with more cells than the header.

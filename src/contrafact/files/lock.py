@@ -50,7 +50,6 @@ def locked_file(path: str | Path, *, wait: bool = False) -> Iterator[None]:
     The lock is a hidden file next to it, ``.name.lock``, that is there while the file is held.
 
     Args:
-        path: The file.
         wait: Whether to wait for another process that holds it.
 
     Raises:

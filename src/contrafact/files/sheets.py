@@ -153,7 +153,6 @@ def read_key_rows(
     """Yield the rows of a key, each with its line: the text of every column.
 
     Args:
-        path: The key.
         columns: What it has to have.
         command: Which command writes it, for messages.
 

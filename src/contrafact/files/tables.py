@@ -166,7 +166,6 @@ def read_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> Ite
     """Return the rows of a file as ``(line, row)``, one at a time; see `open_table`.
 
     Args:
-        path: The file.
         columns: By the name that is wanted, the column's name in the file, where they differ.
 
     Raises:
@@ -217,7 +216,6 @@ def open_table(
     (``NULL``, ``NaN``) is told by `contrafact.files.fields.is_absent`.
 
     Args:
-        path: The file.
         columns: By the name that is wanted, the column's name in the file, where they differ; the
             column gets the wanted name, and another column of that name is left out.
         decimals: Whether numbers of columns divided by semicolons or tabs get a point for a

@@ -11,7 +11,7 @@ import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -86,7 +86,6 @@ def read_workbook(
         stream: The workbook's bytes; closed when the rows have been read.
         name: What messages call it.
         sheet: The sheet; the first that is not hidden if none is named.
-        named: Folded names of columns that tell a header.
 
     Raises:
         InputError: No workbook, no such sheet, or rows that make no table.
@@ -188,7 +187,6 @@ def check_cells(rows: Sequence[tuple[int, dict[str, Any]]], file: str | Path, ou
     Args:
         rows: The rows with their lines.
         file: Where they are from, for messages.
-        out: The workbook to write, later.
 
     Raises:
         InputError: There are too many, or a text is too long for a cell.
@@ -197,15 +195,19 @@ def check_cells(rows: Sequence[tuple[int, dict[str, Any]]], file: str | Path, ou
     if len(rows) >= MAX_ROWS:
         raise InputError(f"{len(rows):,} rows are too many for a sheet", file=file, hint=hint)
     for line, row in rows:
-        for column, value in row.items():
-            if isinstance(value, str) and len(value) > MAX_CELL:
-                raise InputError(
-                    f"the text in '{column}' has {len(value):,} characters, and a cell of Excel "
-                    f"holds {MAX_CELL:,}",
-                    file=file,
-                    line=line,
-                    hint=hint,
-                )
+        _check_texts(row.items(), file, line, hint)
+
+
+def _check_texts(cells: Iterable[tuple[str, Any]], file: str | Path, line: int, hint: str) -> None:
+    for column, value in cells:
+        if isinstance(value, str) and len(value) > MAX_CELL:
+            raise InputError(
+                f"the text in '{column}' has {len(value):,} characters, and a cell of Excel "
+                f"holds {MAX_CELL:,}",
+                file=file,
+                line=line,
+                hint=hint,
+            )
 
 
 def workbook_bytes(
@@ -218,7 +220,6 @@ def workbook_bytes(
     same table is the same bytes.
 
     Args:
-        columns: The header.
         rows: Plain values; None is an empty cell. Lists and objects become JSON.
         file: The workbook, for messages.
 
@@ -232,15 +233,7 @@ def workbook_bytes(
     if len(kept) >= MAX_ROWS:
         raise InputError("there are too many rows for a sheet", file=file, hint=hint)
     for number, row in enumerate(kept, start=2):
-        for column, value in zip(columns, row, strict=True):
-            if isinstance(value, str) and len(value) > MAX_CELL:
-                raise InputError(
-                    f"the text in '{column}' has {len(value):,} characters, and a cell of Excel "
-                    f"holds {MAX_CELL:,}",
-                    file=file,
-                    line=number,
-                    hint=hint,
-                )
+        _check_texts(zip(columns, row, strict=True), file, number, hint)
     book = Workbook(write_only=True)
     sheet: WriteOnlyWorksheet = book.create_sheet("data")
     sheet.freeze_panes = "A2"

@@ -30,7 +30,6 @@ __all__ = [
     "LeakItem",
     "LeakRow",
     "leak_rows",
-    "surface_scores",
     "weighted_auroc",
 ]
 
@@ -180,41 +179,6 @@ def leak_rows(
                         limit=limit,
                     )
                     step()
-
-
-def surface_scores(
-    train: Sequence[LeakItem],
-    test: Sequence[LeakItem],
-    target: str,
-    *,
-    seed: int = 0,
-    readers: Sequence[str] = READERS,
-    models: Sequence[str] = ("logistic", "boosting"),
-) -> dict[str, Floats]:
-    """Return what readers, trained on some items, say of others on one criterion.
-
-    Args:
-        train: What they learn from; every item has a verdict on the criterion, of both kinds.
-        test: What they are asked about.
-        target: The criterion.
-        seed: Seed of the readers.
-        readers: Which readers.
-        models: What they learn by.
-
-    Returns:
-        By reader and model (``"all logistic"``), a score per item of ``test``, higher for right.
-    """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    features = _Features.of([*train, *test], target)
-    label = np.array([item.verdicts[target] for item in train])
-    known, asked = np.arange(len(train)), np.arange(len(train), len(train) + len(test))
-    with threadpool_limits(1):
-        return {
-            f"{reader} {model}": _fitted(features, label, known, reader, model, seed)(asked)
-            for reader in readers
-            for model in models
-        }
 
 
 def weighted_auroc(label: NDArray[np.bool_], scores: Floats, weights: Floats) -> float:
@@ -410,7 +374,7 @@ def _scores(
     """Return each item's score by a reader that has seen no item of its group."""
     require("sklearn", "tests for leaks")
     from sklearn.model_selection import GroupKFold
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     folds = min(_FOLDS, len(set(groups)))
     if folds < 2:

@@ -69,8 +69,6 @@ class EmbeddedAPI(ModelAPI):
     Args:
         model_name: ``smollm2-135m`` or a path.
         base_url: Not taken; there is no server to reach.
-        api_key: Ignored.
-        config: Inspect's generation settings.
         **model_args: Fields of ``ServerSettings``.
 
     Raises:

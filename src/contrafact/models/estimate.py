@@ -72,9 +72,7 @@ def call_estimate(
     """Return the estimate of one model in one role, with its price where it is known.
 
     Args:
-        model: The model's name.
         role: ``subject`` with the method, or ``judge``.
-        calls: Number of calls; rounded.
         sent: Tokens that they send; rounded.
         received: Tokens that come back; rounded.
     """
@@ -124,7 +122,6 @@ def subject_estimates(
     """Return one estimate for every model and method, and for what each method asks of others.
 
     Args:
-        models: The models under test.
         plans: For every method, the calls that it plans for the sampled items.
         times: For every method, how often those are made in the whole run.
         tokens: Whether to count tokens as well as calls.
@@ -158,7 +155,6 @@ def judge_estimates(
     """Return one estimate for every judge.
 
     Args:
-        judges: The judges.
         prompts: What each is asked about the sampled items of one system.
         times: How often that is asked in the whole run.
         reply_tokens: How long a verdict is, about.
@@ -197,7 +193,6 @@ def context_notes(models: Iterable[str], prompts: Iterable[tuple[str, str]]) -> 
     """Return a sentence for every model that cannot read some of the prompts.
 
     Args:
-        models: The models under test.
         prompts: Items' ids, each with the longest prompt about it, from the longest item down; no
             more of them are asked for than may be too long.
     """

@@ -59,8 +59,6 @@ def score_fluency(
 
     Args:
         texts: The texts, repeats and all.
-        scorer: The scoring model.
-        folder: The run folder.
     """
     import pandas as pd
 

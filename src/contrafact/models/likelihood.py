@@ -92,7 +92,6 @@ async def label_logprobs(
 
     Args:
         ask: The model. Its settings of length, temperature and log-probabilities are not used.
-        prompt: The prompt.
         labels: The label space; no two labels begin with the same letter.
         alternatives: How many alternatives a model over HTTP is asked for.
 
@@ -163,8 +162,6 @@ async def reply_logprob(ask: Ask, prompt: str, reply: str, *, most: int = _WHOLE
 
     Args:
         ask: A model in this process, which can be held to a reply.
-        prompt: The prompt.
-        reply: The reply.
         most: More tokens than the reply has.
 
     Raises:

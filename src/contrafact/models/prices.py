@@ -86,12 +86,7 @@ def is_paid(model: str) -> bool:
 
 
 def dollars(model: str, calls: Sequence[Tokens]) -> Decimal | None:
-    """Return what calls cost at list price; 0 of a model of this machine, None where unknown.
-
-    Args:
-        model: Inspect's name of the model.
-        calls: What each call used.
-    """
+    """Return what calls cost at list price; 0 of a model of this machine, None where unknown."""
     if not is_paid(model):
         return Decimal(0)
     rates = _rates(model)

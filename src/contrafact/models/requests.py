@@ -81,9 +81,7 @@ def check_request(
     """Refuse what a model in this process cannot do, before it is asked.
 
     Args:
-        messages: The conversation.
         tools: The tools offered.
-        config: Inspect's generation settings.
         kind: What messages call such models.
 
     Raises:
@@ -140,8 +138,6 @@ async def request_body(
 
     Args:
         model: The model's name, for the record.
-        messages: The conversation.
-        config: Inspect's generation settings.
     """
     body: dict[str, Any] = {
         "messages": await messages_to_openai(list(messages)),

@@ -149,9 +149,6 @@ def load_runtime() -> Any:
 class EmbeddedServer:
     """A loaded model. Blocking, and safe to call from many threads at once.
 
-    Args:
-        settings: What to load and how.
-
     Raises:
         InputError: If llama.cpp is missing or cannot load the file.
     """

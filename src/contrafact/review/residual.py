@@ -29,7 +29,7 @@ from contrafact.errors import InputError
 from contrafact.review.project import Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.stats.sampling import stratified_share
-from contrafact.stats.votes import latent_truth, missed_at_most
+from contrafact.stats.votes import error_risk, missed_at_most
 
 __all__ = [
     "COLUMNS", "Residual", "Share", "residual_cells", "residual_error", "residual_notes",
@@ -261,7 +261,7 @@ def vote_risk(
 
     groups = np.array([group(item) for item in judged], dtype=object)
     codes = np.unique(groups, return_inverse=True)[1]
-    risk = latent_truth(votes, codes, draws=draws, rng=rng).risk()
+    risk = error_risk(votes, codes, draws=draws, rng=rng)
     return {
         item.id: (item.why, float(chance))
         for item, chance in zip(judged, risk, strict=True)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,7 +48,6 @@ __all__ = [
     "gwet_ac2",
     "item_counts",
     "krippendorff_alpha",
-    "ordinal_weights",
     "percent_agreement",
     "with_interval",
 ]
@@ -102,27 +101,16 @@ def item_counts(codes: NDArray[np.intp], categories: int) -> NDArray[np.float64]
     return counts
 
 
-def ordinal_weights(
-    categories: Sequence[Hashable], scheme: Literal["quadratic", "ordinal"]
-) -> NDArray[np.float64]:
+def _closeness(categories: Sequence[Hashable]) -> NDArray[np.float64]:
     """Return how far each pair of categories agrees, shape (categories, categories), 1 to 0.
 
-    Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, section 3.5.
-
-    Raises:
-        ValueError: If the scheme is unknown.
+    Agreement falls by the square of the distance between the categories: their values where all
+    are numbers, else their ranks (Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014,
+    section 3.5).
     """
     q = len(categories)
-    ranks = np.arange(q, dtype=np.float64)
-    if scheme == "quadratic":
-        values = np.array(categories, dtype=np.float64) if _are_numbers(categories) else ranks
-        loss = (values[:, None] - values[None, :]) ** 2
-    elif scheme == "ordinal":
-        # As many pairs as can be formed of the ranks from one category to the other.
-        apart = np.abs(ranks[:, None] - ranks[None, :])
-        loss = apart * (apart + 1.0) / 2.0
-    else:
-        raise ValueError(f"scheme must be 'quadratic' or 'ordinal', not {scheme!r}")
+    values = np.array(categories if _are_numbers(categories) else range(q), dtype=np.float64)
+    loss = (values[:, None] - values[None, :]) ** 2
     return 1.0 - loss / max(1.0, float(loss.max(initial=0.0))) if q else np.eye(0)
 
 
@@ -132,7 +120,6 @@ def _are_numbers(categories: Sequence[Hashable] | set[Hashable]) -> bool:
 
 Floats = NDArray[np.float64]
 Categories = Sequence[Hashable] | None
-Scheme = Literal["quadratic", "ordinal"]
 
 
 @dataclass(frozen=True)
@@ -143,43 +130,35 @@ class _Coefficient:
     of_sums: Callable[[Floats], Floats]  # (..., columns) -> (...)
 
 
-def percent_agreement(ratings: Ratings, *, weights: ArrayLike | None = None) -> float:
+def percent_agreement(ratings: Ratings) -> float:
     """Return the share of agreeing pairs of ratings, averaged over items with at least two.
-
-    Args:
-        ratings: Shape (items, raters), None where missing.
-        weights: One positive number per item, of any scale; None for equal weights.
 
     Returns:
         A share from 0 to 1, or NaN where no item has two ratings.
 
     Raises:
-        ValueError: If ratings are not a table, or weights not positive, one per item.
+        ValueError: If ratings are not a table.
     """
-    return _estimate(_percent_agreement(ratings), weights)
+    return _estimate(_percent_agreement(ratings))
 
 
-def cohen_kappa(ratings: Ratings, *, weights: ArrayLike | None = None) -> float:
+def cohen_kappa(ratings: Ratings) -> float:
     """Return Cohen's kappa of two raters, over the items both rated.
 
     Chance agreement is that of raters who keep their own marginals (Cohen, Educational and
     Psychological Measurement 20, 1960).
-
-    Args:
-        ratings: Shape (items, 2), None where missing.
-        weights: One positive number per item, of any scale; None for equal weights.
 
     Returns:
         A number from -1 to 1; NaN where no item was rated by both, or both used one and the
         same category only.
 
     Raises:
-        ValueError: If there are not two raters, or weights are not positive, one per item.
+        ValueError: If there are not two raters.
     """
-    return _estimate(_cohen_kappa(ratings), weights)
+    return _estimate(_cohen_kappa(ratings))
 
 
-def fleiss_kappa(ratings: Ratings, *, weights: ArrayLike | None = None) -> float:
+def fleiss_kappa(ratings: Ratings) -> float:
     """Return Fleiss' kappa of any number of raters, missing ratings allowed.
 
     Chance agreement is the sum of squared shares of the categories (Fleiss, Psychological
@@ -187,23 +166,17 @@ def fleiss_kappa(ratings: Ratings, *, weights: ArrayLike | None = None) -> float
     4th edition, 2014, chapter 2): shares are averaged over all rated items, agreement over items
     with at least two ratings.
 
-    Args:
-        ratings: Shape (items, raters), None where missing.
-        weights: One positive number per item, of any scale; None for equal weights.
-
     Returns:
         A number up to 1, and not under -1 unless ratings are missing; NaN where no item has two
         ratings or one category was used.
 
     Raises:
-        ValueError: If ratings are not a table, or weights not positive, one per item.
+        ValueError: If ratings are not a table.
     """
-    return _estimate(_fleiss_kappa(ratings), weights)
+    return _estimate(_fleiss_kappa(ratings))
 
 
-def gwet_ac1(
-    ratings: Ratings, *, categories: Categories = None, weights: ArrayLike | None = None
-) -> float:
+def gwet_ac1(ratings: Ratings, *, categories: Categories = None) -> float:
     """Return Gwet's AC1, the agreement coefficient that survives skewed prevalence.
 
     Chance agreement is ``sum(share * (1 - share)) / (q - 1)`` over q categories (Gwet, British
@@ -211,70 +184,51 @@ def gwet_ac1(
     `fleiss_kappa`.
 
     Args:
-        ratings: Shape (items, raters), None where missing.
         categories: All categories a rater could choose; None for those that occur.
-        weights: One positive number per item, of any scale; None for equal weights.
 
     Returns:
         A number from -1 to 1; NaN where no item has two ratings or there is one category.
 
     Raises:
-        ValueError: If ratings are not a table, weights not positive, one per item, or a rating
-            is not among the categories given.
+        ValueError: If ratings are not a table, or a rating is not among the categories given.
     """
-    return _estimate(_gwet_ac1(ratings, categories=categories), weights)
+    return _estimate(_gwet_ac1(ratings, categories=categories))
 
 
-def gwet_ac2(
-    ratings: Ratings,
-    *,
-    categories: Categories = None,
-    scheme: Scheme = "quadratic",
-    weights: ArrayLike | None = None,
-) -> float:
+def gwet_ac2(ratings: Ratings, *, categories: Categories = None) -> float:
     """Return Gwet's AC2: AC1 for ordered categories, where near misses count in part.
 
     Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, chapter 3. With two categories
     it equals AC1.
 
     Args:
-        ratings: Shape (items, raters), None where missing.
         categories: All categories in their order. None for those that occur, if all are numbers,
             in ascending order.
-        scheme: How agreement falls with distance: "quadratic" (by the square of the distance
-            between categories: their values where all are numbers, else their ranks) or
-            "ordinal" (by the number of pairs of ranks between them, both included).
-        weights: One positive number per item, of any scale; None for equal weights.
 
     Returns:
         A number up to 1; NaN where no item has two ratings or there is one category.
 
     Raises:
-        ValueError: If ratings are not a table, weights not positive, one per item, a rating is
-            not among the categories given, categories have no order, or the scheme is unknown.
+        ValueError: If ratings are not a table, a rating is not among the categories given, or
+            categories have no order.
     """
-    return _estimate(_gwet_ac2(ratings, categories=categories, scheme=scheme), weights)
+    return _estimate(_gwet_ac2(ratings, categories=categories))
 
 
-def krippendorff_alpha(ratings: Ratings, *, weights: ArrayLike | None = None) -> float:
+def krippendorff_alpha(ratings: Ratings) -> float:
     """Return Krippendorff's alpha for nominal categories, missing ratings allowed.
 
     One minus the disagreement observed over that expected when ratings are dealt out to items at
     random (Krippendorff, Content Analysis, 4th edition, 2019, chapter 12). Items with fewer than
     two ratings are left out.
 
-    Args:
-        ratings: Shape (items, raters), None where missing.
-        weights: One positive number per item; scaled to a mean of 1, since alpha corrects for the
-            number of ratings.
-
     Returns:
         A number from -1 to 1; NaN where no item has two ratings or one category was used.
 
     Raises:
-        ValueError: If ratings are not a table, or weights not positive, one per item.
+        ValueError: If ratings are not a table.
     """
-    return _estimate(_krippendorff_alpha(ratings), weights)
+    return _estimate(_krippendorff_alpha(ratings))
 
 
 def with_interval(
@@ -303,12 +257,8 @@ def with_interval(
     Args:
         function: A coefficient of this module, or a ``functools.partial`` that fixes its options
             (``partial(gwet_ac2, categories=[1, 2, 3])``).
-        ratings: Shape (items, raters), None where missing.
-        clusters: One label per item, or None where each item stands for itself.
-        weights: One positive number per item (inverse inclusion probabilities); None for equal.
-        level: Confidence level of the interval.
-        resamples: How many times items or clusters are drawn.
-        rng: Where randomness comes from. The order of items does not change a seeded result.
+        weights: One positive number per item (inverse inclusion probabilities), scaled to a mean
+            of 1; None for equal.
 
     Returns:
         The interval; ``n`` counts the items the coefficient rests on, ``clusters`` theirs. Bounds
@@ -324,7 +274,7 @@ def with_interval(
     plain, options = function, {}
     if isinstance(function, partial) and not function.args:
         plain, options = function.func, dict(function.keywords)
-    if plain not in _TAKEN_APART or options.keys() & {"ratings", "weights"}:
+    if plain not in _TAKEN_APART or "ratings" in options:
         raise ValueError("with_interval takes a coefficient of contrafact.stats.agreement")
     coefficient = _TAKEN_APART[plain](ratings, **options)
     features = _weighted(coefficient.features, weights)
@@ -361,9 +311,8 @@ def _clusters_of_rarer_ratings(
     return len(np.unique(codes[other]))
 
 
-def _estimate(coefficient: _Coefficient, weights: ArrayLike | None) -> float:
-    features = _weighted(coefficient.features, weights)
-    return float(coefficient.of_sums(column_totals(features)))
+def _estimate(coefficient: _Coefficient) -> float:
+    return float(coefficient.of_sums(column_totals(coefficient.features)))
 
 
 def _weighted(features: Floats, weights: ArrayLike | None) -> Floats:
@@ -465,11 +414,9 @@ def _gwet_ac1(ratings: Ratings, *, categories: Categories = None) -> _Coefficien
     return _gwet(codes, np.eye(len(known)))
 
 
-def _gwet_ac2(
-    ratings: Ratings, *, categories: Categories = None, scheme: Scheme = "quadratic"
-) -> _Coefficient:
+def _gwet_ac2(ratings: Ratings, *, categories: Categories = None) -> _Coefficient:
     codes, known = encode(ratings, categories, ordered=True)
-    return _gwet(codes, ordinal_weights(known, scheme))
+    return _gwet(codes, _closeness(known))
 
 
 def _krippendorff_alpha(ratings: Ratings) -> _Coefficient:

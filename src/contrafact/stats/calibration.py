@@ -13,7 +13,6 @@ estimate.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,29 +29,10 @@ from contrafact.stats.intervals import (
     resampled_sums,
 )
 
-__all__ = ["BINS", "Bin", "brier", "calibration_error", "reliability", "squared_errors"]
+__all__ = ["BINS", "brier", "calibration_error", "squared_errors"]
 
 BINS = 10
 """Equal bins of the probability, from 0 to 1."""
-
-
-@dataclass(frozen=True)
-class Bin:
-    """Items whose probability lies in one bin.
-
-    Attributes:
-        low: Where the bin begins.
-        high: Where it ends; it belongs to the next bin but for 1.
-        n: How many items there are.
-        probability: Their mean probability; NaN without items.
-        right: The share that is right; NaN without items.
-    """
-
-    low: float
-    high: float
-    n: int
-    probability: float
-    right: float
 
 
 def squared_errors(
@@ -61,7 +41,6 @@ def squared_errors(
     """Return each item's Brier score, from 0 to 1.
 
     Args:
-        gold: The gold labels.
         probabilities: A probability per item and label, shape (items, labels).
         labels: The label space, in the order of the columns.
 
@@ -110,10 +89,6 @@ def calibration_error(
     Args:
         right: Whether each answer is right, booleans or 0 and 1, shape (n,).
         probabilities: The probability that each answer was given, shape (n,).
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the interval.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Raises:
         ValueError: On lengths that differ, values outside 0 to 1, a level outside (0, 1) or no
@@ -132,22 +107,6 @@ def calibration_error(
     draws = _error(resampled_sums(sums, resamples, rng))
     moved = np.maximum(draws - (np.median(draws) - estimate), 0.0)
     return interval_from_resamples(estimate, moved, n=len(y), clusters=count, level=level)
-
-
-def reliability(right: ArrayLike, probabilities: ArrayLike) -> list[Bin]:
-    """Return the ten bins of a reliability plot.
-
-    Raises:
-        ValueError: On lengths that differ, or values outside 0 to 1.
-    """
-    y, p, places = _binned(right, probabilities)
-    found = []
-    for b in range(BINS):
-        own = places == b
-        n = int(own.sum())
-        mean = (float(p[own].mean()), float(y[own].mean())) if n else (math.nan, math.nan)
-        found.append(Bin(b / BINS, (b + 1) / BINS, n, *mean))
-    return found
 
 
 def _binned(

@@ -31,7 +31,6 @@ from contrafact.stats.intervals import (
     Interval,
     Proportion,
     check_settings,
-    chunk_sizes,
     cluster_bootstrap,
     cluster_codes,
     cluster_sums,
@@ -54,7 +53,6 @@ __all__ = [
     "confusion_matrix",
     "jackknife_errors",
     "measures",
-    "resampled_measures",
 ]
 
 Form = Literal["valid", "strict"]
@@ -158,9 +156,7 @@ def jackknife_errors(
     The delete-one jackknife (Efron and Stein, 1981), which suits measures that are no means.
 
     Args:
-        gold: Gold labels.
         predicted: Predicted ones; None where invalid.
-        labels: The label space.
         clusters: Each item's cluster.
         form: As `measures` has it.
 
@@ -195,13 +191,7 @@ def classification(
     """Return every measure in both forms, with intervals that resample clusters.
 
     Args:
-        gold: The gold labels.
         predicted: The predictions; None where a reply was no label.
-        labels: The label space.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the intervals.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Raises:
         ValueError: On lengths that differ, labels that repeat, a label outside ``labels``, a level
@@ -249,49 +239,6 @@ def classification(
     return Classification(tuple(labels), confusion, figures, invalid_rate)
 
 
-def resampled_measures(
-    gold: Sequence[Hashable],
-    predicted: Sequence[Hashable | None],
-    labels: Sequence[Hashable],
-    drawn: NDArray[np.integer],
-    form: Form = "valid",
-) -> dict[str, NDArray[np.float64]]:
-    """Return the measures of given resamples of the items.
-
-    `classification` draws its own, by their distribution over the cells of the confusion
-    matrix, which is faster still; this is for resamples that others have drawn.
-
-    Args:
-        gold: The gold labels.
-        predicted: The predictions; None where a reply was no label.
-        labels: The label space.
-        drawn: Places of items, shape (resamples, items of a resample).
-        form: Whether invalid predictions are left out or wrong.
-
-    Returns:
-        By name of `MEASURES`, an array of shape (resamples,).
-
-    Raises:
-        ValueError: As `confusion_matrix`, or if ``drawn`` is not two-dimensional.
-        IndexError: If a place is not one of an item.
-    """
-    places = np.asarray(drawn)
-    if places.ndim != 2:
-        raise ValueError(f"drawn must be two-dimensional, not of shape {places.shape}")
-    width = len(labels) + 1
-    # Narrow codes make for little memory to go through, and only cells that occur are counted.
-    occurring, codes = np.unique(_cells(gold, predicted, labels), return_inverse=True)
-    narrow = codes.astype(np.min_scalar_type(len(occurring)))
-    counts = np.zeros((len(places), len(labels) * width))
-    done = 0
-    for rows in chunk_sizes(len(places), places.shape[1]):
-        chunk = narrow[places[done : done + rows]]
-        for code, cell in enumerate(occurring):
-            counts[done : done + rows, cell] = np.count_nonzero(chunk == code, axis=1)
-        done += rows
-    return measures(counts.reshape(-1, len(labels), width), form)
-
-
 def auroc(
     positive: ArrayLike,
     scores: ArrayLike,
@@ -309,10 +256,6 @@ def auroc(
     Args:
         positive: Whether each item is positive, booleans or 0 and 1, shape (n,).
         scores: A finite score per item, higher for positive.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the interval.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Raises:
         ValueError: On NaN or infinity, lengths that differ, labels other than 0 and 1, a level
@@ -343,14 +286,10 @@ def auroc_one_vs_rest(
     one that no item has, or that a resample lacks, is left out there. NaN where there are not two.
 
     Args:
-        gold: The gold labels.
         scores: A finite score per item and label, higher where the label is likelier, of shape
             (items, labels).
         labels: The label space, in the order of the scores' columns.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the interval.
         resamples: How many times the clusters are drawn, for all classes together.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Raises:
         ValueError: On NaN or infinity, lengths that differ, a label that repeats or is not in
@@ -482,10 +421,6 @@ def binary_figures(
     Args:
         reference: 1 where the reference says positive, else 0, shape (n,).
         rater: The same of the rater.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level.
-        resamples: How many times clusters are drawn.
-        rng: Where randomness comes from.
 
     Raises:
         ValueError: On lengths that differ, or anything but 0 and 1.

@@ -47,11 +47,8 @@ def correct_conjunction(
         verdicts: The judge's verdicts, 1 or 0, NaN where a criterion was not asked, shape
             (responses, criteria).
         clusters: One label per response; responses of one cluster are not independent.
-        names: The criteria's names, for reasons.
         sensitivity: For each criterion, how often the judge passed what should pass.
         specificity: For each, how often it failed what should fail.
-        rng: Where randomness comes from.
-        level: The confidence level.
         draws: How often run and exam are drawn again.
 
     Raises:

@@ -110,7 +110,6 @@ def correct_rate(
         clusters: One label per value; values of one cluster are not independent.
         sensitivity: How often it passed what should pass, in the exam.
         specificity: How often it failed what should fail.
-        level: The confidence level.
 
     Raises:
         ValueError: If a value is not between 0 and 1, or the exam's counts make no sense.
@@ -171,7 +170,6 @@ def correction_bounds(
         n_sensitivity: How many of those there were.
         specificity: Its rates of right verdicts on those that should fail.
         n_specificity: How many of those there were.
-        level: The confidence level.
 
     Returns:
         Lower and upper bounds, NaN where the verdicts fit the exam under no true rate at all.
@@ -202,7 +200,6 @@ def ppi_mean(
         judged_rest: The judge's verdicts on all other items, shape (m,).
         clusters: One label per labelled item.
         clusters_rest: One label per other item.
-        level: The confidence level.
 
     Raises:
         ValueError: If shapes differ or values are missing.

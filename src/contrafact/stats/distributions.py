@@ -51,7 +51,6 @@ def binomial_half_tail(successes: int, trials: int) -> float:
 
     Args:
         successes: At most so many; below 0 the probability is 0.
-        trials: How many throws.
     """
     ways, total = 1, 0
     for count in range(min(successes, trials) + 1):
@@ -65,7 +64,6 @@ def binomial_tail(successes: int, trials: int, share: float) -> float:
 
     Args:
         successes: At most so many, from 0.
-        trials: How many trials.
         share: The probability of a success in each, between 0 and 1.
     """
     if successes >= trials:

@@ -61,12 +61,14 @@ __all__ = [
     "column_totals",
     "difference_between_groups",
     "effective_number",
+    "exact_bounds",
     "finite_values",
     "interval_from_resamples",
     "resampled_counts",
     "resampled_sums",
     "standard_error",
     "variance_of_mean",
+    "wilson_bounds",
 ]
 
 
@@ -244,13 +246,9 @@ def cluster_bootstrap(
 
     Args:
         values: One number per value, shape (n,). NaN is refused: the caller drops and counts.
-        clusters: One label per value, or None where each value stands for itself.
         statistic: "mean", or "median" (of an even number, the middle of the middle two; with
             weights, the value that halves the total weight).
         weights: One positive number per value, of any scale; None for equal weights.
-        level: Confidence level of the interval.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Returns:
         The interval, in the unit of ``values``. Without values the estimate is NaN; with fewer
@@ -280,11 +278,9 @@ def cluster_bootstrap(
         return _of_equal_values(float(x[0]), sizes, len(x), level)
     if statistic == "mean" and w is None and count >= MIN_CLUSTERS and np.isin(x, (0, 1)).all():
         trials = clustered_proportion(x, clusters, level=level).n_effective
-        ones, half = estimate * trials, (1.0 - level) / 2.0
         near = min(estimate, 1.0 - estimate)
         if near < NEAR_AN_END and near * trials < FEW_OUTCOMES:
-            low = beta_quantile(ones, trials - ones + 1.0, half)
-            high = beta_quantile(ones + 1.0, trials - ones, 1.0 - half)
+            low, high = exact_bounds(estimate, trials, level)
             method = f"exact binomial bounds at {trials:.4g} effective outcomes"
             return Interval(estimate, low, high, level, len(x), count, method)
     return interval_from_resamples(
@@ -308,11 +304,8 @@ def interval_from_resamples(
     and skewness (BCa; Efron, Journal of the American Statistical Association 82, 1987).
 
     Args:
-        estimate: The statistic on the data as given.
         draws: The statistic on each resample, shape (resamples,); NaN where it was undefined.
-        n: How many values there are.
         clusters: How many clusters each resample drew.
-        level: Confidence level.
         ties: Whether the statistic may well be the same on every resample (a median of values
             most of which are equal); others that never vary get no bounds.
         jackknife: The statistic without each cluster in turn, for bounds that are corrected.
@@ -482,8 +475,6 @@ def clustered_proportion(
 
     Args:
         outcomes: Booleans, or 0 and 1, shape (n,).
-        clusters: One label per outcome, or None where each stands for itself.
-        level: Confidence level.
 
     Raises:
         ValueError: On other outcomes, lengths that differ, or a level outside (0, 1).
@@ -500,17 +491,29 @@ def clustered_proportion(
     effective = effective_number(x, codes)
     if groups < MIN_CLUSTERS:
         return Proportion(k, n, effective, groups, share, math.nan, math.nan, level)
-    z = normal_quantile(0.5 + level / 2.0)
     if groups < n:
         # The design effect is itself an estimate, from few clusters a rough one.
-        t = t_quantile(groups - 1, 0.5 + level / 2.0)
+        z, t = normal_quantile(0.5 + level / 2.0), t_quantile(groups - 1, 0.5 + level / 2.0)
         effective *= (z / t) ** 2
-    spread = z**2 / effective
+    low, high = wilson_bounds(share, effective, level)
+    low, high = 0.0 if k == 0 else low, 1.0 if k == n else high
+    return Proportion(k, n, effective, groups, share, low, high, level)
+
+
+def wilson_bounds(share: float, worth: float, level: float) -> tuple[float, float]:
+    """Return Wilson's bounds of a share of so many independent outcomes."""
+    spread = normal_quantile(0.5 + level / 2.0) ** 2 / worth
     middle = (share + spread / 2.0) / (1.0 + spread)
     reach = math.sqrt(share * (1.0 - share) * spread + spread**2 / 4.0) / (1.0 + spread)
-    low = 0.0 if k == 0 else max(0.0, middle - reach)
-    high = 1.0 if k == n else min(1.0, middle + reach)
-    return Proportion(k, n, effective, groups, share, low, high, level)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def exact_bounds(share: float, worth: float, level: float) -> tuple[float, float]:
+    """Return Clopper and Pearson's bounds of a share of so many independent outcomes."""
+    ones, tail = share * worth, (1.0 - level) / 2.0
+    low = 0.0 if share <= 0.0 else beta_quantile(ones, worth - ones + 1.0, tail)
+    high = 1.0 if share >= 1.0 else beta_quantile(ones + 1.0, worth - ones, 1.0 - tail)
+    return low, high
 
 
 def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
@@ -521,7 +524,6 @@ def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
 
     Args:
         values: Numbers from 0 to 1, shape (n,).
-        clusters: One label per value, or None where each value stands for itself.
     """
     x = finite_values(values)
     codes, groups = cluster_codes(clusters, len(x))
@@ -580,10 +582,6 @@ def difference_between_groups(
     Args:
         values: Shape (n,).
         group: Whether each value is of the first group, booleans, shape (n,).
-        clusters: One label per value, or None where each stands for itself.
-        level: Confidence level.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Returns:
         The difference; NaN where a group is empty.

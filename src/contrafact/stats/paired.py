@@ -38,7 +38,6 @@ from contrafact.stats.intervals import (
 __all__ = [
     "EXACT_CLUSTERS",
     "Difference",
-    "McNemarResult",
     "PairedResult",
     "Rank",
     "compare_all",
@@ -75,28 +74,6 @@ class PairedResult:
     method: str
 
 
-@dataclass(frozen=True)
-class McNemarResult:
-    """McNemar's test of two systems' 0/1 outcomes on the same items.
-
-    Attributes:
-        both: Items on which both succeed.
-        only_a: Items on which only the first succeeds.
-        only_b: Items on which only the second succeeds.
-        neither: Items on which neither does.
-        p_exact: Two-sided exact conditional p-value; never too small, often too large.
-        p_mid: Two-sided mid-p value, close to the nominal error rate and the one to quote
-            (Fagerland, Lydersen and Laake, BMC Medical Research Methodology 13:91, 2013).
-    """
-
-    both: int
-    only_a: int
-    only_b: int
-    neither: int
-    p_exact: float
-    p_mid: float
-
-
 def paired_comparison(
     a: ArrayLike,
     b: ArrayLike,
@@ -119,10 +96,7 @@ def paired_comparison(
     Args:
         a: The first system's values, shape (n,); 0/1 or any numbers. NaN is refused.
         b: The second system's values on the same items in the same order.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the interval.
         resamples: How many resamples, and how many random sign patterns.
-        rng: Where randomness comes from. The order of rows does not change a seeded result.
 
     Returns:
         The comparison. Where all differences are equal (two systems that agree everywhere) no
@@ -176,11 +150,13 @@ def _sign_flip_p_value(
     return p_value, how
 
 
-def mcnemar(a: ArrayLike, b: ArrayLike) -> McNemarResult:
-    """Return McNemar's test of two systems' outcomes, exact and mid-p.
+def mcnemar(a: ArrayLike, b: ArrayLike) -> float:
+    """Return the two-sided mid-p value of McNemar's test of two systems' outcomes.
 
-    Items are taken for independent; where they come in clusters, `paired_comparison` is
-    the test. Where the two never differ there is no evidence, and both p-values are 1.
+    It is close to the nominal error rate, where the exact one is often too large (Fagerland,
+    Lydersen and Laake, BMC Medical Research Methodology 13:91, 2013). Items are taken for
+    independent; where they come in clusters, `paired_comparison` is the test. Where the two never
+    differ there is no evidence, and it is 1.
 
     Args:
         a: The first system's outcomes, shape (n,): booleans, or 0 and 1.
@@ -194,18 +170,14 @@ def mcnemar(a: ArrayLike, b: ArrayLike) -> McNemarResult:
         raise ValueError(f"a and b must pair up: {len(first)} values against {len(second)}")
     if not (np.isin(first, (0.0, 1.0)).all() and np.isin(second, (0.0, 1.0)).all()):
         raise ValueError("McNemar's test is for outcomes of 0 and 1")
-    cells = np.bincount((2 * first + second).astype(np.intp), minlength=4)
-    neither, only_b, only_a, both = (int(cell) for cell in cells)
-    p_exact = p_mid = 1.0
-    differing = only_a + only_b
-    if differing:
-        smaller = min(only_a, only_b)
-        tail = binomial_half_tail(smaller, differing)
-        less = binomial_half_tail(smaller - 1, differing) if smaller else 0.0
-        p_exact = min(1.0, 2.0 * tail)
-        # Outcomes as likely as the one seen count half: both tails' unless the two are one.
-        p_mid = 1.0 - (tail - less) / 2.0 if only_a == only_b else tail + less
-    return McNemarResult(both, only_a, only_b, neither, p_exact, p_mid)
+    only_a, only_b = int((first > second).sum()), int((first < second).sum())
+    differing, smaller = only_a + only_b, min(only_a, only_b)
+    if not differing:
+        return 1.0
+    tail = binomial_half_tail(smaller, differing)
+    less = binomial_half_tail(smaller - 1, differing) if smaller else 0.0
+    # Outcomes as likely as the one seen count half: both tails' unless the two are one.
+    return 1.0 - (tail - less) / 2.0 if only_a == only_b else tail + less
 
 
 def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
@@ -260,14 +232,10 @@ class Rank:
     Attributes:
         best: The best rank that the comparisons leave it; what a table shows.
         worst: The worst rank that they leave it.
-        better: How many systems are better than it.
-        worse: How many it is better than.
     """
 
     best: int
     worst: int
-    better: int
-    worse: int
 
 
 def rank_intervals(
@@ -297,10 +265,7 @@ def rank_intervals(
             ahead, behind = behind, ahead
         worse[ahead] += 1
         better[behind] += 1
-    return {
-        system: Rank(1 + better[system], len(better) - worse[system], better[system], worse[system])
-        for system in better
-    }
+    return {system: Rank(1 + better[system], len(better) - worse[system]) for system in better}
 
 
 def compare_all(
@@ -316,10 +281,7 @@ def compare_all(
     Args:
         values: Each system's values on the same items in the same order, shape (n,); NaN where an
             item has none, which leaves it out of that system's pairs.
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the differences' intervals.
         resamples: How many resamples and random sign patterns.
-        rng: Where randomness comes from.
 
     Raises:
         ValueError: On lengths that differ.

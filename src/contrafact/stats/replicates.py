@@ -30,9 +30,6 @@ class Sampler:
 
     Args:
         clusters: The clusters' ids, in any order, repeated or not.
-        rng: Where randomness comes from.
-        resamples: How many times the clusters are drawn.
-        level: Confidence level of the intervals.
     """
 
     def __init__(
@@ -120,13 +117,7 @@ class Sampler:
 
 
 class Bootstrap:
-    """How the intervals of a report are made: the resamples, their level, and where chance is.
-
-    Args:
-        rng: Where randomness comes from.
-        resamples: How many times clusters are drawn.
-        level: Confidence level of the intervals.
-    """
+    """How the intervals of a report are made: the resamples, their level, and where chance is."""
 
     def __init__(
         self, *, rng: np.random.Generator, resamples: int = 10_000, level: float = 0.95
@@ -158,8 +149,6 @@ class Bootstrap:
         The function is called once for each resample, so there are at most 1,000 of them.
 
         Args:
-            rows: The rows.
-            clusters: The column by which they cluster.
             function: The figure of such rows; NaN where it is undefined.
         """
         places = list(rows.reset_index(drop=True).groupby(clusters, sort=True).indices.values())

@@ -33,7 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from contrafact.stats.distributions import beta_quantile, normal_quantile, t_quantile
+from contrafact.stats.distributions import normal_quantile, t_quantile
 from contrafact.stats.intervals import (
     MIN_CLUSTERS,
     Clusters,
@@ -42,7 +42,9 @@ from contrafact.stats.intervals import (
     cluster_bootstrap,
     cluster_codes,
     cluster_sums,
+    exact_bounds,
     finite_values,
+    wilson_bounds,
 )
 
 __all__ = [
@@ -133,7 +135,6 @@ def pivotal_sample(
 
     Args:
         probabilities: Each item's probability, 0 to 1, shape (items,).
-        rng: Where randomness comes from.
         strata: A whole number for each item's stratum: each gets its expected number of items,
             rounded up or down; None for one stratum.
 
@@ -211,10 +212,6 @@ def horvitz_thompson_mean(
     Args:
         values: One number per sampled item, shape (n,). NaN is refused.
         probabilities: The probability with which each item came into the sample, in (0, 1].
-        clusters: One label per item, or None where each item stands for itself.
-        level: Confidence level of the interval.
-        resamples: How many times the clusters are drawn.
-        rng: Where randomness comes from.
 
     Returns:
         The interval, in the unit of ``values``; NaN estimate and bounds without values.
@@ -264,7 +261,6 @@ def stratified_share(
         strata: One label per outcome, or None for one stratum.
         clusters: One label per outcome, or None where each stands for itself; a cluster may have
             outcomes in several strata.
-        level: Confidence level.
 
     Returns:
         The interval; NaN estimate and bounds without outcomes.
@@ -309,7 +305,11 @@ def stratified_share(
             z = normal_quantile(0.5 + level / 2.0)
             effect *= (t_quantile(groups - 1, 0.5 + level / 2.0) / z) ** 2
         effective /= effect
-    low, high = _exact(estimate, effective, level) if few else _wilson(estimate, effective, level)
+    low, high = (
+        exact_bounds(estimate, effective, level)
+        if few
+        else wilson_bounds(estimate, effective, level)
+    )
     kind = "exact binomial bounds" if few else "Wilson score interval"
     strata_note = f", {len(size)} strata" if len(size) > 1 else ""
     method = f"{kind}, worth {effective:.4g} independent outcomes{strata_note}"
@@ -410,10 +410,8 @@ def difference_estimate(
     Args:
         labels: 0 or 1; NaN where there is none, shape (items,).
         expected: What was expected of them, from the same labels.
-        draw: Who was drawn.
         among: Which items the mean is of; all if not given.
         parts: A whole number for each item's part, of few: what the judge said; one if not given.
-        level: The confidence level.
 
     Returns:
         The interval; without bounds where fewer than five of the items are labelled.
@@ -436,7 +434,7 @@ def difference_estimate(
         share = min(1.0, max(0.0, mean))
         typical = float(expected.mean[own].mean())
         worth = typical * (1.0 - typical) / spread if spread > 0.0 else math.inf
-        low, high = _wilson(share, worth, level)
+        low, high = wilson_bounds(share, worth, level)
         estimate += weight * mean
         variance += weight**2 * spread
         below += (weight * (share - low)) ** 2
@@ -471,19 +469,3 @@ def _part_mean(
     open_ = own & ~np.isnan(p)
     spread = float((expected.variance[open_] * (1.0 / p[open_] - 1.0)).sum()) / size**2
     return (float(value[own].sum()) + correction) / size, spread
-
-
-def _wilson(share: float, worth: float, level: float) -> tuple[float, float]:
-    """Return Wilson's bounds of a share of so many independent outcomes."""
-    spread = normal_quantile(0.5 + level / 2.0) ** 2 / worth
-    middle = (share + spread / 2.0) / (1.0 + spread)
-    reach = math.sqrt(share * (1.0 - share) * spread + spread**2 / 4.0) / (1.0 + spread)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
-
-
-def _exact(share: float, worth: float, level: float) -> tuple[float, float]:
-    """Return Clopper and Pearson's bounds of a share of so many independent outcomes."""
-    ones, tail = share * worth, (1.0 - level) / 2.0
-    low = 0.0 if share <= 0.0 else beta_quantile(ones, worth - ones + 1.0, tail)
-    high = 1.0 if share >= 1.0 else beta_quantile(ones + 1.0, worth - ones, 1.0 - tail)
-    return low, high

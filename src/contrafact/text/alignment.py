@@ -6,9 +6,9 @@ Whatever a caller reads as one thing (a quantity, a name with digits, a time) is
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from contrafact.text.diff import opcodes
 from contrafact.text.tokens import normal, sentence_spans
 
 __all__ = [
@@ -153,20 +153,5 @@ class Alignment:
 
 def align(original: Sequence[Token], rewritten: Sequence[Token]) -> Alignment:
     """Return the alignment of two token lists, by their keys."""
-    a, b = [token.key for token in original], [token.key for token in rewritten]
-    shorter = min(len(a), len(b))
-    head = next((i for i in range(shorter) if a[i] != b[i]), shorter)
-    room = shorter - head
-    tail = next((i for i in range(room) if a[-1 - i] != b[-1 - i]), room)
-    a_end, b_end = len(a) - tail, len(b) - tail
-    codes: list[tuple[str, int, int, int, int]] = [("equal", 0, head, 0, head)]
-    if max(a_end, b_end) - head > MAX_ALIGNED_WORDS:
-        codes.append(("replace", head, a_end, head, b_end))
-    else:
-        matcher = SequenceMatcher(None, a[head:a_end], b[head:b_end], autojunk=False)
-        codes += [
-            (tag, i + head, j + head, k + head, m + head)
-            for tag, i, j, k, m in matcher.get_opcodes()
-        ]
-    codes.append(("equal", a_end, len(a), b_end, len(b)))
-    return Alignment(codes)
+    keys = [token.key for token in original], [token.key for token in rewritten]
+    return Alignment(opcodes(*keys, MAX_ALIGNED_WORDS))

@@ -278,7 +278,6 @@ class Batch:
         """Return why a text is no answer, one of `REASONS`, or None.
 
         Args:
-            text: The text.
             own: The texts of its own input: the first is what it was to change.
             shown: Each prompt that asked for it and the reply, in order.
             other: The text of its other side, where two were asked for.

@@ -26,6 +26,7 @@ __all__ = [
     "Surface",
     "is_scattered",
     "normalised_edit_distance",
+    "opcodes",
     "surface",
     "token_count",
     "token_ratio",
@@ -92,14 +93,11 @@ def word_diff(a: str, b: str) -> list[DiffPart]:
     are "same" or "removed", joined, give ``a``; those "same" or "added" give ``b``. Two parts
     next to each other never have the same kind, no part is empty, and where both texts change
     the removed part comes first.
-
-    Args:
-        a: The text before.
-        b: The text after.
     """
     before, after = _units(a), _units(b)
     pieces: list[tuple[DiffKind, str]] = []
-    for tag, a_from, a_to, b_from, b_to in _opcodes(before, after):
+    words = [word for word, _ in before], [word for word, _ in after]
+    for tag, a_from, a_to, b_from, b_to in opcodes(*words, _MAX_WORDS):
         if tag != "equal":
             pieces.append(("removed", "".join(w + s for w, s in before[a_from:a_to])))
             pieces.append(("added", "".join(w + s for w, s in after[b_from:b_to])))
@@ -217,17 +215,17 @@ def _units(text: str) -> list[tuple[str, str]]:
     return [("", text[:lead]), *units] if lead else units
 
 
-def _opcodes(
-    before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]
-) -> list[tuple[str, int, int, int, int]]:
-    """Return difflib's opcodes over words alone, computed on what differs in the middle."""
-    a, b = [word for word, _ in before], [word for word, _ in after]
+def opcodes(a: Sequence[str], b: Sequence[str], most: int) -> list[tuple[str, int, int, int, int]]:
+    """Return difflib's opcodes over words, computed on what differs in the middle.
+
+    A middle of more than so many words, on either side, is one replacement.
+    """
     head = _common_start(a, b)
     tail = _common_start(a[head:][::-1], b[head:][::-1])
     a_end, b_end = len(a) - tail, len(b) - tail
     a_middle, b_middle = a[head:a_end], b[head:b_end]
     codes: list[tuple[str, int, int, int, int]] = [("equal", 0, head, 0, head)]
-    if max(len(a_middle), len(b_middle)) > _MAX_WORDS:
+    if max(len(a_middle), len(b_middle)) > most:
         codes.append(("replace", head, a_end, head, b_end))
     else:
         matcher = SequenceMatcher(None, a_middle, b_middle, autojunk=False)

@@ -1,10 +1,13 @@
-"""How alike two texts are by their words: BLEU and ROUGE-L, for one text and one reference."""
+"""How alike texts are by their words: BLEU and ROUGE-L of two, and how far several differ."""
 
 import html
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import combinations, permutations
+
+from contrafact.text.degenerate import words
 
 __all__ = ["bleu", "rouge_l"]
 
@@ -26,26 +29,22 @@ def bleu(text: str, reference: str) -> float:
     As sacreBLEU's ``sentence_bleu`` has it: the tokens of mteval-v13a, up to four words at a time
     or as many as the text has, and an order without a match counts half of what the one before it
     would (Chen and Cherry, WMT 2014, method 3).
-
-    Args:
-        text: The text.
-        reference: What it is compared with.
     """
-    words, wanted = _tokens(text), _tokens(reference)
+    tokens, wanted = _tokens(text), _tokens(reference)
     logs: list[float] = []
     halved, found = 1.0, 0
     for order in range(1, _ORDER + 1):
-        total = len(words) - order + 1
+        total = len(tokens) - order + 1
         if total <= 0:
             break
-        matched = (_ngrams(words, order) & _ngrams(wanted, order)).total()
+        matched = (_ngrams(tokens, order) & _ngrams(wanted, order)).total()
         found += matched
         if not matched:
             halved *= 2.0
         logs.append(math.log((matched or 1.0 / halved) / total))
     if not found:
         return 0.0
-    short = min(0.0, 1.0 - len(wanted) / len(words))
+    short = min(0.0, 1.0 - len(wanted) / len(tokens))
     return math.exp(short + sum(logs) / len(logs))
 
 
@@ -54,16 +53,12 @@ def rouge_l(text: str, reference: str) -> float:
 
     It is of the longest common subsequence of words (Lin, ACL workshop 2004), where a word is a run
     of Latin letters and digits, case aside; nothing is stemmed.
-
-    Args:
-        text: The text.
-        reference: What it is compared with.
     """
-    words, wanted = (_NO_WORD.sub(" ", one.lower()).split() for one in (text, reference))
-    common = _longest_common(words, wanted)
+    tokens, wanted = (_NO_WORD.sub(" ", one.lower()).split() for one in (text, reference))
+    common = _longest_common(tokens, wanted)
     if not common:
         return 0.0
-    precision, recall = common / len(words), common / len(wanted)
+    precision, recall = common / len(tokens), common / len(wanted)
     return 2.0 * precision * recall / (precision + recall)
 
 
@@ -90,3 +85,7 @@ def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:
                 diagonal + 1 if word == against else max(row[at], row[at - 1]),
             )
     return row[-1]
+
+
+def _mean(measure: Callable[[str, str], float], pairs: Sequence[tuple[str, str]]) -> float:
+    return sum(measure(*pair) for pair in pairs) / len(pairs) if pairs else float("nan")

@@ -53,8 +53,6 @@ def times(text: str, names: list[Identifier], taken: list[tuple[int, int]]) -> l
     """Return every reference to a time, in order.
 
     Args:
-        text: The text.
-        names: Its identifiers.
         taken: Stretches in which no time counted from the day of writing is looked for.
     """
     found = [TimeReference(n.start, n.end, n.text, n.value) for n in names if n.kind in TIME_KINDS]

@@ -49,7 +49,6 @@ def sentence_spans(text: str, *, dashes: bool = False) -> list[tuple[int, int]]:
     semicolon parts are sentences, and what is longer than 800 characters is cut at a space.
 
     Args:
-        text: Any text.
         dashes: Whether a dash between spaces ends a sentence before a capital, as it does in a
             headline before its source ("Shares fall - Reuters"). In running prose a dash mostly
             opens an aside, whose figures still belong to the sentence.
@@ -113,7 +112,6 @@ def alternation(terms: Iterable[str], *, literal: bool = False) -> str:
     term.
 
     Args:
-        terms: The terms.
         literal: Whether a space in a term stands for itself alone; if not, it stands for any white
             space or a hyphen.
     """
@@ -170,7 +168,6 @@ class Caseless:
         """Yield the matches; their words may be in small letters, their places are the text's.
 
         Args:
-            text: The text.
             small: What `small_letters` makes of it.
         """
         if small is None:

@@ -216,7 +216,7 @@ def metrics_rows(
     for name, own in replies.items():
         valid = [bool(one["values"]["valid"]) for one in own]
         row = {"checkpoint": name, **measure_checkpoint(own, spec, seed=seed)}
-        row["valid_p"] = math.nan if base is None else mcnemar(base, valid).p_mid
+        row["valid_p"] = math.nan if base is None else mcnemar(base, valid)
         base = valid if base is None else base
         rows.append(row)
     return rows

@@ -162,7 +162,6 @@ class Client:
         pause: Seconds between two requests.
         attempts: How often to try one request in all.
         longest_wait: Seconds; a server that asks for a longer wait is not waited for.
-        sleep: Waits the given seconds.
     """
 
     def __init__(

@@ -134,9 +134,6 @@ def _text(value: Any, key: str) -> str | None:
 class Rss:
     """Feeds, each with the pages that it links to.
 
-    Args:
-        addresses: Where the feeds are.
-
     Raises:
         InputError: No address, or one that is not ``https://`` (nor on the loopback interface).
     """

@@ -15,9 +15,6 @@ __all__ = ["Files"]
 class Files:
     """Files of news, in any layout that `contrafact.corpus.news_items.load_news` reads.
 
-    Args:
-        paths: The files.
-
     Raises:
         InputError: No file is named, or one is not there.
     """

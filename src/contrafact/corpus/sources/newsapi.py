@@ -37,11 +37,8 @@ class NewsApi:
 
     Args:
         keywords: What to search for, one search each, as NewsAPI's ``q`` has it.
-        since: First day, YYYY-MM-DD.
-        until: Last day.
         days: Days in one search. NewsAPI gives only the first articles of a search, how many
             depends on the account, so short searches find more. None is the whole window at once.
-        language: Two letters.
         base: The service's address; else that in the environment, else the public one.
 
     Raises:

@@ -126,9 +126,6 @@ class Completer:
     """A model that completes batches of prompts, and keeps what they share.
 
     For one thread at a time.
-
-    Args:
-        causal: The model.
     """
 
     def __init__(self, causal: CausalModel):
@@ -143,7 +140,6 @@ class Completer:
         """Return the completions, in the order of the requests.
 
         Args:
-            requests: The requests.
             check: Called before each pass through the model; what it raises ends the work.
 
         Raises:
@@ -356,9 +352,6 @@ def finite_replies(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
     Such a reply need not be written token by token: the model says, where the replies part, which
     way it goes. Listed are objects all of whose properties are required, booleans, null,
     enumerations and alternatives of these.
-
-    Args:
-        schema: The JSON schema.
     """
     values = _values(schema)
     if not values:

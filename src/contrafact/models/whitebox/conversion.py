@@ -27,7 +27,6 @@ def converted(path: Path, cache: Path | None = None) -> Path:
     with one folder.
 
     Args:
-        path: The GGUF file.
         cache: The folder to keep it in; ``weights`` in `cache_dir` if not given.
 
     Raises:

@@ -59,7 +59,6 @@ class PromptBatch:
     padded on the left too, so that the last position is every row's own.
 
     Args:
-        causal: The model.
         rows: Each row's tokens, the beginning that serves it, and how many of the tokens that
             serves; fewer than there are.
         positions: How many of the last positions' logits `along` gives.
@@ -235,8 +234,6 @@ def read_prefix(
     """Return a beginning, read once; None for a model whose memory is more than keys and values.
 
     Args:
-        causal: The model.
-        tokens: The beginning.
         base: Another, that it is computed from.
         length: How many tokens it shares with that; fewer than it has.
     """
@@ -266,7 +263,6 @@ def worth_sharing(asked: Sequence[Tokens], seen: Sequence[Tokens] = ()) -> list[
     prompts that share it. One that only earlier prompts share is not.
 
     Args:
-        asked: The prompts that wait.
         seen: Earlier prompts.
     """
     marked = sorted([*((prompt, True) for prompt in asked), *((prompt, False) for prompt in seen)])
@@ -322,8 +318,6 @@ class PrefixStore:
         """Compute what prompts share and is not kept yet, and return what serves each of them.
 
         Args:
-            causal: The model; always the same.
-            prompts: The prompts that wait.
             check: Called before each beginning is computed; what it raises ends the work.
 
         Returns:

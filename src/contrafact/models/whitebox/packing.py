@@ -121,7 +121,6 @@ def last_logits(
 
     Args:
         causal: A model that `can_pack` holds of.
-        rows: The prompts.
         check: Called before each pass through the model; what it raises ends the work.
     """
     import torch

@@ -150,8 +150,6 @@ class WhiteboxAPI(ModelAPI):
     Args:
         model_name: ``smollm2-135m``, a path, or a name on the hub.
         base_url: Not taken; there is no server to reach.
-        api_key: Ignored.
-        config: Inspect's generation settings.
         **model_args: Fields of `WhiteboxSettings` but the name.
 
     Raises:

@@ -51,7 +51,6 @@ class BatchQueue(Generic[_Request, _Response]):
         batch_key: Requests with equal keys may share a batch; all may, if not given.
         max_batch: The most requests in one batch.
         linger: Seconds.
-        name: The thread's name.
     """
 
     def __init__(

@@ -154,11 +154,6 @@ def shared_causal(
 ) -> CausalModel:
     """Return a model, loaded once in this process. Blocking.
 
-    Args:
-        name: As ``load_causal`` takes it.
-        device: The same.
-        precision: The same.
-
     Raises:
         InputError: If it cannot be loaded.
     """
@@ -231,7 +226,6 @@ def locate_weights(name: str, cache: Path | None) -> Path | None:
     """Return the folder a name stands for; none for a name on the hub.
 
     Args:
-        name: As `load_causal` takes it.
         cache: Where converted GGUF files are kept; the user's cache folder if not given.
 
     Raises:

@@ -1,6 +1,6 @@
 """Quantities in financial prose, and what only looks like one (RFC-BENCH, appendix S.2).
 
-`quantities` reads amounts with their unit, role, direction and scenario; `identifiers` the years,
+`quantities` reads amounts with their unit, role and direction; `identifiers` the years,
 quarters, dates, index names and other names that hold a number; `render` writes another value
 the way a quantity is written.
 """
@@ -10,12 +10,10 @@ from contrafact.text.quantities.context import new_quantities, quantities
 from contrafact.text.quantities.quantity import (
     ROLES,
     Direction,
-    Expectation,
     Form,
     Quantity,
     QuantityKind,
     Role,
-    Scenario,
     precision,
     render,
     same_value,
@@ -25,14 +23,12 @@ from contrafact.text.quantities.quantity import (
 __all__ = [
     "ROLES",
     "Direction",
-    "Expectation",
     "Form",
     "Identifier",
     "IdentifierKind",
     "Quantity",
     "QuantityKind",
     "Role",
-    "Scenario",
     "identifiers",
     "new_quantities",
     "precision",

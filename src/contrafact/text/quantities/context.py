@@ -14,7 +14,6 @@ from contrafact.text.quantities.roles import (
     nearest_cue,
     outcome,
     role_and_unit,
-    scenario,
 )
 from contrafact.text.tokens import sentence_spans
 
@@ -63,15 +62,13 @@ def quantities(text: str) -> list[Quantity]:
         role, unit = role_and_unit(text, quantity, cue, central_bank=central_bank)
         if role == "percent" and economy and _GROWTH.search(text, first, end):
             role = "gdp"
-        is_loss, is_estimate, expectation = outcome(text, quantity, first, end)
+        is_loss, is_estimate = outcome(text, quantity, first, end)
         result[i] = replace(
             quantity,
             role=role,
             unit=unit,
-            scenario=scenario(role, cue, near),
             is_loss=is_loss,
             is_estimate=is_estimate,
-            expectation=expectation,
         )
     for pair in linked:
         _share(result, pair)
@@ -112,13 +109,13 @@ def _join(result: list[Quantity], pair: Pair, stated: list[Statement]) -> None:
 
 
 def _share(result: list[Quantity], pair: Pair) -> None:
-    """Give the ends of a pair one unit, and the role and scenario of the more particular one."""
+    """Give the ends of a pair one unit, and the role of the more particular one."""
     first, second = result[pair.first], result[pair.second]
     plain = ("money", "percent", "number", "rate", "multiple")
     model = second if first.role in plain and second.role not in plain else first
     unit = first.unit or second.unit
     for i in (pair.first, pair.second):
-        result[i] = replace(result[i], role=model.role, scenario=model.scenario, unit=unit)
+        result[i] = replace(result[i], role=model.role, unit=unit)
 
 
 def _key(quantity: Quantity) -> tuple[str, float | str]:

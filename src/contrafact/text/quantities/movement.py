@@ -141,7 +141,6 @@ def moving(
     """Return for each quantity its direction and whether it is a level.
 
     Args:
-        text: The text.
         found: Its quantities, in order.
         moves: Its words of movement, as `movements` gives them.
         ends: Where its sentences end.
@@ -358,7 +357,6 @@ def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) 
     """Return the pairs of a text's quantities; a quantity is in one pair at most.
 
     Args:
-        text: The text.
         found: Its quantities, in order.
         ends: Where its sentences end.
         changed: The indices of the changes that follow a word of movement ("rose $5").

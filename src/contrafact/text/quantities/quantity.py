@@ -11,12 +11,10 @@ from contrafact.text.numerals import number_words, scale_tail
 __all__ = [
     "ROLES",
     "Direction",
-    "Expectation",
     "Form",
     "Quantity",
     "QuantityKind",
     "Role",
-    "Scenario",
     "in_one_spelling",
     "precision",
     "render",
@@ -26,8 +24,6 @@ __all__ = [
 
 QuantityKind = Literal["money", "percent", "basis points", "duration", "ratio", "number"]
 Direction = Literal["up", "down"]
-Expectation = Literal["beat", "miss"]
-Scenario = Literal["A", "B", "C", "D", "E", "F"]
 Role = Literal[
     "money",
     "price",
@@ -103,17 +99,12 @@ class Quantity:
         direction: Where the sentence says that the measured thing moves; where it says so only
             by two figures ("from $90 to $96"), the figures decide. None where nothing moves or
             the movement is denied.
-        scenario: The scenario of RFC-BENCH, appendix S.2: A stock price, B company metric,
-            C operations and users, D shares and ratios, E guidance and forecasts, F sector and
-            index. None for the rest, macro-economic figures among them.
         link: The partner of a pair, by its index in the list returned: ("range", i) for
             "10% to 14%", ("from-to", i) for "from $90 to $96" and "to $41 from $38.50".
         is_old: True for the old value of a from-to pair.
         is_level: True for a level ("at $96", "to 5%"), False for a change ("up 12%", "by $3").
         is_loss: True where the amount is a loss ("net loss of $5 million").
         is_estimate: True where the amount is what analysts or markets expected.
-        expectation: Whether the sentence calls the result that the quantity states a beat or a
-            miss.
         form: How it is written; see `render`.
     """
 
@@ -125,13 +116,11 @@ class Quantity:
     unit: str | None = None
     role: Role = "number"
     direction: Direction | None = None
-    scenario: Scenario | None = None
     link: tuple[str, int] | None = None
     is_old: bool = False
     is_level: bool = True
     is_loss: bool = False
     is_estimate: bool = False
-    expectation: Expectation | None = None
     form: Form = Form("vague")
 
 
@@ -160,7 +149,6 @@ def render(quantity: Quantity, new_value: float) -> str:
     in words ("two-thirds", "doubled") becomes the nearest one that words can say.
 
     Args:
-        quantity: A quantity of `quantities`.
         new_value: The value to write, in the measure of ``quantity.value``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a quantity measures, by the words around it: role, scenario (appendix S.2) and outcome."""
+"""What a quantity measures, by the words around it: role and unit, loss and estimate."""
 
 import re
 import tomllib
@@ -8,31 +8,22 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from contrafact.text.quantities.quantity import (
-    ROLES,
-    Expectation,
-    Quantity,
-    QuantityKind,
-    Role,
-    Scenario,
-)
+from contrafact.text.quantities.quantity import ROLES, Quantity, QuantityKind, Role
 from contrafact.text.tokens import Caseless, alternation, folded, small_letters
 
 __all__ = [
     "Cue",
-    "Outcome",
     "cue_data",
     "cues",
     "nearest_cue",
     "outcome",
     "role_and_unit",
-    "scenario",
 ]
 
 
 @cache
 def cue_data() -> dict[str, Any]:
-    """Return the content of ``cues.toml``: movement, roles, scenario and outcome words."""
+    """Return the content of ``cues.toml``: movement, role and outcome words."""
     return tomllib.loads(files(__package__).joinpath("cues.toml").read_text(encoding="utf-8"))
 
 
@@ -52,10 +43,9 @@ _IMPLIED = {"stock": "price", "index": "price", "index_name": "price", "interest
 def _matcher() -> tuple[Caseless, dict[str, frozenset[str]]]:
     data = cue_data()
     groups: dict[str, set[str]] = {}
-    for section in ("roles", "scenario"):
-        for name, terms in data[section].items():
-            for term in terms:
-                groups.setdefault(term, set()).update((name, _IMPLIED.get(name, name)))
+    for name, terms in data["roles"].items():
+        for term in terms:
+            groups.setdefault(term, set()).update((name, _IMPLIED.get(name, name)))
     pattern = Caseless(rf"(?<!\w)(?:{alternation(groups)})(?!\w)")
     return pattern, {term: frozenset(names) for term, names in groups.items()}
 
@@ -125,8 +115,6 @@ def role_and_unit(
     """Return a quantity's role and unit.
 
     Args:
-        text: The text.
-        quantity: The quantity.
         cue: The cue nearest to it, as `nearest_cue` tells.
         central_bank: Whether the text speaks of a central bank.
     """
@@ -209,33 +197,8 @@ def nearest_cue(
     return best
 
 
-def scenario(role: Role, cue: Cue | None, found: Sequence[Cue]) -> Scenario | None:
-    """Return the scenario of appendix S.2 that a quantity belongs to.
-
-    Args:
-        role: Its role.
-        cue: The cue that gave it the role, if one did.
-        found: The cues of its sentence.
-    """
-    groups = cue.groups if cue else frozenset[str]()
-    guided = any("guidance" in c.groups for c in found)
-    if role == "price":
-        if "guidance" in groups:
-            return "E"
-        return "A" if "stock" in groups else "F" if groups & {"index", "index_name"} else None
-    if role in ("share", "engagement"):
-        return "D"
-    if role in ("utilisation", "count"):
-        return "E" if guided else "C"
-    if role in ("revenue", "eps", "margin", "money"):
-        return "E" if guided else "B"
-    return None
-
-
 # Words further off, in characters, say nothing of a quantity.
 _REACH = 160
-
-Outcome = tuple[bool, bool, Expectation | None]
 
 
 @cache
@@ -268,12 +231,10 @@ _COMPANY_GUIDES = re.compile(
 )
 
 
-def outcome(text: str, quantity: Quantity, first: int, end: int) -> Outcome:
-    """Return whether a quantity is a loss, an estimate, and a beat or a miss.
+def outcome(text: str, quantity: Quantity, first: int, end: int) -> tuple[bool, bool]:
+    """Return whether a quantity is a loss, and whether an estimate.
 
     Args:
-        text: The text.
-        quantity: The quantity.
         first: Where its sentence begins.
         end: Where its sentence ends.
     """
@@ -282,8 +243,8 @@ def outcome(text: str, quantity: Quantity, first: int, end: int) -> Outcome:
     expected = _EXPECTED_BEFORE.search(before[-90:]) and not _COMPANY_GUIDES.search(before[-90:])
     is_estimate = bool(_EXPECTED_AFTER.match(after) or expected)
     if quantity.kind == "duration":
-        return False, False, None
-    return _is_loss(before, after, quantity), is_estimate, _expectation(before, after, is_estimate)
+        return False, False
+    return _is_loss(before, after, quantity), is_estimate
 
 
 def _is_loss(before: str, after: str, quantity: Quantity) -> bool:
@@ -303,22 +264,3 @@ def _is_loss(before: str, after: str, quantity: Quantity) -> bool:
         return False
     gap = before[nearest:]
     return gap.count(" ") <= 14 and not re.search(r"\b(?:but|while|whereas)\b|;", gap)
-
-
-def _expectation(before: str, after: str, is_estimate: bool) -> Expectation | None:
-    """Return beat or miss by the nearest word of the sentence, None for an estimate itself."""
-    if is_estimate:
-        return None
-    nearest: tuple[int, Expectation] | None = None
-    sides: tuple[Expectation, Expectation] = ("beat", "miss")
-    for name in sides:
-        for match in _pattern(name).finditer(before):
-            distance = len(before) - match.end()
-            if nearest is None or distance < nearest[0]:
-                nearest = distance, name
-        for match in _pattern(name).finditer(after):
-            if nearest is None or match.start() < nearest[0]:
-                nearest = match.start(), name
-    if nearest is None or not _pattern("expected").search(before + " " + after):
-        return None
-    return nearest[1]

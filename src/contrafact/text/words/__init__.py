@@ -1,11 +1,9 @@
-"""The word lists of financial news and the matcher that finds their terms in texts.
+"""The word lists of financial news, and where their terms stand in texts.
 
-RFC-BENCH, appendices O, Q.1, R.4, S.1 and S.3. The lists are data: ``directional.toml`` (terms
-that say a direction, with their opposites), ``lists.toml`` (all others), ``irregular.toml`` (word
-forms), ``context.toml`` (what the words around a term decide). ``lexicon()`` loads them once.
+RFC-BENCH, appendices O, Q.1, R.4, S.1 and S.3. The lists are data: ``lists.toml``, with the word
+forms that spelling rules get wrong in ``irregular.toml``. ``lexicon()`` compiles them once.
 """
 
-from contrafact.text.words.lexicon import LISTS, Lexicon, Match, Spots, lexicon
-from contrafact.text.words.terms import Term
+from contrafact.text.words.lexicon import LISTS, Lexicon, Spots, Term, lexicon
 
-__all__ = ["LISTS", "Lexicon", "Match", "Spots", "Term", "lexicon"]
+__all__ = ["LISTS", "Lexicon", "Spots", "Term", "lexicon"]

@@ -15,20 +15,15 @@ from typing import Any, NamedTuple
 from contrafact.corpus.ledger import LedgerEvent, event_time, write_stage
 from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
-from contrafact.text.words import Spots, lexicon
+from contrafact.text.words import LISTS, Spots, lexicon
 
-__all__ = ["LISTS_USED", "Sorted", "bucket", "bucket_file", "bucket_news", "repeated_row"]
+__all__ = ["Sorted", "bucket", "bucket_file", "bucket_news", "repeated_row"]
 
 STAGE = "bucket"
 RULE = "rule:appendix O"
 
-LISTS_USED = (
-    "directional", "kpi", "hedge", "mild", "extreme", "connector", "catalyst", "reaction",
-)  # fmt: skip
-"""The word lists that the rules look in."""
-
 _KINDS = ("percent", "money", "digits")
-_NAMES = (*LISTS_USED, *_KINDS)
+_NAMES = (*LISTS, *_KINDS)
 # What is kept as evidence of each manipulation, which is more than its rules ask for.
 _EVIDENCE: dict[Manipulation, tuple[str, ...]] = {
     "numerical": _KINDS,
@@ -85,7 +80,7 @@ class Sorted:
 
 
 def bucket(
-    paragraphs: Sequence[str], spots: Callable[[Sequence[str], Sequence[str]], Spots] | None = None
+    paragraphs: Sequence[str], spots: Callable[[Sequence[str]], Spots] | None = None
 ) -> list[Bucketed]:
     """Return what the rules of appendix O say of each text.
 
@@ -99,15 +94,13 @@ def bucket(
 
     Args:
         paragraphs: The texts.
-        spots: What finds the terms: a function of texts and names of lists; the compiled
-            lexicon's if not given.
+        spots: What finds the terms; the compiled lexicon's if not given.
     """
-    found, uses = (spots or lexicon().spots)(paragraphs, LISTS_USED), _uses()
+    found, uses = (spots or lexicon().spots)(paragraphs), _uses()
     cues: list[list[Evidence]] = [[*_numbers(paragraph)] for paragraph in paragraphs]
     columns = (found.text.tolist(), found.term.tolist(), found.start.tolist(), found.end.tolist())
     for text, term, start, end in zip(*columns, strict=True):
-        if (used := uses[term]) is not None:
-            cues[text].append((*used, start, end))
+        cues[text].append((*uses[term], start, end))
     for own in cues:
         own.sort(key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0])))
     return list(map(_bucketed, cues))
@@ -168,12 +161,10 @@ def bucket_file(
 
 
 @cache
-def _uses() -> tuple[tuple[str, str] | None, ...]:
-    """Return of each term of the lexicon its list and its text; None where no rule uses it."""
-    return tuple(
-        None if t.list not in LISTS_USED or t.weak or t.group == "S.3 alone" else (t.list, t.text)
-        for t in lexicon().terms
-    )
+def _uses() -> tuple[tuple[str, str], ...]:
+    """Return of each term of the lexicon its list and its text."""
+    return tuple((term.list, term.text) for term in lexicon().terms)
+
 
 
 def _numbers(text: str) -> Iterator[Evidence]:

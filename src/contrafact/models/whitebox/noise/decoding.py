@@ -60,7 +60,6 @@ def prompt_tokens(causal: CausalModel, prompt: str, *, chat: bool | None = None)
     """Return the token ids of a prompt.
 
     Args:
-        causal: The model.
         prompt: What to say to it.
         chat: Whether it is a user's message, put into the tokenizer's chat template, or plain
             text behind the start token that is to be continued. A message where there is a
@@ -91,8 +90,6 @@ def text_tokens(causal: CausalModel, text: str, *, ended: bool = True) -> list[i
     """Return the token ids of a text that follows a prompt.
 
     Args:
-        causal: The model.
-        text: The text.
         ended: Whether the text is whole, so that the end token belongs to it.
     """
     ids: list[int] = causal.tokenizer(tokenizable(text), add_special_tokens=False, verbose=False)[
@@ -145,11 +142,9 @@ def generate(
     gives the counterfactual.
 
     Args:
-        causal: The model.
         prompts: Token ids, at least one each; see `prompt_tokens`.
         noises: The noise of each. Rows that share a noise share the work of making it.
         max_tokens: The most tokens to write, the end token included.
-        sampling: Temperature and top-p.
         ends: The tokens that end a text; the model's own if not given.
         rows: Prompts in one batch; prompts of like length go together.
         progress: Called after each batch with the prompts done and the prompts there are.
@@ -202,7 +197,6 @@ def infer(
     model's logits along the text, four bytes per token and vocabulary entry in float32.
 
     Args:
-        causal: The model.
         prompts: Token ids, at least one each.
         texts: The token ids that follow each prompt, an end token included where the text ends.
         draws: The randomness of each; see `draw`.
@@ -270,9 +264,7 @@ def counterfactual_texts(
             writes one, whose noise is known.
         other: The model to write with instead, with the same tokens.
         samples: How many counterfactuals to draw, each under noise of its own.
-        seed: Seed of the noise.
         held: Whether the noise is held; otherwise it is drawn anew, for comparison.
-        sampling: Temperature and top-p, for both.
         max_tokens: The most tokens to write; a given text may have more.
         chat: How prompts are put; see `prompt_tokens`.
 

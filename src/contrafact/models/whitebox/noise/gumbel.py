@@ -93,7 +93,6 @@ def draw(seed: int, sequence: str) -> DrawnNoise:
     """Return the noise of a sequence under a seed.
 
     Args:
-        seed: Seed of the study.
         sequence: What the noise belongs to, as an item's id. Equal seed and sequence are equal
             noise; anything else is independent of it.
     """
@@ -165,7 +164,6 @@ def log_probabilities(logits: "torch.Tensor", sampling: Sampling) -> "torch.Tens
 
     Args:
         logits: ``(rows, vocabulary)``, of any size; minus infinity is a token of probability 0.
-        sampling: The mechanism.
 
     Returns:
         ``(rows, vocabulary)``, float64. A constant added to a row's logits changes nothing.
@@ -187,7 +185,6 @@ def choose(
     Args:
         logits: ``(rows, vocabulary)``.
         noise: The same shape, float64.
-        sampling: The mechanism.
 
     Returns:
         The tokens, ``(rows,)``, and their lead over the runner-up in logits, ``(rows,)``
@@ -251,7 +248,6 @@ def _on_edge(
 
     Args:
         log_p: Log-probabilities before top-p, ``(rows, vocabulary)``.
-        noise: The noise.
         tokens: The chosen tokens, ``(rows,)``.
         top_p: The mass of the nucleus.
         near: How far a log-probability may move.

@@ -55,7 +55,6 @@ class Writer:
     """A model that writes for concurrent callers, in batches.
 
     Args:
-        causal: The model.
         batch: The most callers that share a batch.
     """
 
@@ -82,8 +81,6 @@ class Writer:
         Args:
             prompts: What to say to the model; see `prompt_tokens`.
             noises: The noise of each. Those that share one belong into one call.
-            max_tokens: The most tokens of each text.
-            sampling: Temperature and top-p.
 
         Raises:
             ContextExceeded: If one of the prompts is; other callers are not concerned.
@@ -160,7 +157,6 @@ def shared_writer(
 
     Args:
         name: The model, as ``load_causal`` takes it.
-        device: The same.
         precision: The same. Below float32 two batches differ by more than leads allow for.
 
     Raises:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.text.bm25 import Bm25
+from contrafact.corpus.related import Bm25
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8)
 

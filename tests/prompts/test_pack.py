@@ -37,12 +37,10 @@ def open_finforce(pack):
     from contrafact.families.finforce.judging import Judging
     from contrafact.families.finforce.methods import METHODS
     from contrafact.families.finforce.screen import screening_template
-    from contrafact.families.finforce.settings import FinforceOptions
     from contrafact.family.method import MethodContext
 
     for name in METHODS.names():
         METHODS.make(name, MethodContext(pack=pack))
-    METHODS.make("guided", MethodContext(pack=pack, settings=FinforceOptions(cards=True)))
     Judging(pack, faults=True)
     screening_template(pack)
 

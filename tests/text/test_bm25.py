@@ -1,6 +1,5 @@
 """BM25 against another implementation, and that what may not be found counts for nothing."""
 
-import math
 
 import numpy as np
 import pytest
@@ -8,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.text.bm25 import Bm25
-from contrafact.text.diversity import distinct, mean_overlap, pairwise_bleu
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8)
 
@@ -34,18 +32,3 @@ def test_texts_that_may_not_be_found_change_no_score(texts, others, query):
 
 def test_nothing_is_found_among_nothing():
     assert Bm25([["a"]]).scores(["a"], []) == {}
-
-
-def test_diversity_by_hand():
-    texts = ["Prices fall", "prices rise", "Prices fall"]
-    assert distinct(texts, 1) == 3 / 6
-    assert distinct(texts, 2) == 2 / 3
-    assert math.isnan(distinct(texts, 3)) and math.isnan(mean_overlap(texts[:1]))
-    assert mean_overlap(texts) == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
-    assert pairwise_bleu(["Banks lend more now"] * 2) == pytest.approx(1.0)
-
-
-@given(st.lists(st.text("abc ", min_size=1), min_size=2, max_size=5))
-def test_repeating_a_set_of_texts_never_makes_it_more_diverse(texts):
-    once, twice = distinct(texts, 1), distinct(texts * 2, 1)
-    assert math.isnan(once) or twice <= once

@@ -35,7 +35,6 @@ def generate(
     shots_from: _Path = None,
     verifier: str | None = None,
     news: _Path = None,
-    cards: bool = False,
     seed: int = 0,
     prompts: _Path = None,
     out: _Path = None,
@@ -52,7 +51,6 @@ def generate(
         shots_from: Pool of examples; our own if none.
         verifier: Ranks drafts of methods that write several; never a judge.
         news: News that the method ``grounded`` searches for what came before a headline.
-        cards: Ask for a card of each scenario: channel, horizon, severity, likelihood, …
         seed: Seed of the draw of examples.
         prompts: Another prompt pack.
         out: A file to write (CSV, JSONL, Parquet): killed and called again, it goes on.
@@ -88,7 +86,6 @@ def generate(
                 shots_from=_path(shots_from),
                 verifier=verifier,
                 news=None if news is None else Path(news),
-                cards=cards,
                 seed=seed,
                 prompts=_path(prompts),
                 yes=True,

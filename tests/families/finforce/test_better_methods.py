@@ -20,25 +20,11 @@ from inspect_ai.model import (
 
 from contrafact.corpus.related import Dated, comes_before, moment_of
 from contrafact.errors import InputError
-from contrafact.families.finforce.cards import (
-    CHANNELS,
-    HORIZONS,
-    LIKELIHOODS,
-    SEVERITIES,
-    Card,
-    card_columns,
-    card_values,
-    read_cards,
-)
 from contrafact.families.finforce.data import bundled_shots
 from contrafact.families.finforce.generation import look_over, read_pair, run_method
 from contrafact.families.finforce.methods import METHODS
-from contrafact.families.finforce.methods.diverse import Facets, spread
-from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.families.finforce.verifying import (
     SENTENCES,
-    Candidate,
-    Finding,
     draft_details,
     read_findings,
 )
@@ -344,92 +330,6 @@ def test_grounded_shows_the_lead_and_refuses_to_stand_on_nothing():
         METHODS.make("grounded", MethodContext(items=(led,), files={"news": []}))
 
 
-FACETS = st.builds(
-    Facets, st.sampled_from(CHANNELS[:3]), st.sampled_from(HORIZONS), st.sampled_from("xyz")
-)
-
-
-@given(st.lists(st.tuples(FACETS, st.integers(0, 5)), min_size=1, max_size=8), st.integers(2, 4))
-def test_scenarios_are_spread_and_never_the_same_twice(drawn, k):
-    candidates = [
-        Candidate(n, f"text {word}", None, Finding(0.0, None, "", "")) for n, (_, word) in
-        enumerate(drawn)
-    ]  # fmt: skip
-    chosen = spread([], candidates, lambda one: drawn[one.draft][0], k, taken=["text 0"])
-    texts = [one.text for one in chosen]
-    assert len(set(texts)) == len(texts) and "text 0" not in texts
-    different = {one.text for one in candidates} - {"text 0"}
-    assert len(chosen) == min(k, len(different))
-
-
-def test_the_next_scenario_is_the_one_that_differs_most():
-    known = [
-        Facets("credit", "days", "lenders"), Facets("credit", "days", "lenders"),
-        Facets("demand", "years", "households"), Facets("credit", "years", "lenders"),
-    ]  # fmt: skip
-    candidates = [Candidate(n, f"text number {n}") for n in range(4)]
-    chosen = spread([], candidates, lambda one: known[one.draft], 3)
-    assert [one.draft for one in chosen] == [0, 2, 3]
-
-
-def test_diverse_drops_what_is_none_and_says_why_there_is_nothing():
-    rows = [
-        {"channel": "credit", "horizon": "days", "party": "lenders", "text": text}
-        for text in (HEADLINE.text, f"{HEADLINE.text} as loans dry up", f"{HEADLINE.text} too late")
-    ]
-    said = json.dumps({"risk": rows, "opportunity": rows[:1]})
-    made = made_by("diverse:k=2,n=3", [said])
-    assert made.texts["risk"] == rows[1]["text"] and list(made.more["risk"]) == [rows[2]["text"]]
-    assert made.degenerate == {"opportunity": "repeats its input"}
-    assert made_by("diverse", ["no"]).invalid == dict.fromkeys(SIDES, "no JSON object")
-
-
-CARD = {
-    "channel": "Credit", "horizon": "months", "assets": ["bank shares"], "parties": [" lenders "],
-    "severity": "high", "likelihood": "about as  likely as not", "assumption": "Rates\nstay.",
-}  # fmt: skip
-
-
-def test_a_card_is_read_and_its_levels_are_numbers():
-    found = read_cards(ModelOutput.from_content("m", json.dumps({"risk": CARD})), SIDES)
-    assert found["risk"] == Card(**{**CARD, "channel": "credit"})
-    assert found["opportunity"] == "the reply has no card of the opportunity scenario"
-    values = card_values({"cards": {"risk": found["risk"].model_dump(mode="json")}}, "risk", "risk")
-    assert list(values) == card_columns("risk")
-    assert values["risk_likelihood_level"] == 1 + LIKELIHOODS.index("about as likely as not")
-    assert values["risk_severity_level"] == 1 + SEVERITIES.index("high")
-    assert values["risk_parties"] == "lenders" and values["risk_assumption"] == "Rates stay."
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"extra": 1}, "card's extra: Extra inputs are not permitted"),
-        ({"likelihood": "maybe"}, "card's likelihood: Input should be"),
-        ({"likelihood": 0.4}, "card's likelihood"),
-        ({"assets": []}, "card's assets"),
-        ({"assets": "bonds"}, "card's assets"),
-        ({"assumption": " "}, "card's assumption"),
-        ({"channel": None}, "card's channel"),
-    ],
-)
-def test_the_form_of_a_card_is_closed(change, said):
-    reply = json.dumps({"risk": {**CARD, **change}})
-    assert said in read_cards(ModelOutput.from_content("m", reply), ("risk",))["risk"]
-
-
-def test_cards_are_asked_of_sound_scenarios_and_change_none():
-    context = MethodContext(items=(HEADLINE,), settings=FinforceOptions(cards=True))
-    drawn = {"risk_counterfactual": f"{HEADLINE.text}, to no avail"}
-    drawn["opportunity_counterfactual"] = HEADLINE.text
-    replies = [json.dumps(drawn), json.dumps({"risk": CARD})]
-    made = made_by("zero-shot", replies, context=context)
-    assert made.texts == {side: drawn[f"{side}_counterfactual"] for side in SIDES}
-    assert list(made.trace["cards"]) == ["risk"] and list(made.degenerate) == ["opportunity"]
-    plain = METHODS.make("zero-shot", MethodContext(items=(HEADLINE,)))
-    assert len(METHODS.make("zero-shot", context).plan(HEADLINE)) == 1 + len(plain.plan(HEADLINE))
-
-
 ROLES = ("--model", "openai-api/fake/writer", "--judge", "openai-api/fake/judge")
 
 
@@ -448,8 +348,8 @@ def test_a_verifier_that_is_the_judge_or_that_nobody_asks_is_refused(quick_contr
 def test_every_draft_is_kept_counted_and_paid_for(quick_contrafact, writers, tmp_path):
     done = quick_contrafact(
         *("run", "finforce", "--limit", "5", *ROLES, "--verifier", "openai-api/fake/verifier"),
-        *("--method", "best-of", "--method", "repair", "--method", "diverse:k=2,n=4"),
-        *("--method", "zero-shot", "--cards", "--fluency-model", "none", "--out", "run"),
+        *("--method", "best-of", "--method", "repair", "--method", "zero-shot"),
+        *("--fluency-model", "none", "--out", "run"),
         env=writers,
     )
     assert done.returncode == 0, done.stderr
@@ -458,12 +358,10 @@ def test_every_draft_is_kept_counted_and_paid_for(quick_contrafact, writers, tmp
     by_method = usage[usage["role"] != "judge"].groupby("method")["calls"].sum()
     each = items.drop_duplicates(["method", "sample_id"]).groupby("method")["calls"].sum()
     assert by_method.to_dict() == each.to_dict()
-    assert (usage["role"] == "verifier").sum() == 3
+    assert (usage["role"] == "verifier").sum() == 2
     strict = pd.read_csv(tmp_path / "run" / "tables" / "cost.csv").set_index("system")
     assert strict["calls"].notna().all() and strict["tokens"].gt(0).all()
     assert (tmp_path / "run" / "figures" / "cost.svg").exists()
-    spread_ = pd.read_csv(tmp_path / "run" / "tables" / "spread.csv")
-    assert len(spread_) == 1 and spread_["distinct_2_valid"].between(0, 1).all()
     drafted = items[items["method"].isin(["best-of", "repair"])]
     texts = {text.partition(" (")[0] for one in drafted["details"] for text in
              list(json.loads(one).values())}  # fmt: skip
@@ -475,32 +373,28 @@ def test_every_draft_is_kept_counted_and_paid_for(quick_contrafact, writers, tmp
         details = json.loads(row.details)
         fates = {name: text for name, text in details.items() if name.startswith("Draft")}
         assert fates and all("score" not in text for text in fates.values())
-    carded = items[items["card_channel"].notna()]
-    assert len(carded) and carded["card_likelihood_level"].between(1, 5).all()
-    assert "Channel" in json.loads(carded["details"].iloc[0])
     again = quick_contrafact(
         *("run", "finforce", "--limit", "5", *ROLES, "--verifier", "openai-api/fake/verifier"),
-        *("--method", "best-of", "--method", "repair", "--method", "diverse:k=2,n=4"),
-        *("--method", "zero-shot", "--cards", "--fluency-model", "none", "--out", "run"),
+        *("--method", "best-of", "--method", "repair", "--method", "zero-shot"),
+        *("--fluency-model", "none", "--out", "run"),
         env=writers,
     )
     assert "no model was called" in again.stdout
 
 
-def test_generate_writes_cards_and_drafts_in_columns(quick_contrafact, writers, tmp_path):
+def test_generate_writes_drafts_in_columns(quick_contrafact, writers, tmp_path):
     texts = [
         f"Norwind Bank cuts its key rate for the {n} time" for n in ("first", "second", "last")
     ]
     pd.DataFrame({"headline": texts}).to_csv(tmp_path / "news.csv", index=False)
     done = quick_contrafact(
         *("generate", "news.csv", "--model", "openai-api/fake/writer-good", "--method", "best-of"),
-        *("--verifier", "openai-api/fake/verifier", "--cards", "--out", "scenarios.xlsx"),
+        *("--verifier", "openai-api/fake/verifier", "--out", "scenarios.xlsx"),
         env=writers,
     )
     assert done.returncode == 0, done.stderr
     made = pd.read_excel(tmp_path / "scenarios.xlsx")
-    assert set(card_columns("risk")) <= set(made.columns)
-    assert made["risk_severity_level"].tolist() == [3, 3, 3] and made["valid"].all()
+    assert len(made) == 3 and made["valid"].all()
     drafts = json.loads(made["opportunity_drafts"][0])
     assert len(drafts) == 4 and sum(one["chosen"] for one in drafts) == 1
 

@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
 from inspect_ai.model import Model
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.cards import card_values
 from contrafact.families.finforce.generation import Generation, added_by, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
@@ -391,14 +390,10 @@ def added_columns(*, judged: bool, headline: bool = False, more: Sequence[str] =
 def added_values(generation: Generation) -> dict[str, Any]:
     """Return what a method kept besides its texts, by the columns that it may have.
 
-    Of each side: its card's parts, its further scenarios (``risk_counterfactual_2``, …), and as
-    JSON all drafts that were written, with what became of them.
+    Of each side, as JSON, all drafts that were written, with what became of them.
     """
     found: dict[str, Any] = {}
     for side in SIDES:
-        found |= card_values(generation.trace, side, side)
-        for number, text in enumerate(generation.more.get(side, ()), start=2):
-            found[f"{side}_counterfactual_{number}"] = text
         drafts = generation.trace.get("drafts", {}).get(side)
         found[f"{side}_drafts"] = json.dumps(drafts, ensure_ascii=False) if drafts else None
     return found
@@ -515,8 +510,6 @@ def result_frame(
     )
     for plain, name in names.items():
         kind = "boolean" if plain == "valid" or plain in _VERDICTS else "string"
-        if plain.endswith("_level"):
-            kind = "Int64"
         frame[name] = frame[name].astype(kind)  # type: ignore[call-overload]
     if suffix in (".csv", ".tsv"):
         for plain, name in names.items():

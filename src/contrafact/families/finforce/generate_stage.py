@@ -52,7 +52,6 @@ class GenerateStage:
         shots_from: The file of examples; the bundled ones if none.
         verifier: Ranks drafts.
         news: The file that grounded searches.
-        cards: Whether cards are asked for.
         seed: Seed of the draw of examples.
         prompts: The folder of templates; the bundled pack if none.
         sampling: How the model writes: ``temperature``, ``top_p``, ``max_tokens``.
@@ -71,7 +70,6 @@ class GenerateStage:
     shots_from: str | None = None
     verifier: str | None = None
     news: str | None = None
-    cards: bool = False
     seed: int = 0
     prompts: str | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
@@ -118,7 +116,7 @@ class GenerateStage:
     @property
     def options(self) -> FinforceOptions:
         """The family's own options."""
-        return FinforceOptions(verifier=self.verifier, cards=self.cards)
+        return FinforceOptions(verifier=self.verifier)
 
     @cached_property
     def judging(self) -> Judging | None:
@@ -168,7 +166,6 @@ class GenerateStage:
             **({"columns": dict(self.columns)} if self.columns else {}),
             **{option: dict(given) for option, given in arguments.items() if given},
             **({"verifier": self.verifier} if self.verifier else {}),
-            **({"cards": True} if self.cards else {}),
             **({"news": sha256_of(self.news)} if self.news else {}),
         }
 

@@ -55,7 +55,6 @@ class Generation:
         repairs: Names of the repairs the parser made, in order.
         trace: What the method kept of its way there (reasoning chain, masked headline, …).
         degenerate: For each side whose text can be read and is no counterfactual, the reason.
-        more: For each side of which several scenarios were wanted, those behind its first.
     """
 
     texts: Mapping[Side, str | None]
@@ -63,7 +62,6 @@ class Generation:
     repairs: tuple[str, ...] = ()
     trace: Mapping[str, Any] = field(default_factory=dict)
     degenerate: Mapping[Side, str] = field(default_factory=dict)
-    more: Mapping[Side, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":

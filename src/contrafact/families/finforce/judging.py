@@ -206,16 +206,6 @@ def counterfactuals(
                     passed = verdicts[name].passed if name in verdicts else None
                     value[f"{side}_{name}"] = math.nan if passed is None else float(passed)
             metadata["verdicts"] = {side: one.as_json() for side, one in found.items()}
-            more: dict[Side, Sequence[str]] = generation.get("more", {})
-            rounds = [
-                {side: more[side][at] for side in SIDES if at < len(more.get(side, ()))}
-                for at in range(max(map(len, more.values()), default=0))
-            ]
-            others = [await judging.judge(judges_of_role(), headline, texts) for texts in rounds]
-            if others:
-                metadata["more"] = [
-                    {side: one.as_json() for side, one in judged.items()} for judged in others
-                ]
         none = [f"the {side} counterfactual {why}" for side, why in degenerate.items()]
         reasons = "; ".join([*generation["invalid"].values(), *none])
         return Score(

@@ -18,7 +18,6 @@ from contrafact.families.finforce.report_figures import (
     ERROR_CLASSES,
     PLAIN_CAPTION,
     SHORT_NAMES,
-    SPREAD,
     base_distance,
     cost,
     error_classes,
@@ -26,7 +25,6 @@ from contrafact.families.finforce.report_figures import (
     perplexities,
     risk_against_opportunity,
     side_figures,
-    spread,
     study,
 )
 from contrafact.family.display import (
@@ -83,7 +81,7 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     """
     if not items["side"].isin(SIDES).all():
         raise ValueError(f"sides are {' and '.join(SIDES)}")
-    optional = (*ERROR_CLASSES, "base_distance", "calls", "tokens", *SPREAD)
+    optional = (*ERROR_CLASSES, "base_distance", "calls", "tokens")
     missing = [name for name in optional if name not in items.columns]
     categories = [None if pd.isna(c) or not str(c).strip() else str(c) for c in items["category"]]
     sound = items["valid"].eq(1) & items["degenerate"].isna()
@@ -331,18 +329,6 @@ SPEC = ReportSpec(
             )
             for name, label in COSTS.items()
         ),
-        *(
-            Measure(
-                name,
-                label,
-                kind,
-                None,
-                forms=("valid", "strict") if name == "best_average" else ("valid",),
-                judged=name == "best_average",
-                ranked=False,
-            )
-            for name, (label, kind) in SPREAD.items()
-        ),
     ),
     scopes=("overall", *SIDES, "risk-opportunity"),
     averages_draws=True,
@@ -389,7 +375,7 @@ SPEC = ReportSpec(
         ),
     ),
     extras=(
-        *(cost, spread, risk_against_opportunity, few_shot_change, base_distance, study),
+        *(cost, risk_against_opportunity, few_shot_change, base_distance, study),
         perplexities,
         error_classes,
     ),
@@ -455,7 +441,6 @@ SPEC = ReportSpec(
         Section("summary", "Summary"),
         Section("results", "Results", ("overall", "leaderboard", "corrected")),
         Section("cost", "Score and cost", ("cost",), "Cost"),
-        Section("spread", "Several scenarios a side", ("spread",), "Several a side"),
         Section("sides", "Risk and opportunity", ("risk_vs_opportunity", "risk", "opportunity")),
         Section("fluency", "Fluency", ("perplexity",)),
         Section("few-shot", "Few-shot against zero-shot", ("few_shot_change",), "Few-shot"),

@@ -47,7 +47,6 @@ __all__ = [
     "CRITERION_NAMES",
     "ERROR_CLASSES",
     "PLAIN_CAPTION",
-    "SPREAD",
     "base_distance",
     "cost",
     "error_classes",
@@ -55,7 +54,6 @@ __all__ = [
     "perplexities",
     "risk_against_opportunity",
     "side_figures",
-    "spread",
     "study",
 ]
 
@@ -80,17 +78,6 @@ COSTS: Mapping[str, str] = {
 """What it takes to write both counterfactuals of a headline, all calls but the judge's: means over
 headlines, dollars for a thousand of them. Items of outputs that were made elsewhere lack it."""
 
-SPREAD: Mapping[str, tuple[str, Kind]] = {
-    "scenarios": ("Scenarios", "number"),
-    "distinct_1": ("Distinct-1", "coefficient"),
-    "distinct_2": ("Distinct-2", "coefficient"),
-    "overlap": ("Shared words", "coefficient"),
-    "pairwise_bleu": ("BLEU", "coefficient"),
-    "best_average": ("Best of them", "share"),
-}
-"""How several scenarios of one side differ, and the best score among them; only of methods that
-write several."""
-
 PLAIN_CAPTION = (
     "Small figures under a number are its 95% interval, clustered by headline; sd is the standard "
     "deviation over few-shot draws. Strict counts an invalid output or verdict as wrong."
@@ -108,11 +95,7 @@ _COLUMNS: dict[Key, str] = {
     **{(name, "valid"): name for name in ERROR_CLASSES},
     ("base_distance", "valid"): "base_distance",
     **{(name, "all"): name for name in COSTS},
-    **{(name, "valid"): name for name in SPREAD},
-    ("best_average", "strict"): "best_average_strict",
 }
-_NO_SHARES = ("perplexity", *SPREAD)
-_MORE = ("distinct_1", "distinct_2", "best_average")  # better when high
 _BETWEEN = "risk-opportunity"
 
 
@@ -263,7 +246,7 @@ def _by_side(
                 tuple(means.get((side, key, draw), missing) for draw in draws),
                 len(values),
                 len(set(labels)),
-                None if key[0] in (*_NO_SHARES, *COSTS) else values,
+                None if key[0] in ("perplexity", *COSTS) else values,
                 labels,
             )
     return sides
@@ -555,47 +538,6 @@ def cost(data: ChapterData) -> Extra:
         "Avg.",
     )
     return Extra(charts=[chart])
-
-
-def spread(data: ChapterData) -> Extra:
-    """Return how several scenarios of a side differ, where a method wrote several."""
-    whole = data.figures[data.spec.is_overall(data.figures)]
-    counted = data.overall("scenarios")
-    if counted.empty:
-        return Extra()
-    wanted = {
-        f"{name}_{form}": {"scope": "overall", "measure": name, "form": form}
-        for name, form in (*((name, "valid") for name in SPREAD), ("average", "valid"))
-    }
-    lines, costs = data.with_costs(counted[["system", "headlines"]])
-    columns = (
-        Column("system", "System", "text"),
-        Column("headlines", "Headlines", "count"),
-        *(
-            Column(
-                f"{name}_valid",
-                label,
-                kind,
-                "Score, %" if name == "best_average" else "Of one side",
-                ("high" if name in _MORE else None if name == "scenarios" else "low"),
-                False,
-            )
-            for name, (label, kind) in SPREAD.items()
-        ),
-        Column("average_valid", "First", "share", "Score, %", "high", False),
-        *costs,
-    )
-    caption = (
-        "Of methods that write several scenarios a side. Distinct-n is the share of runs of n "
-        "words that are different; shared words (Jaccard) and BLEU are means over pairs of "
-        "scenarios. The best of them is the highest average of the judge's two verdicts that any "
-        "scenario of the side has, the first that of the one which stands first. The best was "
-        "chosen with the judge's own verdicts in hand: it says what there is to find, and does "
-        "not compare with methods that write one."
-    )
-    frame = with_figures(lines, whole, wanted)
-    table = Table("spread", "Several scenarios a side", caption, columns, frame)
-    return Extra([table.without_empty_columns()])
 
 
 def perplexities(data: ChapterData) -> Extra:

@@ -27,7 +27,7 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
     )
     verifier: str | None = Field(
         default=None,
-        description="Ranks drafts of best-of, repair and diverse; their likelihood if none.",
+        description="Ranks drafts of best-of and repair; their likelihood if none.",
         json_schema_extra={"metavar": "M", "generation": True, "role": "verifier"},
     )
 
@@ -35,11 +35,6 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
         default=None,
         description="News that the method grounded searches for what came before a headline.",
         json_schema_extra={"metavar": "FILE", "generation": True},
-    )
-    cards: bool = Field(
-        default=False,
-        description="Ask for a card of each scenario: channel, horizon, severity, likelihood, …",
-        json_schema_extra={"generation": True},
     )
 
     @field_validator("verifier")

@@ -21,7 +21,6 @@ from inspect_ai.solver import TaskState
 
 from contrafact.corpus.related import load_dated
 from contrafact.errors import InputError
-from contrafact.families.finforce.cards import card_details, card_values
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.generation import (
     Generation,
@@ -54,7 +53,6 @@ from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
 from contrafact.text.degenerate import Batch, across
 from contrafact.text.delimit import replace_surrogates
-from contrafact.text.diversity import distinct, mean_overlap, pairwise_bleu
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,7 +169,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
             structured=options.structured,
             judged=prepared.judged(method),
             judge_faults=options.judge_faults,
-            cards=options.cards,
             news=absolute(options.news),
             **prepared.common,
         )
@@ -180,7 +177,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
         """Return one row per counterfactual."""
         for sample in evaluated.samples:
             generation = sample.store["generation"]
-            trace = generation["trace"]
             panels = _panels(sample)
             cost = cost_columns(sample, evaluated.log.eval.model, self.local_calls(sample))
             for side in SIDES:
@@ -197,8 +193,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     "repairs": len(generation["repairs"]),
                     **_factual(generation, side),
                     **cost,
-                    **_spread(sample, side),
-                    **(card_values(trace, side) if "cards" in trace else {}),
                     **_details(generation, side),
                 }
                 for name in (*CRITERIA, *FAULTS):
@@ -318,48 +312,16 @@ def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:
     return dict(zip(_FACTUAL, (trace["base"], trace["base_distance"][side]), strict=True))
 
 
-def _spread(sample: EvalSample, side: Side) -> dict[str, float]:
-    """Return how several scenarios of a side differ, and the best that the judge gave any.
-
-    Nothing of a method that writes one a side.
-    """
-    generation = sample.store["generation"]
-    more = generation.get("more") or {}
-    first = generation["texts"][side]
-    if side not in more or first is None:
-        return {}
-    texts = [first, *more[side]]
-    rounds = [_panels(sample), *_judged(sample).get("more", [])]
-    averages: list[float] = []
-    for verdicts in (one[side] for one in rounds if side in one):
-        passed = [verdicts[name]["panel"]["passed"] for name in CRITERIA]
-        if None not in passed:
-            averages.append(sum(passed) / len(passed))
-    return {
-        "scenarios": float(len(texts)),
-        "distinct_1": distinct(texts, 1),
-        "distinct_2": distinct(texts, 2),
-        "overlap": mean_overlap(texts),
-        "pairwise_bleu": pairwise_bleu(texts),
-        "best_average": max(averages, default=math.nan),
-    }
-
-
 def _details(generation: Mapping[str, Any], side: Side) -> dict[str, str]:
     """Return what a method kept of a side besides its text, as the JSON of labels and texts."""
-    trace = generation["trace"]
-    shown = {**card_details(trace, side), **draft_details(trace, side)}
+    shown = draft_details(generation["trace"], side)
     return {"details": json.dumps(shown, ensure_ascii=False)} if shown else {}
 
 
 def _panels(sample: EvalSample) -> dict[str, Any]:
-    found: dict[str, Any] = _judged(sample).get("verdicts", {})
-    return found
-
-
-def _judged(sample: EvalSample) -> dict[str, Any]:
     score = score_of(sample, SCORER)
-    return (score.metadata if score else None) or {}
+    found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts", {})
+    return found
 
 
 @task
@@ -374,7 +336,6 @@ def finforce(
     structured: bool = True,
     judged: bool = True,
     judge_faults: bool = False,
-    cards: bool = False,
     news: str | None = None,
     limit: int | None = None,
     cache_scope: str | None = None,
@@ -396,7 +357,6 @@ def finforce(
         structured: Whether to ask providers for schema-constrained JSON.
         judged: Whether the judge bound to the role ``grader`` scores the counterfactuals.
         judge_faults: Whether it also looks for the two faults that need judgement.
-        cards: Whether the model fills in a card of each scenario.
         news: File of news that ``grounded`` searches.
         limit: Take the first so many headlines.
         cache_scope: Keep every call's answer for a rerun under this name.
@@ -413,7 +373,6 @@ def finforce(
         shots=shots,
         pool=pool,
         seed=seed,
-        settings=FinforceOptions(cards=cards),
         files={} if news is None else {"news": load_once(load_dated, news)},
     )
     spec = method if isinstance(method, str) else ",".join(map(str, method))

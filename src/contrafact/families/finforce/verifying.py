@@ -1,6 +1,6 @@
 """Choosing among drafts: what is no counterfactual is dropped, the rest is ranked, and all is kept.
 
-Methods that write more than they return (``best-of``, ``repair``, ``diverse``) share this. A text
+Methods that write more than they return (``best-of``, ``repair``) share this. A text
 that is degenerate is never preferred to one that is not. Sound texts are ranked by a *verifier*, a
 model bound to the role of that name, which is never the judge of the evaluation; without one, by
 how likely they were to the model that wrote them, where it says so, or else as they were written.
@@ -46,7 +46,6 @@ __all__ = [
     "Finding",
     "Verifier",
     "base_prompt",
-    "best_first",
     "choose",
     "draft_details",
     "draft_seed",
@@ -88,7 +87,6 @@ PAIR_TOKENS = 110
 """About how long a reply with two counterfactuals is."""
 
 _T = TypeVar("_T")
-_RANKING = ("best-of", "diverse")
 _NONE = "none"
 _WHY_CHARACTERS = 400
 _FINDING_TOKENS = 60
@@ -237,7 +235,7 @@ def draft_details(trace: Mapping[str, Any], side: Side) -> dict[str, str]:
     return found
 
 
-def best_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _best_first(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the sound candidates, best first.
 
     What fails by no criterion comes before what fails, then the higher score, then the earlier
@@ -264,7 +262,7 @@ def choose(candidates: Mapping[Side, Sequence[Candidate]]) -> dict[Side, Candida
     Args:
         candidates: By side, the candidates in the order of their drafts; at least one.
     """
-    ranked: dict[Side, list[Candidate]] = {side: best_first(candidates[side]) for side in SIDES}
+    ranked: dict[Side, list[Candidate]] = {side: _best_first(candidates[side]) for side in SIDES}
     held: dict[Side, list[Candidate]] = {}
     for side in SIDES:
         readable = [one for one in candidates[side] if one.text is not None]
@@ -380,7 +378,7 @@ def _schema(sides: Sequence[Side]) -> ResponseSchema:
 
 def say_unranked(specs: Iterable[str]) -> None:
     """Say by what drafts are ranked where no verifier is named and a method has any to rank."""
-    if any(spec.partition(":")[0] in _RANKING for spec in specs):
+    if any(spec.partition(":")[0] == "best-of" for spec in specs):
         say_once(
             "drafts are ranked by their likelihood to the model that wrote them, or as they were "
             "written where it gives none: no model is named with --verifier"

@@ -81,9 +81,6 @@ def generate(
         Path | None,
         typer.Option(metavar="FILE", help="News that grounded searches: what came before."),
     ] = None,
-    cards: Annotated[
-        bool, typer.Option("--cards", help="Ask for a card of each scenario, in columns.")
-    ] = False,
     seed: Annotated[
         int, typer.Option(min=0, metavar="S", help="Seed of the draw of examples.")
     ] = 0,
@@ -152,7 +149,6 @@ def generate(
         shots_from=_absolute(shots_from),
         verifier=verifier,
         news=_absolute(news),
-        cards=cards,
         seed=seed,
         prompts=_absolute(prompts),
         sampling={"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens},

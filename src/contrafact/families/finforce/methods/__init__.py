@@ -3,23 +3,8 @@
 How to add one: `contrafact.family.method`.
 """
 
-from typing import Any
-
-from contrafact.family.method import Method, MethodContext, Methods
+from contrafact.family.method import Methods
 
 __all__ = ["METHODS"]
 
-
-class _ForwardMethods(Methods):
-    """The family's methods; with cards where its options ask for them."""
-
-    def make(self, spec: str, context: MethodContext) -> Method[Any, Any]:
-        made = super().make(spec, context)
-        if not getattr(context.settings, "cards", False):
-            return made
-        from contrafact.families.finforce.cards import WithCards
-
-        return WithCards(made, context)
-
-
-METHODS = _ForwardMethods("finforce", __name__)
+METHODS = Methods("finforce", __name__)

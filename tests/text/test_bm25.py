@@ -1,6 +1,5 @@
 """BM25 against another implementation, and that what may not be found counts for nothing."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -7,9 +7,8 @@ beginning that all prompts of a stage share, which is most of them, goes through
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,6 @@ __all__ = [
     "generate_items",
     "generate_replies",
     "open_method",
-    "run_concurrently",
 ]
 
 _ROWS = 48  # on two cores the best measured; few rows cost nearly as much as many
@@ -318,17 +316,17 @@ def candidates_by_method(
     ask = Ask(get_model(name, config=GenerateConfig(**_sampling(context), seed=seed)))
     wanted = _wanted(context, items, iteration)
 
-    async def one(key: str, item: str, number: int) -> None:
+    async def reply(key: str) -> str:
+        item, number = wanted[key]
         try:
             answer = spec.method_answer(await method(spec.method_input(item), ask, draw=number + 1))
         except Unanswered:
             answer = None
-        journal.keep(key, "" if answer is None else spec.reply(item, answer))
-        advance(1)
+        return "" if answer is None else spec.reply(item, answer)
 
-    todo = {key: of for key, of in wanted.items() if key not in journal.known}
-    advance(len(wanted) - len(todo))
-    run_concurrently((partial(one, key, *of) for key, of in todo.items()), at_once=_ROWS)
+    failures = asyncio.run(journal.fill(wanted, reply, at_once=_ROWS, each=lambda _: advance(1)))
+    for error in failures.values():
+        raise error
     return [
         Candidate(key, item, Reply(journal.known[key], True)) for key, (item, _) in wanted.items()
     ]
@@ -365,28 +363,3 @@ def _wanted(
         for item in items
         for number in range(context.config.candidates.per_item)
     }
-
-
-def run_concurrently(jobs: Iterable[Callable[[], Awaitable[None]]], *, at_once: int) -> None:
-    """Do asynchronous jobs, begun in order; when one fails, cancel the others and raise its error.
-
-    Args:
-        jobs: The jobs.
-        at_once: How many may be under way.
-    """
-
-    async def run() -> None:
-        free = asyncio.Semaphore(at_once)
-
-        async def one(job: Callable[[], Awaitable[None]]) -> None:
-            async with free:
-                await job()
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                for job in jobs:
-                    group.create_task(one(job))
-        except ExceptionGroup as errors:
-            raise errors.exceptions[0] from None
-
-    asyncio.run(run())

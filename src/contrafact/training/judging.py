@@ -4,10 +4,10 @@ A reply that cannot be read as an answer has 0 points whoever judges, and no jud
 it. A judge's reply that cannot be read is counted and left out of the average; it is never a score.
 """
 
+import asyncio
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from functools import partial
 from statistics import fmean
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from contrafact.models.gguf import inspect_name
 from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.training.context import TrainingContext
-from contrafact.training.generation import Advance, Candidate, generate_replies, run_concurrently
+from contrafact.training.generation import Advance, Candidate, generate_replies
 from contrafact.training.preferences import ScoredCandidate
 
 __all__ = ["HIGHEST", "Judge", "by_inspect", "by_self", "read_score", "score_candidates"]
@@ -155,26 +155,23 @@ def by_inspect(context: TrainingContext, journal: Journal) -> Judge:
                 hint="name it as Inspect does, or use self or checks",
             ) from error
 
-        async def one(number: int, key: str) -> None:
+        seeds = {key: number % settings.samples for number, key in enumerate(prompts)}
+
+        async def reply(key: str) -> str:
             config = GenerateConfig(
                 temperature=settings.temperature,
                 top_p=settings.top_p,
                 max_tokens=settings.max_tokens,
-                seed=context.config.seed + number % settings.samples,
+                seed=context.config.seed + seeds[key],
             )
-            try:
-                output = await model.generate(prompts[key], config=config)
-            except Exception as error:
-                raise InputError(
-                    f"the judge '{settings.by}' failed: {failure_cause(error)}",
-                    hint="repeat the command to go on: answers that came are kept",
-                ) from error
-            journal.keep(key, output.completion)
-            advance(1)
+            return (await model.generate(prompts[key], config=config)).completion
 
-        todo = [(number, key) for number, key in enumerate(prompts) if key not in journal.known]
-        advance(len(prompts) - len(todo))
-        run_concurrently((partial(one, *each) for each in todo), at_once=_AT_ONCE)
+        work = journal.fill(prompts, reply, at_once=_AT_ONCE, each=lambda _: advance(1))
+        for error in asyncio.run(work).values():
+            raise InputError(
+                f"the judge '{settings.by}' failed: {failure_cause(error)}",
+                hint="repeat the command to go on: answers that came are kept",
+            ) from error
         return {key: journal.known[key] for key in prompts}
 
     return judge

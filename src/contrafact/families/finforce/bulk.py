@@ -16,7 +16,6 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections import deque
 from collections.abc import (
     AsyncGenerator,
     Callable,
@@ -38,7 +37,7 @@ from contrafact.families.finforce.generation import Generation, added_by, run_me
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
 from contrafact.files.atomic import atomic_path
-from contrafact.files.delimited import Dialect, dialect_of
+from contrafact.files.delimited import Dialect
 from contrafact.files.download import sha256_of
 from contrafact.files.fields import (
     column_of,
@@ -161,55 +160,40 @@ class BulkJob:
             InputError: if the rows end in an error; the results before it are yielded first.
         """
         working = asyncio.Semaphore(self.at_once)
-        begun = asyncio.Semaphore(self.at_once * _BEGUN)
-        tasks: deque[asyncio.Task[ResultRow]] = deque()
-        arrived = asyncio.Event()
-        problem: InputError | None = None
-        ended = False
+        begun: asyncio.Queue[asyncio.Task[ResultRow] | Exception | None]
+        begun = asyncio.Queue(self.at_once * _BEGUN)
 
         async def one(position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
+            if (stands := done.get(position)) is not None:
+                return stands
             async with working:
                 return await self._one(position, line, row)
 
-        async def known(result: ResultRow) -> ResultRow:
-            return result
-
         async def begin() -> None:
-            nonlocal problem, ended
-            position = 0
+            position, problem = 0, None
             try:
                 async with aclosing(ahead(rows, self.at_once)) as source:
                     async for line, row in source:
-                        await begun.acquire()
-                        stands = done.get(position)
-                        work = known(stands) if stands else one(position, line, row)
-                        tasks.append(asyncio.create_task(work))
-                        arrived.set()
+                        await begun.put(asyncio.create_task(one(position, line, row)))
                         position += 1
-            except InputError as error:
+            except Exception as error:  # noqa: BLE001 - raised behind the results before it
                 problem = error
-            finally:
-                ended = True
-                arrived.set()
+            await begun.put(problem)
 
         beginning = asyncio.create_task(begin())
         try:
-            while True:
-                while tasks:
-                    yield await tasks[0]
-                    tasks.popleft()
-                    begun.release()
-                if ended:
-                    break
-                arrived.clear()
-                await arrived.wait()
-            await beginning
+            while isinstance(task := await begun.get(), asyncio.Task):
+                yield await task
+            if task is not None:
+                raise task
         finally:
-            for task in (beginning, *tasks):
-                task.cancel()
-            await asyncio.gather(beginning, *tasks, return_exceptions=True)
-        if problem is not None:
-            raise problem
+            left = [beginning]
+            while not begun.empty():
+                if isinstance(task := begun.get_nowait(), asyncio.Task):
+                    left.append(task)
+            for work in left:
+                work.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
 
     async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
         text, _ = _headline_of(row, self.columns)
@@ -562,8 +546,6 @@ def _headline_of(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[ob
 
 _Item = TypeVar("_Item")
 _BOM = b"\xef\xbb\xbf"
-# Not divided into lines, or refused whole: a JSON list, Parquet, a workbook, gzip, UTF-16.
-_NOT_LINES = (b"[", b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff")
 
 
 def standard_input() -> BinaryIO:
@@ -578,62 +560,30 @@ def standard_input() -> BinaryIO:
 def arriving_rows(stream: BinaryIO) -> Iterator[Row]:
     """Yield the rows of a pipe as ``(line, row)``, each as soon as it has arrived.
 
-    JSON Lines and CSV go row by row; a JSON list and Parquet are read to their end first. Messages
-    call the pipe ``standard input``.
+    JSON Lines go row by row; everything else is read to its end first. Messages call the pipe
+    ``standard input``.
 
     Raises:
         InputError: As `contrafact.files.tables.read_rows` does, when the bad row is reached.
     """
     with tempfile.TemporaryDirectory() as folder:
-        blank, first = 0, stream.readline()
-        while first and not first.removeprefix(_BOM).strip():
-            blank, first = blank + 1, stream.readline()
-        start = first.removeprefix(_BOM).lstrip()
-        if not first or start.startswith(_NOT_LINES) or start.strip() == b"{":
-            yield from _read(Path(folder) / "rows", first + stream.read(), blank)
-        elif start.startswith(b"{"):
-            path = Path(folder) / "rows.jsonl"
-            number = blank + 1
-            while first:
-                if first.strip():
-                    yield from _read(path, first, number - 1)
-                number, first = number + 1, stream.readline()
-        else:
-            yield from _records(Path(folder) / "rows.csv", first, stream, blank)
+        number, line = 1, stream.readline()
+        while line and not line.removeprefix(_BOM).strip():
+            number, line = number + 1, stream.readline()
+        start = line.removeprefix(_BOM).strip()
+        if not start.startswith(b"{") or start == b"{":
+            yield from _read(Path(folder) / "rows", line + stream.read(), number - 1)
+            return
+        while line:
+            if line.strip():
+                yield from _read(Path(folder) / "rows.jsonl", line, number - 1)
+            number, line = number + 1, stream.readline()
 
 
-def _records(path: Path, first: bytes, stream: BinaryIO, line: int) -> Iterator[Row]:
-    """Read each record of a CSV file behind a copy of the header."""
-    header = _record(first, stream)
-    header = header if header.endswith(b"\n") else header + b"\n"
-    delimiter = dialect_of(header.decode("utf-8", "replace"))
-    if header.lower().startswith((b"sep=", b'"sep=', _BOM + b"sep=")):
-        header = _record(stream.readline(), stream)
-        header, line = header if header.endswith(b"\n") else header + b"\n", line + 1
-    yield from _read(path, header, line, delimiter)  # no rows, but a wrong header is an error
-    line += header.count(b"\n")
-    while record := _record(stream.readline(), stream):
-        if record.strip():
-            yield from _read(path, header + record, line - header.count(b"\n"), delimiter)
-        line += record.count(b"\n")
-
-
-def _record(first: bytes, stream: BinaryIO) -> bytes:
-    """Return one record: lines, until every quote is closed."""
-    lines, quotes = [first], first.count(b'"')
-    while quotes % 2 and (more := stream.readline()):
-        lines.append(more)
-        quotes += more.count(b'"')
-    return b"".join(lines)
-
-
-def _read(
-    path: Path, data: bytes, lines_before: int, delimiter: str | None = None
-) -> Iterator[Row]:
+def _read(path: Path, data: bytes, lines_before: int) -> Iterator[Row]:
     path.write_bytes(data)
     try:
-        table = open_table(path, decimals=False, delimiter=delimiter, name=source_name("-"))
-        for line, row in table.rows:
+        for line, row in open_table(path, decimals=False, name=source_name("-")).rows:
             yield lines_before + line, row
     except InputError as error:
         line_there = None if error.line is None else lines_before + error.line

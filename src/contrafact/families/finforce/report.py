@@ -20,7 +20,6 @@ from contrafact.families.finforce.report_figures import (
     SHORT_NAMES,
     base_distance,
     cost,
-    error_classes,
     few_shot_change,
     perplexities,
     risk_against_opportunity,
@@ -30,13 +29,11 @@ from contrafact.families.finforce.report_figures import (
 from contrafact.family.display import (
     Column,
     Fact,
-    Warnings,
     count,
     format_number,
     invalid_sentence,
     leaders,
     listed,
-    one_answer,
     percent,
 )
 from contrafact.family.report import (
@@ -49,14 +46,13 @@ from contrafact.family.report import (
     MeasureTable,
     ReportSpec,
     Section,
+    TableChart,
     TerminalColumn,
 )
-from contrafact.family.run_facts import self_judged, unfinished
 from contrafact.records import CRITERIA, SIDES
 
 __all__ = ["SPEC", "prepare"]
 
-_ENOUGH_VERDICTS = 30
 _CHIP_LABELS = {"forward_compatibility": "Forward-compatible", "directionality": "Directional"}
 _CLASS_LABELS = {
     "similar_semantics": "Similar semantics",
@@ -209,35 +205,6 @@ def _fluency(data: ChapterData) -> list[str]:
     return [f"{lead} {first['system']}{verb} {value}{between}; its median perplexity is {median}."]
 
 
-def _warnings(data: ChapterData) -> Warnings:
-    items, meta = data.items, data.meta
-    found: Warnings = []
-    if meta.embedded_judge:
-        text = (
-            "It is small, and a poor judge: it is there so that everything can be tried "
-            "without a key or a network. Take the judged columns (Fwd-Compat., Dir. and their "
-            "average) as proof that the machinery works, not as a measurement of these "
-            "systems. For figures to quote, name a strong judge with --judge and check it "
-            "against people."
-        )
-        found.append(("The judge is the embedded model", text))
-    found += self_judged(meta, "counterfactuals")
-    same: list[str] = []
-    judges = items["judge"].fillna("the judge").astype(str)
-    for criterion, name in CRITERION_NAMES.items():
-        for judge, verdicts in items[criterion].dropna().groupby(judges):
-            same += one_answer(
-                verdicts, enough=_ENOUGH_VERDICTS, judge=str(judge), criterion=name.lower(),
-                words=("true", "false"),
-            )  # fmt: skip
-    if same:
-        same.append(
-            "A judge that nearly always gives the same answer cannot tell one system from another."
-        )
-        found.append(("The judge hardly distinguishes", " ".join(same)))
-    return [*found, *unfinished(meta)]
-
-
 _SCORES = tuple(SHORT_NAMES)
 _PERPLEXITIES = ("perplexity", "perplexity_median", "delta_perplexity")
 
@@ -372,12 +339,12 @@ SPEC = ReportSpec(
             "the task forbids. These are rules on the surface of a text, not judgements of it. "
             "Trivial consequences and financially unrealistic, where shown, are the judge's.",
             source=False,
+            chart=TableChart("errors", "Error classes", ERROR_CLASSES),
         ),
     ),
     extras=(
         *(cost, risk_against_opportunity, few_shot_change, base_distance, study),
         perplexities,
-        error_classes,
     ),
     paired="the counterfactuals",
     invalid_title="Invalid outputs and verdicts",
@@ -436,7 +403,6 @@ SPEC = ReportSpec(
     headline=("average",),
     facts=_facts,
     summary=_summary,
-    warnings=_warnings,
     sections=(
         Section("summary", "Summary"),
         Section("results", "Results", ("overall", "leaderboard", "corrected")),

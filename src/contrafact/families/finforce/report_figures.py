@@ -49,7 +49,6 @@ __all__ = [
     "PLAIN_CAPTION",
     "base_distance",
     "cost",
-    "error_classes",
     "few_shot_change",
     "perplexities",
     "risk_against_opportunity",
@@ -463,39 +462,6 @@ def base_distance(data: ChapterData) -> Extra:
     title = "Distance from the base continuation"
     frame = with_figures(lines, whole, wanted)
     return Extra([Table("base_distance", title, caption, columns, frame)])
-
-
-def error_classes(data: ChapterData) -> Extra:
-    """Return the share of counterfactuals with each error (figure 4), a field for each class."""
-    whole = data.figures[data.spec.is_overall(data.figures)]
-    wanted = {
-        name: {"scope": "overall", "measure": name, "form": "valid"} for name in ERROR_CLASSES
-    }
-    frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
-    panels = [
-        Panel.of_columns(_capital(name.replace("_", " ")), frame, [name], "share", "low")
-        for name in ERROR_CLASSES
-        if name in frame and frame[name].notna().any()
-    ]
-    if not panels:
-        return Extra()
-    chart = GridChart(
-        "errors",
-        "Error classes",
-        "Share of valid counterfactuals that show each sign of error, both sides together, with "
-        "95% intervals by headline; less is better. The first four are computed, the others the "
-        "judge's where it was asked for them.",
-        "bars",
-        list(frame["system"]),
-        [""],
-        panels,
-        colours=("risk",),
-    )
-    return Extra(charts=[chart])
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def cost(data: ChapterData) -> Extra:

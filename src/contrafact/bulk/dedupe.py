@@ -336,7 +336,6 @@ def _duplicate(place: int, note: dict[str, Any]) -> Duplicate:
 
 def _readings(partition: Partition, output: Output) -> Iterator[tuple[int, str, Reading]]:
     """Yield place, id and reading of each news item, the first of those with one id."""
-    assert partition.fragment is not None
     repeats = repeats_of(output, partition)
     before = partition.offset - partition.fragment.first
     for place, row in read_fragment(partition.fragment):

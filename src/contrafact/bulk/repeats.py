@@ -29,7 +29,6 @@ _DONE = "_work/repeats.json"
 
 def keys_of(stage: Uniqueness, partition: Partition) -> dict[str, Any]:
     """Return the digests of a partition's keys, as two numbers each, with their rows' places."""
-    assert partition.fragment is not None
     before = partition.offset - partition.fragment.first
     digests, places = bytearray(), []
     for place, row in read_fragment(partition.fragment):

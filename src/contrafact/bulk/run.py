@@ -122,7 +122,7 @@ class Summary:
 
 
 def run_bulk(
-    stage: Stage | ModelStage, given: str | int, out: str, engine: Engine, *, noun: str = "rows"
+    stage: Stage | ModelStage, given: str, out: str, engine: Engine, *, noun: str = "rows"
 ) -> Summary:
     """Do a verb over an input, partition by partition, and return what became of it.
 
@@ -130,7 +130,7 @@ def run_bulk(
 
     Args:
         stage: The verb.
-        given: The input: a file, folder, glob or URI; or how many rows are made of nothing.
+        given: The input: a file, folder, glob or URI.
         out: The folder or URI of the output.
         engine: How it is done.
         noun: What rows are called in the progress.
@@ -143,7 +143,7 @@ def run_bulk(
     if output.place.is_local and Path(output.place.path).is_file():
         raise InputError("is a file", file=out, hint="with --engine ray, name a folder")
     size = engine.partition_rows or stage.partition_rows
-    files = [] if isinstance(given, int) else input_files(given)
+    files = input_files(given)
     job = output.place.child("_manifest/job.json")
     if engine.address is not None and job.read_json() is None:
         check_address(engine.address)  # before anything is written
@@ -152,7 +152,7 @@ def run_bulk(
             held.enter_context(locked(Path(output.place.path)))
         begun = job.read_json()
         ray = None
-        if files and begun is None and len(files) > 1:
+        if begun is None and len(files) > 1:
             ray = held.enter_context(cluster(engine.address))
         partitions = _partitions(given, files, size, ray, noun)
         rows = sum(one.rows for one in partitions)
@@ -162,9 +162,7 @@ def run_bulk(
             "version": __version__,
             "partition-rows": size,
             "rows": rows,
-            "input": hash_of(
-                list(dict.fromkeys(f.digest for one in partitions if (f := one.fragment)))
-            ),
+            "input": hash_of(list(dict.fromkeys(one.fragment.digest for one in partitions))),
             **stage.facts(),
         }
         output.begin(facts, stage.name)
@@ -185,13 +183,8 @@ def run_bulk(
 
 
 def _partitions(
-    given: str | int, files: Sequence[Place], size: int, ray: Cluster | None, noun: str
+    given: str, files: Sequence[Place], size: int, ray: Cluster | None, noun: str
 ) -> list[Partition]:
-    if isinstance(given, int):
-        bounds = range(0, given, size)
-        return [
-            Partition(number, at, None, min(size, given - at)) for number, at in enumerate(bounds)
-        ]
     found: dict[str, FileFragments] = {}
     if ray is None:
         found = {one.given: fragments_of(one, size) for one in files}
@@ -218,7 +211,7 @@ def _partitions(
             )
         offset += pieces.rows
     if not partitions:
-        raise InputError(f"holds no {noun}", file=str(given), hint="give at least one row")
+        raise InputError(f"holds no {noun}", file=given, hint="give at least one row")
     return partitions
 
 
@@ -237,7 +230,7 @@ def _work(
     settings: dict[str, Any] = {}
     if ray.dashboard:
         progress.say(f"Ray's dashboard: {ray.dashboard}")
-    if isinstance(stage, Uniqueness) and left[0].fragment is not None:
+    if isinstance(stage, Uniqueness):
         find_repeats(stage, partitions, output, ray.cpus)
     if isinstance(stage, Prepared):
         stage.prepare(partitions, output, ray.cpus)

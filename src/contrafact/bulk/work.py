@@ -42,8 +42,6 @@ def given_rows(stage: object, partition: Partition, output: Output) -> tuple[lis
     """
     rows: list[Given] = []
     made = Made()
-    if partition.fragment is None:
-        return [Given(partition.offset + at, {}) for at in range(partition.rows)], made
     before = partition.offset - partition.fragment.first
     repeats = repeats_of(output, partition) if isinstance(stage, Uniqueness) else {}
     notes: dict[int, dict[str, Any]] = {}

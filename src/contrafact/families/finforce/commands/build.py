@@ -10,8 +10,6 @@ from contrafact.options import MaxConnections, MaxRetries, Prompts, Structured
 
 if TYPE_CHECKING:
     from contrafact.families.finforce.screen import Candidate, Outcome, Proposal
-    from contrafact.files.journal import Journal
-    from contrafact.prompts import PromptTemplate
 
 __all__ = ["release", "screen"]
 
@@ -57,19 +55,28 @@ def screen(
 
     Example: contrafact finforce screen news.jsonl --out screened.jsonl --model openai/gpt-4o
     """
-    import pandas as pd
+    import asyncio
 
+    import pandas as pd
+    from inspect_ai.model import GenerateConfig
+
+    from contrafact.console import Progress
     from contrafact.corpus.ledger import write_stage
     from contrafact.errors import InputError
     from contrafact.families.finforce.screen import (
         SHEET_COLUMNS,
+        ask_screening,
         proposal_event,
+        proposal_from_reply,
         screened_row,
+        screening_template,
         sheet_row,
     )
     from contrafact.files.delimited import Dialect
     from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import write_frame
+    from contrafact.models.asking import Ask
+    from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
     if out.is_dir():
@@ -77,11 +84,7 @@ def screen(
     if names is not None and not anonymise:
         raise InputError("--names goes with --anonymise", hint="add it, or leave --names out")
     pack = open_pack(prompts)
-    template = None
-    if model is not None:
-        from contrafact.families.finforce.screen import screening_template
-
-        template = screening_template(pack)
+    template = None if model is None else screening_template(pack)
     candidates, dropped, events = _candidates(file, against or [], near, anonymise, names)
     settings = {
         "input": hash_of([[one.id, one.item.model_dump()] for one in candidates]),
@@ -97,9 +100,24 @@ def screen(
         typer.echo(f"{out} is finished: no model was called")
         return
     with journal:
-        proposals, failures = _proposals(
-            candidates, model, template, journal, max_connections, max_retries, structured
-        )
+        proposals, left = _by_rule(candidates)
+        failures: dict[str, str] = {}
+        if model is not None and template is not None:
+            config = call_config(max_connections, max_retries=max_retries)
+            ask = Ask(
+                open_model(model, config=config),
+                structured=structured,
+                config=GenerateConfig(temperature=0.0),
+            )
+            before = len(left.keys() & journal.known.keys())
+            with Progress("headlines", len(left), before) as steps:
+                new = {name: text for name, text in left.items() if name not in journal.known}
+                asked = ask_screening(
+                    new, ask, template, journal, at_once=max_connections, each=steps.one
+                )
+                failures = asyncio.run(asked)
+            for name in left.keys() - failures.keys():
+                proposals[name] = proposal_from_reply(journal.known[name], model)
         if failures:
             for why, number in Counter(failures.values()).most_common(5):
                 typer.echo(f"  {number} x {why}", err=True)
@@ -178,71 +196,15 @@ def _candidates(
     return [one for at, one in enumerate(everyone) if at not in found], dropped, events
 
 
-def _proposals(
-    candidates: "list[Candidate]",
-    model: str | None,
-    template: "PromptTemplate | None",
-    journal: "Journal",
-    at_once: int,
-    max_retries: int | None,
-    structured: bool,
-) -> "tuple[dict[str, Proposal], dict[str, str]]":
-    from contrafact.families.finforce.screen import (
-        NOBODY,
-        Proposal,
-        proposal_by_rule,
-        proposal_from_reply,
-    )
+def _by_rule(candidates: "list[Candidate]") -> "tuple[dict[str, Proposal], dict[str, str]]":
+    """Return what the rules propose, and the headlines that they leave open, by id."""
+    from contrafact.families.finforce.screen import NOBODY, Proposal, proposal_by_rule
 
-    proposals: dict[str, Proposal] = {}
-    left: dict[str, str] = {}
-    for one in candidates:
-        proposal = proposal_by_rule(one.item.title)
-        if proposal is not None:
-            proposals[one.id] = proposal
-        elif model is None:
-            why = "no rule decides, and no model was asked"
-            proposals[one.id] = Proposal(None, None, None, NOBODY, why)
-        else:
-            left[one.id] = one.item.title
-    if model is None or template is None:
-        return proposals, {}
-    failures = _ask(left, model, template, journal, at_once, max_retries, structured)
-    for identity in left.keys() - failures.keys():
-        proposals[identity] = proposal_from_reply(journal.known[identity], model)
-    return proposals, failures
-
-
-def _ask(
-    left: dict[str, str],
-    model: str,
-    template: "PromptTemplate",
-    journal: "Journal",
-    at_once: int,
-    max_retries: int | None,
-    structured: bool,
-) -> dict[str, str]:
-    """Keep the model's reply for each headline, and return why a call failed."""
-    import asyncio
-
-    from contrafact.console import Progress
-    from contrafact.families.finforce.screen import ask_screening
-    from contrafact.models.opening import call_config, open_model
-
-    labeller = open_model(model, config=call_config(at_once, max_retries=max_retries))
-    new = {identity: text for identity, text in left.items() if identity not in journal.known}
-    with Progress("headlines", len(left), len(left) - len(new)) as steps:
-        return asyncio.run(
-            ask_screening(
-                new,
-                labeller,
-                template,
-                journal,
-                at_once=at_once,
-                structured=structured,
-                each=steps.one,
-            )
-        )
+    why = "no rule decides, and no model was asked"
+    found = {one.id: proposal_by_rule(one.item.title) for one in candidates}
+    left = {one.id: one.item.title for one in candidates if found[one.id] is None}
+    nobody = Proposal(None, None, None, NOBODY, why)
+    return {name: proposal or nobody for name, proposal in found.items()}, left
 
 
 def _show_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:

@@ -27,7 +27,7 @@ from contrafact.bulk.stage import (
     Stage,
     Uniqueness,
 )
-from contrafact.bulk.work import Asker, Holder, work_on
+from contrafact.bulk.work import Asker, work_on
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
@@ -238,7 +238,8 @@ def _work(
     if isinstance(stage, ModelStage):
         settings = _askers(stage, output, engine, ray, len(left), facts)
     elif isinstance(stage, HoldsWeights):
-        work, settings = Holder, _holders(stage, output, ray, len(left))
+        # Each actor keeps what `work_on` opened: the model is loaded once.
+        work, settings = partial, _holders(stage, output, ray, len(left))
     else:
         work = partial(work_on, stage, output)
     began, before = time.perf_counter(), progress.done
@@ -256,7 +257,7 @@ def _holders(stage: Any, output: Output, ray: Cluster, partitions: int) -> dict[
 
     size = max(1, min(partitions, ray.gpus or ray.cpus))
     own = {"num_gpus": 1} if ray.gpus else {"num_cpus": 1}
-    return {"arguments": (stage, output), "compute": ActorPoolStrategy(size=size), **own}
+    return {"arguments": (work_on, stage, output), "compute": ActorPoolStrategy(size=size), **own}
 
 
 def _askers(

@@ -1,6 +1,8 @@
 """``contrafact finforce screen`` and ``release``: from raw headlines to a dataset."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -9,7 +11,10 @@ import typer
 from contrafact.options import MaxConnections, MaxRetries, Prompts, Structured
 
 if TYPE_CHECKING:
-    from contrafact.families.finforce.screen import Candidate, Outcome, Proposal
+    from contrafact.corpus.ledger import LedgerEvent
+    from contrafact.families.finforce.release import Released
+    from contrafact.families.finforce.review_exports import ReviewedHeadline
+    from contrafact.families.finforce.screen import Candidate, Outcome, Proposal, SheetDecision
 
 __all__ = ["release", "screen"]
 
@@ -281,17 +286,9 @@ def release(
     from contrafact.corpus.ledger import Ledger
     from contrafact.corpus.release import Facts, check_facts, write_release
     from contrafact.errors import InputError
-    from contrafact.families.finforce.release import Released, release_files
-    from contrafact.families.finforce.review_exports import (
-        ReviewedHeadline,
-        is_review_export,
-        read_review_export,
-        rows_of_items,
-    )
-    from contrafact.families.finforce.screen import outcome_event, outcome_of, read_sheets
+    from contrafact.families.finforce.release import release_files
     from contrafact.files.atomic import guard_folder
     from contrafact.files.journal import sidecar_path
-    from contrafact.files.tables import read_rows, source_name
 
     if push is None and public:
         raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
@@ -299,6 +296,51 @@ def release(
     guard_folder(out)
     facts = Facts(name, version, license, url, date)
     check_facts(facts)
+    found = _decided(file, decisions or [], unreviewed=unreviewed)
+    released, events, counts = _taken(found, unreviewed=unreviewed)
+    if not released:
+        waiting = counts["under way in the review, left out"]
+        why = ": all are under way in the review" if waiting == len(found.rows) else ""
+        typer.echo(f"no headline is left to release{why}", err=True)
+        raise typer.Exit(1)
+    files = release_files(released, facts, counts)
+    checked = write_release(files, out)
+    Ledger(sidecar_path(out, "ledger")).append(events)
+    for what, number in counts.items():
+        typer.echo(f"{what}: {number:,}")
+    typer.echo(f"{out}: {len(released):,} headlines")
+    typer.echo(checked)
+    if address is not None:
+        place = push_folder(out, address, message=f"{name} {version}", public=public)
+        typer.echo(f"published: {place}")
+
+
+@dataclass
+class _Decided:
+    """Screened headlines, and what people decided on them, by id."""
+
+    rows: "list[dict[str, Any]]"
+    answers: "Mapping[str, Sequence[SheetDecision]]"
+    reviewed: "Mapping[str, ReviewedHeadline]"
+    repeated: int
+
+
+def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
+    """Return the headlines of a file, with the decisions of sheets and of reviews.
+
+    Raises:
+        InputError: The file holds no such headlines, there are no decisions, or two of a headline.
+    """
+    from contrafact.errors import InputError
+    from contrafact.families.finforce.review_exports import (
+        ReviewedHeadline,
+        is_review_export,
+        read_review_export,
+        rows_of_items,
+    )
+    from contrafact.families.finforce.screen import read_sheets
+    from contrafact.files.tables import read_rows, source_name
+
     rows = [row for _, row in read_rows(file)]
     from_review = bool(rows) and not decisions and all(is_review_export(row) for row in rows)
     if from_review and not all(row.get("headline") for row in rows):
@@ -323,17 +365,17 @@ def release(
     known = {str(row["id"]) for row in rows}
     sheets: list[Path] = []
     reviewed: dict[str, ReviewedHeadline] = {}
-    counts: Counter[str] = Counter({"screened headlines": len(rows)})
+    repeated = 0
     if from_review:
-        unique = {}
+        unique: dict[str, dict[str, Any]] = {}
         for line, row in enumerate(rows, start=1):
             if row["id"] in unique:
-                counts["the same headline again, left out"] += 1
+                repeated += 1
                 continue
             unique[row["id"]] = row
             reviewed |= read_review_export([(line, row)], known, file)
         rows = list(unique.values())
-    for path in decisions or ():
+    for path in decisions:
         lines = list(read_rows(path))
         if not lines or not is_review_export(lines[0][1]):
             sheets.append(path)
@@ -352,9 +394,24 @@ def release(
             f"'{min(both)}' is decided on in a sheet and in a review",
             hint="leave one of them out",
         )
-    released, events = [], []
-    for row in rows:
-        given, seen = answers.get(row["id"]), reviewed.get(row["id"])
+    return _Decided(rows, answers, reviewed, repeated)
+
+
+def _taken(
+    found: _Decided, *, unreviewed: bool
+) -> "tuple[list[Released], list[LedgerEvent], Counter[str]]":
+    """Return the headlines to release, the ledger's events, and what became of all."""
+    from contrafact.families.finforce.release import Released
+    from contrafact.families.finforce.screen import outcome_event, outcome_of
+
+    counts = Counter({"screened headlines": len(found.rows) + found.repeated})
+    if found.repeated:
+        counts["the same headline again, left out"] = found.repeated
+    said = {"kept": "taken by people", "dropped": "refused by people"}
+    released: list[Released] = []
+    events: list[LedgerEvent] = []
+    for row in found.rows:
+        given, seen = found.answers.get(row["id"]), found.reviewed.get(row["id"])
         if seen is not None and seen.outcome is None:
             counts["under way in the review, left out"] += 1
             continue
@@ -373,25 +430,7 @@ def release(
             if taken:
                 released.append(Released(row, row["proposed_category"], 0))
             continue
-        counts[
-            {"kept": "taken by people", "dropped": "refused by people"}.get(
-                outcome.decision, "left out as hard cases"
-            )
-        ] += 1
+        counts[said.get(outcome.decision, "left out as hard cases")] += 1
         if outcome.decision == "kept" and outcome.category:
             released.append(Released(row, outcome.category, outcome.people))
-    if not released:
-        waiting = counts["under way in the review, left out"]
-        why = ": all are under way in the review" if waiting == len(rows) else ""
-        typer.echo(f"no headline is left to release{why}", err=True)
-        raise typer.Exit(1)
-    files = release_files(released, facts, counts)
-    checked = write_release(files, out)
-    Ledger(sidecar_path(out, "ledger")).append(events)
-    for what, number in counts.items():
-        typer.echo(f"{what}: {number:,}")
-    typer.echo(f"{out}: {len(released):,} headlines")
-    typer.echo(checked)
-    if address is not None:
-        place = push_folder(out, address, message=f"{name} {version}", public=public)
-        typer.echo(f"published: {place}")
+    return released, events, counts

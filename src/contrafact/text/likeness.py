@@ -1,13 +1,10 @@
-"""How alike texts are by their words: BLEU and ROUGE-L of two, and how far several differ."""
+"""How alike texts are by their words: BLEU and ROUGE-L."""
 
 import html
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import combinations, permutations
-
-from contrafact.text.degenerate import words
 
 __all__ = ["bleu", "rouge_l"]
 

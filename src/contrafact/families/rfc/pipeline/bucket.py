@@ -166,7 +166,6 @@ def _uses() -> tuple[tuple[str, str], ...]:
     return tuple((term.list, term.text) for term in lexicon().terms)
 
 
-
 def _numbers(text: str) -> Iterator[Evidence]:
     for match in _NUMBER.finditer(text):
         (start, end), kind = match.span(), "digits" if match[1] is None else "percent"

@@ -138,7 +138,9 @@ def test_an_output_knows_what_made_it_and_a_partition_with_failed_calls_is_not_f
     output.begin({"seed": 1}, "`verb`")
     with pytest.raises(InputError, match=r"begun by another `verb` \(seed was 1, is 2\)"):
         output.begin({"seed": 2}, "`verb`")
-    parts = [Partition(number, number * 2, None, 2) for number in range(2)]
+    (tmp_path / "in.jsonl").write_text('{"a": 1}\n' * 4)
+    pieces = fragments_of(Place(str(tmp_path / "in.jsonl")), 2).fragments
+    parts = [Partition(at, at * 2, one, 2) for at, one in enumerate(pieces)]
     made = Made()
     made.add(KEPT, 0, {"a": 1})
     output.write(parts[0], made, {})

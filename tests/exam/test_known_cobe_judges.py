@@ -6,8 +6,9 @@ import json
 import pandas as pd
 import pytest
 
+from contrafact.families.cobe.data import criteria_of
 from contrafact.families.cobe.exam import EXAM, CobeExamOptions, drawn_known, examiner
-from contrafact.families.cobe.judging import Judging, criteria_of
+from contrafact.families.cobe.judging import Judging
 from contrafact.family.exam_file import read_exam
 from contrafact.prompts import open_pack
 
@@ -44,7 +45,7 @@ def keys(key_of, seed, rows):
     judging = Judging(pack, context=True)
     for known, turn, answer in rows:
         story = known.story
-        names = [one.name for one in criteria_of(story)]
+        names = list(criteria_of(story))
         prompts = judging.prompts(story, story.queries[turn], answer.text)
         for name, prompt in zip(names, prompts, strict=True):
             verdicts[digest(prompt)] = known.verdicts(answer)[name]

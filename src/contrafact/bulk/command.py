@@ -38,7 +38,7 @@ class BulkResult(Summary):
 
 def bulk_command(
     stage: Stage | ModelStage,
-    given: str | int,
+    given: str,
     out: str,
     settings: Mapping[str, Any],
     *,
@@ -48,7 +48,7 @@ def bulk_command(
 
     Args:
         stage: The verb.
-        given: What the command reads; or how many rows are made of nothing.
+        given: What the command reads.
         out: The folder or URI of the output.
         settings: The fields of `contrafact.bulk.run.Engine`.
         noun: What rows are called.

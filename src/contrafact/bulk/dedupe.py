@@ -27,7 +27,7 @@ import numpy as np
 from contrafact.bulk.cluster import dataset_of, rows_of
 from contrafact.bulk.fragments import BadRow, fragments_of, read_fragment
 from contrafact.bulk.partitions import Output, Partition
-from contrafact.bulk.repeats import repeats_of
+from contrafact.bulk.repeats import repeats_of, runs_of
 from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, Given, Made
 from contrafact.bulk.tables import part_bytes
 from contrafact.corpus.duplicates import (
@@ -336,7 +336,6 @@ def _duplicate(place: int, note: dict[str, Any]) -> Duplicate:
 
 def _readings(partition: Partition, output: Output) -> Iterator[tuple[int, str, Reading]]:
     """Yield place, id and reading of each news item, the first of those with one id."""
-    assert partition.fragment is not None
     repeats = repeats_of(output, partition)
     before = partition.offset - partition.fragment.first
     for place, row in read_fragment(partition.fragment):
@@ -352,13 +351,9 @@ def _readings(partition: Partition, output: Output) -> Iterator[tuple[int, str, 
 
 def _repeated(batch: Columns) -> Columns:
     """Return the rows of a bucket whose key another row has, each with the first of them."""
-    order = np.lexsort((batch["index"], batch["low"], batch["high"]))
-    high, low, index = (batch[name][order] for name in ("high", "low", "index"))
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
-    starts = np.flatnonzero(new)
+    order, starts = runs_of(batch)
     sizes = np.diff(np.append(starts, len(order)))
-    many = np.repeat(sizes > 1, sizes)
+    many, index = np.repeat(sizes > 1, sizes), batch["index"][order]
     return {
         "index": index[many],
         "kind": batch["kind"][order][many],

@@ -57,12 +57,10 @@ class FileFragments:
     Attributes:
         fragments: They.
         rows: How many rows all have.
-        groups: The most rows that one Parquet row group has; 0 of JSON Lines.
     """
 
     fragments: tuple[Fragment, ...]
     rows: int
-    groups: int = 0
 
 
 def fragments_of(file: Place, size: int) -> FileFragments:
@@ -83,9 +81,7 @@ def fragments_of(file: Place, size: int) -> FileFragments:
             stream.seek(max(0, total - _TAIL - footer))
             digest = hashlib.sha256(stream.read()).hexdigest()[:16]
             stream.seek(0)
-            metadata = parquet.ParquetFile(stream).metadata
-            rows = metadata.num_rows
-            groups = [metadata.row_group(at).num_rows for at in range(metadata.num_row_groups)]
+            rows = parquet.ParquetFile(stream).metadata.num_rows
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(
             f"is not Parquet, or is damaged: {' '.join(str(error).split())[:200]}",
@@ -93,11 +89,8 @@ def fragments_of(file: Place, size: int) -> FileFragments:
             hint="write the file again",
         ) from error
     pieces = [(at, min(at + size, rows)) for at in range(0, rows, size)]
-    return FileFragments(
-        tuple(Fragment(file, "parquet", a, b, a, b - a, digest) for a, b in pieces),
-        rows,
-        max(groups, default=0),
-    )
+    found = (Fragment(file, "parquet", a, b, a, b - a, digest) for a, b in pieces)
+    return FileFragments(tuple(found), rows)
 
 
 def _lines_in_pieces(file: Place, size: int) -> FileFragments:

@@ -8,7 +8,7 @@ that begin with an underscore) is not part of the kept rows.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,13 +31,13 @@ class Partition:
     Attributes:
         number: Its number, from 0.
         offset: The place in the whole input of its first row.
-        fragment: Where its rows are; None of a stage that reads nothing.
+        fragment: Where its rows are.
         rows: How many there are; lines, of JSON Lines.
     """
 
     number: int
     offset: int
-    fragment: Fragment | None
+    fragment: Fragment
     rows: int
 
     @property
@@ -47,10 +47,12 @@ class Partition:
 
     def facts(self) -> dict[str, Any]:
         """Return what of the input it is."""
-        found: dict[str, Any] = {"first row": self.offset, "rows": self.rows}
-        if self.fragment is not None:
-            found |= {"file": self.fragment.file.given, "contents": self.fragment.digest}
-        return found
+        return {
+            "first row": self.offset,
+            "rows": self.rows,
+            "file": self.fragment.file.given,
+            "contents": self.fragment.digest,
+        }
 
 
 @dataclass(frozen=True)
@@ -153,15 +155,6 @@ class Output:
         """Return the rows of a table's part."""
         data = self.file(table, name).read()
         return [] if data is None else list(from_bytes(data))
-
-    def replace(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write the kept rows of a finished partition anew."""
-        data = part_bytes(rows)
-        manifest = self.manifest(name) or {}
-        manifest["sha256"][KEPT] = hashlib.sha256(data).hexdigest()
-        self.file(KEPT, name).write(data)
-        text = json.dumps(manifest, indent=1) + "\n"
-        self.place.child(f"_manifest/{name}.json").write(text.encode())
 
     def file(self, table: str, name: str) -> Place:
         """Return where a table's part of a partition is."""

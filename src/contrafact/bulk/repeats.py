@@ -18,7 +18,7 @@ from contrafact.bulk.fragments import BadRow, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.stage import Uniqueness
 
-__all__ = ["HERE", "find_repeats", "firsts", "keys_of", "repeats_of"]
+__all__ = ["HERE", "find_repeats", "firsts", "keys_of", "repeats_of", "runs_of"]
 
 HERE = 1_000_000
 """Rows up to which their digests meet in the driver, at 32 bytes each, and not in a shuffle."""
@@ -29,7 +29,6 @@ _DONE = "_work/repeats.json"
 
 def keys_of(stage: Uniqueness, partition: Partition) -> dict[str, Any]:
     """Return the digests of a partition's keys, as two numbers each, with their rows' places."""
-    assert partition.fragment is not None
     before = partition.offset - partition.fragment.first
     digests, places = bytearray(), []
     for place, row in read_fragment(partition.fragment):
@@ -51,18 +50,24 @@ def keys_of(stage: Uniqueness, partition: Partition) -> dict[str, Any]:
     }
 
 
-def firsts(batch: dict[str, Any]) -> dict[str, Any]:
-    """Return the rows of a batch that repeat one before them, each with the first."""
+def runs_of(batch: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the order that brings equal digests together, and where each run of them begins."""
     order = np.lexsort((batch["index"], batch["low"], batch["high"]))
-    high, low, index = (batch[name][order] for name in ("high", "low", "index"))
+    high, low = batch["high"][order], batch["low"][order]
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
-    first = index[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
-    return {
-        "index": index[~new],
-        "first": first[~new],
-        "partition": batch["partition"][order][~new],
-    }
+    return order, np.flatnonzero(new)
+
+
+def firsts(batch: dict[str, Any]) -> dict[str, Any]:
+    """Return the rows of a batch that repeat one before them, each with the first."""
+    order, starts = runs_of(batch)
+    index = batch["index"][order]
+    first = np.repeat(index[starts], np.diff(np.append(starts, len(order))))
+    again = np.ones(len(order), dtype=np.bool_)
+    again[starts] = False
+    partition = batch["partition"][order][again]
+    return {"index": index[again], "first": first[again], "partition": partition}
 
 
 def find_repeats(

@@ -26,7 +26,7 @@ from contrafact.bulk.stage import (
     Stage,
     Uniqueness,
 )
-from contrafact.bulk.work import Asker, Holder, work_on
+from contrafact.bulk.work import Asker, work_on
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
@@ -121,7 +121,7 @@ class Summary:
 
 
 def run_bulk(
-    stage: Stage | ModelStage, given: str | int, out: str, engine: Engine, *, noun: str = "rows"
+    stage: Stage | ModelStage, given: str, out: str, engine: Engine, *, noun: str = "rows"
 ) -> Summary:
     """Do a verb over an input, partition by partition, and return what became of it.
 
@@ -129,7 +129,7 @@ def run_bulk(
 
     Args:
         stage: The verb.
-        given: The input: a file, folder, glob or URI; or how many rows are made of nothing.
+        given: The input: a file, folder, glob or URI.
         out: The folder or URI of the output.
         engine: How it is done.
         noun: What rows are called in the progress.
@@ -142,7 +142,7 @@ def run_bulk(
     if output.place.is_local and Path(output.place.path).is_file():
         raise InputError("is a file", file=out, hint="with --engine ray, name a folder")
     size = engine.partition_rows or stage.partition_rows
-    files = [] if isinstance(given, int) else input_files(given)
+    files = input_files(given)
     job = output.place.child("_manifest/job.json")
     if engine.address is not None and job.read_json() is None:
         check_address(engine.address)  # before anything is written
@@ -151,7 +151,7 @@ def run_bulk(
             held.enter_context(locked(Path(output.place.path)))
         begun = job.read_json()
         ray = None
-        if files and begun is None and len(files) > 1:
+        if begun is None and len(files) > 1:
             ray = held.enter_context(cluster(engine.address))
         partitions = _partitions(given, files, size, ray, noun)
         rows = sum(one.rows for one in partitions)
@@ -160,9 +160,7 @@ def run_bulk(
             "version": __version__,
             "partition-rows": size,
             "rows": rows,
-            "input": hash_of(
-                list(dict.fromkeys(f.digest for one in partitions if (f := one.fragment)))
-            ),
+            "input": hash_of(list(dict.fromkeys(one.fragment.digest for one in partitions))),
             **stage.facts(),
         }
         output.begin(facts, stage.name)
@@ -183,13 +181,8 @@ def run_bulk(
 
 
 def _partitions(
-    given: str | int, files: Sequence[Place], size: int, ray: Cluster | None, noun: str
+    given: str, files: Sequence[Place], size: int, ray: Cluster | None, noun: str
 ) -> list[Partition]:
-    if isinstance(given, int):
-        bounds = range(0, given, size)
-        return [
-            Partition(number, at, None, min(size, given - at)) for number, at in enumerate(bounds)
-        ]
     found: dict[str, FileFragments] = {}
     if ray is None:
         found = {one.given: fragments_of(one, size) for one in files}
@@ -216,7 +209,7 @@ def _partitions(
             )
         offset += pieces.rows
     if not partitions:
-        raise InputError(f"holds no {noun}", file=str(given), hint="give at least one row")
+        raise InputError(f"holds no {noun}", file=given, hint="give at least one row")
     return partitions
 
 
@@ -235,7 +228,7 @@ def _work(
     settings: dict[str, Any] = {}
     if ray.dashboard:
         progress.say(f"Ray's dashboard: {ray.dashboard}")
-    if isinstance(stage, Uniqueness) and left[0].fragment is not None:
+    if isinstance(stage, Uniqueness):
         find_repeats(stage, partitions, output, ray.cpus)
     if isinstance(stage, Prepared):
         stage.prepare(partitions, output, ray.cpus)
@@ -243,7 +236,8 @@ def _work(
     if isinstance(stage, ModelStage):
         settings = _askers(stage, output, engine, ray, len(left), facts)
     elif isinstance(stage, HoldsWeights):
-        work, settings = Holder, _holders(stage, output, ray, len(left))
+        # Each actor keeps what `work_on` opened: the model is loaded once.
+        work, settings = partial, _holders(stage, output, ray, len(left))
     else:
         work = partial(work_on, stage, output)
     began, before = time.perf_counter(), progress.done
@@ -261,7 +255,7 @@ def _holders(stage: Any, output: Output, ray: Cluster, partitions: int) -> dict[
 
     size = max(1, min(partitions, ray.gpus or ray.cpus))
     own = {"num_gpus": 1} if ray.gpus else {"num_cpus": 1}
-    return {"arguments": (stage, output), "compute": ActorPoolStrategy(size=size), **own}
+    return {"arguments": (work_on, stage, output), "compute": ActorPoolStrategy(size=size), **own}
 
 
 def _askers(

@@ -142,8 +142,8 @@ class Prepared(Protocol):
         ...
 
 
-class Stage(Protocol):
-    """A verb that asks no model."""
+class _Verb(Protocol):
+    """What every stage says of itself."""
 
     @property
     def name(self) -> str:
@@ -159,24 +159,18 @@ class Stage(Protocol):
         """Return what decides the results."""
         ...
 
+
+class Stage(_Verb, Protocol):
+    """A verb that asks no model."""
+
     def open(self) -> Callable[[Sequence[Given]], Made]:
         """Return the work, in the process that does it; it treats each row by itself."""
         ...
 
 
 @runtime_checkable
-class ModelStage(Protocol):
+class ModelStage(_Verb, Protocol):
     """A verb that asks language models."""
-
-    @property
-    def name(self) -> str:
-        """What it is in messages: a command in backticks."""
-        ...
-
-    @property
-    def partition_rows(self) -> int:
-        """How many rows a partition has at most, where the user does not say."""
-        ...
 
     @property
     def model(self) -> str:
@@ -186,10 +180,6 @@ class ModelStage(Protocol):
     @property
     def max_connections(self) -> int:
         """Calls under way at once, in the whole cluster."""
-        ...
-
-    def facts(self) -> StageFacts:
-        """Return what decides the results."""
         ...
 
     def open_models(

@@ -5,7 +5,6 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contrafact.bulk.fragments import BadRow, read_fragment
@@ -19,7 +18,7 @@ from contrafact.files.journal import Journal, hash_of
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
-__all__ = ["Asker", "Holder", "alone", "given_rows", "work_on"]
+__all__ = ["Asker", "alone", "given_rows", "work_on"]
 
 _T = TypeVar("_T")
 
@@ -42,8 +41,6 @@ def given_rows(stage: object, partition: Partition, output: Output) -> tuple[lis
     """
     rows: list[Given] = []
     made = Made()
-    if partition.fragment is None:
-        return [Given(partition.offset + at, {}) for at in range(partition.rows)], made
     before = partition.offset - partition.fragment.first
     repeats = repeats_of(output, partition) if isinstance(stage, Uniqueness) else {}
     notes: dict[int, dict[str, Any]] = {}
@@ -92,21 +89,6 @@ def work_on(stage: Stage, output: Output, partition: Partition) -> dict[str, Any
         made.merge(alone(_opened[key], rows))
     took = {"seconds": time.perf_counter() - began, "CPU seconds": time.process_time() - busy}
     return output.write(partition, made, {name: round(value, 3) for name, value in took.items()})
-
-
-class Holder:
-    """Works on partitions of a stage whose worker holds a model; an actor."""
-
-    def __init__(self, stage: Stage, output: Output) -> None:
-        self._work = partial(work_on, stage, output)
-
-    def __call__(self, partition: Partition) -> dict[str, Any]:
-        """Work on a partition, and return its manifest.
-
-        Raises:
-            InputError: Input cannot be read, or output not be written.
-        """
-        return self._work(partition)
 
 
 class Asker:

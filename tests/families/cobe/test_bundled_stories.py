@@ -14,10 +14,10 @@ from contrafact.families.cobe.data import (
     bundled_known,
     bundled_shots,
     bundled_stories,
+    criteria_of,
     load_stories,
 )
 from contrafact.families.cobe.items import CRITERION_NAMES
-from contrafact.families.cobe.judging import criteria_of
 from contrafact.families.cobe.phrasing import free_forms
 from contrafact.records import DOMAINS, GRAPHS
 
@@ -140,7 +140,7 @@ def test_an_answer_fails_what_it_says_and_nothing_else(known, one):
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.story.id)
 def test_the_story_as_it_happened_fails_and_every_criterion_has_a_wrong_answer(known):
     assert "E2" in failed(known.story.id, known.story.text)
-    asked = {one.name for one in criteria_of(known.story)}
+    asked = set(criteria_of(known.story))
     assert {one.fails for one in known.wrong} == asked
     assert set(MARKS[known.story.id]) == asked
     assert len(known.right) >= 2
@@ -150,7 +150,7 @@ def test_all_graphs_domains_criteria_and_modes_appear():
     stories = bundled_stories()
     assert {story.graph for story in stories} == set(GRAPHS)
     assert {story.domain for story in stories} == set(DOMAINS)
-    assert {one.name for story in stories for one in criteria_of(story)} == set(CRITERION_NAMES)
+    assert {name for story in stories for name in criteria_of(story)} == set(CRITERION_NAMES)
     assert {mode for story in stories for mode in story.failure_modes} == set(range(1, 8))
     ids = Counter(story.core_set_id for story in (*stories, *bundled_shots()))
     assert set(ids.values()) == {1}, "stories and examples share no core story"

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-from contrafact.families.cobe.data import bundled_known, bundled_stories
-from contrafact.families.cobe.judging import Judging, criteria_of
+from contrafact.families.cobe.data import bundled_known, bundled_stories, criteria_of
+from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.scoring import failure_modes, suggested_mode
 from contrafact.judges.judge import all_pass
 from contrafact.prompts import open_pack
@@ -56,7 +56,7 @@ def judged(story, *judges, text="An edit.", query="", **options):
 def test_what_a_story_lacks_is_not_asked_and_each_criterion_is_one_call(story, names):
     seen = []
     found = judged(STORIES[story], judge({}, seen=seen))
-    assert list(found.panel) == names.split() == [one.name for one in criteria_of(STORIES[story])]
+    assert list(found.panel) == names.split() == list(criteria_of(STORIES[story]))
     assert sorted(map(asked, seen)) == names.split()
     assert found.correct is True
     bare = STORIES[story].model_copy(update={"unchanged": ""})

@@ -133,7 +133,7 @@ def test_rates_leave_out_what_no_story_asks():
         "phrasing": "A", "text": "t", "judged": True, "correct": False, "asked": ["E1"],
         "verdicts": {"E1": {"panel": {"passed": False}}},
     }  # fmt: skip
-    rates = rates_of([row])
+    rates = rates_of([row], ["1v1"])
     assert rates["E1_failure"] == 1.0
     assert "E4_failure" not in rates
     assert "accuracy_B" not in rates

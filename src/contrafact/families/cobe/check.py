@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import StoryNotes, story_rows
-from contrafact.families.cobe.judging import criteria_of
+from contrafact.families.cobe.data import StoryNotes, criteria_of, story_rows
 from contrafact.families.cobe.published import published_facts
 from contrafact.family.data import DataReport, DataSpec, DataTable
 from contrafact.files.tables import Row, source_name
@@ -167,7 +166,7 @@ def check_stories(path: str | Path, rows: Iterable[Row] | None = None) -> StoryR
         for error in refused
     ]
     facts = published_facts()
-    asked = Counter(one.name for story in stories for one in criteria_of(story))
+    asked = Counter(name for story in stories for name in criteria_of(story))
     modes = Counter(str(mode) for story in stories for mode in story.failure_modes)
     domains = Counter(story.domain for story in stories)
     graphs = Counter(story.graph or "(none)" for story in stories)

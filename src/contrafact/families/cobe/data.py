@@ -55,6 +55,7 @@ __all__ = [
     "bundled_known",
     "bundled_shots",
     "bundled_stories",
+    "criteria_of",
     "graph_named",
     "known_story",
     "load_known",
@@ -503,9 +504,8 @@ class KnownStory(BaseModel):
 
     def verdicts(self, answer: KnownAnswer) -> dict[str, bool]:
         """Return, for every criterion that the story asks, whether an answer passes it."""
-        texts = _asked(self.story)
         given = answer.verdicts or {}
-        return {name: given.get(name, name != answer.fails) for name in texts}
+        return {name: given.get(name, name != answer.fails) for name in criteria_of(self.story)}
 
 
 def load_known(path: str | Path, notes: StoryNotes | None = None) -> list[KnownStory]:
@@ -547,7 +547,7 @@ def known_story(row: Mapping[str, Any]) -> KnownStory:
 def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:
     right = _answers(row, "Right answers")
     wrong = _answers(row, "Wrong answers")
-    asked = _asked(story)
+    asked = criteria_of(story)
     for one in wrong:
         failed = {one.fails, *(name for name, passes in (one.verdicts or {}).items() if not passes)}
         for name in sorted(failed, key=str):
@@ -565,10 +565,17 @@ def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:
     )
 
 
-def _asked(story: Story) -> list[str]:
-    texts = {"E1": story.unchanged, "E2": story.changed, "E3": "asked of every response"}
-    texts |= {"E4": story.numerical or "", "E5": story.latent or ""}
-    return [name for name in CRITERION_NAMES if texts[name]]
+def criteria_of(story: Story) -> dict[str, str]:
+    """Return the criteria that a response to a story is judged by: what the story says of each.
+
+    E3 is asked of every response, and has no text; the others where the story has them.
+    """
+    texts = zip(
+        CRITERION_NAMES,
+        (story.unchanged, story.changed, "", story.numerical, story.latent),
+        strict=True,
+    )
+    return {name: text or "" for name, text in texts if text or name == "E3"}
 
 
 def _answers(row: Mapping[str, Any], key: str) -> list[KnownAnswer]:

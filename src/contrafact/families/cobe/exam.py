@@ -62,13 +62,13 @@ def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
     Raises:
         InputError: If there are no right or no wrong answers among them.
     """
-    from contrafact.families.cobe.judging import criteria_of
+    from contrafact.families.cobe.data import criteria_of
 
     reasons = Counter(why for known in stories for why in {answer.why for answer in known.right})
     found: dict[str, ExamItem] = {}
     for known in stories:
         story = known.story
-        names = [criterion.name for criterion in criteria_of(story)]
+        names = list(criteria_of(story))
         for answer in (*known.right, *known.wrong):
             kind = f"right: {answer.why}" if answer.why and reasons[answer.why] > 1 else "right"
             item = ExamItem(
@@ -111,12 +111,13 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
 
     The query that a judge of the context sees is the story's first.
     """
-    from contrafact.families.cobe.judging import Judging, criteria_of, subject_of
+    from contrafact.families.cobe.data import criteria_of
+    from contrafact.families.cobe.judging import Judging, subject_of
 
     judging = Judging(pack, options.judge_context)
 
     def prompts(item: ExamItem) -> Mapping[str, str]:
-        names = [criterion.name for criterion in criteria_of(item.material)]
+        names = list(criteria_of(item.material))
         asked = judging.prompts(item.material, item.material.queries[0], item.text)
         return dict(zip(names, asked, strict=True))
 

@@ -11,19 +11,17 @@ from functools import partial
 
 from inspect_ai.model import CachePolicy, Model
 
-from contrafact.families.cobe.items import CRITERION_NAMES
+from contrafact.families.cobe.data import criteria_of
 from contrafact.judges.judge import LetterVerdict, all_pass, judge_letter
 from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
 from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
-from contrafact.records import Criterion, Story
+from contrafact.records import Story
 from contrafact.text.delimit import delimit
 
 __all__ = [
     "JudgedEdit",
     "Judging",
-    "StoryCriterion",
-    "criteria_of",
     "subject_of",
 ]
 
@@ -34,24 +32,6 @@ _TEMPLATES = {
     "E4": "cobe/judge-numerical",
     "E5": "cobe/judge-latent",
 }
-
-
-@dataclass(frozen=True)
-class StoryCriterion:
-    """A criterion that a story asks.
-
-    Attributes:
-        name: ``E1`` to ``E5``.
-        text: What the story says of it; empty for E3, which is the same for all stories.
-    """
-
-    name: str
-    text: str
-
-    @property
-    def criterion(self) -> Criterion:
-        """The criterion with the template that asks it."""
-        return Criterion(name=self.name, template=_TEMPLATES[self.name])
 
 
 @dataclass(frozen=True)
@@ -67,25 +47,6 @@ class JudgedEdit(Judged[LetterVerdict]):
         """Return the members' mean probability of T against F; none where nobody gave one."""
         given = [one.probability for one in self.members[name] if one.probability is not None]
         return sum(given) / len(given) if given else None
-
-
-def criteria_of(story: Story) -> list[StoryCriterion]:
-    """Return the criteria that a response to a story is judged by.
-
-    E3 is asked of every response; the others where the story has them.
-    """
-    texts = {
-        "E1": story.unchanged,
-        "E2": story.changed,
-        "E3": "",
-        "E4": story.numerical,
-        "E5": story.latent,
-    }
-    return [
-        StoryCriterion(name, text or "")
-        for name in CRITERION_NAMES
-        if (text := texts[name]) or name == "E3"
-    ]
 
 
 @dataclass
@@ -126,10 +87,10 @@ class Judging:
             "query": delimit(query) if self.context else None,
         }
         return [
-            self._templates[one.name].render(
-                **shown, **({"criterion": delimit(one.text)} if one.name != "E3" else {})
+            self._templates[name].render(
+                **shown, **({"criterion": delimit(text)} if name != "E3" else {})
             )
-            for one in criteria_of(story)
+            for name, text in criteria_of(story).items()
         ]
 
     async def judge(
@@ -144,7 +105,6 @@ class Judging:
             query: The query as it was asked, for a judge that sees the context; the story's first
                 where none is given.
         """
-        names = [one.name for one in criteria_of(story)]
         prompts = self.prompts(story, query or story.queries[0], response)
         ask = partial(
             judge_letter,
@@ -153,7 +113,7 @@ class Judging:
             cache=self.cache,
             config=JUDGE_CONFIG,
         )
-        found = await judge_all(judges, list(zip(names, prompts, strict=True)), ask)
+        found = await judge_all(judges, list(zip(criteria_of(story), prompts, strict=True)), ask)
         return JudgedEdit(found.panel, found.members)
 
 
@@ -167,6 +127,6 @@ def subject_of(story: Story, response: str) -> Subject:
         "text": story.text,
         "queries": list(story.queries),
         "proof": story.proof,
-        "criteria": {one.name: one.text for one in criteria_of(story)},
+        "criteria": criteria_of(story),
         "response": response,
     }

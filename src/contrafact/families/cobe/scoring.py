@@ -20,6 +20,7 @@ in a fork is often, and not always, a correlation taken for a cause.
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -32,7 +33,7 @@ from inspect_ai.solver import TaskState
 from contrafact.families.cobe.data import question_of
 from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS, SCORER
 from contrafact.families.cobe.judging import Judging
-from contrafact.family.task import log_scorer, output_of
+from contrafact.family.task import log_scorer, output_of, rate_of
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
@@ -108,13 +109,13 @@ def edit_rates() -> Metric:
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
         stories = [str((score.sample_metadata or {})["story"]["id"]) for score in scores]
-        return rates_of(rows) | _standard_errors(rows, stories)
+        return rates_of(rows, stories)
 
     return compute
 
 
-def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the rates of samples, by the metadata of their scores.
+def rates_of(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[str, float]:
+    """Return the rates of samples, by the metadata of their scores and the story of each.
 
     - ``valid``: the share of responses that could be judged.
     - ``accuracy_A``, ``_B``, ``_C``: the share of correct responses per phrasing; ``accuracy``:
@@ -125,28 +126,39 @@ def rates_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
     What nobody judged, or no story asks, is left out.
     """
-    rates = {"valid": _mean([float(row["text"] is not None) for row in rows])}
+    from contrafact.stats.intervals import standard_error
+
+    rates = rate_of("valid", [float(row["text"] is not None) for row in rows], stories)
     if not any(row["judged"] for row in rows):
         return rates
-    by_phrasing = []
-    for phrasing in PHRASINGS:
-        own = [row["correct"] for row in rows if row["phrasing"] == phrasing]
-        share = _mean([float(value) for value in own if value is not None])
-        if own:
-            rates[f"accuracy_{phrasing}"] = share
-            by_phrasing.append(share)
-    rates["accuracy"] = _mean(by_phrasing)
-    if len(by_phrasing) > 1:
-        mean = rates["accuracy"]
-        squares = sum((share - mean) ** 2 for share in by_phrasing)
-        rates["accuracy_spread"] = math.sqrt(squares / (len(by_phrasing) - 1))
+    right = [math.nan if (v := row["correct"]) is None else float(v) for row in rows]
+    phrasings = [row["phrasing"] for row in rows]
+    for phrasing in (one for one in PHRASINGS if one in phrasings):
+        own = [v if q == phrasing else math.nan for v, q in zip(right, phrasings, strict=True)]
+        rates |= rate_of(f"accuracy_{phrasing}", own, stories)
+    means = {one: rates[f"accuracy_{one}"] for one in PHRASINGS if one in phrasings}
+    present = [mean for mean in means.values() if not math.isnan(mean)]
+    rates["accuracy"] = mean = sum(present) / len(present) if present else math.nan
+    if len(means) > 1:
+        squares = sum((share - mean) ** 2 for share in means.values())
+        rates["accuracy_spread"] = math.sqrt(squares / (len(means) - 1))
+    # Accuracy is a mean of the phrasings' means: each response counts by its share in its own.
+    sizes = Counter(q for v, q in zip(right, phrasings, strict=True) if not math.isnan(v))
+    parts = [
+        (v - means[q]) * sizes.total() / (len(present) * sizes[q]) if sizes[q] else math.nan
+        for v, q in zip(right, phrasings, strict=True)
+    ]
+    rates["accuracy_stderr"] = standard_error(parts, stories)
     strict = [float(row["correct"] is True and not row.get("degenerate")) for row in rows]
-    rates["accuracy_strict"] = _mean(strict)
+    rates |= rate_of("accuracy_strict", strict, stories)
     for name in CRITERION_NAMES:
-        passed = [row["verdicts"][name]["panel"]["passed"] for row in rows if name in row["asked"]]
-        failed = [float(not value) for value in passed if value is not None]
-        if passed:
-            rates[f"{name}_failure"] = _mean(failed)
+        if any(name in row["asked"] for row in rows):
+            passed = [
+                row["verdicts"][name]["panel"]["passed"] if name in row["asked"] else None
+                for row in rows
+            ]
+            failed = [math.nan if one is None else float(not one) for one in passed]
+            rates |= rate_of(f"{name}_failure", failed, stories)
     return rates
 
 
@@ -220,50 +232,3 @@ def judged_edit(
         )
 
     return score
-
-
-def _standard_errors(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[str, float]:
-    """Return the standard errors of the rates that `rates_of` gives, but the spread."""
-    from contrafact.stats.intervals import standard_error
-
-    valid = [float(row["text"] is not None) for row in rows]
-    errors = {"valid_stderr": standard_error(valid, stories)}
-    if any(row["judged"] for row in rows):
-        right = [math.nan if (v := row["correct"]) is None else float(v) for row in rows]
-        strict = [
-            float(value == 1 and not row.get("degenerate"))
-            for value, row in zip(right, rows, strict=True)
-        ]
-        # Accuracy is a mean of the phrasings' means: each response counts by its share in its own.
-        phrasings = [row["phrasing"] for row in rows]
-        known = [v == v for v in right]
-        sizes = {p: sum(k for k, q in zip(known, phrasings, strict=True) if p == q)
-                 for p in dict.fromkeys(phrasings)}  # fmt: skip
-        means = {p: _mean([v for v, q in zip(right, phrasings, strict=True) if p == q])
-                 for p in sizes}  # fmt: skip
-        present = [p for p, size in sizes.items() if size]
-        parts = [
-            (value - means[p]) * sum(sizes.values()) / (len(present) * sizes[p])
-            if sizes[p]
-            else math.nan
-            for value, p in zip(right, phrasings, strict=True)
-        ]
-        errors["accuracy_stderr"] = standard_error(parts, stories)
-        errors["accuracy_strict_stderr"] = standard_error(strict, stories)
-        for phrasing in present:
-            own = [v if q == phrasing else math.nan for v, q in zip(right, phrasings, strict=True)]
-            errors[f"accuracy_{phrasing}_stderr"] = standard_error(own, stories)
-        for name in CRITERION_NAMES:
-            passed = [
-                row["verdicts"][name]["panel"]["passed"] if name in row["asked"] else None
-                for row in rows
-            ]
-            if any(name in row["asked"] for row in rows):
-                failed = [math.nan if one is None else float(not one) for one in passed]
-                errors[f"{name}_failure_stderr"] = standard_error(failed, stories)
-    return errors
-
-
-def _mean(values: list[float]) -> float:
-    known = [value for value in values if not math.isnan(value)]
-    return sum(known) / len(known) if known else math.nan

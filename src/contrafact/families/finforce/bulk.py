@@ -187,7 +187,7 @@ class BulkJob:
             if task is not None:
                 raise task
         finally:
-            left = [beginning]
+            left: list[asyncio.Task[Any]] = [beginning]
             while not begun.empty():
                 if isinstance(task := begun.get_nowait(), asyncio.Task):
                     left.append(task)

@@ -37,7 +37,7 @@ from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Headline
 
-__all__ = ["GenerateStage", "tally"]
+__all__ = ["OUTCOMES", "GenerateStage", "tally"]
 
 
 @dataclass(frozen=True)
@@ -242,13 +242,16 @@ class GenerateStage:
         return {name: value for name, value in self.sampling.items() if value is not None}
 
 
+OUTCOMES: Mapping[str, str] = {
+    "valid": "valid",
+    "invalid": "with an answer that cannot be used",
+    "degenerate": "with a scenario that is none (column 'degenerate')",
+    "bad": "without a headline to work on",
+    "failed": "failed",
+}
+"""What is said of rows, by what came of them."""
+
+
 def tally(counts: Counter[str]) -> str:
     """Return what became of the rows, in a line."""
-    names = {
-        "valid": "valid",
-        "invalid": "with an answer that cannot be used",
-        "degenerate": "with a scenario that is none (column 'degenerate')",
-        "bad": "without a headline to work on",
-        "failed": "failed",
-    }
-    return ", ".join(f"{counts[key]:,} {name}" for key, name in names.items() if counts[key])
+    return ", ".join(f"{counts[key]:,} {name}" for key, name in OUTCOMES.items() if counts[key])

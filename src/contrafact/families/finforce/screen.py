@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from inspect_ai.model import GenerateConfig, Model, ResponseSchema
+from inspect_ai.model import ResponseSchema
 from inspect_ai.util import JSONSchema
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
@@ -412,29 +412,26 @@ def screening_template(pack: PromptPack) -> PromptTemplate:
 
 async def ask_screening(
     headlines: Mapping[str, str],
-    model: Model,
+    ask: Ask,
     template: PromptTemplate,
     journal: Journal,
     *,
     at_once: int,
-    structured: bool,
     each: Callable[[str], None],
 ) -> dict[str, str]:
     """Ask a model about each headline that has no reply yet; the replies are kept by id.
 
     Args:
         headlines: Texts by id.
-        model: The model that labels.
+        ask: The model that labels.
         template: The prompt, from `screening_template`.
         journal: Where replies are kept as they come.
         at_once: Calls under way at the same time.
-        structured: Whether to ask the provider for JSON by schema.
         each: Called with an id when it is done with.
 
     Returns:
         Why a call failed, by the headline's id; a rerun makes it again.
     """
-    ask = Ask(model, structured=structured, config=GenerateConfig(temperature=0.0))
 
     async def reply(identity: str) -> str:
         prompt = template.render(

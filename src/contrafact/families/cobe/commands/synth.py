@@ -2,11 +2,9 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-
-from contrafact.options import bulk_options
 
 __all__ = ["synth"]
 
@@ -14,7 +12,6 @@ _MANY = 200  # from here on it pays to share the work
 _MOST = 4  # processes
 
 
-@bulk_options(rates=False)
 def synth(
     n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="How many stories to draw.")],
     out: Annotated[
@@ -42,7 +39,6 @@ def synth(
         int | None,
         typer.Option(min=1, metavar="P", help="How many share the work; the stories are the same."),
     ] = None,
-    bulk: dict[str, Any] | None = None,
 ) -> None:
     """Draw stories whose right and wrong answers are proven, in the paper's schema.
 
@@ -60,9 +56,6 @@ def synth(
     from contrafact.families.cobe.synth.compose import story_lines
     from contrafact.files.atomic import atomic_path, guard_output
 
-    if bulk is not None:
-        _in_bulk(n, out, seed, graph, domain, private_lexicon, bulk)
-        return
     guard_output(out, private_lexicon)
     if processes is None:
         processes = min(_MOST, os.cpu_count() or 1) if n >= _MANY else 1
@@ -105,27 +98,3 @@ def synth(
         "all proven by both algorithms"
     )
     typer.echo(f"sha256 {digest.hexdigest()}")
-
-
-def _in_bulk(
-    n: int,
-    out: str,
-    seed: int,
-    graph: str | None,
-    domain: str | None,
-    lexicon: Path | None,
-    settings: dict[str, Any],
-) -> None:
-    from contrafact.bulk.command import bulk_command
-    from contrafact.families.cobe.synth.stage import SynthStage, redraw_repeated
-
-    stage = SynthStage(seed, graph, domain, None if lexicon is None else str(lexicon.absolute()))
-    told = bulk_command(stage, n, out, settings, noun="stories")
-    again = redraw_repeated(stage, told.output, n)
-    counted = ", ".join(
-        f"{number:,} {name.removeprefix('graph|')}"
-        for name, number in sorted(told.counts.items())
-        if name.startswith("graph|")
-    )
-    typer.echo(f"{out}: {n:,} stories ({counted}); {again:,} blocks drawn again")
-    told.end()

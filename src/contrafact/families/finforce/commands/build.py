@@ -1,6 +1,8 @@
 """``contrafact finforce screen`` and ``release``: from raw headlines to a dataset."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -9,9 +11,10 @@ import typer
 from contrafact.options import MaxConnections, MaxRetries, Prompts, Structured
 
 if TYPE_CHECKING:
-    from contrafact.families.finforce.screen import Candidate, Outcome, Proposal
-    from contrafact.files.journal import Journal
-    from contrafact.prompts import PromptTemplate
+    from contrafact.corpus.ledger import LedgerEvent
+    from contrafact.families.finforce.release import Released
+    from contrafact.families.finforce.review_exports import ReviewedHeadline
+    from contrafact.families.finforce.screen import Candidate, Outcome, Proposal, SheetDecision
 
 __all__ = ["release", "screen"]
 
@@ -57,19 +60,28 @@ def screen(
 
     Example: contrafact finforce screen news.jsonl --out screened.jsonl --model openai/gpt-4o
     """
-    import pandas as pd
+    import asyncio
 
+    import pandas as pd
+    from inspect_ai.model import GenerateConfig
+
+    from contrafact.console import Progress
     from contrafact.corpus.ledger import write_stage
     from contrafact.errors import InputError
     from contrafact.families.finforce.screen import (
         SHEET_COLUMNS,
+        ask_screening,
         proposal_event,
+        proposal_from_reply,
         screened_row,
+        screening_template,
         sheet_row,
     )
     from contrafact.files.delimited import Dialect
     from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import write_frame
+    from contrafact.models.asking import Ask
+    from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
     if out.is_dir():
@@ -77,11 +89,7 @@ def screen(
     if names is not None and not anonymise:
         raise InputError("--names goes with --anonymise", hint="add it, or leave --names out")
     pack = open_pack(prompts)
-    template = None
-    if model is not None:
-        from contrafact.families.finforce.screen import screening_template
-
-        template = screening_template(pack)
+    template = None if model is None else screening_template(pack)
     candidates, dropped, events = _candidates(file, against or [], near, anonymise, names)
     settings = {
         "input": hash_of([[one.id, one.item.model_dump()] for one in candidates]),
@@ -97,9 +105,24 @@ def screen(
         typer.echo(f"{out} is finished: no model was called")
         return
     with journal:
-        proposals, failures = _proposals(
-            candidates, model, template, journal, max_connections, max_retries, structured
-        )
+        proposals, left = _by_rule(candidates)
+        failures: dict[str, str] = {}
+        if model is not None and template is not None:
+            config = call_config(max_connections, max_retries=max_retries)
+            ask = Ask(
+                open_model(model, config=config),
+                structured=structured,
+                config=GenerateConfig(temperature=0.0),
+            )
+            before = len(left.keys() & journal.known.keys())
+            with Progress("headlines", len(left), before) as steps:
+                new = {name: text for name, text in left.items() if name not in journal.known}
+                asked = ask_screening(
+                    new, ask, template, journal, at_once=max_connections, each=steps.one
+                )
+                failures = asyncio.run(asked)
+            for name in left.keys() - failures.keys():
+                proposals[name] = proposal_from_reply(journal.known[name], model)
         if failures:
             for why, number in Counter(failures.values()).most_common(5):
                 typer.echo(f"  {number} x {why}", err=True)
@@ -178,71 +201,15 @@ def _candidates(
     return [one for at, one in enumerate(everyone) if at not in found], dropped, events
 
 
-def _proposals(
-    candidates: "list[Candidate]",
-    model: str | None,
-    template: "PromptTemplate | None",
-    journal: "Journal",
-    at_once: int,
-    max_retries: int | None,
-    structured: bool,
-) -> "tuple[dict[str, Proposal], dict[str, str]]":
-    from contrafact.families.finforce.screen import (
-        NOBODY,
-        Proposal,
-        proposal_by_rule,
-        proposal_from_reply,
-    )
+def _by_rule(candidates: "list[Candidate]") -> "tuple[dict[str, Proposal], dict[str, str]]":
+    """Return what the rules propose, and the headlines that they leave open, by id."""
+    from contrafact.families.finforce.screen import NOBODY, Proposal, proposal_by_rule
 
-    proposals: dict[str, Proposal] = {}
-    left: dict[str, str] = {}
-    for one in candidates:
-        proposal = proposal_by_rule(one.item.title)
-        if proposal is not None:
-            proposals[one.id] = proposal
-        elif model is None:
-            why = "no rule decides, and no model was asked"
-            proposals[one.id] = Proposal(None, None, None, NOBODY, why)
-        else:
-            left[one.id] = one.item.title
-    if model is None or template is None:
-        return proposals, {}
-    failures = _ask(left, model, template, journal, at_once, max_retries, structured)
-    for identity in left.keys() - failures.keys():
-        proposals[identity] = proposal_from_reply(journal.known[identity], model)
-    return proposals, failures
-
-
-def _ask(
-    left: dict[str, str],
-    model: str,
-    template: "PromptTemplate",
-    journal: "Journal",
-    at_once: int,
-    max_retries: int | None,
-    structured: bool,
-) -> dict[str, str]:
-    """Keep the model's reply for each headline, and return why a call failed."""
-    import asyncio
-
-    from contrafact.console import Progress
-    from contrafact.families.finforce.screen import ask_screening
-    from contrafact.models.opening import call_config, open_model
-
-    labeller = open_model(model, config=call_config(at_once, max_retries=max_retries))
-    new = {identity: text for identity, text in left.items() if identity not in journal.known}
-    with Progress("headlines", len(left), len(left) - len(new)) as steps:
-        return asyncio.run(
-            ask_screening(
-                new,
-                labeller,
-                template,
-                journal,
-                at_once=at_once,
-                structured=structured,
-                each=steps.one,
-            )
-        )
+    why = "no rule decides, and no model was asked"
+    found = {one.id: proposal_by_rule(one.item.title) for one in candidates}
+    left = {one.id: one.item.title for one in candidates if found[one.id] is None}
+    nobody = Proposal(None, None, None, NOBODY, why)
+    return {name: proposal or nobody for name, proposal in found.items()}, left
 
 
 def _show_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
@@ -319,17 +286,9 @@ def release(
     from contrafact.corpus.ledger import Ledger
     from contrafact.corpus.release import Facts, check_facts, write_release
     from contrafact.errors import InputError
-    from contrafact.families.finforce.release import Released, release_files
-    from contrafact.families.finforce.review_exports import (
-        ReviewedHeadline,
-        is_review_export,
-        read_review_export,
-        rows_of_items,
-    )
-    from contrafact.families.finforce.screen import outcome_event, outcome_of, read_sheets
+    from contrafact.families.finforce.release import release_files
     from contrafact.files.atomic import guard_folder
     from contrafact.files.journal import sidecar_path
-    from contrafact.files.tables import read_rows, source_name
 
     if push is None and public:
         raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
@@ -337,6 +296,51 @@ def release(
     guard_folder(out)
     facts = Facts(name, version, license, url, date)
     check_facts(facts)
+    found = _decided(file, decisions or [], unreviewed=unreviewed)
+    released, events, counts = _taken(found, unreviewed=unreviewed)
+    if not released:
+        waiting = counts["under way in the review, left out"]
+        why = ": all are under way in the review" if waiting == len(found.rows) else ""
+        typer.echo(f"no headline is left to release{why}", err=True)
+        raise typer.Exit(1)
+    files = release_files(released, facts, counts)
+    checked = write_release(files, out)
+    Ledger(sidecar_path(out, "ledger")).append(events)
+    for what, number in counts.items():
+        typer.echo(f"{what}: {number:,}")
+    typer.echo(f"{out}: {len(released):,} headlines")
+    typer.echo(checked)
+    if address is not None:
+        place = push_folder(out, address, message=f"{name} {version}", public=public)
+        typer.echo(f"published: {place}")
+
+
+@dataclass
+class _Decided:
+    """Screened headlines, and what people decided on them, by id."""
+
+    rows: "list[dict[str, Any]]"
+    answers: "Mapping[str, Sequence[SheetDecision]]"
+    reviewed: "Mapping[str, ReviewedHeadline]"
+    repeated: int
+
+
+def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
+    """Return the headlines of a file, with the decisions of sheets and of reviews.
+
+    Raises:
+        InputError: The file holds no such headlines, there are no decisions, or two of a headline.
+    """
+    from contrafact.errors import InputError
+    from contrafact.families.finforce.review_exports import (
+        ReviewedHeadline,
+        is_review_export,
+        read_review_export,
+        rows_of_items,
+    )
+    from contrafact.families.finforce.screen import read_sheets
+    from contrafact.files.tables import read_rows, source_name
+
     rows = [row for _, row in read_rows(file)]
     from_review = bool(rows) and not decisions and all(is_review_export(row) for row in rows)
     if from_review and not all(row.get("headline") for row in rows):
@@ -361,17 +365,17 @@ def release(
     known = {str(row["id"]) for row in rows}
     sheets: list[Path] = []
     reviewed: dict[str, ReviewedHeadline] = {}
-    counts: Counter[str] = Counter({"screened headlines": len(rows)})
+    repeated = 0
     if from_review:
-        unique = {}
+        unique: dict[str, dict[str, Any]] = {}
         for line, row in enumerate(rows, start=1):
             if row["id"] in unique:
-                counts["the same headline again, left out"] += 1
+                repeated += 1
                 continue
             unique[row["id"]] = row
             reviewed |= read_review_export([(line, row)], known, file)
         rows = list(unique.values())
-    for path in decisions or ():
+    for path in decisions:
         lines = list(read_rows(path))
         if not lines or not is_review_export(lines[0][1]):
             sheets.append(path)
@@ -390,9 +394,24 @@ def release(
             f"'{min(both)}' is decided on in a sheet and in a review",
             hint="leave one of them out",
         )
-    released, events = [], []
-    for row in rows:
-        given, seen = answers.get(row["id"]), reviewed.get(row["id"])
+    return _Decided(rows, answers, reviewed, repeated)
+
+
+def _taken(
+    found: _Decided, *, unreviewed: bool
+) -> "tuple[list[Released], list[LedgerEvent], Counter[str]]":
+    """Return the headlines to release, the ledger's events, and what became of all."""
+    from contrafact.families.finforce.release import Released
+    from contrafact.families.finforce.screen import outcome_event, outcome_of
+
+    counts = Counter({"screened headlines": len(found.rows) + found.repeated})
+    if found.repeated:
+        counts["the same headline again, left out"] = found.repeated
+    said = {"kept": "taken by people", "dropped": "refused by people"}
+    released: list[Released] = []
+    events: list[LedgerEvent] = []
+    for row in found.rows:
+        given, seen = found.answers.get(row["id"]), found.reviewed.get(row["id"])
         if seen is not None and seen.outcome is None:
             counts["under way in the review, left out"] += 1
             continue
@@ -411,25 +430,7 @@ def release(
             if taken:
                 released.append(Released(row, row["proposed_category"], 0))
             continue
-        counts[
-            {"kept": "taken by people", "dropped": "refused by people"}.get(
-                outcome.decision, "left out as hard cases"
-            )
-        ] += 1
+        counts[said.get(outcome.decision, "left out as hard cases")] += 1
         if outcome.decision == "kept" and outcome.category:
             released.append(Released(row, outcome.category, outcome.people))
-    if not released:
-        waiting = counts["under way in the review, left out"]
-        why = ": all are under way in the review" if waiting == len(rows) else ""
-        typer.echo(f"no headline is left to release{why}", err=True)
-        raise typer.Exit(1)
-    files = release_files(released, facts, counts)
-    checked = write_release(files, out)
-    Ledger(sidecar_path(out, "ledger")).append(events)
-    for what, number in counts.items():
-        typer.echo(f"{what}: {number:,}")
-    typer.echo(f"{out}: {len(released):,} headlines")
-    typer.echo(checked)
-    if address is not None:
-        place = push_folder(out, address, message=f"{name} {version}", public=public)
-        typer.echo(f"published: {place}")
+    return released, events, counts

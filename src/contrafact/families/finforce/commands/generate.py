@@ -377,14 +377,10 @@ class _Tally:
         raise typer.Exit(1)
 
     def _summary(self) -> Iterator[str]:
+        from contrafact.families.finforce.generate_stage import OUTCOMES
+
         rows = self.outcomes.total()
         yield f"{rows} {'row' if rows == 1 else 'rows'}: {self.outcomes['valid']} valid"
-        names = {
-            "invalid": "with an answer that cannot be used",
-            "degenerate": "with a scenario that is none (column 'degenerate')",
-            "bad": "without a headline to work on",
-            "failed": "failed",
-        }
-        for outcome, name in names.items():
-            if self.outcomes[outcome]:
+        for outcome, name in OUTCOMES.items():
+            if outcome != "valid" and self.outcomes[outcome]:
                 yield f"{self.outcomes[outcome]} {name}"

@@ -5,13 +5,14 @@ between their markers: ``docs/contracts.md`` and ``docs/contract-errors.md``. A 
 are current.
 """
 
+import inspect
 import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.check import CONTRACTS, check_pairs
@@ -133,11 +134,25 @@ def _section(title: str, rules: Iterable[Rule]) -> str:
             ", ".join(f"`{name}`" for name in rule.ids),
             rule.statement.replace("``", "`"),
             rule.paper,
-            "; ".join(f"`{t.name}` {_value(t.value)} ({t.origin})" for t in rule.thresholds),
+            "; ".join(
+                f"`{name}` {_value(value)} ({origin})" for name, value, origin in thresholds(rule)
+            ),
             rule.to_review,
         )
         lines.append("| " + " | ".join(cell.replace("|", r"\|") or "–" for cell in cells) + " |")
     return "\n".join(lines)
+
+
+def thresholds(rule: Rule) -> list[tuple[str, object, str]]:
+    """Return the named values that decide in a rule, each with its origin."""
+    hints = get_type_hints(rule.function, include_extras=True)
+    found = []
+    for parameter in inspect.signature(rule.function).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            hint = hints.get(parameter.name)
+            origin = get_args(hint)[1] if get_origin(hint) is Annotated else ""
+            found.append((parameter.name, parameter.default, origin))
+    return found
 
 
 def _value(value: object) -> str:

@@ -1191,11 +1191,11 @@ def _manipulations() -> Iterator[Step]:
     )
     yield Step(
         "rfc/rewrite",
-        "rfc rewrite rfc/labelled.jsonl --seed 7 --workers 1 --out rfc/pairs.jsonl",
+        "rfc rewrite rfc/labelled.jsonl --seed 7 --out rfc/pairs.jsonl",
     )
     for name, more in (
         ("model", ""),
-        ("decoding", " --no-feedback --decoding inputs/decoding.toml"),
+        ("decoding", " --decoding inputs/decoding.toml"),
     ):
         yield Step(
             f"rfc/rewrite-{name}",

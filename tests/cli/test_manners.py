@@ -221,7 +221,6 @@ WRONG = {
     # exam, agree
     "news fetch nosuch --out o.jsonl": "Invalid value for 'SOURCE': 'nosuch' is not one of",
     "rfc rewrite news.jsonl --out o.jsonl --decoding d.toml": "--decoding has no use with --rewri",
-    "rfc rewrite news.jsonl --out o.jsonl --model M --workers 2": "--workers has",
     "exam --judge M": "Missing option '--out'",
     "exam --judge nosuch/x --out o.json": "cannot use the model 'nosuch/x'",
     "exam --judge M --out folder": "folder: the result is a JSON file",

@@ -1,11 +1,7 @@
 """``contrafact rfc check`` as a user calls it."""
 
 import json
-import subprocess
-import sys
-import time
 
-import psutil
 import pytest
 
 SOUND = {
@@ -74,16 +70,15 @@ def test_a_bad_row_is_2_and_named_by_line_and_no_other_row_is_lost(
     assert [v["rule"] for v in second["violations"]] == ["bad-row"] and second["passed"] is False
 
 
-def test_mixed_encodings_and_broken_json_are_named_by_line(quick_contrafact, tmp_path):
+@pytest.mark.parametrize(
+    ("line", "problem"), [('{"id": "Café"}'.encode("latin1"), "UTF-8"), (b"{oops", "JSON")]
+)
+def test_a_line_that_cannot_be_read_is_named(quick_contrafact, tmp_path, line, problem):
     path = tmp_path / "pairs.jsonl"
-    good = json.dumps(SOUND).encode()
-    latin = json.dumps(SOUND | {"id": "l", "original": "Café"}, ensure_ascii=False).encode("latin1")
-    path.write_bytes(b"\n".join([good, latin, b"{oops", json.dumps(FAULTY).encode()]) + b"\n")
+    path.write_bytes(b"\n".join([json.dumps(SOUND).encode(), line]) + b"\n")
     done = quick_contrafact("rfc", "check", str(path))
-    assert done.returncode == 2
-    assert "pairs.jsonl:2: is not UTF-8" in done.stderr
-    assert "pairs.jsonl:3: bad JSON" in done.stderr
-    assert [row["id"] for row in read(done.stdout)] == ["p1", None, None, "p2"]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pairs.jsonl:2: " in done.stderr and problem in done.stderr
 
 
 def test_a_blank_rewrite_is_a_violation_and_no_bad_row(quick_contrafact, tmp_path):
@@ -142,21 +137,3 @@ def test_a_file_that_breaks_off_leaves_the_old_checks(quick_contrafact, tmp_path
         assert done.stdout == ""
     assert out.read_text(encoding="utf-8") == "old\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checks.jsonl", "pairs.json"]
-
-
-@pytest.mark.slow
-def test_a_killed_command_leaves_the_old_checks_and_no_workers(tmp_path):
-    out = tmp_path / "checks.jsonl"
-    out.write_text("old\n", encoding="utf-8")
-    pairs = lines(tmp_path / "pairs.jsonl", *(SOUND | {"id": str(n)} for n in range(60_000)))
-    command = [sys.executable, "-m", "contrafact", "rfc", "check", pairs, "--out", str(out)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as done:
-        workers = []
-        while done.poll() is None and not workers:
-            time.sleep(0.1)
-            started = psutil.Process(done.pid).children()
-            workers = [one for one in started if "spawn_main" in " ".join(one.cmdline())]
-        done.kill()
-    assert workers
-    assert not psutil.wait_procs(workers, timeout=30)[1]
-    assert out.read_text(encoding="utf-8") == "old\n"

@@ -91,7 +91,7 @@ def test_killed_and_run_again_it_ends_in_the_same_bytes(
         for n in range(3, 70)
     ]
     write(tmp_path / "in.jsonl", rows)
-    command = ("rfc", "rewrite", "in.jsonl", "--seed", "9", "--workers", "1", "--out")
+    command = ("rfc", "rewrite", "in.jsonl", "--seed", "9", "--out")
     assert quick_contrafact(*command, "whole.jsonl").returncode == 0
     journal = tmp_path / ".cut.jsonl.part"
     with start_contrafact(*command, "cut.jsonl") as process:

@@ -396,7 +396,7 @@ def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path
         ("release pairs.jsonl --out full", "full: holds something else"),
         (
             "hydrate twice.jsonl --news twice.jsonl --out o.jsonl",
-            "twice.jsonl:1: no rewritten text",
+            "twice.jsonl:1: ",
         ),
         ("study sample pairs.jsonl --out s.txt", "s.txt: a study's sheet is a CSV or"),
         ("study score none.csv", "none.csv: no such file"),

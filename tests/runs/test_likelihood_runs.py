@@ -56,30 +56,6 @@ def test_a_label_beyond_the_alternatives_gets_at_most_what_they_leave(
         assert sorted(row) == pytest.approx(expected)
 
 
-def test_calibration_divides_by_what_the_labels_have_where_nothing_is_stated(
-    quick_contrafact, service, tmp_path
-):
-    methods = ("--method", "likelihood", "--method", "likelihood:calibrate=true")
-    result = run(quick_contrafact, service, *methods, limit=6)
-    assert result.returncode == 0, result.stderr
-    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
-    plain, calibrated = (
-        items[items["method"].eq(name) & items["predicted"].notna()].set_index("sample_id")
-        for name in ("likelihood", "likelihood:calibrate=true")
-    )
-    both = plain.index.intersection(calibrated.index)
-    assert len(both) > 6
-    odds = plain.loc[both, "p_true"] / (1 - plain.loc[both, "p_true"])
-    now = calibrated.loc[both, "p_true"] / (1 - calibrated.loc[both, "p_true"])
-    ratio = (odds / now).to_numpy()
-    # One and the same prior for all items, averaged over three texts, each 0.875 or 0.125.
-    assert ratio == pytest.approx([ratio[0]] * len(ratio))
-    prior = ratio[0] / (1 + ratio[0])
-    assert min(abs(prior - (0.875 * n + 0.125 * (3 - n)) / 3) for n in range(4)) < 1e-9
-    # Twelve items, whose calls both methods make alike and share; the three prompts; the check.
-    assert len(service.stats()["answered"]) == 12 + 3 + 1
-
-
 @pytest.mark.parametrize(
     ("model", "message"),
     [
@@ -112,7 +88,6 @@ def test_a_service_that_is_too_busy_is_asked_again(quick_contrafact, start_servi
     [
         (("--method", "likelihood", "--rationale"), "gives no reasons"),
         (("--method", "likelihood:alternatives=1"), "a number from 2"),
-        (("--method", "likelihood:calibrate=maybe"), "true or false, not 'maybe'"),
         (("--method", "plain:constrained=false"), "holds no model to the labels"),
     ],
 )

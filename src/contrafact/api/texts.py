@@ -120,6 +120,7 @@ def check(
     exam: _Path = None,
     rule: str | Sequence[str] = (),
     polarity_model: _Path = None,
+    bands: _Path = None,
     out: _Path = None,
     **options: Any,
 ) -> Result:
@@ -135,6 +136,8 @@ def check(
         exam: The file of the judge's exam, by which it is said how many pairs are really sound.
         rule: Rules of your own, by import path.
         polarity_model: A FinBERT folder that judges tone; nobody does if not given.
+        bands: Bands of length, as ``contrafact rfc calibrate --out`` writes them; the paper's if
+            not given.
         out: A file to write (JSON Lines); replies stand next to it, and nothing is asked twice.
         options: With a judge ``prompts``, ``structured``, ``judge_args``, ``max_connections``,
             ``max_retries``, ``timeout``, ``attempt_timeout``.
@@ -153,16 +156,17 @@ def check(
     import pandas as pd
 
     from contrafact.api.tables import frame_of, is_path
-    from contrafact.families.rfc.contracts import Options, load_rules
-    from contrafact.families.rfc.contracts.check import check_object, check_rows, read_pairs
-    from contrafact.families.rfc.contracts.polarity import load_polarity_model
+    from contrafact.families.rfc.contracts.check import (
+        check_object,
+        check_rows,
+        open_options,
+        read_pairs,
+    )
     from contrafact.files.atomic import guard_output, write_text
     from contrafact.files.tables import json_line
 
-    paths = [rule] if isinstance(rule, str) else rule
-    rules = Options(
-        polarity=None if polarity_model is None else load_polarity_model(Path(polarity_model)),
-        rules=tuple(found for path in paths for found in load_rules(path)),
+    chosen = open_options(
+        [rule] if isinstance(rule, str) else rule, _path(polarity_model), _path(bands)
     )
     judges = [judge] if isinstance(judge, str) else list(judge)
     settings = _judge_settings(judges, each, numerical, exam, options)
@@ -173,7 +177,7 @@ def check(
     with rows_file(data) as file:
         if out is not None:
             guard_output(Path(out), file)
-        facts = check_rows(read_pairs(file), str(file), options=rules)
+        facts = check_rows(read_pairs(file), str(file), options=chosen)
         checked, sound, notes = _judged(facts, settings, exam, _path(out))
     lines = [check_object(row, found) for row, found in checked]
     if out is not None:
@@ -289,10 +293,8 @@ def rewrite(
         attempts: Proposals for a row at most. [16 by rule, 3 by model]
         out: A file to write (JSON Lines): killed and called again, it goes on. What is dropped and
             every decision stand next to it.
-        options: ``bands``; by rule ``workers``, processes (1; with more, a script keeps its own
-            work under ``if __name__ == "__main__"``); with a model ``polarity_model``,
-            ``feedback``, ``decoding``, ``structured``, ``prompts``, ``max_connections``,
-            ``max_retries``, ``timeout``.
+        options: ``bands``; with a model ``polarity_model``, ``decoding``,
+            ``structured``, ``prompts``, ``max_connections``, ``max_retries``, ``timeout``.
 
     Returns:
         ``items``: the pairs, ``passed`` being None where one is undecided, which says why under
@@ -309,10 +311,8 @@ def rewrite(
     from contrafact.files.journal import sidecar_path
 
     paths = ("bands", "polarity_model", "decoding", "prompts")
-    others = ("feedback", "structured", "max_connections", "max_retries", "timeout")
-    _known(options, ("workers", *paths, *others))
-    if model is None:
-        options.setdefault("workers", 1)
+    others = ("structured", "max_connections", "max_retries", "timeout")
+    _known(options, (*paths, *others))
     options |= {name: _path(options.get(name)) for name in paths}
     with rows_file(data) as file, _output(out, "pairs.jsonl") as made:
         command(

@@ -97,7 +97,7 @@ def test_diagnosis_shows_both_texts_and_is_scored_four_ways(tmp_path):
     assert all(row["shown"] is None for row in rows)
 
 
-def test_logprobs_give_auroc(tmp_path):
+def test_logprobs_give_probabilities(tmp_path):
     def tokens(prompt):
         p = 0.8 if shown(prompt) in ORIGINALS else 0.6  # says true to all, and ranks them right
         pair = [("True", p), ("false", 0.9 - p), (" maybe", 0.1)]
@@ -108,14 +108,11 @@ def test_logprobs_give_auroc(tmp_path):
         tmp_path, "rfc-detect", model(lambda p: "True", logprobs=tokens), logprobs=True
     )
     assert rates["accuracy"] == 0.5
-    assert rates["auroc"] == 1.0
     # It says true to all: of 0.8889 where that is right and 0.6667 where it is not.
-    assert rates["brier"] == pytest.approx(((1 / 9) ** 2 + (2 / 3) ** 2) / 2)
-    assert rates["ece"] == pytest.approx((1 / 9 + 2 / 3) / 2)
     assert sorted({round(row["p_true"], 4) for row in rows}) == [0.6667, 0.8889]
 
 
-def test_logprobs_give_diagnosis_an_area_over_four_labels(tmp_path):
+def test_logprobs_give_diagnosis_probabilities_of_four_labels(tmp_path):
     kinds = {pair.rewritten: pair.manipulation for pair in bundled_pairs()}
 
     def tokens(prompt):
@@ -128,7 +125,6 @@ def test_logprobs_give_diagnosis_an_area_over_four_labels(tmp_path):
     says_one = model(lambda p: "numerical", logprobs=tokens)
     _, rows, rates = run(tmp_path, "rfc-diagnose", says_one, logprobs=True)
     assert rates["accuracy"] == 0.25
-    assert rates["auroc"] == 1.0  # it says one thing to all, and ranks the four kinds right
     for row in rows:
         assert row[f"p_{row['gold']}"] == pytest.approx(1 / 3)
         assert math.isnan(row["p_true"])

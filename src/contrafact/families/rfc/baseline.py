@@ -20,8 +20,6 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.text.diff import surface
 
 __all__ = [
-    "FOLDS",
-    "PAIR_FEATURES",
     "TEXT_FEATURES",
     "Baseline",
     "article_folds",
@@ -50,12 +48,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class Baseline:
-    """Answers by sample id.
-
-    Args:
-        name: The baseline's name.
-        answers: The answer to every item of the data set.
-    """
+    """Answers by sample id."""
 
     shots = 0
 
@@ -65,21 +58,10 @@ class Baseline:
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
         """See `contrafact.family.method.Method`."""
-        return self.answer(item)
-
-    def answer(self, item: Item) -> Answer:
-        """Return the answer to one item.
-
-        Raises:
-            InputError: if the item is not of the data that the baseline was made with.
-        """
-        try:
-            return self._answers[item.id]
-        except KeyError:
-            raise InputError(
-                f"the baseline does not know the item '{item.id}'",
-                hint="give task and solver the same data",
-            ) from None
+        if item.id not in self._answers:
+            problem = f"the baseline does not know the item '{item.id}'"
+            raise InputError(problem, hint="give task and solver the same data")
+        return self._answers[item.id]
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:
         """Return no calls."""
@@ -116,11 +98,7 @@ def text_features(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def article_folds(clusters: Sequence[Hashable], *, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """Yield the rows to learn from and the rows to judge, fold by fold; articles are never split.
-
-    Raises:
-        InputError: if there are fewer than two articles.
-    """
+    """Yield the rows to learn from and those to judge, fold by fold; articles are never split."""
     require("sklearn", "baselines")
     from sklearn.model_selection import GroupKFold
 
@@ -146,19 +124,8 @@ def cross_validated(
 ) -> NDArray[np.float64]:
     """Return each item's label probabilities by a logistic regression fitted without its article.
 
-    Args:
-        features: Numbers, shape (items, features), dense or sparse; brought to unit scale within
-            each fold.
-        gold: The gold labels.
-        labels: The label space, the order of the columns returned.
-        clusters: The articles.
-        seed: Seed of the folds.
-
     Returns:
         Shape (items, labels). A label that a fold has not seen has probability 0 there.
-
-    Raises:
-        InputError: if there are fewer than two articles.
     """
     from scipy.sparse import issparse
     from sklearn.linear_model import LogisticRegression

@@ -1,12 +1,12 @@
 """The stages that build a benchmark, past one machine: the very functions of the commands.
 
-RFC-BENCH, section 2.2, over partitions of any number of rows (`contrafact.bulk`).
+RFC-BENCH, section 2.2, over partitions of any number of rows (`contrafact.bulk`). A stage says what
+decides its results (``facts``), what names a row (``key``), and how partitions are worked on.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, Given, Made
@@ -19,6 +19,7 @@ from contrafact.prompts import open_pack
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
+    from contrafact.corpus.ledger import LedgerEvent
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.check import PairRow
@@ -40,14 +41,13 @@ __all__ = [
 APART = "apart"
 """The table of articles without a label."""
 
+Work = Callable[[Sequence[Given]], Made]
+AskingWork = Callable[[Sequence[Given]], Awaitable[Made]]
+
 
 @dataclass(frozen=True)
 class BucketStage:
-    """``rfc bucket``: articles in, candidates for the four manipulations out.
-
-    Attributes:
-        titles_alone: Whether articles without a summary are sorted too.
-    """
+    """``rfc bucket``: articles in, candidates for the four manipulations out."""
 
     titles_alone: bool = False
     name: str = "`rfc bucket`"
@@ -61,8 +61,8 @@ class BucketStage:
         """Return the article's id: rows with the same title and summary have the same."""
         return item_of(fields).id
 
-    def open(self) -> Callable[[Sequence[Given]], Made]:
-        """Return the work, with the word lists read."""
+    def open(self) -> Work:
+        """Return the work."""
         return self._work
 
     def _work(self, rows: Sequence[Given]) -> Made:
@@ -84,35 +84,34 @@ class BucketStage:
             for one in found:
                 made.add(table, places[one["id"]], one)
         for event in result.events:
-            made.add(LEDGER, places[event.item_id], event.model_dump(exclude_none=True))
+            _log(made, places[event.item_id], event)
         made.counts.update(result.counts())
         return made
 
 
 @dataclass(frozen=True)
 class CheckStage:
-    """``rfc check``: pairs in, checks out; a row that cannot be checked is a failure.
-
-    Attributes:
-        rules: Paths of rules of other packages, which the workers load.
-        polarity_model: A folder with a model of tone; the word lists if none.
-    """
+    """``rfc check``: pairs in, checks out; a row that cannot be checked is a failure."""
 
     rules: tuple[str, ...] = ()
     polarity_model: str | None = None
+    bands: str | None = None
     name: str = "`rfc check`"
     partition_rows: int = 5_000
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
-        return {"rule": list(self.rules), "polarity-model": self.polarity_model}
+        from contrafact.families.rfc.labels import load_bands
+
+        found = {"rule": list(self.rules), "polarity-model": self.polarity_model}
+        return found if self.bands is None else found | {"bands": {**load_bands(self.bands)}}
 
     def key(self, fields: dict[str, Any]) -> str | None:
-        """Return the pair's id, which no other may have."""
+        """Return what names a row, which no other may have."""
         return str(fields["id"])
 
-    def open(self) -> Callable[[Sequence[Given]], Made]:
-        """Return the work, with rules and models loaded."""
+    def open(self) -> Work:
+        """Return the work."""
         check = self._checker()
 
         def work(rows: Sequence[Given]) -> Made:
@@ -125,15 +124,14 @@ class CheckStage:
 
     def _checker(self) -> Callable[[Made, Sequence[Given]], "list[tuple[Given, PairRow, Check]]"]:
         """Return what checks facts: bad rows fail, the others come back with their check."""
-        from contrafact.families.rfc.contracts import Options, load_rules
-        from contrafact.families.rfc.contracts.check import PairRow, check_pairs, pair_problem
+        from contrafact.families.rfc.contracts.check import (
+            PairRow,
+            check_pairs,
+            open_options,
+            pair_problem,
+        )
 
-        found = tuple(rule for path in self.rules for rule in load_rules(path))
-        options = Options(rules=found)
-        if self.polarity_model is not None:
-            from contrafact.families.rfc.contracts.polarity import load_polarity_model
-
-            options = replace(options, polarity=load_polarity_model(Path(self.polarity_model)))
+        options = open_options(self.rules, self.polarity_model, self.bands)
 
         def check(made: Made, rows: Sequence[Given]) -> "list[tuple[Given, PairRow, Check]]":
             good = []
@@ -154,11 +152,7 @@ class CheckStage:
 
 @dataclass(frozen=True)
 class JudgedCheckStage(CheckStage):
-    """``rfc check`` with judges, who are asked about pairs that facts leave open.
-
-    Attributes:
-        settings: Who judges, and how.
-    """
+    """``rfc check`` with judges, who are asked about pairs that facts leave open."""
 
     settings: "JudgeSettings" = field(kw_only=True)
     partition_rows: int = 500
@@ -177,10 +171,8 @@ class JudgedCheckStage(CheckStage):
         """Return what decides the results."""
         return {**super().facts(), **self.settings.facts()}
 
-    def open_models(
-        self, wrap: "Callable[[Model], Model]", at_once: int
-    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
-        """Return the work, with the judges open."""
+    def open_models(self, wrap: "Callable[[Model], Model]", at_once: int) -> AskingWork:
+        """Return the work, with the models open."""
         from contrafact.families.rfc.checking import judge_pairs
         from contrafact.families.rfc.sound import signs_of
 
@@ -205,15 +197,17 @@ class JudgedCheckStage(CheckStage):
         return work
 
 
-@dataclass(frozen=True)
-class RewriteStage:
-    """``rfc rewrite`` by rules: labelled articles in, pairs out.
+class _Assigned:
+    """A stage whose rows are articles with the manipulation that they are to get."""
 
-    Attributes:
-        seed: Seed of every choice.
-        attempts: Proposals for a row at most.
-        bands: A calibration's file; the paper's bands of length if none.
-    """
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return what names a row, which no other may have."""
+        return f"{item_of(fields).id} {fields.get('manipulation')}"
+
+
+@dataclass(frozen=True)
+class RewriteStage(_Assigned):
+    """``rfc rewrite`` by rules: labelled articles in, pairs out."""
 
     seed: int = 0
     attempts: int = 16
@@ -227,38 +221,26 @@ class RewriteStage:
 
         return rule_facts(self.seed, self.attempts, self.bands)
 
-    def key(self, fields: dict[str, Any]) -> str | None:
-        """Return the article's id and the manipulation, which no two rows may share."""
-        return _assigned(fields)
-
-    def open(self) -> Callable[[Sequence[Given]], Made]:
+    def open(self) -> Work:
         """Return the work."""
         from contrafact.families.rfc.labels import load_bands
-        from contrafact.families.rfc.pipeline.rewrite import assignment_of, rewrite_one_by_rules
+        from contrafact.families.rfc.pipeline.rewrite import assignment_of, rewrite_by_rules
 
         bands = None if self.bands is None else load_bands(self.bands)
 
-        def work(rows: Sequence[Given]) -> Made:
-            made = Made()
-            for row in rows:
-                if not _repeats(made, row):
-                    one = assignment_of(row.fields, row.line)
-                    outcome = rewrite_one_by_rules(
-                        one, seed=self.seed, attempts=self.attempts, bands=bands
-                    )
-                    _rewritten(made, row, one, outcome, "rules")
-            return made
+        def one(made: Made, row: Given) -> None:
+            assignment = assignment_of(row.fields, row.line)
+            outcome = rewrite_by_rules(
+                assignment, seed=self.seed, attempts=self.attempts, bands=bands
+            )
+            _rewritten(made, row, assignment, outcome, "rules")
 
-        return work
+        return _each(one)
 
 
 @dataclass(frozen=True)
-class ModelRewriteStage:
-    """``rfc rewrite`` by a model.
-
-    Attributes:
-        settings: What the rewriting is told.
-    """
+class ModelRewriteStage(_Assigned):
+    """``rfc rewrite`` by a model."""
 
     settings: "WriterSettings"
     name: str = "`rfc rewrite`"
@@ -283,21 +265,13 @@ class ModelRewriteStage:
         """Return what decides the results."""
         return self.settings.facts()
 
-    def key(self, fields: dict[str, Any]) -> str | None:
-        """Return the article's id and the manipulation, which no two rows may share."""
-        return _assigned(fields)
-
-    def open_models(
-        self, wrap: "Callable[[Model], Model]", at_once: int
-    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+    def open_models(self, wrap: "Callable[[Model], Model]", at_once: int) -> AskingWork:
         """Return the work, with the models open."""
         from contrafact.families.rfc.pipeline.rewrite import assignment_of
 
         writer = self.settings.open(wrap)
 
         async def one(made: Made, row: Given) -> None:
-            if _repeats(made, row):
-                return
             assignment = assignment_of(row.fields, row.line)
             try:
                 outcome = await writer.rewrite(assignment)
@@ -306,16 +280,12 @@ class ModelRewriteStage:
                 return
             _rewritten(made, row, assignment, outcome, f"model:{self.settings.model}")
 
-        return _each(one, at_once)
+        return _each_asking(one, at_once)
 
 
 @dataclass(frozen=True)
 class LabelStage:
-    """``rfc label`` by rules: bucketed articles in, one row an article and manipulation out.
-
-    Attributes:
-        per_article: Whether an article gets every manipulation that fits, or one.
-    """
+    """``rfc label`` by rules: bucketed articles in, one row an article and manipulation out."""
 
     per_article: "PerArticle" = "all"
     name: str = "`rfc label`"
@@ -326,40 +296,22 @@ class LabelStage:
         return {"per-article": self.per_article}
 
     def key(self, fields: dict[str, Any]) -> str | None:
-        """Return the article's id, which no other may have."""
+        """Return what names a row, which no other may have."""
         return str(fields["id"])
 
-    def open(self) -> Callable[[Sequence[Given]], Made]:
+    def open(self) -> Work:
         """Return the work."""
-
-        def work(rows: Sequence[Given]) -> Made:
-            made = Made()
-            for row in rows:
-                if not _repeats(made, row):
-                    _labelled(made, row, per_article=self.per_article)
-            return made
-
-        return work
+        return _each(lambda made, row: _labelled(made, row, per_article=self.per_article))
 
 
 @dataclass(frozen=True)
-class ModelLabelStage:
-    """``rfc label`` with a model for what rules leave open.
+class ModelLabelStage(LabelStage):
+    """``rfc label`` with a model for what rules leave open."""
 
-    Attributes:
-        model: The labeller.
-        per_article: Whether an article gets every manipulation that fits, or one.
-        prompts: A folder of templates.
-        max_connections: Calls under way at once.
-        bounds: Bounds of each call.
-    """
-
-    model: str
-    per_article: "PerArticle" = "all"
+    model: str = field(kw_only=True)
     prompts: str | None = None
     max_connections: int = 16
     bounds: Mapping[str, int | None] = field(default_factory=dict)
-    name: str = "`rfc label`"
     partition_rows: int = 500
 
     def facts(self) -> dict[str, Any]:
@@ -368,16 +320,10 @@ class ModelLabelStage:
 
         pack = open_pack(self.prompts)
         label_template(pack)
-        return {"per-article": self.per_article, "model": self.model, "prompts": pack.used_hash}
+        return super().facts() | {"model": self.model, "prompts": pack.used_hash}
 
-    def key(self, fields: dict[str, Any]) -> str | None:
-        """Return the article's id, which no other may have."""
-        return str(fields["id"])
-
-    def open_models(
-        self, wrap: "Callable[[Model], Model]", at_once: int
-    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
-        """Return the work, with the model open."""
+    def open_models(self, wrap: "Callable[[Model], Model]", at_once: int) -> AskingWork:
+        """Return the work, with the models open."""
         from contrafact.families.rfc.pipeline.label import (
             ask_label,
             label_template,
@@ -386,13 +332,10 @@ class ModelLabelStage:
         )
 
         template = label_template(open_pack(self.prompts))
-        model = wrap(
-            open_model(self.model, config=call_config(self.max_connections, **self.bounds))
-        )
+        config = call_config(self.max_connections, **self.bounds)
+        model = wrap(open_model(self.model, config=config))
 
         async def one(made: Made, row: Given) -> None:
-            if _repeats(made, row):
-                return
             replies: dict[str, str] = {}
             if open_rows([_stage_row(row)], self.per_article):
                 try:
@@ -403,7 +346,7 @@ class ModelLabelStage:
                 replies[str(row.fields["id"])] = reply
             _labelled(made, row, per_article=self.per_article, replies=replies, model=self.model)
 
-        return _each(one, at_once)
+        return _each_asking(one, at_once)
 
 
 def _checked(made: Made, row: Given, pair: "PairRow", found: "Check") -> None:
@@ -420,9 +363,20 @@ def _repeats(made: Made, row: Given) -> bool:
     return row.repeats is not None
 
 
-def _each(
-    one: Callable[[Made, Given], Awaitable[None]], at_once: int
-) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+def _each(one: Callable[[Made, Given], None]) -> Work:
+    """Return work that treats rows one by one."""
+
+    def work(rows: Sequence[Given]) -> Made:
+        made = Made()
+        for row in rows:
+            if not _repeats(made, row):
+                one(made, row)
+        return made
+
+    return work
+
+
+def _each_asking(one: Callable[[Made, Given], Awaitable[None]], at_once: int) -> AskingWork:
     """Return work that treats rows one by one, so many at the same time."""
     free = asyncio.Semaphore(at_once)
 
@@ -430,7 +384,8 @@ def _each(
         made = Made()
         async with free:
             try:
-                await one(made, row)
+                if not _repeats(made, row):
+                    await one(made, row)
             except InputError as error:
                 made = Made()
                 made.fail(row, f"{error.problem}; {error.hint}")
@@ -450,12 +405,8 @@ def _rewritten(made: Made, row: Given, assignment: Any, outcome: Any, rewriter: 
 
     found, event = decision(assignment, outcome, rewriter=rewriter)
     made.add(REJECTS if outcome.rewritten is None else KEPT, row.index, found)
-    made.add(LEDGER, row.index, event.model_dump(exclude_none=True))
+    _log(made, row.index, event)
     made.counts.update(f"{assignment.manipulation}|{name}" for name in outcome.counted)
-
-
-def _assigned(fields: dict[str, Any]) -> str:
-    return f"{item_of(fields).id} {fields.get('manipulation')}"
 
 
 def _stage_row(row: Given) -> "StageRow":
@@ -475,5 +426,9 @@ def _labelled(made: Made, row: Given, **settings: Any) -> None:
         for one in rows:
             made.add(table, row.index, one)
     for event in found.events:
-        made.add(LEDGER, row.index, event.model_dump(exclude_none=True))
+        _log(made, row.index, event)
     made.counts.update(found.counts)
+
+
+def _log(made: Made, index: int, event: "LedgerEvent") -> None:
+    made.add(LEDGER, index, event.model_dump(exclude_none=True))

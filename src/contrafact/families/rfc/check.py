@@ -18,16 +18,11 @@ from contrafact.files.fields import column_of, fold_row, value_of
 from contrafact.files.tables import Row
 from contrafact.records import MANIPULATIONS, Rewrite
 
-__all__ = ["CLAIMS", "SPEC", "check_claims", "check_pairs"]
+__all__ = ["CLAIMS", "SPEC", "check_pairs"]
 
 
 def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
-    """Return what is in a file of pairs, by manipulation, and what is wrong with its rows.
-
-    Args:
-        rows: The rows with their lines.
-        name: What messages call the file.
-    """
+    """Return what is in a file of pairs, by manipulation, and what is wrong with its rows."""
     notes, refused = PairNotes(), list[InputError]()
     pairs = read_pairs(rows, name, notes, refused=refused.append)
     own = {m: [pair for pair in pairs if pair.manipulation == m] for m in MANIPULATIONS}

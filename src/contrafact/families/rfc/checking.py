@@ -30,18 +30,7 @@ PART = 1_000
 
 @dataclass(frozen=True)
 class JudgeSettings:
-    """Who judges, what is asked and how calls are made.
-
-    Attributes:
-        judges: Names of judges as Inspect knows them; several form a panel.
-        each: As in `Judging`, and so the two below.
-        numerical: Whether numerical pairs are asked about as well.
-        structured: Whether to ask for schema-constrained JSON.
-        prompts: A folder of templates.
-        judge_args: Arguments of the judges' provider.
-        max_connections: Calls under way at once.
-        bounds: Bounds of each call.
-    """
+    """Who judges, what is asked and how calls are made."""
 
     judges: tuple[str, ...]
     each: bool = False
@@ -83,13 +72,7 @@ class JudgeSettings:
 
 @dataclass(frozen=True)
 class JudgedPair:
-    """What facts and judges say of a pair.
-
-    Attributes:
-        check: What they amount to.
-        judged: The judges' verdicts; None where none was asked, or a call failed.
-        failure: Why a call failed, where one did.
-    """
+    """What facts and judges say of a pair."""
 
     check: Check
     judged: Judged[QuotedVerdict] | None = None
@@ -107,13 +90,6 @@ async def judge_pairs(
     """Judge the pairs that facts leave open, so many at a time, and return the outcome of all.
 
     A pair about which a call failed stays undecided, and says why; the others go on.
-
-    Args:
-        judging: The questions.
-        judges: One judge or a panel.
-        pairs: Rows with ``manipulation``, ``original`` and ``rewritten``, and what facts say.
-        at_once: How many pairs are judged at the same time.
-        each: Called when a pair is done with.
     """
     free = asyncio.Semaphore(at_once)
 
@@ -145,17 +121,7 @@ def judge_rows(
     answers: Journal | None = None,
     each: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[PairRow, JudgedPair | None]]:
-    """Yield checked rows with what judges say of those that facts leave open, in order.
-
-    Args:
-        rows: Rows with what facts say, as `check_rows` yields them.
-        settings: Who judges, and how.
-        answers: Where replies are kept as they come, and found again.
-        each: Called when a pair is done with.
-
-    Raises:
-        InputError: A judge or a template cannot be used, or answers not be kept.
-    """
+    """Yield checked rows with what judges say of those that facts leave open, in order."""
     judging, judges = settings.judging(answers), settings.models()
     source = iter(rows)
     with asyncio.Runner() as runner:  # one loop for all parts: clients of services live in it

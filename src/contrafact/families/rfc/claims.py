@@ -17,7 +17,7 @@ from contrafact.files.fields import column_of, columns_found, fold_row, value_of
 from contrafact.records import content_id
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["CLAIM_FIELDS", "LABEL_SPELLINGS", "Claim", "claim_label", "is_claim", "read_claim"]
+__all__ = ["CLAIM_FIELDS", "Claim", "claim_label", "is_claim", "read_claim"]
 
 CLAIM_FIELDS = ("claim", "label")
 """What a claim is read from, besides the fields that pairs have too."""
@@ -66,11 +66,7 @@ def claim_label(value: object) -> str | None:
 
 
 def read_claim(row: Mapping[str, Any]) -> tuple[Claim, str]:
-    """Return the claim that a row holds, and its label as it was found.
-
-    Raises:
-        InputError: The claim is missing or no text, or its label is none.
-    """
+    """Return the claim that a row holds, and its label as it was found."""
     columns = fold_row(row)
     text, found = value_of(columns, "claim"), value_of(columns, "label")
     if not isinstance(text, str):

@@ -151,11 +151,6 @@ def items_of(
 ) -> list[Item]:
     """Return the samples of a task: two per pair in detection, one in diagnosis, one per claim.
 
-    Args:
-        task: The task.
-        pairs: The pairs, or the claims.
-        labels: The labels of claims; those of these claims where none are given.
-
     Raises:
         InputError: diagnosis of a pair that has no original.
     """
@@ -231,18 +226,7 @@ def read_pairs(
     originals: bool = False,
     refused: Callable[[InputError], None] | None = None,
 ) -> list[Rewrite]:
-    """Return the pairs that rows hold, in their order, each once; `load_pairs` says what is read.
-
-    Args:
-        rows: The rows with their lines.
-        name: What messages call their file.
-        notes: Filled with what was left out, mapped or lacking.
-        originals: Whether every pair must have its original.
-        refused: Given what is wrong with a row, which is then passed over.
-
-    Raises:
-        InputError: A row is wrong, and `refused` is not given.
-    """
+    """Return the pairs that rows hold, each once, in order; `load_pairs` says what is read."""
 
     def read(row: Mapping[str, Any], line: int) -> Rewrite:
         pair = _pair(row, line, notes)
@@ -406,12 +390,7 @@ _REVIEWED = ("original", "rewritten", "manipulation", "ticker")
 
 
 def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
-    """Return a pair under the names of its fields, where a project shows both of its texts.
-
-    Args:
-        row: A row of a file of pairs.
-        shown: The fields that the project shows.
-    """
+    """Return a pair under the names of its fields, where a project shows both of its texts."""
     if not {"original", "rewritten"} <= set(shown):
         return None
     columns = fold_row(row)

@@ -38,9 +38,7 @@ __all__ = [
     "REVIEW_STAGES",
     "Fate",
     "ReviewDecision",
-    "ReviewStage",
     "State",
-    "decisions_schema",
     "follow",
     "load_decisions",
     "published_schema",
@@ -148,10 +146,6 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
     JSON Lines, JSON, CSV or Parquet; in CSV an empty cell is a field that is not there, and the
     apostrophe that guards a cell from being taken for a formula is none of its text.
 
-    Args:
-        path: The file.
-        item_ids: The items that can be decided on; none to accept any.
-
     Raises:
         InputError: The file cannot be read, or a row does not keep the schema, decides on an item
             that is not there, repeats a person's decision at one stage and time, or rules on a
@@ -238,16 +232,7 @@ State = Literal["retained", "removed", "hard case", "unreviewed"]
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of an item.
-
-    Attributes:
-        state: The outcome; ``unreviewed`` where too few people have looked.
-        why: The reason.
-        by: Who decided, as the ledger writes it.
-        rewritten: The text that a revision gave it; none where nobody revised it.
-        experts: The decisions by which experts wrote this text or let it through: in the expert
-            review, the audit, the revision or the adjudication.
-    """
+    """What became of an item."""
 
     state: State
     why: str
@@ -290,10 +275,6 @@ def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
     it is not revised or fails again; any disagreement, and whatever an annotator has flagged, goes
     to the secondary review, and from there, unless that is unanimous, to arbitration. What
     arbitration leaves unresolved, or nobody has arbitrated, is a hard case.
-
-    Args:
-        decisions: All decisions on the item, in any order.
-        annotators: How many people have to annotate it.
     """
     path = _Path(_by_stage(decisions))
     expert = path.last("expert-review")
@@ -395,29 +376,6 @@ def _who(decision: ReviewDecision) -> str:
 
 def _people(votes: Sequence[ReviewDecision]) -> str:
     return "person:" + ", ".join(sorted({vote.decided_by for vote in votes}))
-
-
-def decisions_schema() -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of one decision, made from the model."""
-    schema = ReviewDecision.model_json_schema()
-    rules = [
-        {
-            "if": {"properties": {"stage": {"const": stage}}},
-            "then": {"properties": {"decision": {"enum": list(answers)}}},
-        }
-        for stage, answers in ALLOWED.items()
-    ]
-    rules.append(
-        {
-            "if": {"properties": {"decision": {"const": "revise"}}},
-            "then": {
-                "required": ["rewritten"],
-                "properties": {"rewritten": {"type": "string"}},
-            },
-            "else": {"properties": {"rewritten": {"type": "null"}}},
-        }
-    )
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "allOf": rules}
 
 
 def published_schema() -> str:

@@ -3,31 +3,8 @@
 ``exam_items.jsonl`` holds frames: short reports on invented companies, each with places that can
 say one thing or its contrary, and each of these in two wordings. Originals use the first wording,
 rewrites the second, so that what stays is reworded as much as what changes, and how much a rewrite
-repeats of its original says nothing. Within a frame rewrites are paired with several originals:
-
-=============  ==========================  =======================  ===============================
-kind           made by                     criterion that is false  why that is beyond doubt
-=============  ==========================  =======================  ===============================
-``flipping``   sound                       none                     headline and both statements
-                                                                    turned
-``flipping``   unturned                    ``reversed``             a statement says the original's
-                                                                    direction in other words
-``flipping``   contradiction               ``reversed``,            headline and body say contrary
-                                           ``coherent``             things of one figure
-``flipping``   event added                 ``nothing_added``        an event that the original has
-                                                                    not, in place of another
-``sentiment``  sound                       none                     both judgements a degree firmer
-``sentiment``  weaker                      ``stronger``             both judgements a degree milder
-``sentiment``  turned                      ``same_direction``       praise for blame, or blame for
-                                                                    praise
-``sentiment``  fact added                  ``nothing_added``        an event that the original has
-                                                                    not
-``causal``     sound                       none                     another cause of the same effect
-``causal``     same cause                  ``cause_changed``        the original's own cause in
-                                                                    other words
-``causal``     denied cause                ``coherent``             the text denies the new cause
-``causal``     effect changed              ``effect_kept``          the two parties change places
-=============  ==========================  =======================  ===============================
+repeats of its original says nothing. Within a frame rewrites are paired with several originals;
+``docs/exam.md`` says how each is made, and why what is false of it is beyond doubt.
 
 So a rewrite is right for one original and wrong for another, or, where it contradicts itself, each
 half of it stands as often where it is right. `exam_labelled.jsonl` names bundled pairs with labels,
@@ -55,7 +32,6 @@ if TYPE_CHECKING:
     from contrafact.prompts import PromptPack
 
 __all__ = [
-    "CONTROL",
     "EXAM",
     "WHOLES",
     "crossed_items",

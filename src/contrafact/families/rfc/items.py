@@ -84,18 +84,7 @@ ITEM_COLUMNS: tuple[str, ...] = (
 def items_frame(
     log_samples: Iterable[EvalSample], *, system: str, model: str, method: str, shots: int
 ) -> list[dict[str, Any]]:
-    """Return the rows of one log's samples, in their order.
-
-    Args:
-        log_samples: The samples of one task's log, whole (not summaries).
-        system: The system's name in tables.
-        model: Inspect's name of the model.
-        method: The log's ``metadata["method"]``.
-        shots: The log's ``metadata["shots"]``.
-
-    Returns:
-        One dictionary per sample that has a score, with the keys of `ITEM_COLUMNS`.
-    """
+    """Return the rows of one log's samples, in their order."""
     of: dict[str, str | int] = {"system": system, "model": model, "method": method, "shots": shots}
     rows = []
     for sample in log_samples:
@@ -107,13 +96,7 @@ def items_frame(
 
 
 def item_row(item: Item, scored: Mapping[str, Any], **of: str | int) -> dict[str, Any]:
-    """Return one row; the module's text says what its columns hold.
-
-    Args:
-        item: The item.
-        scored: What the scorer kept: predicted, invalid, probabilities, rationale, reply, …
-        of: The system's columns, and the draw.
-    """
+    """Return one row; the module's text says what its columns hold."""
     pair, shares = item.pair, scored["probabilities"] or {}
     row = {
         **of,

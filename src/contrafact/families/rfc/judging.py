@@ -24,14 +24,7 @@ from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import Criterion, Manipulation
 from contrafact.text.delimit import delimit
 
-__all__ = [
-    "CRITERIA",
-    "MEANING",
-    "UNDECIDED",
-    "Judging",
-    "check_judges",
-    "settled",
-]
+__all__ = ["CRITERIA", "MEANING", "UNDECIDED", "Judging", "check_judges", "settled"]
 
 _FAULTS: Mapping[Manipulation, Mapping[str, str]] = {
     "numerical": {
@@ -70,16 +63,7 @@ UNDECIDED = NO_VERDICT
 
 @dataclass
 class Judging:
-    """The questions, their templates opened and checked.
-
-    Attributes:
-        pack: The prompt pack.
-        each: Whether each criterion is asked in a call of its own.
-        numerical: Whether numerical pairs are asked about as well.
-        structured: Whether to ask for schema-constrained JSON.
-        cache: Inspect's cache policy for the calls.
-        answers: Where replies are kept as they come, and found again; nowhere if None.
-    """
+    """The questions, their templates opened and checked."""
 
     pack: PromptPack = field(default_factory=open_pack)
     each: bool = False
@@ -122,14 +106,7 @@ class Judging:
     async def judge(
         self, judges: Sequence[Model], manipulation: Manipulation, original: str, rewritten: str
     ) -> Judged[QuotedVerdict]:
-        """Judge a pair by all criteria of its kind; see `judge_together`.
-
-        Args:
-            judges: One judge or a panel.
-            manipulation: The pair's kind.
-            original: The paragraph as published.
-            rewritten: Its manipulated version.
-        """
+        """Judge a pair by all criteria of its kind; see `judge_together`."""
 
         async def ask(judge: Model, prompt: str, names: Sequence[str]) -> list[QuotedVerdict]:
             return await judge_quoted(
@@ -158,13 +135,6 @@ def settled(
 
     All criteria true pass a pair, one false fails it, and without one an invalid verdict or a tie
     leaves it undecided, with the reason for review. A numerical pair stays what facts make it.
-
-    Args:
-        facts: What facts say; they have not failed the pair.
-        judged: The verdicts on the criteria of its kind.
-        manipulation: Its kind.
-        original: The paragraph as published.
-        rewritten: Its manipulated version.
     """
     found: list[Finding] = []
     for name, panel in judged.panel.items():

@@ -160,11 +160,7 @@ LENGTH_BANDS: Bands = MappingProxyType(
 
 
 def load_bands(path: str | Path) -> dict[Manipulation, tuple[float, float]]:
-    """Return the bands that ``rfc calibrate --out`` found, and the paper's where it found none.
-
-    Raises:
-        InputError: The file cannot be read, or is no calibration.
-    """
+    """Return the bands that ``rfc calibrate --out`` found, and the paper's where it found none."""
     hint = "give what `contrafact rfc calibrate --out` wrote"
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))["manipulations"]

@@ -26,7 +26,7 @@ from contrafact.text.diff import surface
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DIAGNOSTICS", "FEWEST_ARTICLES", "diagnostics", "leakage", "summary"]
+__all__ = ["DIAGNOSTICS", "diagnostics", "leakage", "summary"]
 
 FEWEST_ARTICLES = 10
 """A manipulation with fewer articles than this is not probed by itself."""
@@ -46,12 +46,6 @@ def leakage(
     pairs: Sequence[Rewrite], *, seed: int = 0, level: float = 0.95, resamples: int = 2_000
 ) -> "pd.DataFrame":
     """Return what each kind of artefact gives away, of all pairs and of each manipulation.
-
-    Args:
-        pairs: Pairs; those without an original cannot be probed and are left out.
-        seed: Seed of folds and resamples.
-        level: Confidence level of the intervals.
-        resamples: How many times articles are drawn.
 
     Returns:
         Columns ``manipulation`` (one of the four, or ``all``), ``artefact``, ``auroc``, out of

@@ -31,10 +31,8 @@ from contrafact.text.delimit import delimit
 __all__ = [
     "CONSTRAINED",
     "EIGHT_SHOT_ORDER",
-    "SHOTS",
     "VARIABLES",
     "OneCall",
-    "Shot",
     "Shots",
     "kind_of",
     "texts_of",
@@ -67,11 +65,6 @@ class Shot:
 
 class Shots:
     """The examples of a run.
-
-    Args:
-        count: 0, 2 or 8.
-        pool: Pairs with originals.
-        seed: Seed of the choice.
 
     Raises:
         InputError: for another count, or a pool that lacks two articles of some category that are
@@ -145,14 +138,6 @@ class OneCall:
 
     Where a label alone is asked for, and the method has the option ``constrained``, set, a model in
     this process is held to the labels, in lower case or capitalised.
-
-    Args:
-        name: The solver's name.
-        context: What it is made from.
-        template: What the template's name ends in, with its hyphen.
-        reasons: Whether the template always asks for reasons; None where it asks by its variable
-            ``rationale``.
-        more: Variables of the template besides.
     """
 
     def __init__(

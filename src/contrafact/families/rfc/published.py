@@ -15,12 +15,7 @@ import pandas as pd
 from contrafact.families.rfc.labels import TaskName
 from contrafact.family.display import PublishedNote
 
-__all__ = [
-    "PublishedTable",
-    "published_notes",
-    "published_rows",
-    "published_table",
-]
+__all__ = ["published_notes", "published_rows", "published_table"]
 
 PublishedTable = Literal["audit", "agreement", "retention", "detection", "diagnosis", "human"]
 

@@ -6,7 +6,7 @@ and figures by manipulation, are the report's.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
@@ -16,14 +16,8 @@ from contrafact.families.rfc.answers import answer_of, item_of
 from contrafact.families.rfc.items import SCORER
 from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.family.task import log_scorer
-from contrafact.stats.classification import Form
 
-__all__ = [
-    "answered",
-    "label_rates",
-    "pairwise_accuracy",
-    "whole_pairs",
-]
+__all__ = ["answered", "pairwise_accuracy"]
 
 
 @metric(name="label_rates")
@@ -32,35 +26,26 @@ def label_rates() -> Metric:
 
     Named as they stand are the paper's, over valid outputs; ``_strict`` counts what is invalid as
     wrong. ``pairwise_accuracy`` is the share of pairs with both members right, of those with two
-    valid answers; strictly, of all. ``auroc`` is there where every valid answer has probabilities:
-    of the probability of ``true`` in detection; in diagnosis the macro average, over the
-    manipulations present, of each one's area against the rest. So are ``brier``, of the
-    probabilities of all labels, and ``ece``, of the answer's. All but ``auroc`` and ``ece``, whose
-    intervals are the report's, come with standard errors, ``_stderr``, clustered by article: of
-    means by their sums over clusters, of the others by leaving out one article after the other.
+    valid answers; strictly, of all. Accuracies and the rate of invalid answers come with standard
+    errors, ``_stderr``, clustered by article; intervals of all measures, and those of
+    probabilities, are the report's.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        from contrafact.stats.classification import confusion_matrix, jackknife_errors, measures
+        from contrafact.stats.classification import confusion_matrix, measures
         from contrafact.stats.intervals import standard_error
 
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
         if not rows:
             return {}
-        labels = rows[0]["labels"]
-        matrix = confusion_matrix(
-            [row["gold"] for row in rows], [row["predicted"] for row in rows], labels
-        )
+        gold, predicted = [row["gold"] for row in rows], [row["predicted"] for row in rows]
+        matrix = confusion_matrix(gold, predicted, rows[0]["labels"])
         valid, strict = measures(matrix, "valid"), measures(matrix, "strict")
         rates = {name: float(value) for name, value in valid.items()}
         rates |= {f"{name}_strict": float(value) for name, value in strict.items()}
         articles = [row["article_id"] for row in rows]
-        labelled = ([row["gold"] for row in rows], [row["predicted"] for row in rows])
-        for form, mark in (("valid", ""), ("strict", "_strict")):
-            errors = jackknife_errors(*labelled, labels, articles, cast(Form, form))
-            rates |= {f"{name}{mark}_stderr": error for name, error in errors.items()}
-        right = [float(row["predicted"] == row["gold"]) for row in rows]
-        invalid = [row["predicted"] is None for row in rows]
+        right = [float(one == other) for one, other in zip(predicted, gold, strict=True)]
+        invalid = [one is None for one in predicted]
         known = [math.nan if no else one for no, one in zip(invalid, right, strict=True)]
         rates["accuracy_stderr"] = standard_error(known, articles)
         rates["accuracy_strict_stderr"] = standard_error(right, articles)
@@ -68,13 +53,7 @@ def label_rates() -> Metric:
         rates["invalid_rate_stderr"] = standard_error([float(one) for one in invalid], articles)
         if rows[0]["task"] == "rfc-detect" and rows[0]["manipulation"]:
             rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"] = pairwise_accuracy(rows)
-            pairs = whole_pairs(rows)
-            among = [article for article, _, _ in pairs]
-            of_valid = [right if valid else math.nan for _, valid, right in pairs]
-            rates["pairwise_accuracy_stderr"] = standard_error(of_valid, among)
-            strict_error = standard_error([right for _, _, right in pairs], among)
-            rates["pairwise_accuracy_strict_stderr"] = strict_error
-        return rates | _of_probabilities(rows, labels)
+        return rates
 
     return compute
 
@@ -124,55 +103,10 @@ def pairwise_accuracy(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     A model that always says the same gets 0, whatever its accuracy. A pair of which only one member
     was shown counts in neither; without any pair it is NaN.
     """
-    pairs = whole_pairs(rows)
-    right, valid = sum(right for _, _, right in pairs), sum(valid for _, valid, _ in pairs)
-    return right / valid if valid else math.nan, right / len(pairs) if pairs else math.nan
-
-
-def whole_pairs(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str | None, bool, float]]:
-    """Return the article of each pair of which both members were shown, validity, and rightness.
-
-    A pair is valid or right (1.0 or 0.0) where both answers are.
-    """
     members: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         members[row["pair_id"]].append(row)
-    return [
-        (
-            both[0].get("article_id"),
-            all(row["predicted"] is not None for row in both),
-            float(all(row["predicted"] == row["gold"] for row in both)),
-        )
-        for both in members.values()
-        if {row["gold"] for row in both} == {TRUE, FALSE}
-    ]
-
-
-def _of_probabilities(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, float]:
-    """Return AUROC, Brier's score and the calibration error; nothing without probabilities."""
-    import numpy as np
-
-    from contrafact.stats.calibration import calibration_error, squared_errors
-    from contrafact.stats.classification import auroc_one_vs_rest
-    from contrafact.stats.intervals import standard_error
-
-    valid = [row for row in rows if row["predicted"] is not None]
-    if not valid or any(row["probabilities"] is None for row in valid):
-        return {}
-    gold = [row["gold"] for row in valid]
-    shares = [[row["probabilities"][label] for label in labels] for row in valid]
-    once: dict[str, Any] = {"resamples": 1, "rng": np.random.default_rng(0)}
-    errors = squared_errors(gold, shares, labels)
-    found = {
-        # Of two labels, each against the rest is the same area twice.
-        "auroc": auroc_one_vs_rest(gold, shares, labels, None, **once).estimate,
-        "brier": float(errors.mean()),
-        "brier_stderr": standard_error(errors, [row["article_id"] for row in valid]),
-        "ece": calibration_error(
-            [row["predicted"] == row["gold"] for row in valid],
-            [row["probabilities"][row["predicted"]] for row in valid],
-            None,
-            **once,
-        ).estimate,
-    }
-    return {name: value for name, value in found.items() if not math.isnan(value)}
+    whole = [own for own in members.values() if {row["gold"] for row in own} == {TRUE, FALSE}]
+    right = [all(row["predicted"] == row["gold"] for row in own) for own in whole]
+    valid = sum(all(row["predicted"] is not None for row in own) for own in whole)
+    return sum(right) / valid if valid else math.nan, sum(right) / len(whole) if whole else math.nan

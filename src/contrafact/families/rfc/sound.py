@@ -42,17 +42,7 @@ class Counted(NamedTuple):
 
 @dataclass(frozen=True)
 class Sound:
-    """How many pairs of a kind are sound.
-
-    Attributes:
-        kind: The kind, or ``all``.
-        pairs: Pairs of it.
-        passed: How many passed, by facts or by the judge.
-        estimate: How many are really sound; NaN where that is not known.
-        low: Lower bound; NaN where nothing is claimed.
-        high: Upper bound; NaN where nothing is claimed.
-        why: The reason where nothing is claimed, else what a reader should know.
-    """
+    """How many pairs of a kind are sound."""
 
     kind: str
     pairs: int
@@ -83,11 +73,7 @@ def counted(fields: Mapping[str, Any], found: JudgedPair) -> Counted:
 
 
 def exam_of(path: str, settings: JudgeSettings) -> tuple[Exam, str]:
-    """Return the exam in a file, and why it is none of this judge; blank where it is.
-
-    Raises:
-        InputError: There is no exam in the file, or it is one of another family.
-    """
+    """Return the exam in a file, and why it is none of this judge; blank where it is."""
     exam = read_exam(path)
     if exam.family != "rfc":
         hint = "examine the judge with `contrafact exam --family rfc`"
@@ -108,15 +94,7 @@ def sound_pairs(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> list[Sound]:
-    """Return how many pairs are really sound, by kind and in all.
-
-    Args:
-        pairs: What facts and the judge said of each.
-        exam: The judge's exam.
-        why: Why it is none of this judge, if it is none.
-        rng: Where randomness comes from.
-        level: The confidence level.
-    """
+    """Return how many pairs are really sound, by kind and in all."""
     kinds = [kind for kind in MANIPULATIONS if any(one.kind == kind for one in pairs)]
     groups = [(kind, [one for one in pairs if one.kind == kind]) for kind in kinds]
     if len(kinds) > 1:

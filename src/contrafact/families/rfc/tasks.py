@@ -62,16 +62,7 @@ if TYPE_CHECKING:
 
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = [
-    "DETECT",
-    "DIAGNOSE",
-    "REASONING",
-    "LabelRun",
-    "rfc_detect",
-    "rfc_diagnose",
-    "sample_of",
-    "shown_texts",
-]
+__all__ = ["DETECT", "DIAGNOSE", "rfc_detect", "rfc_diagnose", "shown_texts"]
 
 REASONING = frozenset({"stepwise", "reflect"})
 """Methods that reason before they answer, whether or not reasons are asked for."""
@@ -81,11 +72,7 @@ _PAIR = ("original", "rewritten", "manipulation", "article_id", "category", "tic
 
 
 class LabelRun(TaskRun[Rewrite | Claim, Item]):
-    """Runs of one of the two tasks: one row a sample.
-
-    Args:
-        task: The task's name.
-    """
+    """Runs of one of the two tasks: one row a sample."""
 
     bundled = Path(__file__).parent / "samples" / "pairs.jsonl"
     bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
@@ -338,11 +325,7 @@ def _options(settings: RunSettings) -> LabelOptions:
 
 
 def _label_task(name: TaskName, given: Mapping[str, Any]) -> Task:
-    """Return one of the two tasks, from the arguments of `rfc_detect` or `rfc_diagnose`.
-
-    Raises:
-        InputError: for the first thing that is wrong with them.
-    """
+    """Return one of the two tasks, from the arguments of `rfc_detect` or `rfc_diagnose`."""
     run = DETECT if name == "rfc-detect" else DIAGNOSE
     method, shots = given["method"], given.get("shots", 0)
     data, _ = load_once(run.load, given["data"] or run.bundled, given["columns"])

@@ -1,5 +1,6 @@
 """Baselines: honest by article, the same every time, and the same inside and outside Inspect."""
 
+import asyncio
 from dataclasses import asdict
 
 import numpy as np
@@ -24,7 +25,7 @@ def baseline_rows(task, pairs, *, seed=0, names=None):
     for name in names or methods.baseline_names():
         made = methods.make(name, MethodContext(task=task, items=pairs, seed=seed))
         for item in items_of(task, pairs):
-            answer = made.answer(item)
+            answer = asyncio.run(made(item, None))
             of = {"system": name, "model": "none/none", "method": name, "shots": 0, "draw": 1}
             rows.append(item_row(item, asdict(answer), **of))
     return rows

@@ -1,7 +1,6 @@
 """Appendix O's rules on articles of our own: what makes a candidate, and what keeps one out."""
 
 import json
-import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -204,8 +203,7 @@ def test_a_repeated_row_is_listed_among_the_dropped(tmp_path) -> None:
     assert set(dropped[1]["reasons"].values()) == {"repeats the article of line 1"}
 
 
-def test_repeated_rows_are_written_with_their_part_and_not_kept(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 2)
+def test_repeated_rows_are_written_with_the_line_of_the_first(tmp_path) -> None:
     rows = [{"title": f"Day {n % 5}", "summary": "Nothing to see."} for n in range(12)]
     file, notes = tmp_path / "news.jsonl", NewsNotes()
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -216,45 +214,19 @@ def test_repeated_rows_are_written_with_their_part_and_not_kept(tmp_path, monkey
     firsts = [row["reasons"]["causal"] for row in dropped if "line" in row]
     assert lines == [6, 7, 8, 9, 10, 11, 12]
     assert firsts == [f"repeats the article of line {(line - 1) % 5 + 1}" for line in lines]
-    assert not notes.repeated and len(notes.duplicates) == 7
+    assert len(notes.duplicates) == 7
 
 
-def test_parts_make_the_same_files_as_one_and_a_bad_row_leaves_none(tmp_path, monkeypatch) -> None:
-    rows = [{"title": f"Sales fell {n}%", "summary": f"Due to costs, {n}."} for n in range(25)]
+def test_a_bad_row_leaves_no_file(tmp_path) -> None:
     file = tmp_path / "news.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    bucket_file(file, tmp_path / "whole.jsonl", NewsNotes())
-    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 4)
-    bucket_file(file, tmp_path / "parts.jsonl", NewsNotes())
-    whole, parts = (tmp_path / f"{name}.jsonl" for name in ("whole", "parts"))
-    assert whole.read_bytes() == parts.read_bytes() and len(parts.read_bytes().splitlines()) == 25
-    ledgers = [read_ledger(sidecar_path(path, "ledger")) for path in (whole, parts)]
-    assert [e.identity() for e in ledgers[0]] == [e.identity() for e in ledgers[1]]
+    row = {"title": "Sales fell 3%", "summary": "Due to costs."}
+    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
     with file.open("a", encoding="utf-8") as stream:
         stream.write('{"summary": "no title"}\n')
     with pytest.raises(InputError, match="title"):
         bucket_file(file, tmp_path / "bad.jsonl", NewsNotes())
     left = sidecar_path(tmp_path / "bad.jsonl", "ledger")
     assert not (tmp_path / "bad.jsonl").exists() and not (left.exists() and left.stat().st_size)
-
-
-def test_an_article_more_takes_no_memory_beyond_its_ids(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("contrafact.families.rfc.pipeline.bucket.PART", 500)
-
-    def most(rows: int) -> int:
-        file = tmp_path / f"{rows}.jsonl"
-        texts = (
-            {"title": f"Sales fell {n}%", "summary": f"Due to costs, {n}."} for n in range(rows)
-        )
-        file.write_text("".join(json.dumps(row) + "\n" for row in texts), encoding="utf-8")
-        tracemalloc.start()
-        bucket_file(file, tmp_path / f"{rows}.out.jsonl", NewsNotes())
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return peak
-
-    most(500)  # reads the word lists
-    assert most(6_000) - most(1_500) < 100 * 4_500
 
 
 def test_repeated_rows_are_found_among_many(tmp_path) -> None:

@@ -13,7 +13,6 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import (
     ALLOWED,
     ReviewDecision,
-    decisions_schema,
     follow,
     load_decisions,
     published_schema,
@@ -328,6 +327,29 @@ def test_a_verdict_on_another_wording_is_none_on_this():
         [row], [revised], contract=lambda r: seen.append(dict(r)) or UNDECIDED, unreviewed="keep"
     )
     assert "passed" not in seen[0]
+
+
+def decisions_schema():
+    """The JSON schema (draft 2020-12) of one decision, made from the model."""
+    schema = ReviewDecision.model_json_schema()
+    rules = [
+        {
+            "if": {"properties": {"stage": {"const": stage}}},
+            "then": {"properties": {"decision": {"enum": list(answers)}}},
+        }
+        for stage, answers in ALLOWED.items()
+    ]
+    rules.append(
+        {
+            "if": {"properties": {"decision": {"const": "revise"}}},
+            "then": {
+                "required": ["rewritten"],
+                "properties": {"rewritten": {"type": "string"}},
+            },
+            "else": {"properties": {"rewritten": {"type": "null"}}},
+        }
+    )
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "allOf": rules}
 
 
 def test_the_published_schema_is_the_models_and_agrees_with_it():

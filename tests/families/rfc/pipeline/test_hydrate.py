@@ -61,7 +61,7 @@ def test_rows_without_a_hash_are_matched_by_address_and_likeness(tmp_path):
             "Text": REWRITTEN,
         },
     )
-    assert (row.manipulation, row.url) == ("flipping", URL)
+    assert (row.pair.manipulation, row.pair.url) == ("flipping", URL)
     result = hydrate([row], [article(TITLE)])
     assert result.rows[0]["original"] == ORIGINAL
     assert result.rows[0]["ticker"] == "BWF"
@@ -78,8 +78,8 @@ def test_rows_without_a_hash_are_matched_by_address_and_likeness(tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"manipulation": "flipping", "url": "x"}, "no rewritten text"),
-        ({"manipulation": "flopping", "rewritten": "It fell."}, "names none of the four"),
+        ({"manipulation": "flipping", "url": "x"}, "no column 'rewritten'"),
+        ({"manipulation": "flopping", "rewritten": "It fell."}, "is no manipulation"),
         ({"id": "a", "manipulation": "causal", "rewritten": "It fell."}, "is there twice"),
     ],
 )

@@ -100,7 +100,7 @@ def test_leaks_finds_every_run_that_is_long_enough_and_only_those(start, length)
     rewritten = original.replace("w15", "other")
     part = " ".join(f"w{i}" for i in range(start, start + length))
     inside = any(i <= 15 < i + 8 for i in range(start, start + length - 7))
-    assert bool(leaks(original, rewritten, {"deep": [part.upper()]})) == inside
+    assert bool(leaks(original, rewritten, part.upper())) == inside
     assert not leaks(original, rewritten, " ".join(f"w{i}" for i in range(12, 19)))
     assert not leaks(original, rewritten, rewritten)
 

@@ -23,8 +23,7 @@ from contrafact.families.rfc.pipeline.rewrite import (
     Outcome,
     decision,
     load_assignments,
-    rewrite_all_by_rules,
-    rewrite_one_by_rules,
+    rewrite_by_rules,
     seed_of,
 )
 from contrafact.prompts import open_pack
@@ -57,8 +56,8 @@ class Scripted:
         return ModelOutput.from_content("scripted", next(self.replies))
 
 
-def writer(*replies: str, attempts: int = 3, feedback: bool = True):
-    templates = ModelRewriter.open_templates(open_pack(), feedback=feedback)
+def writer(*replies: str, attempts: int = 3):
+    templates = ModelRewriter.open_templates(open_pack())
     model = Scripted(replies)
     return ModelRewriter(model, templates, load_decoding(), 7, attempts), model.seen
 
@@ -105,13 +104,6 @@ def test_a_reply_is_limited_by_the_length_band_unless_the_decoding_file_says_oth
     rewriter, seen = writer(BAD, attempts=1)
     rewritten(replace(rewriter, decoding=own), assigned())
     assert seen[0][1].max_tokens == 900
-
-
-def test_without_feedback_the_same_question_is_asked_with_another_seed():
-    rewriter, seen = writer(BAD, GOOD, feedback=False)
-    assert rewritten(rewriter, assigned()).attempts == 2
-    assert [m.text for m in seen[0][0]] == [m.text for m in seen[1][0]]
-    assert seen[0][1].seed != seen[1][1].seed
 
 
 def test_after_the_last_attempt_the_row_is_dropped_with_the_least_violations():
@@ -230,7 +222,7 @@ def test_a_band_of_a_calibration_takes_the_papers_place(tmp_path):
     rewriter, _ = writer(GOOD, attempts=1)
     outcome = rewritten(replace(rewriter, options=Options(bands=bands)), assigned())
     assert outcome.reason == "breaks its contract: length-band"
-    assert "length-band" in rewrite_one_by_rules(assigned(), seed=3, attempts=2, bands=bands).reason
+    assert "length-band" in rewrite_by_rules(assigned(), seed=3, attempts=2, bands=bands).reason
     path.write_text('{"manipulations": [{"manipulation": "causal", "band": [2, 1]}]}')
     for text in (path.read_text(), "{}", "[", '{"manipulations": [{"band": [1, 2]}]}'):
         path.write_text(text)
@@ -239,30 +231,18 @@ def test_a_band_of_a_calibration_takes_the_papers_place(tmp_path):
 
 
 def test_rules_keep_what_passes_and_leave_meaning_to_a_model():
-    kept = rewrite_one_by_rules(assigned(), seed=3, attempts=8)
+    kept = rewrite_by_rules(assigned(), seed=3, attempts=8)
     assert kept.rewritten is not None
     assert (kept.violations, kept.undecided) == ((), "")
     for manipulation in ("flipping", "sentiment", "causal"):
-        dropped = rewrite_one_by_rules(assigned(manipulation), seed=3, attempts=8)
+        dropped = rewrite_by_rules(assigned(manipulation), seed=3, attempts=8)
         assert (dropped.rewritten, dropped.reason) == (None, BY_MODEL_ALONE)
 
 
 @pytest.mark.parametrize("manipulation", ["numerical", "sentiment"])
 def test_an_outcome_survives_the_journal(manipulation):
-    outcome = rewrite_one_by_rules(assigned(manipulation), seed=3, attempts=8)
+    outcome = rewrite_by_rules(assigned(manipulation), seed=3, attempts=8)
     assert Outcome.of_json(json.loads(json.dumps(outcome.as_json()))) == outcome
-
-
-@pytest.mark.slow
-def test_the_number_of_workers_changes_nothing():
-    items = [NewsItem.of(f"Norrick Steel rose {n}%", "Sales were strong.") for n in range(5, 40)]
-    rows = [assigned("numerical", item) for item in items]
-    places = list(range(len(rows)))
-    one, two = (
-        dict(rewrite_all_by_rules(rows, places, seed=1, attempts=4, workers=workers))
-        for workers in (1, 2)
-    )
-    assert one == two
 
 
 def test_every_try_has_a_seed_of_its_own():

@@ -16,11 +16,7 @@ __all__ = ["method"]
 
 
 def method(context: MethodContext) -> Baseline:
-    """Return the method.
-
-    Raises:
-        InputError: if the data hold fewer than two articles.
-    """
+    """Return the method."""
     items = items_of(cast(TaskName, context.task), context.items)
     labels = items[0].labels
     features = (

@@ -1,13 +1,11 @@
 """``contrafact rfc check``: does every pair do what its manipulation is to do, and only that?"""
 
 import math
-import os
 import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from contrafact.errors import InputError, ModelError
+from contrafact.families.rfc.commands.calibrate import Bands, absolute
 from contrafact.options import (
     AttemptTimeout,
     JudgeArguments,
@@ -36,6 +35,9 @@ if TYPE_CHECKING:
     from contrafact.files.journal import Journal
 
 __all__ = ["check"]
+
+_Chosen = tuple[tuple[str, ...], str | None, str | None]
+"""Rules of others, a folder with a model of tone, and a file of bands."""
 
 _SHOWN = 20  # bad rows shown one by one; the rest are counted
 _VERDICT_TOKENS = 40  # of a reply, for one criterion
@@ -101,6 +103,7 @@ def check(
             metavar="DIR", help="A FinBERT folder that judges tone; nobody does if not given."
         ),
     ] = None,
+    bands: Bands = None,
     judge_arg: JudgeArguments = None,
     max_connections: MaxConnections = 16,
     max_retries: MaxRetries = None,
@@ -140,24 +143,24 @@ def check(
             each,
             numerical,
             structured,
-            None if prompts is None else str(prompts.absolute()),
+            absolute(prompts),
             key_values("--judge-arg", judge_arg),
             max_connections,
             {"max_retries": max_retries, "timeout": timeout, "attempt_timeout": attempt_timeout},
         )
     elif useless := next((name for name, value in only_judged.items() if value), None):
         raise InputError(f"{useless} has no use without --judge", hint="name a judge")
-    rules = tuple(rule or ())
+    chosen = (tuple(rule or ()), absolute(polarity_model), absolute(bands))
     if bulk is not None:
         if estimate:
             raise InputError("--estimate has no use with --engine ray", hint="leave one out")
-        summary = _in_bulk(file, out, rules, polarity_model, settings, bulk)
+        summary = _in_bulk(file, out, chosen, settings, bulk)
     else:
         from contrafact.files.atomic import guard_output
 
         if out is not None:
             guard_output(out, file)
-        facts = _facts(file, rules, polarity_model)
+        facts = _facts(file, chosen)
         if settings is not None and estimate:
             _estimate(facts, settings)
             return
@@ -168,22 +171,12 @@ def check(
     summary.end(judged=settings is not None)
 
 
-def _facts(
-    file: str, rules: tuple[str, ...], polarity_model: Path | None
-) -> "Iterator[tuple[PairRow, Check | None]]":
+def _facts(file: str, chosen: "_Chosen") -> "Iterator[tuple[PairRow, Check | None]]":
     """Yield the rows of a file with what facts say."""
-    from contrafact.families.rfc.contracts import Options, load_rules
-    from contrafact.families.rfc.contracts.check import check_rows, read_pairs
+    from contrafact.families.rfc.contracts.check import check_rows, open_options, read_pairs
     from contrafact.files.tables import source_name
 
-    options = Options(rules=tuple(found for path in rules for found in load_rules(path)))
-    if polarity_model is not None:
-        from contrafact.families.rfc.contracts.polarity import load_polarity_model
-
-        options = replace(options, polarity=load_polarity_model(polarity_model))
-    return check_rows(
-        read_pairs(file), source_name(file), options=options, workers=os.cpu_count() or 1
-    )
+    return check_rows(read_pairs(file), source_name(file), options=open_options(*chosen))
 
 
 def _check(
@@ -265,8 +258,7 @@ def _estimate(facts: "Iterator[tuple[PairRow, Check | None]]", settings: "JudgeS
 def _in_bulk(
     file: str,
     out: str | None,
-    rules: tuple[str, ...],
-    polarity_model: Path | None,
+    chosen: "_Chosen",
     settings: "JudgeSettings | None",
     bulk: dict[str, Any],
 ) -> "_Summary":
@@ -276,12 +268,11 @@ def _in_bulk(
 
     if out is None:
         raise InputError("--engine ray writes a folder", hint="name one with --out")
-    for path in rules:
+    for path in chosen[0]:
         load_rules(path)
-    model = None if polarity_model is None else str(polarity_model.absolute())
-    stage = CheckStage(rules, model)
+    stage = CheckStage(*chosen)
     if settings is not None:
-        stage = JudgedCheckStage(rules, model, settings=settings)
+        stage = JudgedCheckStage(*chosen, settings=settings)
     result = bulk_command(stage, file, out, bulk, noun="pairs")
     summary = _Summary(result.counts, result)
     if settings is not None:
@@ -317,12 +308,7 @@ def _show_sound(summary: "_Summary", exam: str, settings: "JudgeSettings") -> No
 
 
 class _Summary:
-    """Counts how many pairs of each manipulation pass, fail and stay open, and why.
-
-    Args:
-        counts: What is counted already, by the names of `check_counts`.
-        bulk: What became of the rows elsewhere.
-    """
+    """Counts how many pairs of each manipulation pass, fail and stay open, and why."""
 
     def __init__(
         self, counts: "Counter[str] | None" = None, bulk: "BulkResult | None" = None
@@ -374,14 +360,7 @@ class _Summary:
             typer.echo(f"contrafact: and {self._bad - _SHOWN:,} more bad rows", err=True)
 
     def end(self, *, judged: bool) -> None:
-        """Say what is open, and end with what the pairs amount to.
-
-        Args:
-            judged: Whether a judge was asked.
-
-        Raises:
-            typer.Exit: With 2 if rows are bad, 1 if pairs failed or were not judged.
-        """
+        """Say what is open, and end with what the pairs amount to."""
         undecided, failed = (self._all(what) for what in ("undecided", "fail"))
         if undecided and not judged:
             typer.echo(

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from contrafact.families.rfc.commands.calibrate import Bands
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -48,10 +50,7 @@ def finalize(
         Path | None,
         typer.Option(metavar="FILE", help="What `rfc check --judge` found in the pairs."),
     ] = None,
-    bands: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Bands of length, as `rfc calibrate --out` writes them."),
-    ] = None,
+    bands: Bands = None,
     require: Annotated[
         list[str] | None,
         typer.Option(metavar="FIELD", help="A field that no final pair may lack; repeatable."),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from contrafact.families.rfc.commands.calibrate import absolute
 from contrafact.options import (
     MaxConnections,
     MaxRetries,
@@ -67,14 +68,14 @@ def label(
         from contrafact.bulk.command import bulk_command
         from contrafact.families.rfc.bulk import APART, LabelStage, ModelLabelStage
 
-        stage: LabelStage | ModelLabelStage = LabelStage(per_article)
+        stage = LabelStage(per_article)
         if model is not None:
             stage = ModelLabelStage(
-                model,
                 per_article,
-                None if prompts is None else str(prompts.absolute()),
-                max_connections,
-                {"max_retries": max_retries, "timeout": timeout},
+                model=model,
+                prompts=absolute(prompts),
+                max_connections=max_connections,
+                bounds={"max_retries": max_retries, "timeout": timeout},
             )
         told = bulk_command(stage, file, out, bulk, noun="articles")
         show_counts(told.counts)

@@ -1,12 +1,12 @@
 """``contrafact rfc rewrite``: labelled articles in, pairs out."""
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from contrafact.families.rfc.commands.calibrate import Bands, absolute
 from contrafact.options import (
     JudgeArguments,
     MaxConnections,
@@ -19,6 +19,7 @@ from contrafact.options import (
 )
 
 if TYPE_CHECKING:
+    from contrafact.console import Progress
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.rewrite import Assignment, Outcome
     from contrafact.files.journal import Journal
@@ -49,13 +50,7 @@ def rewrite(
             min=1, metavar="N", help="Proposals for a row at most. [16 by rule, 3 by model]"
         ),
     ] = None,
-    bands: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Bands of length, as `rfc calibrate --out` writes them."),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes, by rule. [one per core]")
-    ] = None,
+    bands: Bands = None,
     model: Annotated[
         str | None, typer.Option(metavar="M", rich_help_panel=_MODEL, help="The model that writes.")
     ] = None,
@@ -79,14 +74,6 @@ def rewrite(
             metavar="DIR", rich_help_panel=_MODEL, help="A FinBERT folder that judges tone."
         ),
     ] = None,
-    feedback: Annotated[
-        bool,
-        typer.Option(
-            "--feedback/--no-feedback",
-            rich_help_panel=_MODEL,
-            help="Tell the model what was wrong with its last proposal.",
-        ),
-    ] = True,
     decoding: Annotated[
         Path | None,
         typer.Option(
@@ -126,15 +113,13 @@ def rewrite(
         "--judge-arg": judge_arg is not None,
         "--judge": bool(judge),
         "--polarity-model": polarity_model is not None,
-        "--no-feedback": not feedback,
         "--decoding": decoding is not None,
         "--prompts": prompts is not None,
         "--max-retries": max_retries is not None,
         "--timeout": timeout is not None,
     }
-    useless = by_model if model is None else {"--workers": workers is not None}
-    for option, given in useless.items():
-        if given:
+    for option, given in by_model.items():
+        if given and model is None:
             raise InputError(f"{option} has no use with --rewriter {rewriter}", hint="leave it out")
     tries = attempts or _ATTEMPTS[rewriter]
     writing = None
@@ -150,7 +135,7 @@ def rewrite(
                 check_judges(judge),
                 each,
                 structured=structured,
-                prompts=_absolute(prompts),
+                prompts=absolute(prompts),
                 judge_args=key_values("--judge-arg", judge_arg),
                 max_connections=max_connections,
                 bounds=bounds,
@@ -159,12 +144,11 @@ def rewrite(
             model,
             seed,
             tries,
-            feedback,
-            decoding=_absolute(decoding),
-            prompts=_absolute(prompts),
+            decoding=absolute(decoding),
+            prompts=absolute(prompts),
             judging=judging,
-            polarity_model=_absolute(polarity_model),
-            bands=_absolute(bands),
+            polarity_model=absolute(polarity_model),
+            bands=absolute(bands),
             max_connections=max_connections,
             bounds=bounds,
         )
@@ -173,7 +157,7 @@ def rewrite(
         from contrafact.families.rfc.bulk import ModelRewriteStage, RewriteStage
 
         stage = (
-            RewriteStage(seed, tries, _absolute(bands))
+            RewriteStage(seed, tries, absolute(bands))
             if writing is None
             else ModelRewriteStage(writing)
         )
@@ -181,7 +165,7 @@ def rewrite(
         _show(told.counts, by_rule=writing is None)
         told.end()
         return
-    _one_file(file, out, writing, seed, tries, _absolute(bands), workers)
+    _one_file(file, out, writing, seed, tries, absolute(bands))
 
 
 def _one_file(
@@ -191,11 +175,13 @@ def _one_file(
     seed: int,
     tries: int,
     bands: str | None,
-    workers: int | None,
 ) -> None:
+    from contrafact.console import Progress
+    from contrafact.families.rfc.labels import load_bands
     from contrafact.families.rfc.pipeline.rewrite import (
         Outcome,
         load_assignments,
+        rewrite_by_rules,
         rule_facts,
         write_pairs,
     )
@@ -209,10 +195,18 @@ def _one_file(
         typer.echo(f"{out} is finished: nothing is left to do")
         return
     with journal:
-        if writing is None:
-            _by_rules(journal, assignments, seed, tries, bands, workers)
-        else:
-            _by_model(journal, assignments, writing)
+        left = [at for at in range(len(assignments)) if str(at) not in journal.known]
+        with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
+            if writing is not None:
+                _by_model(journal, assignments, left, writing, progress)
+            else:
+                chosen = None if bands is None else load_bands(bands)
+                for at in left:
+                    found = rewrite_by_rules(
+                        assignments[at], seed=seed, attempts=tries, bands=chosen
+                    )
+                    journal.keep(str(at), found.as_json())
+                    progress.step()
         outcomes = [Outcome.of_json(journal.known[str(at)]) for at in range(len(assignments))]
         name = "rules" if writing is None else f"model:{writing.model}"
         write_pairs(Path(out), assignments, outcomes, rewriter=name)
@@ -226,48 +220,16 @@ def _one_file(
     )
 
 
-def _absolute(path: Path | None) -> str | None:
-    return None if path is None else str(path.absolute())
-
-
-def _by_rules(
+def _by_model(
     journal: "Journal",
     assignments: "list[Assignment]",
-    seed: int,
-    attempts: int,
-    bands: str | None,
-    workers: int | None,
+    left: list[int],
+    writing: "WriterSettings",
+    progress: "Progress",
 ) -> None:
     """Keep every row's outcome."""
-    from contrafact.console import Progress
-    from contrafact.families.rfc.labels import load_bands
-    from contrafact.families.rfc.pipeline.rewrite import rewrite_all_by_rules
-
-    left = [at for at in range(len(assignments)) if str(at) not in journal.known]
-    with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
-        for position, outcome in rewrite_all_by_rules(
-            assignments,
-            left,
-            seed=seed,
-            attempts=attempts,
-            bands=None if bands is None else load_bands(bands),
-            workers=workers or os.cpu_count() or 1,
-        ):
-            journal.keep(str(position), outcome.as_json())
-            progress.step()
-
-
-def _by_model(
-    journal: "Journal", assignments: "list[Assignment]", writing: "WriterSettings"
-) -> None:
-    """Keep every row's outcome.
-
-    Raises:
-        ModelError: If calls failed; what came of the others is kept for a rerun.
-    """
     import asyncio
 
-    from contrafact.console import Progress
     from contrafact.errors import ModelError
     from contrafact.models.asking import failure_cause
 
@@ -276,11 +238,10 @@ def _by_model(
     async def rewrite(position: str) -> "dict[str, Any]":
         return (await writer.rewrite(assignments[int(position)])).as_json()
 
-    left = [str(at) for at in range(len(assignments)) if str(at) not in journal.known]
-    with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
-        failures = asyncio.run(
-            journal.fill(left, rewrite, at_once=writing.max_connections, each=progress.one)
-        )
+    keys = [str(at) for at in left]
+    failures = asyncio.run(
+        journal.fill(keys, rewrite, at_once=writing.max_connections, each=progress.one)
+    )
     if failures:
         raise ModelError(
             f"{len(failures)} of {len(assignments)} rows failed, and nothing is written yet; the "

@@ -14,19 +14,12 @@ from contrafact.families.rfc.contracts.rules import Finding, review, rule
 from contrafact.families.rfc.contracts.vocabulary import groups
 from contrafact.text.tokens import alternation
 
-__all__ = ["Asset", "assets", "assets_kept"]
+__all__ = ["assets"]
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One mention of an asset.
-
-    Attributes:
-        start: Where it begins, in characters.
-        end: Where it ends.
-        text: The words.
-        key: Which asset it is, however it is called.
-    """
+    """One mention of an asset."""
 
     start: int
     end: int

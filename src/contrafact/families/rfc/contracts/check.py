@@ -3,14 +3,10 @@
 A contract is made of the rules that declare themselves part of it, in the order of their topics.
 """
 
-import gc
-import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, islice
-from multiprocessing import get_context
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +30,18 @@ from contrafact.families.rfc.contracts.rules import (
     Rule,
     checked,
     fail,
+    load_rules,
     rules_in,
 )
-from contrafact.families.rfc.labels import Bands
+from contrafact.families.rfc.labels import Bands, load_bands
 from contrafact.family import DraftFinding
 from contrafact.files.tables import FirstLines, read_rows, source_name
 from contrafact.records import MANIPULATIONS, Manipulation
-from contrafact.workers import end_with_parent
 
 __all__ = [
     "CONTRACTS",
     "LONGEST",
     "NO_VERDICT",
-    "WORTH_SHARING",
     "Options",
     "PairRow",
     "check_counts",
@@ -56,18 +51,13 @@ __all__ = [
     "check_pairs",
     "check_rows",
     "contract",
+    "open_options",
     "pair_problem",
     "read_pairs",
 ]
 
 LONGEST = 20_000
 """Characters of a text beyond which a pair is not checked; a news paragraph has a few hundred."""
-
-PART = 256
-"""Pairs that a process is given at once."""
-
-WORTH_SHARING = 1_000
-"""Pairs from which several processes are worth their start (ours: it takes a second)."""
 
 NO_VERDICT = "meaning-undecided"
 """The id of a finding that says why a judge's verdict is missing."""
@@ -104,13 +94,21 @@ class Options:
     bands: Bands | None = None
 
 
-def contract(manipulation: Manipulation, others: Iterable[Rule] = ()) -> tuple[Rule, ...]:
-    """Return the rules of a manipulation, in the order in which their findings are listed.
+def open_options(
+    rules: Iterable[str] = (),
+    polarity_model: str | Path | None = None,
+    bands: str | Path | None = None,
+) -> Options:
+    """Return what a user chose: paths of rules, a folder with a model of tone, a calibration."""
+    return Options(
+        None if polarity_model is None else polarity.load_polarity_model(Path(polarity_model)),
+        tuple(found for path in rules for found in load_rules(path)),
+        None if bands is None else load_bands(bands),
+    )
 
-    Args:
-        manipulation: Which one.
-        others: Rules of other packages, after ours of their topic.
-    """
+
+def contract(manipulation: Manipulation, others: Iterable[Rule] = ()) -> tuple[Rule, ...]:
+    """Return the rules of a manipulation, in the order in which their findings are listed."""
     rules = [found for module in _MODULES for found in rules_in(module.__name__)]
     rules = [r for r in dict.fromkeys((*rules, *others)) if manipulation in r.manipulations]
     return tuple(sorted(rules, key=lambda found: TOPICS.index(found.about)))
@@ -146,14 +144,7 @@ def check_pair(
 
 
 def check_draft(fields: Mapping[str, Any]) -> list[DraftFinding]:
-    """Return what a pair's contract finds while somebody writes its rewrite in a review.
-
-    Args:
-        fields: The item's, with ``manipulation``, ``original`` and ``rewritten``, the draft.
-
-    Raises:
-        InputError: A field is not there, there is no such manipulation, or a text is too long.
-    """
+    """Return what a pair's contract finds while somebody writes its rewrite in a review."""
     texts = {name: str(fields.get(name) or "") for name in ("original", "rewritten")}
     manipulation = str(fields.get("manipulation") or "").strip().casefold()
     if manipulation not in MANIPULATIONS or not texts["original"].strip():
@@ -173,23 +164,19 @@ def check_draft(fields: Mapping[str, Any]) -> list[DraftFinding]:
 
 
 def check_pairs(
-    rows: Iterable[Mapping[str, Any]], *, options: Options | None = None, workers: int = 1
+    rows: Iterable[Mapping[str, Any]], *, options: Options | None = None
 ) -> Iterator[Check]:
     """Yield the check of each row, in order.
 
     Args:
         rows: Rows with ``manipulation``, ``original`` and ``rewritten``.
         options: What a user chose.
-        workers: Processes that share the rows; with a polarity model it is one.
 
     Raises:
         ValueError: There is no such manipulation.
         InputError: A rule gives a finding an id that it does not declare.
     """
     options = options or Options()
-    if workers > 1 and options.polarity is None:
-        yield from _shared_out(rows, options, workers)
-        return
     contracts = CONTRACTS
     if options.rules:
         contracts = {name: contract(name, options.rules) for name in MANIPULATIONS}
@@ -204,33 +191,6 @@ def check_pairs(
             original, rewritten = sides[row["original"]], sides[row["rewritten"]]
             pair = Pair(manipulation, original, rewritten, options.polarity, options.bands)
             yield checked(pair.manipulation, _findings(pair, contracts[pair.manipulation]))
-
-
-def _shared_out(
-    rows: Iterable[Mapping[str, Any]], options: Options, workers: int
-) -> Iterator[Check]:
-    """Yield the checks of rows that several processes share, in order."""
-    fields = ("manipulation", "original", "rewritten")
-    source = ({k: row[k] for k in fields} for row in rows)
-    parts = iter(lambda: list(islice(source, PART)), [])
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin) as pool:
-        waiting: deque[Future[list[Check]]] = deque()
-        for part in parts:
-            waiting.append(pool.submit(_checks_of, part, options))
-            if len(waiting) > 2 * workers:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
-
-
-def _begin() -> None:
-    """Look for garbage in cycles seldom: checks leave next to none, and looking takes time."""
-    end_with_parent()
-    gc.set_threshold(50_000, 20, 20)
-
-
-def _checks_of(rows: list[dict[str, Any]], options: Options) -> list[Check]:
-    return list(check_pairs(rows, options=options))
 
 
 def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:
@@ -251,13 +211,7 @@ _FIELDS = ("id", "manipulation", "original", "rewritten")
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """One row of a file of pairs.
-
-    Attributes:
-        line: Its line, from 1.
-        fields: What it holds; empty where it could not be read.
-        problem: What is wrong with it, none if it can be checked.
-    """
+    """One row of a file of pairs."""
 
     line: int
     fields: dict[str, Any]
@@ -267,82 +221,33 @@ class PairRow:
 def read_pairs(path: str | Path) -> Iterator[PairRow]:
     """Yield the rows of a file of pairs, in order, the bad ones with their problem.
 
-    A row is bad that is not UTF-8 or no JSON object, lacks a field, has one that is not text, an
-    unknown manipulation, an id that came before, a blank original, or a text of more than
-    `LONGEST` characters.
-
-    Raises:
-        InputError: The file as a whole cannot be read, or holds no rows.
+    A row is bad that lacks a field, has one that is not text, an unknown manipulation, an id that
+    came before, a blank original, or a text of more than `LONGEST` characters. A line that cannot
+    be read ends the reading.
     """
     name = source_name(path)
     first = FirstLines()
     empty = True
-    for row in _rows(path):
-        empty = False
-        problem = row.problem or pair_problem(row, name)
+    for line, fields in read_rows(path):
+        empty, row = False, PairRow(line, fields)
+        problem = pair_problem(row, name)
         if problem is None:
-            identity = row.fields["id"]
-            before = first.add(identity, row.line)
+            identity = fields["id"]
+            before = first.add(identity, line)
             if before is not None:
                 problem = InputError(
                     f"the id '{identity}' came before, on line {before}",
                     file=name,
-                    line=row.line,
+                    line=line,
                     hint="give each pair an id of its own",
                 )
-        yield PairRow(row.line, row.fields, problem)
+        yield PairRow(line, fields, problem)
     if empty:
         raise InputError("the file holds no rows", file=name, hint="give at least one pair")
 
 
-def _rows(path: str | Path) -> Iterator[PairRow]:
-    """Yield the rows of a file; where it is JSON Lines, a bad one with its problem."""
-    rows = read_rows(path)
-    try:
-        for line, fields in rows:
-            yield PairRow(line, fields)
-        return
-    except InputError as error:
-        by_line = str(path) != "-" and Path(path).suffix.lower() in (".jsonl", ".ndjson")
-        if error.line is None or not by_line:
-            raise
-        failed = error
-    # One line is bad: it is kept with its problem, and the lines after it are read one by one.
-    with Path(path).open("rb") as stream:
-        for number, raw in enumerate(stream, start=1):
-            if number < (failed.line or 0) or not raw.strip():
-                continue
-            if number == failed.line:
-                yield PairRow(number, {}, failed)
-            else:
-                yield _row(raw, source_name(path), number)
-
-
-def _row(raw: bytes, name: str, number: int) -> PairRow:
-    def bad(problem: str, hint: str) -> PairRow:
-        return PairRow(number, {}, InputError(problem, file=name, line=number, hint=hint))
-
-    try:
-        value = json.loads(raw.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        return bad(f"is not UTF-8 (byte 0x{raw[error.start]:02x})", "save it as UTF-8")
-    except (ValueError, RecursionError) as error:
-        return bad(f"bad JSON: {error}", "fix the line")
-    if not isinstance(value, dict):
-        return bad(
-            "the row is not an object",
-            'write each row as {"id": …, "manipulation": …, "original": …, "rewritten": …}',
-        )
-    return PairRow(number, value)
-
-
 def pair_problem(row: PairRow, name: str) -> InputError | None:
-    """Return why a row cannot be checked, in itself; None where it can.
-
-    Args:
-        row: The row.
-        name: What messages call its file.
-    """
+    """Return why a row cannot be checked, in itself; None where it can."""
 
     def bad(problem: str, hint: str) -> InputError:
         return InputError(problem, file=name, line=row.line, hint=hint)
@@ -369,41 +274,31 @@ def pair_problem(row: PairRow, name: str) -> InputError | None:
 
 
 def check_rows(
-    rows: Iterable[PairRow],
-    name: str,
-    *,
-    options: Options | None = None,
-    workers: int = 1,
+    rows: Iterable[PairRow], name: str, *, options: Options | None = None
 ) -> Iterator[tuple[PairRow, Check | None]]:
     """Yield each row with its check, in order; a bad one with None.
 
-    A few thousand rows are held at a time, however many there are.
+    Few rows are held at a time, however many there are.
 
     Args:
         rows: The rows, as `read_pairs` yields them.
         name: What messages call their file.
         options: What a user chose.
-        workers: Processes that may share the rows, where there are `WORTH_SHARING` and all rules
-            are ours: where one of another package fails, its row is to be named.
 
     Raises:
         InputError: The file cannot be read on, or a rule of another package fails; the message
             names the row.
     """
-    source = iter(rows)
-    first = list(islice(source, WORTH_SHARING))
-    if len(first) < WORTH_SHARING or (options is not None and options.rules):
-        workers = 1
     waiting: deque[PairRow] = deque()
 
     def fields() -> Iterator[Mapping[str, Any]]:
-        for row in chain(first, source):
+        for row in rows:
             waiting.append(row)
             if row.problem is None:
                 yield row.fields
 
     try:
-        for found in check_pairs(fields(), options=options, workers=workers):
+        for found in check_pairs(fields(), options=options):
             while waiting[0].problem is not None:
                 yield waiting.popleft(), None
             yield waiting.popleft(), found

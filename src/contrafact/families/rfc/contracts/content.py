@@ -16,13 +16,7 @@ from contrafact.families.rfc.contracts.vocabulary import is_content, words
 from contrafact.text.english import is_modifier
 from contrafact.text.tokens import stem
 
-__all__ = [
-    "content_added",
-    "only_figures_changed",
-    "part_left",
-    "text_of_its_own",
-    "words_changed",
-]
+__all__ = []
 
 
 def _content(tokens: list[Token]) -> list[Token]:

@@ -38,15 +38,7 @@ SAME_LEVEL = 0.35
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Figures of one text that cannot all hold, or one that cannot.
-
-    Attributes:
-        rule: What kind it is: ``direction``, ``percent change``, ``over 100%``, ``parts``,
-            ``expectation``, ``comparison``, ``bound``, ``points`` or ``world``.
-        message: What does not fit, in words a person understands.
-        start: Where it begins in the text.
-        end: Where it ends.
-    """
+    """Figures of one text that cannot all hold, or one that cannot."""
 
     rule: str
     message: str

@@ -12,16 +12,7 @@ from contrafact.families.rfc.contracts.exempt import WHOLE
 from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.text.quantities import Quantity, worth
 
-__all__ = [
-    "DECLINES",
-    "MACRO",
-    "MACRO_LIMITS",
-    "TWICE",
-    "Bounds",
-    "allowed",
-    "macro_problem",
-    "role_of",
-]
+__all__ = ["MACRO", "MACRO_LIMITS", "TWICE", "Bounds", "allowed", "macro_problem", "role_of"]
 
 # How far a number may move
 
@@ -63,13 +54,7 @@ of decisions; between two levels there may be several)."""
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a new value may lie: from ``low`` to ``high``, or at most ``half``.
-
-    Attributes:
-        low: The least value of the upper range.
-        high: The most.
-        half: The most of the lower range.
-    """
+    """Where a new value may lie: from ``low`` to ``high``, or at most ``half``."""
 
     low: float
     high: float
@@ -159,14 +144,7 @@ def role_of(side: Side, quantity: Quantity) -> str:
 def macro_problem(
     pair: Pair, old: Quantity, new: Quantity, limits: Mapping[str, float] = MACRO_LIMITS
 ) -> str | None:
-    """Return what makes a new macro-economic value impossible (S.2, 7), none if nothing.
-
-    Args:
-        pair: The pair; its original may speak of a crisis or a shock.
-        old: The value it had.
-        new: The value it has.
-        limits: How far it may go.
-    """
+    """Return what makes a new macro-economic value impossible (S.2, 7), none if nothing."""
     role, points, before = role_of(pair.original, old), worth(new), worth(old)
     if role == "unemployment" and not 0 <= points <= WHOLE:
         return f"unemployment of {points:g}% is impossible"

@@ -21,13 +21,7 @@ from contrafact.families.rfc.contracts.vocabulary import (
 )
 from contrafact.text.tokens import normal
 
-__all__ = [
-    "is_name",
-    "missing_words",
-    "names_added",
-    "names_lost",
-    "names_swapped",
-]
+__all__ = ["is_name"]
 
 SHOUTED_SHARE = 0.7
 """Share of capital letters beyond which a sentence is shouted, and capitals mean nothing (ours)."""

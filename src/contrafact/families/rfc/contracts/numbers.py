@@ -18,16 +18,7 @@ from contrafact.text.quantities.quantity import in_one_spelling
 from contrafact.text.times import TimeReference
 from contrafact.text.tokens import stem
 
-__all__ = [
-    "NumberKey",
-    "QuantityMatch",
-    "digits_kept",
-    "matched_quantities",
-    "number_key",
-    "numbers_kept",
-    "place",
-    "quantity_matches",
-]
+__all__ = ["matched_quantities", "place", "quantity_matches"]
 
 
 def place(found: Quantity | Identifier | TimeReference) -> Span:
@@ -55,12 +46,7 @@ def number_key(quantity: Quantity, *, signed: bool = True) -> NumberKey:
 
 @dataclass(frozen=True, slots=True)
 class QuantityMatch:
-    """A quantity of the original and the one that stands for it; either may be missing.
-
-    Attributes:
-        original: Its index among the original's quantities.
-        rewritten: Its index among the rewrite's.
-    """
+    """A quantity of the original and the one that stands for it; either may be missing."""
 
     original: int | None
     rewritten: int | None
@@ -201,8 +187,7 @@ _DIGITS = re.compile(r"\d[\d.,]*\d|\d")
 
 def _unread(side: Side) -> list[str]:
     """Return the runs of digits of any script that are part of no quantity, identifier or time."""
-    named = [*map(place, side.quantities), *map(place, side.identifiers)]
-    taken = [*named, *map(place, side.times)]
+    taken = [*map(place, side.quantities), *map(place, side.identifiers), *map(place, side.times)]
     return [
         match[0]
         for match in _DIGITS.finditer(side.text)

@@ -42,21 +42,7 @@ from contrafact.text.relations import (
     relations,
 )
 
-__all__ = [
-    "comparisons_kept",
-    "conversions_kept",
-    "equal_quantities",
-    "impossible_value",
-    "moves_kept",
-    "no_number",
-    "quantities_kept",
-    "quantity_unchanged",
-    "related_quantities",
-    "sign_kept",
-    "versions_kept",
-    "ways",
-    "within_range",
-]
+__all__ = ["ways"]
 
 Matched = tuple[Quantity, Quantity]
 

@@ -12,15 +12,7 @@ __all__ = ["Change", "Pair", "Polarity", "Side", "Span", "Token", "read_once"]
 
 
 class Pair:
-    """The original and the rewrite of one manipulation.
-
-    Args:
-        manipulation: Which one.
-        original: The paragraph as published, or its side.
-        rewritten: Its manipulated version.
-        polarity: A model of financial tone, if there is one.
-        bands: Bands of length in place of the paper's.
-    """
+    """The original and the rewrite of one manipulation."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from contrafact.families.rfc.contracts.pair import Pair
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.models.whitebox.polarity import load_polarity_model
 
-__all__ = ["load_polarity_model", "tone_kept"]
+__all__ = ["load_polarity_model"]
 
 
 @rule(

@@ -23,7 +23,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.pair import Pair, Span
@@ -35,7 +35,6 @@ __all__ = [
     "Check",
     "Finding",
     "Rule",
-    "Threshold",
     "Topic",
     "checked",
     "fail",
@@ -145,21 +144,6 @@ def checked(manipulation: Manipulation, findings: Iterable[Finding]) -> Check:
 # Rules
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """A named value that decides in a rule.
-
-    Attributes:
-        name: The parameter's name.
-        value: Its default.
-        origin: The section of the paper it is from, or "ours" and why.
-    """
-
-    name: str
-    value: float
-    origin: str
-
-
 @dataclass(frozen=True)
 class Rule:
     """A rule as it was declared.
@@ -189,18 +173,6 @@ class Rule:
     def statement(self) -> str:
         """What the rule says: the first paragraph of its docstring."""
         return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
-
-    @property
-    def thresholds(self) -> tuple[Threshold, ...]:
-        """The named values that decide, in the order of the signature."""
-        hints = get_type_hints(self.function, include_extras=True)
-        found = []
-        for parameter in inspect.signature(self.function).parameters.values():
-            if parameter.kind is parameter.KEYWORD_ONLY:
-                hint = hints.get(parameter.name)
-                origin = get_args(hint)[1] if get_origin(hint) is Annotated else ""
-                found.append(Threshold(parameter.name, parameter.default, origin))
-        return tuple(found)
 
     def findings(self, pair: Pair) -> Iterator[Finding]:
         """Yield what the rule finds in a pair.

@@ -8,14 +8,7 @@ from typing import Any
 from contrafact.text.english import is_english
 from contrafact.text.tokens import Caseless
 
-__all__ = [
-    "groups",
-    "is_common",
-    "is_content",
-    "is_known_name",
-    "pattern",
-    "words",
-]
+__all__ = ["groups", "is_common", "is_content", "is_known_name", "pattern", "words"]
 
 # Lists and patterns
 

@@ -44,12 +44,7 @@ class _Entry:
 
 
 class Background:
-    """News that can be searched for what came before an item.
-
-    Args:
-        pairs: Pairs whose originals are searched, each article once, in this order.
-        news: News to search instead, where given.
-    """
+    """News that can be searched for what came before an item."""
 
     def __init__(self, pairs: Sequence[Rewrite], news: Sequence[NewsItem] | None = None):
         require("bm25s", "searches of earlier news")

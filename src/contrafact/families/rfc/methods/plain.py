@@ -12,18 +12,14 @@ from contrafact.families.rfc.methods import asks_for_reasons
 from contrafact.families.rfc.prompting import CONSTRAINED, OneCall, kind_of
 from contrafact.family.method import MethodContext
 
-__all__ = ["OPTIONS", "QUESTIONS", "method"]
+__all__ = ["OPTIONS", "method"]
 
 QUESTIONS = ("own", "paper")
 OPTIONS = {**CONSTRAINED, "question": "own"}
 
 
 def method(context: MethodContext) -> OneCall:
-    """Return the method.
-
-    Raises:
-        InputError: There is no such question, or the paper does not ask it so.
-    """
+    """Return the method."""
     name = context.name or "plain"
     question = context.options.get("question", "own")
     if question not in QUESTIONS:

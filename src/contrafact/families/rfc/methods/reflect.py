@@ -16,7 +16,7 @@ from contrafact.families.rfc.prompting import VARIABLES, OneCall, kind_of, texts
 from contrafact.family.method import MethodContext
 from contrafact.models.asking import Ask, PlannedCall
 
-__all__ = ["Reflect", "method"]
+__all__ = ["method"]
 
 
 class Reflect:

@@ -9,38 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice, pairwise
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from contrafact.corpus.ledger import Ledger, LedgerEvent, event_time
+from contrafact.corpus.ledger import LedgerEvent, event_time, write_stage
 from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
-from contrafact.files.atomic import atomic_path
-from contrafact.files.journal import sidecar_path
-from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words import Spots, lexicon
 
-__all__ = [
-    "LISTS_USED",
-    "PART",
-    "Bucketed",
-    "Evidence",
-    "Sorted",
-    "bucket",
-    "bucket_file",
-    "bucket_news",
-    "repeated_row",
-]
-
-_Ints = npt.NDArray[np.int64]
-_Bools = npt.NDArray[np.bool_]
-
-PART = 4_000
-"""Articles that are sorted at once: enough to hide the cost of a call, few enough for memory."""
+__all__ = ["LISTS_USED", "Sorted", "bucket", "bucket_file", "bucket_news", "repeated_row"]
 
 STAGE = "bucket"
 RULE = "rule:appendix O"
@@ -52,8 +29,6 @@ LISTS_USED = (
 
 _KINDS = ("percent", "money", "digits")
 _NAMES = (*LISTS_USED, *_KINDS)
-_LIST_NAMES = np.array(_NAMES, dtype=object)
-_PERCENT, _CURRENCY, _DIGITS = (_NAMES.index(kind) for kind in _KINDS)
 # What is kept as evidence of each manipulation, which is more than its rules ask for.
 _EVIDENCE: dict[Manipulation, tuple[str, ...]] = {
     "numerical": _KINDS,
@@ -66,7 +41,6 @@ _CONTEXT = ("kpi", "percent", "reaction")
 
 # A number and what makes it a percentage; the sign of money stands before it.
 _NUMBER = re.compile(r"[0-9](?:[0-9,]*[0-9])?(?:\.[0-9]+)?(\s?(?:%|per\s?cent\b|pct\b))?")
-_EXTREME = "extreme language"
 _MONEY = frozenset("$€£¥₹₩₦")
 
 
@@ -90,13 +64,7 @@ class Bucketed(NamedTuple):
 
 @dataclass
 class Sorted:
-    """The news items of a file, sorted by the rules.
-
-    Attributes:
-        kept: Rows of those that are candidates, with ``candidates`` and ``evidence``.
-        dropped: Rows of the others, with ``reasons``.
-        events: The ledger's events: one for each article and manipulation.
-    """
+    """The news items of a file, sorted by the rules."""
 
     kept: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[dict[str, Any]] = field(default_factory=list)
@@ -134,50 +102,19 @@ def bucket(
         spots: What finds the terms: a function of texts and names of lists; the compiled
             lexicon's if not given.
     """
-    cues = _cues(paragraphs, spots or lexicon().spots)
-    there = {name: cues.texts_with(name) for name in _NAMES}
-    financial = there["kpi"] | there["percent"]
-    # Of each manipulation the reasons against it; the first that holds is given.
-    refused: dict[Manipulation, list[tuple[_Bools, str]]] = {
-        "numerical": [(~cues.texts_with(*_KINDS), "no digit")],
-        "flipping": [
-            (~there["directional"], "no directional term"),
-            (~financial, "no financial term and no percentage"),
-        ],
-        "sentiment": [
-            (~there["kpi"], "no financial term"),
-            (there["extreme"], _EXTREME),
-            (~(there["hedge"] | there["mild"]), "no hedge and no mild expression"),
-        ],
-        "causal": [
-            (~cues.texts_with(*_CAUSES), "no causal connector and no catalyst"),
-            (~cues.apart(_CAUSES, _CONTEXT), "no financial or reaction context"),
-        ],
-    }
-    results = [Bucketed([], {}, {}) for _ in paragraphs]
-    for name, rules in refused.items():
-        open_still = np.ones(len(results), dtype=np.bool_)
-        for rule, reason in rules:
-            for number in np.flatnonzero(open_still & rule).tolist():
-                results[number].reasons[name] = reason
-            open_still &= ~rule
-        for number, found in cues.of_each(_EVIDENCE[name], open_still):
-            results[number].candidates.append(name)
-            results[number].evidence[name] = found
-    for number, found in cues.of_each(("extreme",), there["extreme"]):
-        if results[number].reasons.get("sentiment") == _EXTREME:
-            results[number].reasons["sentiment"] = f"{_EXTREME}: {found[0][1]}"
-    return results
+    found, uses = (spots or lexicon().spots)(paragraphs, LISTS_USED), _uses()
+    cues: list[list[Evidence]] = [[*_numbers(paragraph)] for paragraph in paragraphs]
+    columns = (found.text.tolist(), found.term.tolist(), found.start.tolist(), found.end.tolist())
+    for text, term, start, end in zip(*columns, strict=True):
+        if (used := uses[term]) is not None:
+            cues[text].append((*used, start, end))
+    for own in cues:
+        own.sort(key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0])))
+    return list(map(_bucketed, cues))
 
 
 def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorted:
-    """Sort news items by the rules of appendix O.
-
-    Args:
-        rows: The news items, with the rows they were read from.
-        titles_alone: Whether an item without a summary is sorted as well; it is dropped if not,
-            since a title alone is no paragraph.
-    """
+    """Sort news items by the rules of appendix O."""
     given = list(rows)
     whole = [row for row in given if titles_alone or row.item.summary.strip()]
     bucketed = dict(
@@ -215,157 +152,73 @@ def bucket_file(
 ) -> Counter[str]:
     """Sort the news items of a file as `bucket_news` does, and write the stage's files.
 
-    Items are read, sorted and written `PART` at a time, in their order, so that memory does not
-    grow with the texts. All files are whole or not there, the candidates last. A row that repeats
-    another is among the dropped, after those of its part, with the line of that; its article has
-    its events in the ledger already. ``notes`` is filled with what the reader met.
+    A row that repeats another is among the dropped, after the others, with the line of that; its
+    article has its events in the ledger already. ``notes`` is filled with what the reader met.
 
     Returns:
-        What `Sorted.counts` says of all parts.
-
-    Raises:
-        InputError: The file cannot be read, a row is bad, or a file cannot be written.
+        What `Sorted.counts` says.
     """
-    told: Counter[str] = Counter()
-
-    def repeated() -> Iterator[dict[str, Any]]:
-        # Each once, and none is kept: a file may repeat itself without end.
-        firsts = notes.duplicates[len(notes.duplicates) - len(notes.repeated) :]
-        for row, (_, first) in zip(notes.repeated, firsts, strict=True):
-            yield repeated_row(row, first)
-        notes.repeated.clear()
-
-    def events(kept: IO[str], dropped: IO[str]) -> Iterator[LedgerEvent]:
-        rows = stream_news(path, notes)
-        while part := list(islice(rows, PART)):
-            result = bucket_news(part, titles_alone=titles_alone)
-            told.update(result.counts())
-            kept.writelines(map(json_line, result.kept))
-            dropped.writelines(map(json_line, result.dropped))
-            dropped.writelines(map(json_line, repeated()))
-            yield from result.events
-        dropped.writelines(map(json_line, repeated()))
-
-    with (
-        atomic_path(out) as kept_path,
-        atomic_path(sidecar_path(out, "dropped")) as dropped_path,
-        kept_path.open("w", encoding="utf-8", newline="") as kept,
-        dropped_path.open("w", encoding="utf-8", newline="") as dropped,
-    ):
-        Ledger(sidecar_path(out, "ledger")).append(events(kept, dropped), distinct=True)
-    return told
-
-
-@dataclass(frozen=True, slots=True)
-class _Cues:
-    """The terms and numbers of all texts that the rules look at, in order of text and place."""
-
-    texts: int
-    text: _Ints
-    kind: _Ints
-    start: _Ints
-    end: _Ints
-    term: npt.NDArray[np.object_]
-
-    def _among(self, names: Sequence[str]) -> _Bools:
-        return np.array([name in names for name in _NAMES])[self.kind]
-
-    def texts_with(self, *names: str) -> _Bools:
-        """Return which texts have a cue of one of these lists."""
-        return np.bincount(self.text[self._among(names)], minlength=self.texts) > 0
-
-    def of_each(self, names: Sequence[str], wanted: _Bools) -> Iterator[tuple[int, list[Evidence]]]:
-        """Return the cues of these lists in each text that is wanted, with the text's number."""
-        chosen = np.flatnonzero(self._among(names) & wanted[self.text])
-        of, start, end = self.text[chosen], self.start[chosen], self.end[chosen]
-        columns = (_LIST_NAMES[self.kind[chosen]], self.term[chosen], start, end)
-        rows = list(zip(*(column.tolist() for column in columns), strict=True))
-        numbers = np.flatnonzero(wanted)
-        bounds = np.searchsorted(of, np.append(numbers, self.texts)).tolist()
-        for number, (a, b) in zip(numbers.tolist(), pairwise(bounds), strict=True):
-            yield number, rows[a:b]
-
-    def apart(self, some: Sequence[str], others: Sequence[str]) -> _Bools:
-        """Return which texts have a cue of the first lists and, in other words, of the others."""
-        first_end, last_start = self._reach(some)
-        others_first_end, others_last_start = self._reach(others)
-        return (first_end <= others_last_start) | (others_first_end <= last_start)
-
-    def _reach(self, names: Sequence[str]) -> tuple[_Ints, _Ints]:
-        """Return of each text where the first cue ends and where the last one begins."""
-        among = self._among(names)
-        first_end = np.full(self.texts, np.iinfo(np.int64).max)
-        last_start = np.full(self.texts, -1)
-        np.minimum.at(first_end, self.text[among], self.end[among])
-        np.maximum.at(last_start, self.text[among], self.start[among])
-        return first_end, last_start
-
-
-def _cues(
-    paragraphs: Sequence[str], spots: Callable[[Sequence[str], Sequence[str]], Spots]
-) -> _Cues:
-    found = spots(paragraphs, LISTS_USED)
-    kinds, terms = _uses()
-    used = kinds[found.term] >= 0
-    term = found.term[used]
-    numbers = _numbers(paragraphs)
-    text = np.concatenate((found.text[used], numbers.text))
-    kind = np.concatenate((kinds[term], numbers.kind))
-    start = np.concatenate((found.start[used], numbers.start))
-    end = np.concatenate((found.end[used], numbers.end))
-    order = np.lexsort((kind, end, start, text))
-    return _Cues(
-        len(paragraphs),
-        text[order],
-        kind[order],
-        start[order],
-        end[order],
-        np.concatenate((terms[term], numbers.term))[order],
-    )
+    result = bucket_news(stream_news(path, notes), titles_alone=titles_alone)
+    repeated = [
+        repeated_row(row, first)
+        for row, (_, first) in zip(notes.repeated, notes.duplicates, strict=True)
+    ]
+    write_stage(out, result.kept, result.events, dropped=[*result.dropped, *repeated])
+    return result.counts()
 
 
 @cache
-def _uses() -> tuple[_Ints, npt.NDArray[np.object_]]:
-    """Return of each term of the lexicon its list's number, or -1 if no rule uses it; its text."""
-    terms = lexicon().terms
-    unused = [t.list not in LISTS_USED or t.weak or t.group == "S.3 alone" for t in terms]
-    codes = [
-        -1 if off else _NAMES.index(term.list) for term, off in zip(terms, unused, strict=True)
-    ]
-    return np.array(codes), np.array([term.text for term in terms], dtype=object)
+def _uses() -> tuple[tuple[str, str] | None, ...]:
+    """Return of each term of the lexicon its list and its text; None where no rule uses it."""
+    return tuple(
+        None if t.list not in LISTS_USED or t.weak or t.group == "S.3 alone" else (t.list, t.text)
+        for t in lexicon().terms
+    )
 
 
-def _numbers(paragraphs: Sequence[str]) -> _Cues:
-    """Return the numbers of all texts, by what kind they are of."""
-    joined = "\0".join(paragraphs)
-    kinds: list[int] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    written: list[str] = []
-    # Where digits begin, by NumPy: the expression alone would look at every character.
-    codes = np.frombuffer(joined.encode("latin-1", "replace"), dtype=np.uint8)
-    digits = np.zeros(len(codes) + 1, dtype=np.bool_)
-    digits[1:] = (codes >= ord("0")) & (codes <= ord("9"))
-    last = 0
-    for at in np.flatnonzero(digits[1:] & ~digits[:-1]).tolist():
-        match = _NUMBER.match(joined, at) if at >= last else None
-        if match is None:  # digits within the number before
-            continue
-        start, last = match.span()
-        kind = _DIGITS if match[1] is None else _PERCENT
-        if kind == _DIGITS and start and joined[start - 1] in _MONEY:
-            kind, start = _CURRENCY, start - 1
-        kinds.append(kind)
-        starts.append(start)
-        ends.append(last)
-        written.append(joined[start:last])
-    sizes = np.fromiter(map(len, paragraphs), np.int64, len(paragraphs))
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes + 1)))
-    start_of, end_of = np.array(starts, np.int64), np.array(ends, np.int64)
-    text = np.searchsorted(offsets, start_of, side="right") - 1
-    start_of, end_of = start_of - offsets[text], end_of - offsets[text]
-    words = np.array(written, dtype=object)
-    return _Cues(len(paragraphs), text, np.array(kinds, np.int64), start_of, end_of, words)
+def _numbers(text: str) -> Iterator[Evidence]:
+    for match in _NUMBER.finditer(text):
+        (start, end), kind = match.span(), "digits" if match[1] is None else "percent"
+        if kind == "digits" and start and text[start - 1] in _MONEY:
+            kind, start = "money", start - 1
+        yield kind, text[start:end] if kind == "money" else match[0], start, end
+
+
+def _bucketed(cues: Sequence[Evidence]) -> Bucketed:
+    there = {cue[0] for cue in cues}
+    reasons: dict[Manipulation, str] = {}
+    financial = not there.isdisjoint(("kpi", "percent"))
+    if there.isdisjoint(_KINDS):
+        reasons["numerical"] = "no digit"
+    if "directional" not in there:
+        reasons["flipping"] = "no directional term"
+    elif not financial:
+        reasons["flipping"] = "no financial term and no percentage"
+    if "kpi" not in there:
+        reasons["sentiment"] = "no financial term"
+    elif "extreme" in there:
+        first = next(cue[1] for cue in cues if cue[0] == "extreme")
+        reasons["sentiment"] = f"extreme language: {first}"
+    elif there.isdisjoint(("hedge", "mild")):
+        reasons["sentiment"] = "no hedge and no mild expression"
+    if there.isdisjoint(_CAUSES):
+        reasons["causal"] = "no causal connector and no catalyst"
+    elif not _apart(cues):
+        reasons["causal"] = "no financial or reaction context"
+    candidates = [name for name in MANIPULATIONS if name not in reasons]
+    evidence = {name: [cue for cue in cues if cue[0] in _EVIDENCE[name]] for name in candidates}
+    return Bucketed(candidates, evidence, reasons)
+
+
+def _apart(cues: Sequence[Evidence]) -> bool:
+    """Return whether a cause and, in other words, a financial or reaction context are there."""
+    causes, context = ([c for c in cues if c[0] in names] for names in (_CAUSES, _CONTEXT))
+    if not context:
+        return False
+    return (
+        min(cue[3] for cue in causes) <= context[-1][2]
+        or min(cue[3] for cue in context) <= causes[-1][2]
+    )
 
 
 def _carried(row: NewsRow) -> dict[str, Any]:

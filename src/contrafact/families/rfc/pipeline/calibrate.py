@@ -9,7 +9,7 @@ from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.diff import token_ratio
 
-__all__ = ["Calibration", "calibrate", "valid_ratios"]
+__all__ = ["calibrate", "valid_ratios"]
 
 MIN_EXAMPLES = 20
 """Fewer valid examples than this, and a band is said to be unsure; the paper had 50."""
@@ -29,16 +29,7 @@ _NO = frozenset(("false", "invalid", "fail", "no", "0"))
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the examples of one manipulation say.
-
-    Attributes:
-        manipulation: The manipulation.
-        valid: How many valid examples there are.
-        quantiles: Of the token-length ratio, rewrite over original, of the valid examples.
-        band: The ratios that a rewrite may have: the middle share of the valid examples, widened
-            to the next twentieth; none without a valid example.
-        unsure: Whether the band rests on too few examples.
-    """
+    """What the valid examples of one manipulation say: ``band`` holds their middle share."""
 
     manipulation: Manipulation
     valid: int
@@ -49,10 +40,6 @@ class Calibration:
 
 def valid_ratios(rows: Sequence[StageRow], *, file: str) -> dict[Manipulation, list[float]]:
     """Return the token-length ratios of the valid examples of each manipulation that has examples.
-
-    Args:
-        rows: Rows with ``manipulation``, ``original``, ``rewritten``, ``valid``.
-        file: What messages call their file.
 
     Raises:
         InputError: ``valid`` is missing, or neither true nor false; the line is named.
@@ -79,12 +66,7 @@ def valid_ratios(rows: Sequence[StageRow], *, file: str) -> dict[Manipulation, l
 def calibrate(
     ratios: dict[Manipulation, list[float]], *, coverage: float = 0.95
 ) -> list[Calibration]:
-    """Return what the ratios of valid examples say, for each manipulation that has examples.
-
-    Args:
-        ratios: Those of `valid_ratios`.
-        coverage: The middle share of the valid examples that the band is to hold, above 0.
-    """
+    """Return what the ratios of valid examples say, for each manipulation that has examples."""
     return [_one(name, ratios[name], coverage) for name in MANIPULATIONS if name in ratios]
 
 

@@ -34,12 +34,7 @@ _ARTICLE_BEFORE = re.compile(r"\b(an?)(\s+[\"'“‘(]?)\Z", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class RuleRewrite:
-    """A rewrite and how it was made.
-
-    Attributes:
-        rewritten: The manipulated text.
-        edits: The log; applied to the original it gives ``rewritten``.
-    """
+    """A rewrite and how it was made."""
 
     rewritten: str
     edits: tuple[Edit, ...]

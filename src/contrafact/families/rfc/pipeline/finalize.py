@@ -18,15 +18,7 @@ from contrafact.stats.sampling import stratified_share
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Finalized",
-    "Standing",
-    "Undecided",
-    "Unreviewed",
-    "audit_table",
-    "finalize",
-    "retention_table",
-]
+__all__ = ["Standing", "Undecided", "audit_table", "finalize", "retention_table"]
 
 STAGE = "finalize"
 _LEDGER_WORD: dict[str, Decision] = {"pass": "kept", "revise": "revised", "unresolved": "hard case"}
@@ -37,12 +29,7 @@ Undecided = Literal["review", "keep", "drop"]
 
 @dataclass(frozen=True)
 class Standing:
-    """Where facts and judges see a pair.
-
-    Attributes:
-        broken: What it breaks of its contract, each with what was found or without.
-        undecided: Why nobody has said yet what it means; empty where that is decided.
-    """
+    """Where facts and judges see a pair."""
 
     broken: Sequence[str] = ()
     undecided: str = ""
@@ -54,15 +41,7 @@ Contract = Callable[[Mapping[str, Any]], Standing]
 
 @dataclass
 class Finalized:
-    """What finalization made of the pairs.
-
-    Attributes:
-        retained: The final dataset, with ``review`` saying how far people have seen each pair.
-        hard: Pairs without a clear verdict, with the reason.
-        review: Undecided pairs that people are to review, with the reason.
-        dropped: Pairs that were removed, with the reason.
-        events: One ledger event for every decision, those of people among them.
-    """
+    """What finalization made of the pairs."""
 
     retained: list[dict[str, Any]] = field(default_factory=list)
     hard: list[dict[str, Any]] = field(default_factory=list)
@@ -98,18 +77,6 @@ def finalize(
     kept, ``against_rules`` and ``review`` give both reasons. A pair that annotators alone pass and
     the contract fails is ambiguous, and so a hard case. What people passed is decided (``passed``
     is true), whatever judges left open.
-
-    Args:
-        rows: Pairs, as `rfc rewrite` writes them.
-        decisions: All decisions on them.
-        contract: Says which rules a pair breaks, and whether it is undecided.
-        annotators: How many people have to annotate a pair.
-        unreviewed: What to do with pairs that too few people annotated: ``drop`` them, or
-            ``keep`` them marked as unreviewed.
-        undecided: What to do with those of them that nobody has decided: hold them for ``review``,
-            ``keep`` them with ``passed`` none, or ``drop`` them.
-        required: Fields that a retained pair may not lack.
-        each: Called with a pair's id when it is done with.
     """
     by_item: dict[str, list[ReviewDecision]] = defaultdict(list)
     for decision in decisions:

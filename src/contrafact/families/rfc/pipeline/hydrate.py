@@ -12,16 +12,15 @@ from typing import Any
 
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
-from contrafact.families.rfc.labels import manipulation_named
+from contrafact.families.rfc.data import PairNotes, read_pairs
 from contrafact.families.rfc.pipeline.release import original_hash
 from contrafact.families.rfc.pipeline.stages import stage_event
-from contrafact.files.fields import columns_found, fold, fold_row, names_of, value_of
+from contrafact.files.fields import fold, fold_row, is_absent
 from contrafact.files.tables import read_rows, source_name
-from contrafact.records import MANIPULATIONS, Manipulation, NewsItem, Rewrite, content_id
-from contrafact.text.delimit import replace_surrogates
+from contrafact.records import NewsItem, Rewrite
 from contrafact.text.diff import normalised_edit_distance
 
-__all__ = ["Hydrated", "Published", "hydrate", "load_published"]
+__all__ = ["Published", "hydrate", "load_published"]
 
 MIN_SIMILARITY = 0.5
 """One minus the edit distance over the longer text, under which an article is another text."""
@@ -34,10 +33,7 @@ class Published:
     """A row of a published dataset."""
 
     line: int
-    id: str
-    manipulation: Manipulation
-    rewritten: str
-    url: str | None
+    pair: Rewrite
     sha256: str | None
     """The hash of the original, where the dataset gives it."""
     fields: Mapping[str, Any]
@@ -45,14 +41,7 @@ class Published:
 
 @dataclass
 class Hydrated:
-    """What hydration made of a dataset.
-
-    Attributes:
-        rows: Pairs with their originals, as `rfc rewrite` writes them.
-        dropped: Rows without one, each with ``reason`` and ``problem``: "missing" or "no match".
-        events: One ledger event a row.
-        counts: How many of what.
-    """
+    """What hydration made of a dataset."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[dict[str, Any]] = field(default_factory=list)
@@ -63,21 +52,21 @@ class Hydrated:
 def load_published(path: str | Path) -> list[Published]:
     """Return the rows of a published dataset: ours, or a table of the paper's release fields.
 
-    Column names match in any case, and the usual ones will do (``text`` for ``rewritten``,
-    ``stock`` for ``ticker``, ``category`` for ``manipulation``); "Directional Flipping" and the
-    paper's other long names count as their manipulations.
+    They are read as pairs without originals are (`data.read_pairs`).
 
     Raises:
-        InputError: The file cannot be read or holds no rows; a row has no rewritten text or no
-            manipulation; two rows are the same. The line is named.
+        InputError: The file cannot be read or holds no rows; a row is no pair, or two are the same.
+            The line is named.
     """
     name = source_name(path)
     rows: dict[str, Published] = {}
     for line, fields in read_rows(path):
-        row = _published(fields, name, line)
-        if (first := rows.setdefault(row.id, row)) is not row:
+        (pair,) = read_pairs([(line, fields)], name, PairNotes())
+        sha256 = fold_row(fields).get(fold("original_sha256"))
+        row = Published(line, pair, None if is_absent(sha256) else str(sha256).strip(), fields)
+        if (first := rows.setdefault(pair.id, row)) is not row:
             raise InputError(
-                f"the row '{row.id}' is there twice (first on line {first.line})",
+                f"the row '{pair.id}' is there twice (first on line {first.line})",
                 file=name,
                 line=line,
                 hint="leave one of them out",
@@ -99,12 +88,6 @@ def hydrate(
     An article is a row's by the published hash of its paragraph (``hydrated`` is "verified"), or by
     its address. Where the dataset gives no hash, the paragraph has to be like enough to the rewrite
     ("similar"): a manipulation is small.
-
-    Args:
-        rows: The dataset.
-        news: The articles.
-        min_similarity: From 0 to 1.
-        accept_similar: Whether a similar text will do even where the dataset gives a hash.
     """
     by_hash: dict[str, NewsItem] = {}
     by_url: dict[str, NewsItem] = {}
@@ -114,7 +97,7 @@ def hydrate(
             by_url.setdefault(item.url.strip(), item)
     result = Hydrated()
     for row in rows:
-        known, named = by_hash.get(row.sha256 or ""), by_url.get((row.url or "").strip())
+        known, named = by_hash.get(row.sha256 or ""), by_url.get((row.pair.url or "").strip())
         if known is not None:
             _keep(result, row, known, "verified")
         elif named is None:
@@ -127,12 +110,12 @@ def hydrate(
 def _match(
     result: Hydrated, row: Published, item: NewsItem, min_similarity: float, accept_similar: bool
 ) -> None:
-    near = 1.0 - normalised_edit_distance(item.paragraph, row.rewritten)
+    near = 1.0 - normalised_edit_distance(item.paragraph, row.pair.rewritten)
     if row.sha256 is not None and not accept_similar:
         why = f"not the text of the published hash (similarity {near:.2f})"
     elif near < min_similarity:
         why = f"another text than was rewritten (similarity {near:.2f})"
-    elif item.paragraph == row.rewritten:
+    elif item.paragraph == row.pair.rewritten:
         why = "the same text as the rewrite"
     else:
         _keep(result, row, item, "similar")
@@ -143,13 +126,14 @@ def _match(
 def _keep(result: Hydrated, row: Published, item: NewsItem, how: str) -> None:
     given = row.fields
     pair = Rewrite.of(
-        row.manipulation,
+        row.pair.manipulation,
         item.paragraph,
-        row.rewritten,
+        row.pair.rewritten,
         article_id=str(given.get("article_id") or item.id),
         rewriter=str(given.get("rewriter") or "unknown"),
-        url=row.url,
-        **{name: _plain(given.get(name)) for name in ("ticker", "date")},
+        url=row.pair.url,
+        ticker=row.pair.ticker,
+        date=row.pair.date,
     )
     carried = {k: v for k, v in given.items() if k not in _OWN and k != "original_sha256"}
     result.rows.append(
@@ -158,7 +142,7 @@ def _keep(result: Hydrated, row: Published, item: NewsItem, how: str) -> None:
             **pair.model_dump(exclude={"category", "edits", "attempts"}),
             "title": item.title,
             "summary": item.summary,
-            "published_id": row.id,
+            "published_id": row.pair.id,
             "hydrated": how,
         }
     )
@@ -173,41 +157,8 @@ def _drop(result: Hydrated, row: Published, problem: str, why: str) -> None:
 
 
 def _event(row: Published, decision: str, why: str, article: str | None = None) -> LedgerEvent:
-    more = {"article_id": article or row.fields.get("article_id"), "manipulation": row.manipulation}
-    return stage_event("hydrate", row.id, decision, "rule:hydrate", why, **more)
-
-
-def _published(fields: Mapping[str, Any], file: str, line: int) -> Published:
-    columns = fold_row(fields)
-    own = {n: _plain(value_of(columns, n)) for n in ("rewritten", "url", "ticker", "date")}
-    rewritten, url = own.pop("rewritten"), own.pop("url")
-    if rewritten is None:
-        raise InputError(
-            f"no rewritten text (found: {columns_found(fields)})",
-            file=file,
-            line=line,
-            hint="name the column 'rewritten'",
-        )
-    # Published files have it under their category.
-    named = (columns.get(key) for key in (*names_of("manipulation"), "category"))
-    manipulation = next((label for name in named if (label := manipulation_named(name))), None)
-    if manipulation is None:
-        raise InputError(
-            "names none of the four manipulations",
-            file=file,
-            line=line,
-            hint=f"fill in 'manipulation' with one of {', '.join(MANIPULATIONS)}",
-        )
-    identity = _plain(columns.get("id")) or content_id(
-        url or "", manipulation, rewritten, prefix="r"
-    )
-    carried = {**fields, **{name: value for name, value in own.items() if value is not None}}
-    sha256 = _plain(columns.get(fold("original_sha256")))
-    return Published(line, identity, manipulation, rewritten, url, sha256, carried)
-
-
-def _plain(value: object) -> str | None:
-    if value is None or value != value:  # a table's NaN
-        return None
-    text = replace_surrogates(str(value)).strip()
-    return text or None
+    more = {
+        "article_id": article or row.fields.get("article_id"),
+        "manipulation": row.pair.manipulation,
+    }
+    return stage_event("hydrate", row.pair.id, decision, "rule:hydrate", why, **more)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # labelling by rules needs no engine, whose import takes more
     from contrafact.prompts import PromptPack, PromptTemplate
 
 __all__ = [
-    "NO_CATEGORY",
     "Labelled",
     "PerArticle",
     "ask_label",
@@ -48,15 +47,7 @@ _LABELS: dict[str, str] = {
 
 @dataclass
 class Labelled:
-    """What labelling made of its input.
-
-    Attributes:
-        rows: One row for each article and manipulation, the input's fields carried along.
-        dropped: Candidates that were struck out, each with its ``reason``.
-        apart: Articles without a label: ``No-Categorized``, or open, each with its ``reason``.
-        events: One ledger event for every decision.
-        counts: How many of what.
-    """
+    """What labelling made of its input."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     dropped: list[dict[str, Any]] = field(default_factory=list)
@@ -105,11 +96,7 @@ def open_rows(rows: Sequence[StageRow], per_article: PerArticle) -> list[StageRo
 
 
 def label_template(pack: "PromptPack") -> "PromptTemplate":
-    """Return the prompt that asks for a label, checked.
-
-    Raises:
-        InputError: The pack lacks the template, or it has other variables.
-    """
+    """Return the prompt that asks for a label, checked."""
     return pack.template("rfc/label", required={"paragraph"})
 
 
@@ -136,14 +123,6 @@ async def ask_labels(
     each: Callable[[str], None] = lambda _: None,
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Ask about every open article of which no reply is known.
-
-    Args:
-        rows: The articles.
-        model: The labeller.
-        template: The prompt, from `label_template`.
-        answers: Where replies are kept as they come.
-        at_once: How many calls may be under way at the same time.
-        each: Called with an article's id when it is done with.
 
     Returns:
         The model's reply for each article by its id, and why a call failed, which a rerun makes
@@ -173,15 +152,6 @@ def label_rows(
     file: str | None = None,
 ) -> Labelled:
     """Return the labels of articles.
-
-    Args:
-        rows: Rows as `rfc bucket` writes them, with ``candidates``.
-        per_article: ``all`` gives one item for every candidate that stands; ``one`` a single item
-            an article.
-        replies: The model's reply for each open article, by id; none without a model.
-        failures: For open articles whose call failed, the reason, by id.
-        model: The model's name.
-        file: The name of the file, for messages.
 
     Raises:
         InputError: A row's candidates are not a list of manipulations; the line is named.

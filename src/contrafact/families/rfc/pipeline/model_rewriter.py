@@ -43,14 +43,7 @@ from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import token_count
 
-__all__ = [
-    "NOT_JUDGED",
-    "Decoding",
-    "ModelRewriter",
-    "WriterSettings",
-    "load_decoding",
-    "longest_reply",
-]
+__all__ = ["NOT_JUDGED", "Decoding", "ModelRewriter", "WriterSettings", "load_decoding"]
 
 NOT_JUDGED = "no judge was asked what it means"
 """Why a rewrite against which no fact speaks is undecided, where no judge is named."""
@@ -80,9 +73,6 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
 
     The default file holds the settings as RFC-BENCH prints them under each category's heading in
     section 2.2.2, where those of flipping and numerical look swapped; see the file.
-
-    Raises:
-        InputError: the file is not TOML, lacks a manipulation, or sets something unknown.
     """
     source = path or files("contrafact.families.rfc.pipeline").joinpath("decoding.toml")
     try:
@@ -111,27 +101,11 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
 
 @dataclass(frozen=True)
 class WriterSettings:
-    """What a rewriting by a model is told; another process opens the same rewriter from it.
-
-    Attributes:
-        model: The model that writes.
-        seed: Seed of the whole rewriting; each try has its own, drawn from it.
-        attempts: The most proposals for one row.
-        feedback: Whether the model is told what its last proposal broke; without, the same
-            question is asked again with another seed.
-        decoding: A file of decoding settings; the paper's if none.
-        prompts: A folder of templates; ours if none.
-        judging: Who decides what a rewrite means, and how they are asked; nobody if none.
-        polarity_model: A folder with a classifier of tone.
-        bands: A calibration's file; the paper's bands of length if none.
-        max_connections: Calls under way at once.
-        bounds: Bounds of each call.
-    """
+    """What a rewriting by a model is told; another process opens the same rewriter from it."""
 
     model: str
     seed: int = 0
     attempts: int = 3
-    feedback: bool = True
     decoding: str | None = None
     prompts: str | None = None
     judging: JudgeSettings | None = None
@@ -143,11 +117,10 @@ class WriterSettings:
     def facts(self) -> dict[str, Any]:
         """Return what decides the result."""
         pack = open_pack(self.prompts)
-        self._templates(pack)
+        ModelRewriter.open_templates(pack)
         return rule_facts(self.seed, self.attempts, self.bands) | {
             "rewriter": "model",
             "model": self.model,
-            "feedback": self.feedback,
             "prompts": pack.used_hash,
             "decoding": {
                 name: one.model_dump(exclude_none=True)
@@ -158,13 +131,9 @@ class WriterSettings:
         }
 
     def open(self, wrap: Callable[[Model], Model] = lambda model: model) -> "ModelRewriter":
-        """Return the rewriter, with its models open.
-
-        Args:
-            wrap: What each language model is wrapped in.
-        """
+        """Return the rewriter, with its models open."""
         pack = open_pack(self.prompts)
-        templates = self._templates(pack)
+        templates = ModelRewriter.open_templates(pack)
         config = call_config(self.max_connections, **self.bounds)
         options = Options(bands=None if self.bands is None else load_bands(self.bands))
         if self.polarity_model is not None:
@@ -183,25 +152,10 @@ class WriterSettings:
             Judging() if self.judging is None else self.judging.judging(),
         )
 
-    def _templates(self, pack: PromptPack) -> dict[str, PromptTemplate]:
-        return ModelRewriter.open_templates(pack, feedback=self.feedback)
-
 
 @dataclass(frozen=True)
 class ModelRewriter:
-    """A model that rewrites, asked again while facts or judges are against what it writes.
-
-    Attributes:
-        model: Any Inspect model.
-        templates: The prompt of each manipulation, and ``feedback``, which names what was wrong and
-            asks again, if the model is to be told (`open_templates`).
-        decoding: Settings of each manipulation.
-        seed: Seed of the whole rewriting.
-        attempts: The most proposals for one row.
-        options: How facts are checked.
-        judges: Who is asked what a rewrite means, where facts leave it open; nobody leaves it so.
-        judging: What they are asked.
-    """
+    """A model that rewrites, asked again while facts or judges are against what it writes."""
 
     model: Model
     templates: Mapping[str, PromptTemplate]
@@ -213,24 +167,17 @@ class ModelRewriter:
     judging: Judging = field(default_factory=Judging)
 
     @staticmethod
-    def open_templates(pack: PromptPack, *, feedback: bool = True) -> dict[str, PromptTemplate]:
-        """Return the prompts of all manipulations, and ``feedback`` if it is given, checked."""
+    def open_templates(pack: PromptPack) -> dict[str, PromptTemplate]:
+        """Return the prompts of all manipulations, and ``feedback``, checked."""
         templates: dict[str, PromptTemplate] = {
             name: pack.template(f"rfc/rewrite-{name}", required={"paragraph"})
             for name in MANIPULATIONS
         }
-        if feedback:
-            templates["feedback"] = pack.template(
-                "rfc/rewrite-feedback", required={"violations", "paragraph"}
-            )
-        return templates
+        required = {"violations", "paragraph"}
+        return {**templates, "feedback": pack.template("rfc/rewrite-feedback", required=required)}
 
     async def rewrite(self, assignment: Assignment) -> Outcome:
-        """Return what becomes of one row.
-
-        Raises:
-            Exception: a call failed for good, as Inspect raises it.
-        """
+        """Return what becomes of one row."""
         original, manipulation = assignment.item.paragraph, assignment.manipulation
         question = self.templates[manipulation].render(paragraph=delimit(original))
         messages: list[ChatMessage] = [ChatMessageUser(content=question)]
@@ -245,17 +192,16 @@ class ModelRewriter:
                 return Outcome(reply, between(original, reply), attempt, undecided=undecided)
             violations = tuple(one.as_row() for one in found.violations)
             tried.append(violations)
-            if (feedback := self.templates.get("feedback")) is not None:
-                again = feedback.render(
-                    paragraph=delimit(original),
-                    violations=[delimit(str(violation["message"])) for violation in violations],
-                )
-                # Every round stays in sight: what an earlier proposal broke is not broken again.
-                messages = [
-                    *messages,
-                    ChatMessageAssistant(content=reply or "(nothing)"),
-                    ChatMessageUser(content=again),
-                ]
+            again = self.templates["feedback"].render(
+                paragraph=delimit(original),
+                violations=[delimit(str(violation["message"])) for violation in violations],
+            )
+            # Every round stays in sight: what an earlier proposal broke is not broken again.
+            messages = [
+                *messages,
+                ChatMessageAssistant(content=reply or "(nothing)"),
+                ChatMessageUser(content=again),
+            ]
         return refused(tried, self.attempts)
 
     async def _decide(self, manipulation: Manipulation, original: str, reply: str) -> Check:

@@ -101,12 +101,7 @@ class _Problem:
 
 
 def rewrite_numerical(text: str, seed: int) -> RuleRewrite | NoRewrite:
-    """Return the text with every quantity changed, or why that cannot be done.
-
-    Args:
-        text: A paragraph.
-        seed: Which of the possible versions; the same seed gives the same version.
-    """
+    """Return the text with every quantity changed, or why that cannot be done."""
     if _MARKUP.search(text):
         return NoRewrite("holds markup, and is no paragraph")
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ import re
 import unicodedata
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files as resources
 from typing import Any
@@ -35,7 +35,6 @@ __all__ = [
     "original_hash",
     "release",
     "row_schema",
-    "shingles",
 ]
 
 SHINGLE = 8
@@ -193,18 +192,18 @@ def row_schema() -> dict[str, Any]:
     }
 
 
-def leaks(original: str, rewritten: str, value: object, *, n: int = SHINGLE) -> list[str]:
-    """Return the runs of ``n`` words of the original that a value holds and the rewrite does not.
+def leaks(original: str, rewritten: str, text: str) -> list[str]:
+    """Return the runs of eight words of the original that a text holds and the rewrite does not.
 
     Words are compared without case and punctuation. Of an original with fewer words, all of them
     are the run.
     """
-    own = shingles(original, n) - shingles(rewritten, n)
-    return sorted(own & set(_runs(value, min(n, max(1, len(_words(original)))))))
+    n = min(SHINGLE, max(1, len(_words(original))))
+    return sorted((shingles(original, n) - shingles(rewritten, n)) & shingles(text, n))
 
 
-def shingles(text: str, n: int = SHINGLE) -> set[str]:
-    """Return all runs of ``n`` words of a text; the whole text where it has fewer."""
+def shingles(text: str, n: int) -> set[str]:
+    """Return all runs of ``n`` words of a text, in lower case; the whole where it has fewer."""
     words = _words(text)
     n = min(n, max(1, len(words)))
     return {" ".join(words[i : i + n]) for i in range(len(words) - n + 1)} if words else set()
@@ -259,7 +258,11 @@ def _row(row: StageRow, canary: str, file: str | None) -> dict[str, Any]:
         "canary": canary,
     }
     # An address often spells out its article's title, and is published by the paper's own policy.
-    checked = {name: value for name, value in given.items() if name not in ("url", "rewritten")}
+    checked = {
+        name: value
+        for name, value in given.items()
+        if isinstance(value, str) and name not in ("url", "rewritten")
+    }
     for name, value in checked.items():
         if found := leaks(pair["original"], pair["rewritten"], value):
             raise InputError(
@@ -269,18 +272,6 @@ def _row(row: StageRow, canary: str, file: str | None) -> dict[str, Any]:
                 hint="take those words out of the field",
             )
     return {name: given[name] for name in FIELDS}
-
-
-def _runs(value: object, n: int) -> Iterator[str]:
-    if isinstance(value, str):
-        words = _words(value)
-        yield from (" ".join(words[i : i + n]) for i in range(len(words) - n + 1))
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _runs(inner, n)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _runs(inner, n)
 
 
 def _words(text: str) -> list[str]:

@@ -7,11 +7,8 @@ interrupted and resumed ends in the very same bytes.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,7 +19,6 @@ from contrafact.families.rfc.labels import Bands, load_bands
 from contrafact.families.rfc.pipeline.stages import stage_event
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
-from contrafact.workers import end_with_parent
 
 __all__ = [
     "BY_MODEL_ALONE",
@@ -32,8 +28,7 @@ __all__ = [
     "decision",
     "load_assignments",
     "refused",
-    "rewrite_all_by_rules",
-    "rewrite_one_by_rules",
+    "rewrite_by_rules",
     "rule_facts",
     "seed_of",
     "write_pairs",
@@ -42,22 +37,12 @@ __all__ = [
 BY_MODEL_ALONE = "rules write numerical pairs alone; this one takes a model"
 """Why a row whose rewrite is a matter of meaning is dropped where no model writes."""
 
-# Rows that one task of a worker holds: long enough to hide the cost of handing them over, short
-# enough that a killed rewriting loses seconds.
-_CHUNK = 16
 _NEWS = {"id", "title", "headline", "summary", "description", "manipulation", "input_item"}
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """One row of the input: an article and the manipulation that it is to get.
-
-    Attributes:
-        line: The row's line in its file, from 1.
-        item: The article.
-        manipulation: What to do to it.
-        fields: The row as it was read.
-    """
+    """One row of the input: an article and the manipulation that it is to get."""
 
     line: int
     item: NewsItem
@@ -135,11 +120,7 @@ def load_assignments(path: str | Path) -> list[Assignment]:
 
 
 def assignment_of(fields: dict[str, Any], line: int) -> Assignment:
-    """Return the assignment that a row holds.
-
-    Raises:
-        InputError: It has no title, or no manipulation or an unknown one.
-    """
+    """Return the assignment that a row holds."""
     item = item_of(fields, line=line)
     label = fields.get("manipulation")
     if label not in MANIPULATIONS:
@@ -156,17 +137,10 @@ def seed_of(seed: int, item_id: str, manipulation: str, attempt: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
 
-def rewrite_one_by_rules(
+def rewrite_by_rules(
     assignment: Assignment, *, seed: int, attempts: int, bands: Bands | None = None
 ) -> Outcome:
-    """Rewrite one row by rule: proposals are made until one passes its contract.
-
-    Args:
-        assignment: The row.
-        seed: Seed of every choice.
-        attempts: Proposals at most.
-        bands: The bands of length of a calibration; the paper's if none.
-    """
+    """Rewrite one row by rule: proposals are made until one passes its contract."""
     from contrafact.families.rfc.contracts import Options, check_pair
     from contrafact.families.rfc.pipeline.numerical import NoRewrite, rewrite_numerical
 
@@ -198,46 +172,6 @@ def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> Ou
     return Outcome(attempts=attempts, reason=f"breaks its contract: {rules}", violations=best)
 
 
-def rewrite_all_by_rules(
-    assignments: Sequence[Assignment],
-    positions: Sequence[int],
-    *,
-    seed: int,
-    attempts: int,
-    bands: Bands | None = None,
-    workers: int = 1,
-) -> Iterator[tuple[int, Outcome]]:
-    """Yield the outcome of each of the rows at ``positions``, as they are done.
-
-    The order is that of completion; outcomes do not depend on the number of workers.
-    """
-    chunks = [positions[i : i + _CHUNK] for i in range(0, len(positions), _CHUNK)]
-    one = partial(rewrite_one_by_rules, seed=seed, attempts=attempts, bands=bands)
-    if workers <= 1 or len(chunks) <= 1:
-        yield from ((position, one(assignments[position])) for position in positions)
-        return
-    # Spawned, not forked: the parent has threads (a progress bar, BLAS) that a fork would cut off.
-    with ProcessPoolExecutor(
-        min(workers, len(chunks)), mp_context=get_context("spawn"), initializer=end_with_parent
-    ) as pool:
-        futures = {
-            pool.submit(_rewrite_chunk, one, [assignments[i] for i in chunk]): chunk
-            for chunk in chunks
-        }
-        try:
-            for future in as_completed(futures):
-                yield from zip(futures[future], future.result(), strict=True)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _rewrite_chunk(
-    one: Callable[[Assignment], Outcome], assignments: list[Assignment]
-) -> list[Outcome]:
-    return [one(assignment) for assignment in assignments]
-
-
 def rule_facts(seed: int, attempts: int, bands: str | None) -> dict[str, Any]:
     """Return what decides a rewriting by rule."""
     return {
@@ -255,14 +189,7 @@ def write_pairs(
     *,
     rewriter: str,
 ) -> None:
-    """Write the pairs, what was dropped, and the ledger, in the order of the input.
-
-    Args:
-        out: The file of pairs; the other two stand next to it.
-        assignments: The rows.
-        outcomes: The outcome of each.
-        rewriter: ``rules``, or ``model:`` and the model's name.
-    """
+    """Write the pairs, what was dropped, and the ledger, in the order of the input."""
     pairs: list[dict[str, Any]] = []
     dropped: list[dict[str, Any]] = []
     events: list[LedgerEvent] = []
@@ -276,13 +203,7 @@ def write_pairs(
 def decision(
     assignment: Assignment, outcome: Outcome, *, rewriter: str
 ) -> tuple[dict[str, Any], LedgerEvent]:
-    """Return the pair of a row, or how it is dropped, and the ledger's event.
-
-    Args:
-        assignment: The row.
-        outcome: What became of it.
-        rewriter: ``rules``, or ``model:`` and the model's name.
-    """
+    """Return the pair of a row, or how it is dropped, and the ledger's event."""
     item = assignment.item
     if outcome.rewritten is None:
         violations = [dict(violation) for violation in outcome.violations]

@@ -109,11 +109,7 @@ def stage_event(
 
 
 def require_text(fields: Mapping[str, Any], field: str, *, file: str, line: int) -> None:
-    """Check that a row has a field, as text that is not blank.
-
-    Raises:
-        InputError: It has not; the line is named.
-    """
+    """Check that a row has a field, as text that is not blank."""
     value = fields.get(field)
     if isinstance(value, str) and value.strip():
         return

@@ -174,10 +174,9 @@ def _data(before: RunItems, after: RunItems) -> DataChange:
         removed=removed,
         changed=tuple(sorted(changed, key=lambda item: item.id)),
         texts={
-            one: _shown_text(sample, ("input",))
+            one: _shown_text(samples[one], ("input",))
             for samples, ids in ((old, removed), (new, added))
             for one in ids
-            if (sample := samples[one])
         },
     )
 

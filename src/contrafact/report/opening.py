@@ -296,9 +296,9 @@ def _differences(data: ChapterData, found: _Finding) -> str:
     held = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
     mine = pairs[held & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]
     known = {
-        row.second if row.first == best[0] else row.first: row.p_adjusted
-        for row in mine.itertuples()
-        if not math.isnan(row.p_adjusted)
+        str(second if first == best[0] else first): float(p)
+        for first, second, p in zip(mine["first"], mine["second"], mine["p_adjusted"], strict=True)
+        if not math.isnan(p)
     }
     apart = [name for name in others if known.get(name, 1.0) < SIGNIFICANT]
     alike = [name for name in others if known.get(name, 0.0) >= SIGNIFICANT]

@@ -164,7 +164,8 @@ def write_items(
     if prepared.given is not None:
         earlier = [row for one in prepared.given.systems.values() for row in one.verdicts]
         verdicts = pd.DataFrame([*earlier, *verdicts.to_dict("records")])
-        if task_named(prepared.settings.task).report.load().costs:
+        measures = task_named(prepared.settings.task).report.load().measures
+        if {one.name for one in measures} & set(COST_COLUMNS):
             items = with_given_costs(items, prepared.given.systems)
     items = with_verdicts(items, verdicts)
     write_frame(items, folder / ITEMS)

@@ -244,7 +244,8 @@ def _sentence(data: ChapterData, found: _Finding) -> str:
         return f"{none}, so there is nothing to compare."
     if len(rows) > 1 and not _one_judge(data, found):
         each = [
-            f"{row.system} {figure_text(row.estimate, found.kind)}" for row in rows.itertuples()
+            f"{system} {figure_text(float(estimate), found.kind)}"
+            for system, estimate in zip(rows["system"], rows["estimate"], strict=True)
         ]
         return (
             "These systems were not all judged by the same judge, so none is called best; "

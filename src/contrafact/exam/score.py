@@ -126,8 +126,8 @@ def exam_rows(
     """
     votes: dict[tuple[str, str, int, bool], dict[str, Mapping[str, Any]]] = {}
     for q in questions:
-        given = answers[q.key]
-        for name, vote in given.items() if q.about else [(q.criterion, given)]:
+        answer = answers[q.key]
+        for name, vote in answer.items() if q.about else [(q.criterion, answer)]:
             votes.setdefault((q.item, name, q.repeat, q.swapped), {})[q.judge] = vote
     times = range(1, max((q.repeat for q in questions), default=1) + 1)
     rows: list[ExamRow] = []

@@ -143,11 +143,11 @@ def part_left(
     word while the other changed.
     """
     a, b = pair.original, pair.rewritten
-    parts = [_parts(side) for side in (a, b)]
-    if parts[0] is None or parts[1] is None:
+    before, after = _parts(a), _parts(b)
+    if before is None or after is None:
         return
-    same = [_signs(a, one) == _signs(b, two) for one, two in zip(*parts, strict=True)]
-    for name, left, one, two in zip(("headline", "story"), same, *parts, strict=True):
+    same = [_signs(a, one) == _signs(b, two) for one, two in zip(before, after, strict=True)]
+    for name, left, one, two in zip(("headline", "story"), same, before, after, strict=True):
         told = _content([a.tokens[i] for i in a.span_tokens(*one)])
         if left and not all(same) and len(told) >= least:
             message = f"the {name} stands as it was"

@@ -201,7 +201,8 @@ _DIGITS = re.compile(r"\d[\d.,]*\d|\d")
 
 def _unread(side: Side) -> list[str]:
     """Return the runs of digits of any script that are part of no quantity, identifier or time."""
-    taken = [place(found) for found in (*side.quantities, *side.identifiers, *side.times)]
+    named = [*map(place, side.quantities), *map(place, side.identifiers)]
+    taken = [*named, *map(place, side.times)]
     return [
         match[0]
         for match in _DIGITS.finditer(side.text)

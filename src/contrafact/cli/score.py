@@ -156,13 +156,7 @@ def _command(
             _in_bulk(task.name, values, bulk)
             return
         config = make_config(task.name, given_options(values))
-        run_and_report(
-            config.prepare(),
-            config.out,
-            only_estimate=bool(config.estimate),
-            yes=bool(config.yes),
-            with_published=bool(config.with_published),
-        )
+        run_and_report(config.prepare(), config.command)
 
     parameters = [*first.values(), *shared.values(), *own.values()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -184,7 +178,7 @@ def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> Non
     from contrafact.bulk.command import bulk_command
     from contrafact.console import show_table
     from contrafact.errors import InputError
-    from contrafact.runs.config import ScoreConfig, make_config
+    from contrafact.runs.config import make_config
     from contrafact.runs.score_stage import ScoreStage, verdict_counts
 
     for name in _OF_A_RUN:
@@ -195,14 +189,15 @@ def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> Non
     if out is None:
         raise InputError("--engine ray writes a folder", hint="name one with --out")
     config = make_config(task, given_options({**values, "out": None}))
-    given = config.given()
+    given = config.values()
+    options, source = given.pop("options", {}), config.source
     stage = ScoreStage(
         task,
         Path(file.partition("?")[0].rstrip("/").rpartition("/")[2]).stem or "outputs",
-        config.system if isinstance(config, ScoreConfig) else None,
-        given.pop("columns", {}),
+        source.system if source else None,
+        (source and source.columns) or {},
         given,
-        config.own(),
+        options,
     )
     stage.open_judges()  # what is wrong with one is shown before anything is begun
     result = bulk_command(stage, file, out, settings)

@@ -39,10 +39,11 @@ def open_finforce(pack):
     from contrafact.families.finforce.screen import screening_template
     from contrafact.families.finforce.settings import FinforceOptions
     from contrafact.family.method import MethodContext
+    from contrafact.family.settings import RunSettings
 
     for name in METHODS.names():
         METHODS.make(name, MethodContext(pack=pack))
-    METHODS.make("guided", MethodContext(pack=pack, settings=FinforceOptions(cards=True)))
+    METHODS.make("guided", MethodContext(RunSettings(options=FinforceOptions(cards=True)), pack))
     Judging(pack, faults=True)
     screening_template(pack)
 
@@ -53,10 +54,11 @@ def open_rfc(pack):
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
     from contrafact.families.rfc.scoring import ErrorClasses
     from contrafact.family.method import MethodContext
+    from contrafact.family.settings import RunSettings
 
     for task in ("rfc-detect", "rfc-diagnose"):
         for name in methods_of(task).names():
-            methods_of(task).make(name, MethodContext(task=task, pack=pack))
+            methods_of(task).make(name, MethodContext(RunSettings(task=task), pack))
     ErrorClasses(pack)
     ModelRewriter.open_templates(pack)
     label_template(pack)

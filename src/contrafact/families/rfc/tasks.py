@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from inspect_ai import Epochs, Task, task, task_with
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog
+from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
 from contrafact.corpus.news_items import load_news
 from contrafact.errors import InputError
-from contrafact.families.rfc.answers import Answer, answer_items, answer_of, item_of
+from contrafact.families.rfc.answers import Answer, answer_of, answering, item_of
 from contrafact.families.rfc.claims import CLAIM_FIELDS, Claim, is_claim, read_claim
 from contrafact.families.rfc.data import (
     FIELDS,
@@ -46,15 +47,15 @@ from contrafact.families.rfc.labels import (
 )
 from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.scoring import ErrorClasses, answered
-from contrafact.families.rfc.settings import DetectOptions, LabelOptions
+from contrafact.families.rfc.settings import LabelOptions
 from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
-from contrafact.family.method import MethodContext
-from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
+from contrafact.family.inspect_tasks import make_task, task_arguments
+from contrafact.family.method import Method
+from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, load_once, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.files.fields import fold_row, is_absent
-from contrafact.models.asking import cache_policy
-from contrafact.prompts import PromptPack, open_pack
+from contrafact.prompts import PromptPack
 from contrafact.records import Rewrite
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
     bundled = Path(__file__).parent / "samples" / "pairs.jsonl"
     bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
+    noun = "pairs"
     version = "2-A"
     columns = ITEM_COLUMNS
     judge_reply_tokens = 5
@@ -239,30 +241,43 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one method."""
-
-        options = _options(prepared.settings)
+        function = rfc_detect if self.detects else rfc_diagnose
+        arguments = task_arguments(function, prepared, method)
         asks = method in prepared.methods
         # Outputs that were made elsewhere have their reasons already; they are only sorted.
         given_reasons = prepared.given is not None and prepared.judged(method)
-        background = options.background if asks else None
-        shared: dict[str, Any] = {
-            **prepared.common,
-            "method": method,
-            "background": None if background is None else str(background.absolute()),
-            "rationale": (options.rationale and asks) or given_reasons,
-            "logprobs": options.logprobs and asks,
+        arguments |= {
+            "background": arguments["background"] if asks else None,
+            "rationale": (arguments["rationale"] and asks) or given_reasons,
+            "logprobs": arguments["logprobs"] and asks,
         }
         if self.detects:
-            made = rfc_detect(
-                **shared,
-                shots=prepared.shots(method),
-                shots_from=prepared.shots_from(method),
-                judged=given_reasons or (asks and prepared.judged(method)),
-            )
-        else:
-            made = rfc_diagnose(**shared)
+            arguments["judged"] = given_reasons or (asks and prepared.judged(method))
+        made = function(**arguments)
         draws = prepared.draws(method)
         return made if draws == 1 else task_with(made, epochs=Epochs(draws, "mean"))
+
+    def samples(self, items: Sequence[Rewrite | Claim], limit: int | None) -> list[Sample]:
+        """Return the samples; claims are asked with the labels of all of them."""
+        found = items_of(self.name, items[:limit], label_space(self.name, items))
+        return [sample_of(item) for item in found]
+
+    def solving(
+        self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return how an item is worked on."""
+        if arguments.get("judged"):
+            if not (arguments["rationale"] or arguments["method"] in REASONING):
+                hint = "ask for them (rationale=true), or do not judge"
+                raise InputError("there are no reasons to sort", hint=hint)
+            _refuse_to_sort(inputs.items)
+        return answering(logprobs=arguments["logprobs"])
+
+    def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
+        """Return the scorer, which sorts answers by their reasons where it judges."""
+        names = ("prompts", "cache_scope")
+        judged = arguments.get("judged", False)
+        return answered(judged, *(arguments.get(name) for name in names))
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per sample."""
@@ -373,51 +388,6 @@ def _options(settings: RunSettings) -> LabelOptions:
     return cast(LabelOptions, settings.options)
 
 
-def _label_task(name: TaskName, given: Mapping[str, Any]) -> Task:
-    """Return one of the two tasks, from the arguments of `rfc_detect` or `rfc_diagnose`.
-
-    Raises:
-        InputError: for the first thing that is wrong with them.
-    """
-    run = DETECT if name == "rfc-detect" else DIAGNOSE
-    method, shots = given["method"], given.get("shots", 0)
-    judged, rationale = given.get("judged", False), given["rationale"]
-    if judged and not (rationale or method in REASONING):
-        raise InputError(
-            "there are no reasons to sort", hint="ask for them (rationale=true), or do not judge"
-        )
-    data, _ = load_once(run.load, given["data"] or run.bundled, given["columns"])
-    if judged:
-        _refuse_to_sort(data)
-    background = given["background"]
-    context = MethodContext(
-        task=name,
-        items=data,
-        pack=open_pack(given["prompts"]),
-        shots=shots,
-        pool=load_once(run.load_shots, given.get("shots_from") or run.bundled_shots),
-        settings=DetectOptions(rationale=rationale),
-        files={"background": load_news(background)} if background else {},
-        seed=given["seed"],
-    )
-    chosen = methods_of(name).make(method, context)
-    cache = cache_policy(given["cache_scope"])
-    items = items_of(name, data[: given["limit"]], label_space(name, data))
-    return Task(
-        dataset=MemoryDataset([sample_of(item) for item in items], name="pairs"),
-        solver=answer_items(chosen, cache=cache, logprobs=given["logprobs"]),
-        scorer=answered(judged, given["prompts"], given["cache_scope"]),
-        version=run.version,
-        name="-".join([name, *re.findall(r"[\w-]+", method.rsplit(".", 1)[-1])])
-        + (f"-{shots}" if shots else ""),
-        metadata={
-            "method": chosen.name,
-            "shots": chosen.shots,
-            "fingerprint": given["fingerprint"],
-        },
-    )
-
-
 def sample_of(item: Item) -> Sample:
     """Return the Inspect sample of one item."""
     pair, about = item.pair, {}
@@ -478,7 +448,7 @@ def rfc_detect(
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
         columns: By field, what the file of data calls its column, where they differ.
     """
-    return _label_task("rfc-detect", locals())
+    return make_task(DETECT, locals())
 
 
 @task(name="rfc-diagnose")
@@ -500,4 +470,4 @@ def rfc_diagnose(
     Its arguments are those of `rfc_detect`, as far as they stand here; the file of data holds pairs
     with their originals.
     """
-    return _label_task("rfc-diagnose", locals())
+    return make_task(DIAGNOSE, locals())

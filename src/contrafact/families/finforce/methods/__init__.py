@@ -15,7 +15,7 @@ class _ForwardMethods(Methods):
 
     def make(self, spec: str, context: MethodContext) -> Method[Any, Any]:
         made = super().make(spec, context)
-        if not getattr(context.settings, "cards", False):
+        if not getattr(context.settings.options, "cards", False):
             return made
         from contrafact.families.finforce.cards import WithCards
 

@@ -21,11 +21,11 @@ def method(context: MethodContext) -> Baseline:
     Raises:
         InputError: if the data hold fewer than two articles.
     """
-    items = items_of(cast(TaskName, context.task), context.items)
+    items = items_of(cast(TaskName, context.settings.task), context.items)
     labels = items[0].labels
     features = (
         text_features([item.shown for item in items])
-        if context.task == "rfc-detect"
+        if context.settings.task == "rfc-detect"
         else pair_features([(item.pair.original, item.pair.rewritten) for item in items])
     )
     probabilities = cross_validated(
@@ -33,7 +33,7 @@ def method(context: MethodContext) -> Baseline:
         [item.gold for item in items],
         labels,
         [item.cluster for item in items],
-        seed=context.seed,
+        seed=context.settings.seed,
     )
     answers = {
         item.id: Answer(

@@ -422,7 +422,7 @@ def config_text(
         "cache": settings.shared_cache or None,
     }
     if source is not None:
-        known = {"task", *source, *score_model(settings.task).model_fields}
+        known = {"task", *source, *SCORING, *scoring_fields(type(settings.options))}
         own_names = {name: one for name, one in values.items() if name in known}
         values = {**own_names, **_named_source(source)}
     left_out = [

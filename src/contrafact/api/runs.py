@@ -189,7 +189,7 @@ def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
     from contrafact.runs.folder import DATA, MANIFEST, begin
 
     guard_folder(folder)
-    begin(folder, prepared, 0)
+    begin(folder, prepared.manifest, 0)
     kept, rows = folder / DATA, path.read_bytes()
     if kept.exists() and kept.read_bytes() != rows and not (folder / MANIFEST).exists():
         raise InputError("is not from this run", file=kept, hint="name a new folder with out=")
@@ -236,7 +236,7 @@ def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
     if result.ran or command.with_published or not (folder / "report.html").exists():
         build_report(read_tasks([folder]), folder, with_published=command.with_published)
     found = _load_run(folder)
-    return replace(found, notes=(*prepared.data.notes, *prepared.notes, *found.notes))
+    return replace(found, notes=(*prepared.manifest.data.notes, *prepared.notes, *found.notes))
 
 
 def _load_run(folder: Path) -> Run:

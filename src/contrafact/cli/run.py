@@ -324,21 +324,20 @@ def evaluate(
     from contrafact.runs.execute import calls_to_confirm, default_folder, execute
     from contrafact.runs.prepare import BUNDLED
 
-    folder = out or default_folder(prepared)
+    folder, data = out or default_folder(prepared), prepared.manifest.data
     calls = prepared.estimate(tokens=False)
     show_preset_notes(prepared)
     if not yes:
         ask_first(calls_to_confirm([(prepared, folder, calls)]))
 
     def show_notes() -> None:
-        for note in prepared.data.notes:
-            typer.echo(f"{prepared.data.name}: {note}", err=True)
+        for note in data.notes:
+            typer.echo(f"{data.name}: {note}", err=True)
 
     def ready() -> None:
         show_notes()
-        if prepared.data.name == BUNDLED and not samples:
-            name = prepared.data.name
-            typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
+        if data.name == BUNDLED and not samples:
+            typer.echo(f"{data.name}: no data are named with --data, so these are used", err=True)
 
     result = execute(prepared, folder, calls, ready, cell=cell, seen=seen)
     if not result.ran:

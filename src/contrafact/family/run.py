@@ -5,7 +5,6 @@ method, how the Inspect task is made, and what one evaluated sample becomes in t
 Everything else (the grid, estimates, identity, resuming, the order of rows) is said here once.
 """
 
-import hashlib
 import math
 import re
 from abc import ABC, abstractmethod
@@ -14,10 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from contrafact.errors import InputError
 from contrafact.family.given import GivenOutputs, GivenRow, OutputRow
+from contrafact.family.manifest import Manifest
 from contrafact.family.method import Method, MethodContext, Methods, open_weights
 from contrafact.family.settings import RunSettings
 from contrafact.files.tables import table_file
@@ -44,16 +42,12 @@ if TYPE_CHECKING:
 __all__ = [
     "BUNDLED",
     "COST_COLUMNS",
-    "DataRecord",
     "Evaluated",
     "Inputs",
-    "PackRecord",
     "Prepared",
     "TaskRun",
     "absolute",
     "cost_columns",
-    "file_record",
-    "hash_file",
     "load_once",
     "open_inputs",
     "refuse",
@@ -66,32 +60,6 @@ UnitT = TypeVar("UnitT")
 _T = TypeVar("_T")
 
 BUNDLED = "bundled samples"
-
-
-class DataRecord(BaseModel):
-    """What a manifest says of a file: its name and its content."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str = Field(description="File name, or 'bundled samples'.")
-    sha256: str = Field(description="SHA-256 of the file's bytes.")
-    items: int = Field(description="Items taken.")
-    notes: list[str] = Field(default_factory=list, description="What the loader found.")
-    source: str = Field(
-        default="", description="Where it was downloaded from, with the commit; empty for a file."
-    )
-
-
-class PackRecord(BaseModel):
-    """What a manifest says of the prompts."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str = Field(description="'default', or the folder's name.")
-    hash: str = Field(description="Hash over the templates that the run uses.")
-    templates: dict[str, str] = Field(
-        default_factory=dict, description="Those templates: name to the hash of its text."
-    )
 
 
 @dataclass(frozen=True)
@@ -337,10 +305,8 @@ class Prepared:
     Attributes:
         run: How the task is run.
         settings: What was asked for.
-        identity: Equal for runs that are meant to give equal results.
+        manifest: What its folder says of it, before it has begun.
         pack: The prompt pack.
-        data: What the manifest says of the data.
-        files: What it says of other files, by the option that names them.
         items: The items, limited.
         units: What the methods work on.
         methods: The methods that ask a model, by name: each is run with every model.
@@ -352,10 +318,8 @@ class Prepared:
 
     run: TaskRun[Any, Any]
     settings: RunSettings
-    identity: str
+    manifest: Manifest
     pack: PromptPack
-    data: DataRecord
-    files: Mapping[str, DataRecord]
     items: Sequence[Any]
     units: Sequence[Any]
     methods: Mapping[str, Method[Any, Any]]
@@ -364,9 +328,9 @@ class Prepared:
     given: GivenOutputs | None = None
 
     @property
-    def pack_record(self) -> PackRecord:
-        """What the manifest says of the prompts."""
-        return PackRecord(name=self.pack.name, hash=self.pack.used_hash, templates=self.pack.used)
+    def identity(self) -> str:
+        """Equal for runs that are meant to give equal results."""
+        return self.manifest.identity
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -576,36 +540,9 @@ def load_once(
     return kept
 
 
-def file_record(
-    path: Path, items: int, notes: Sequence[str] = (), *, name: str = "", source: str = ""
-) -> DataRecord:
-    """Return what the manifest says of a file.
-
-    Args:
-        path: The file.
-        items: How many items were taken from it.
-        notes: What its loader found.
-        name: What it is called, if not by its file name.
-        source: Where it was downloaded from, if it was.
-    """
-    return DataRecord(
-        name=name or path.name,
-        sha256=hash_file(path),
-        items=items,
-        notes=list(notes),
-        source=source,
-    )
-
-
 def absolute(path: Path | None) -> str | None:
     """Return a path as a task takes it: whole, wherever the task is run again."""
     return None if path is None else str(path.absolute())
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes; of a workbook, whichever its sheet."""
-    with table_file(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def system_label(model: str, method: str, shots: int) -> str:

@@ -93,7 +93,7 @@ def calls_to_confirm(runs: Iterable[tuple[Prepared, Path, Sequence[CallEstimate]
     for prepared, folder, estimates in runs:
         if paid := paid_calls(estimates):
             guard_folder(folder)
-            calls += paid * (begin(folder, prepared, paid).status != "finished")
+            calls += paid * (begin(folder, prepared.manifest, paid).status != "finished")
     return calls if calls > ASK_ABOVE else 0
 
 
@@ -121,7 +121,7 @@ def execute(
         InputError: if the folder holds another run, or a model cannot be used.
     """
     with locked(folder):
-        manifest = begin(folder, prepared, paid_calls(estimates), cell)
+        manifest = begin(folder, prepared.manifest, paid_calls(estimates), cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
         settings = prepared.settings

@@ -10,18 +10,17 @@ from pydantic import ValidationError
 from contrafact.corpus.named import data_source
 from contrafact.errors import InputError
 from contrafact.family import families, task_named
+from contrafact.family.manifest import DataRecord, file_record, new_manifest
 from contrafact.family.method import check_helpers
 from contrafact.family.run import (
     BUNDLED,
-    DataRecord,
     Prepared,
     TaskRun,
-    file_record,
     open_inputs,
     refuse,
     require_model,
 )
-from contrafact.family.settings import RunSettings, TaskOptions, identity
+from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.files.fields import checked_columns
 from contrafact.files.workbooks import split_sheet
 from contrafact.models.opening import NO_MODEL
@@ -151,15 +150,12 @@ def prepare(settings: RunSettings) -> Prepared:
         if settings.data
         else file_record(run.bundled, len(limited), notes, name=BUNDLED)
     )
+    contents = _contents(run, settings, pack.used, data, records, pool_path if shows else None)
     return Prepared(
         run=run,
         settings=settings,
-        identity=identity(
-            settings, _contents(run, settings, pack.used, data, records, pool_path, shows)
-        ),
+        manifest=new_manifest(settings, run.version, contents, data=data, files=records, pack=pack),
         pack=pack,
-        data=data,
-        files=records,
         items=limited,
         units=run.units(limited),
         methods={name: made[name] for name in asking},
@@ -219,7 +215,6 @@ def _contents(
     data: DataRecord,
     files: Mapping[str, DataRecord],
     pool: Path | None,
-    shows: bool,
 ) -> dict[str, Any]:
     """Return the hashes of all that a run's results rest on, besides its settings."""
     contents: dict[str, Any] = {
@@ -231,7 +226,7 @@ def _contents(
         **({"columns": dict(settings.columns)} if settings.columns else {}),
     }
     contents |= {name: record.sha256 for name, record in files.items() if name != "shots_from"}
-    if shows and pool is not None:
+    if pool is not None:
         contents["shots"] = file_record(pool, 0).sha256
     return contents
 

@@ -151,23 +151,26 @@ class RunConfig(BaseModel):
 
     def given(self) -> dict[str, Any]:
         """Return the options that were given, by name."""
-        values = {name: getattr(self, name) for name in self.model_fields_set - {"task"}}
+        names = [name for name in type(self).model_fields if name in self.model_fields_set]
+        values = {name: getattr(self, name) for name in names if name != "task"}
         return {name: value for name, value in values.items() if value not in (None, (), {})}
 
     def values(self) -> dict[str, Any]:
         """Return the same as `RunSettings` takes it: by its fields, the groups nested."""
-        found: dict[str, Any] = {"options": {}, "generation": {}, "transport": {}}
-        scored = self.source is not None
-        for name, value in self.given().items():
-            if name in task_options(self.task).model_fields:
-                found["options"][name] = value
-            if name in Sampling.model_fields or name == "seed":
-                found["generation"][name] = value
-            if name in Transport.model_fields:
-                found["transport"][name] = value
-            if name in _FIELDS and not (scored and name == "columns"):
-                found[_FIELDS[name]] = value
-        return {name: value for name, value in found.items() if value != {}}
+        given, own = self.given(), task_options(self.task).model_fields
+        groups = {
+            "options": own,
+            "generation": (*Sampling.model_fields, "seed"),
+            "transport": Transport.model_fields,
+        }
+        found = {
+            group: {name: given[name] for name in names if name in given}
+            for group, names in groups.items()
+        }
+        if self.source is not None:
+            given.pop("columns", None)  # of the outputs
+        every = {_FIELDS[name]: value for name, value in given.items() if name in _FIELDS}
+        return {**every, **{group: values for group, values in found.items() if values}}
 
     def settings(self) -> RunSettings:
         """Return the settings of the run, with the defaults of its task and of its preset.

@@ -15,7 +15,7 @@ from contrafact.options import key_values
 
 if TYPE_CHECKING:
     from contrafact.family import Task
-    from contrafact.runs.config import Command
+    from contrafact.runs.config import Command, RunConfig
     from contrafact.runs.execute import RunResult, Seen
     from contrafact.runs.grid import Plan
     from contrafact.runs.prepare import Prepared
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = [
     "TaskGroup",
     "app",
-    "common_options",
     "evaluate",
     "given_options",
+    "options_of",
     "run_and_report",
     "show_failures",
     "write_report",
@@ -146,20 +146,19 @@ _FLAGS = {
 _REPEATED = ("model", "judge", "method", "columns", "model_args", "judge_args")
 
 
-def common_options(*names: str) -> dict[str, inspect.Parameter]:
-    """Return the options of every run, or those of them that are named, as parameters."""
-    from contrafact.runs.config import EVERY_RUN
-
+def options_of(model: "type[RunConfig]", *without: str) -> dict[str, inspect.Parameter]:
+    """Return the options of a model of options, as parameters; without those that are named."""
     found = {}
-    for name in names or EVERY_RUN:
-        extra: Any = EVERY_RUN[name].json_schema_extra
-        found[name] = option_of(
-            name,
-            EVERY_RUN[name],
-            panel=extra["panel"] or None,
-            flags=_FLAGS.get(name, ()),
-            kind=list[str] if name in _REPEATED else str if name == "out" else None,
-        )
+    for name, field in model.model_fields.items():
+        if name not in ("task", *without):
+            extra: Any = field.json_schema_extra or {}
+            found[name] = option_of(
+                name,
+                field,
+                panel=extra.get("panel", "Options of this task") or None,
+                flags=_FLAGS.get(name, ()),
+                kind=list[str] if name in _REPEATED else str if name == "out" else None,
+            )
     return found
 
 
@@ -167,10 +166,7 @@ def _options(task: str) -> dict[str, inspect.Parameter]:
     """Return the options of a task's runs by name: those of every run, then the task's own."""
     from contrafact.runs.config import config_model
 
-    found = common_options()
-    for name, field in config_model(task).model_fields.items():
-        if name != "task" and name not in found:
-            found[name] = option_of(name, field, panel="Options of this task")
+    found = options_of(config_model(task))
     config = typer.Option(
         metavar="FILE", help="Take options from a file (YAML, TOML, JSON); these here count more."
     )

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from contrafact.family.run import Prepared
 
 __all__ = [
-    "EVERY_RUN",
     "NOT_IN_A_GRID",
     "SCORING",
     "SOURCES",
@@ -74,15 +73,21 @@ class Source(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    score: Path | None = option(None, "Outputs that were made elsewhere.", metavar="FILE")
+    score: Path | None = option(
+        None,
+        "Outputs (JSON, JSONL, CSV, Parquet, XLSX), a published set, or hf://OWNER/NAME.",
+        metavar="FILE",
+    )
     run: Path | None = option(
-        None, "A run folder, or a log of Inspect, to judge again.", metavar="RUN"
+        None, "A run folder, or a log of Inspect (.eval), to judge again.", metavar="RUN"
     )
-    system: str | None = option(None, "The system, where no column has it.", metavar="NAME")
+    system: str | None = option(
+        None, "The system, where no column has it. [the file's name]", metavar="NAME"
+    )
     columns: dict[str, str] | None = option(
-        None, "What the outputs call otherwise.", metavar="FIELD=COLUMN,…"
+        None, "What the file calls otherwise, e.g. system=run_name.", metavar="FIELD=COLUMN,…"
     )
-    partial: bool = option(False, "Leave out items that there is no output of.")
+    partial: bool = option(False, "Leave out items that the file has no output of.")
 
     @model_validator(mode="after")
     def _one_source(self) -> "Source":
@@ -107,7 +112,7 @@ def _settings_fields() -> Iterator[tuple[str, str, FieldInfo, str]]:
 _FIELDS = {name: field for name, field, _, _ in _settings_fields()}
 """The field of `RunSettings` that each option is."""
 
-EVERY_RUN: Mapping[str, FieldInfo] = {
+_EVERY_RUN: Mapping[str, FieldInfo] = {
     **{name: field for name, _, field, panel in _settings_fields() if not panel},
     **Command.model_fields,
     **Sampling.model_fields,
@@ -231,9 +236,9 @@ def config_model(task: str) -> type[RunConfig]:
         ValueError: The task has an option that every run has.
     """
     own = task_options(task).model_fields
-    if clash := sorted(own.keys() & EVERY_RUN.keys()):
+    if clash := sorted(own.keys() & _EVERY_RUN.keys()):
         raise ValueError(f"the task {task} has an option '{clash[0]}' that every run has")
-    return _model(f"{task} run", {**EVERY_RUN, **own})
+    return _model(f"{task} run", {**_EVERY_RUN, **own})
 
 
 @cache
@@ -243,9 +248,9 @@ def score_model(task: str) -> type[RunConfig]:
     Raises:
         InputError: There is no such task.
     """
-    every = {name: EVERY_RUN[name] for name in SCORING}
+    every = {name: _EVERY_RUN[name] for name in SCORING}
     own = scoring_fields(task_options(task))
-    return _model(f"{task} score", {**every, **own, **Source.model_fields})
+    return _model(f"{task} score", {**Source.model_fields, **every, **own})
 
 
 def _model(name: str, options: Mapping[str, FieldInfo]) -> type[RunConfig]:

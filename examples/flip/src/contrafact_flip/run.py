@@ -82,4 +82,4 @@ RUN = FlipRun()
 @task
 def flip(data: str | None = None, method: str = "plain", **how: Any) -> Task:
     """Label-flipping counterfactuals of short reviews; arguments as `make_task` says."""
-    return make_task(RUN, {"data": data, "method": method, **how})
+    return make_task(RUN, {"data": data, "method": method, "judged": True, **how})

@@ -187,7 +187,7 @@ def option(
         panel: The panel of the help page; the first if none.
         more: As `pydantic.Field` takes it: bounds.
     """
-    extra = {"metavar": metavar, "panel": panel, "option": name}
+    extra: dict[str, Any] = {"metavar": metavar, "panel": panel, "option": name}
     if "default_factory" not in more:
         more["default"] = default
     return Field(description=description or None, json_schema_extra=extra, **more)

@@ -154,7 +154,7 @@ class TextRun(TaskRun[ItemT, ItemT]):
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         """Return the scorer of the criteria."""
         names = ("data", "judged", "prompts", "cache_scope")
-        return criteria_scorer(self.name, *(arguments.get(name) for name in names))
+        return criteria_scorer(self.name, *(cast(Any, arguments.get(name)) for name in names))
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per item and draw."""

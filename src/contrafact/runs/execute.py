@@ -195,7 +195,7 @@ def _check_models(settings: RunSettings, methods: Iterable[Method[Any, Any]]) ->
 
     async def check(name: str, method: ChecksModels) -> None:
         # A client of its own: one that has been used belongs to the event loop it was used in.
-        how = {"transport": settings.transport, "memoize": False}
+        how: dict[str, Any] = {"transport": settings.transport, "memoize": False}
         async with open_model(name, **how, **settings.model_args) as model:
             await method.check(Ask(model))
 

@@ -148,7 +148,7 @@ class CobeRun(TaskRun[Story, Question]):
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         """Return the scorer of the five criteria."""
         names = ("judged", "judge_context", "judge_logprobs", "prompts", "cache_scope")
-        return judged_edit(*(arguments.get(name) for name in names))
+        return judged_edit(*(cast(Any, arguments.get(name)) for name in names))
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per story, phrasing and draw."""

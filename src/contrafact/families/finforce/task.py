@@ -183,7 +183,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         """Return the scorer of both sides."""
         names = ("judged", "judge_faults", "structured", "prompts", "cache_scope")
-        return counterfactuals(*(arguments.get(name) for name in names))
+        return counterfactuals(*(cast(Any, arguments.get(name)) for name in names))
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per counterfactual."""

@@ -94,6 +94,7 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
     bundled = Path(__file__).parent / "samples" / "pairs.jsonl"
     bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
+    name: ClassVar[TaskName]
     noun = "pairs"
     version = "2-A"
     columns = ITEM_COLUMNS
@@ -119,7 +120,7 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
     )  # fmt: skip
 
     def __init__(self, task: TaskName):
-        self.name = task
+        self.name = task  # type: ignore[misc]
         self.detects = task == "rfc-detect"
         # Diagnosis shows both paragraphs, and the second one is the item's own.
         own = "claim" if self.detects else "rewritten"

@@ -154,8 +154,8 @@ def _prompt_change(
         kept = " and ".join(missing)
         return PromptChange(name, what, (), f"its text is not kept in the {kept} run's folder")
     files = [f"{run}/{name}" if used else "(none)" for run, used in zip("AB", there, strict=True)]
-    lines = [one.get(name, "").splitlines() for one in texts]
-    return PromptChange(name, what, tuple(unified_diff(*lines, *files, lineterm="")))
+    old, new = (one.get(name, "").splitlines() for one in texts)
+    return PromptChange(name, what, tuple(unified_diff(old, new, *files, lineterm="")))
 
 
 def _data(before: RunItems, after: RunItems) -> DataChange:

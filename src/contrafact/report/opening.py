@@ -244,7 +244,8 @@ def _sentence(data: ChapterData, found: _Finding) -> str:
         return f"{none}, so there is nothing to compare."
     if len(rows) > 1 and not _one_judge(data, found):
         each = [
-            f"{row.system} {figure_text(row.estimate, found.kind)}" for row in rows.itertuples()
+            f"{system} {figure_text(estimate, found.kind)}"
+            for system, estimate in zip(rows["system"], rows["estimate"], strict=True)
         ]
         return (
             "These systems were not all judged by the same judge, so none is called best; "
@@ -296,9 +297,9 @@ def _differences(data: ChapterData, found: _Finding) -> str:
     held = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
     mine = pairs[held & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]
     known = {
-        row.second if row.first == best[0] else row.first: row.p_adjusted
-        for row in mine.itertuples()
-        if not math.isnan(row.p_adjusted)
+        (second if first == best[0] else first): float(p)
+        for first, second, p in zip(mine["first"], mine["second"], mine["p_adjusted"], strict=True)
+        if not math.isnan(p)
     }
     apart = [name for name in others if known.get(name, 1.0) < SIGNIFICANT]
     alike = [name for name in others if known.get(name, 0.0) >= SIGNIFICANT]

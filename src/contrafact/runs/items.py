@@ -165,7 +165,7 @@ def write_items(
     if prepared.given is not None:
         earlier = [row for one in prepared.given.systems.values() for row in one.verdicts]
         verdicts = pd.DataFrame([*earlier, *verdicts.to_dict("records")])
-        if spec.costs:
+        if any(one.cost for one in spec.measures):
             items = with_given_costs(items, prepared.given.systems)
     items = with_verdicts(items, verdicts)
     write_frame(items, folder / ITEMS)

@@ -167,11 +167,11 @@ def by_inspect(context: TrainingContext, journal: Journal) -> Judge:
             return (await model.generate(prompts[key], config=config)).completion
 
         work = journal.fill(prompts, reply, at_once=_AT_ONCE, each=lambda _: advance(1))
-        for error in asyncio.run(work).values():
+        for failure in asyncio.run(work).values():
             raise InputError(
-                f"the judge '{settings.by}' failed: {failure_cause(error)}",
+                f"the judge '{settings.by}' failed: {failure_cause(failure)}",
                 hint="repeat the command to go on: answers that came are kept",
-            ) from error
+            ) from failure
         return {key: journal.known[key] for key in prompts}
 
     return judge

@@ -13,7 +13,7 @@ from contrafact.exam.correct import (
 )
 from contrafact.exam.score import ExamRow, examine
 from contrafact.family.exam_file import Rate
-from contrafact.family.run import PackRecord
+from contrafact.family.manifest import PackRecord
 from contrafact.stats.correction import correct_rate
 from contrafact.stats.intervals import clustered_proportion
 

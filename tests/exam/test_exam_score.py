@@ -8,7 +8,7 @@ import pytest
 from contrafact.errors import InputError
 from contrafact.exam.score import ExamRow, examine
 from contrafact.family.exam_file import Exam, read_exam, read_exams, write_exam
-from contrafact.family.run import PackRecord
+from contrafact.family.manifest import PackRecord
 
 
 def row(number: int, known: bool, passed: bool | None, **changed) -> ExamRow:

@@ -11,7 +11,7 @@ from contrafact.exam.score import ExamRow, examine
 from contrafact.families.rfc.exam import WHOLES, rfc_items
 from contrafact.families.rfc.judging import CRITERIA
 from contrafact.families.rfc.sound import Counted, sound_pairs
-from contrafact.family.run import PackRecord
+from contrafact.family.manifest import PackRecord
 
 JUDGES, FILES, PAIRS = 24, 4, 300
 

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import jsonschema
 import pandas as pd
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from contrafact.errors import InputError
 from contrafact.family import tasks
+from contrafact.family.settings import Sampling, Transport, identity
 from contrafact.files.config import read_config
 from contrafact.runs.config import (
     config_model,
@@ -21,7 +23,7 @@ from contrafact.runs.config import (
     make_config,
 )
 from contrafact.runs.grid import make_plan, prepare_cells
-from contrafact.runs.prepare import prepare, preset_names
+from contrafact.runs.prepare import make_settings, prepare, preset_names
 
 BEGIN = "task: finforce\nmodel: openai-api/fake/writer\nfluency_model: none\nlimit: 1\n"
 
@@ -333,22 +335,22 @@ def test_a_config_says_yes_and_no_as_words_where_words_are_meant(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text("task: finforce\nmodel: x/y\nyes: true\nfluency_model: no\nmethod: [on]\n")
     (cell,) = make_plan(read_config(path), {}).cells
-    assert cell.config.yes is True and cell.config.method == ("on",)
-    assert getattr(cell.config, "fluency_model") == "no"  # noqa: B009 - a field of its task
+    assert cell.config.command.yes is True and cell.config.given()["method"] == ("on",)
+    assert cell.config.given()["fluency_model"] == "no"
 
 
 def test_paths_are_those_of_the_files_folder_and_the_command_lines_of_its_own(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text("task: finforce\nmodel: x/y\ndata: news.csv\nshots_from: ../pool.csv\n")
     (cell,) = make_plan(read_config(path), {"data": Path("mine.csv")}).cells
-    assert cell.config.data == Path("mine.csv")
+    assert cell.config.given()["data"] == Path("mine.csv")
     assert cell.config.model_dump()["shots_from"] == tmp_path / ".." / "pool.csv"
 
 
 def test_data_that_are_no_file_keep_their_name(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text("task: finforce\nmodel: x/y\ngrid:\n  data: [fin-force, hf://a/b, n.csv]\n")
-    found = [cell.config.data for cell in make_plan(read_config(path), {}).cells]
+    found = [cell.config.given()["data"] for cell in make_plan(read_config(path), {}).cells]
     assert [str(one) for one in found] == ["fin-force", "hf:/a/b", str(tmp_path / "n.csv")]
     for origin, named in (("fin-force@abc:x", "fin-force:x"), ("hf://a/b@abc", "hf://a/b@abc")):
         first = make_config("finforce", {"model": "x/y"}).settings()
@@ -361,3 +363,22 @@ def test_two_tasks_have_each_their_own_options():
         assert config_model(task).model_fields.keys() >= {"model", "grid"} - {"grid"}
     with pytest.raises(InputError, match="cobe has no option 'rationale'"):
         make_config("cobe", {"rationale": True})
+
+
+def test_an_identity_of_a_run_stays_what_it_was():
+    given = {
+        "models": ("openai/gpt-4o",), "judges": ("openai/gpt-4o-mini",), "methods": ("few-shot",),
+        "seed": 3, "limit": 5, "generation": {"temperature": 0.3, "seed": 3},
+        "transport": {"max_retries": 2}, "model_args": {"api_key": "k", "threads": 2},
+    }  # fmt: skip
+    settings = make_settings("finforce", given, {"shots": 2, "fluency_model": "none"})
+    assert identity(settings, {"data": "d", "templates": {"a": "b"}}) == "845489221cbc"
+
+
+def test_what_is_passed_to_inspect_is_named_and_typed_as_inspect_has_it():
+    from inspect_ai.model import GenerateConfig
+
+    for model in (Sampling, Transport):
+        for name, field in model.model_fields.items():
+            theirs = GenerateConfig.model_fields[name].annotation
+            assert set(get_args(field.annotation)) <= set(get_args(theirs)), name

@@ -169,4 +169,4 @@ def test_an_option_counts_for_the_identity_only_where_it_is_used():
     same = prepare(make_settings("rfc-detect", given, {"rationale": False}))
     other = prepare(make_settings("rfc-detect", given, {"rationale": True}))
     assert one.identity == same.identity != other.identity
-    assert one.samples == other.samples == 2 * one.data.items
+    assert one.samples == other.samples == 2 * one.manifest.data.items

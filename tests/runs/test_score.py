@@ -208,7 +208,7 @@ def test_a_system_of_which_nothing_can_be_read_is_said(tmp_path):
     run = task_named("rfc-detect").run.load()
     rows = [{"id": unit.id, "label": "fake"} for unit in run.units(run.load(PAIRS_OF_RFC)[0])]
     made = score(tmp_path, rows, "rfc-detect", given={"data": PAIRS_OF_RFC}, system="x")
-    assert made.data.notes == ["o.jsonl: x: none of its 48 outputs can be read: no label"]
+    assert made.manifest.data.notes == ["o.jsonl: x: none of its 48 outputs can be read: no label"]
 
 
 # ---- nothing is dropped in silence
@@ -221,7 +221,7 @@ def test_the_order_of_rows_and_repeated_ones_change_no_output(tmp_path_factory, 
     given_rows = [*rows, *(rows[i] for i in copies)]
     made = score(folder, given_rows, system="x")
     assert texts_of(made) == texts_of(score(folder, LONG, system="x"))
-    shown = " ".join(made.data.notes)
+    shown = " ".join(made.manifest.data.notes)
     assert (f"{len(copies)} repeated and taken once" in shown) == bool(copies)
 
 
@@ -244,7 +244,7 @@ def test_what_cannot_be_used_is_counted_with_its_line(tmp_path):
         (6, "the draw is 'zero'"),
     ]
     assert "is no item of the data" in made.given.left_out[2].reason
-    shown = "\n".join(made.data.notes)
+    shown = "\n".join(made.manifest.data.notes)
     for line in ("(line 3)", "(line 4)", "(line 5)", "(line 6)", "once (line 7)"):
         assert line in shown
     assert "x: 1 of 3 outputs are missing, counted as invalid" in shown
@@ -258,7 +258,7 @@ def test_items_without_outputs_are_left_out_on_request_only(tmp_path):
     whole = score(tmp_path, WIDE[:2], given={"data": data})
     part = score(tmp_path, WIDE[:2], given={"data": data}, partial=True)
     assert (whole.samples, part.samples) == (3, 2)
-    assert "1 items without any output left out (--partial)" in part.data.notes[0]
+    assert "1 items without any output left out (--partial)" in part.manifest.data.notes[0]
     assert whole.identity != part.identity
     with pytest.raises(InputError, match="--partial has no use here"):
         score(tmp_path, WIDE, given={"data": data}, partial=True)

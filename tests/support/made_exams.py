@@ -1,7 +1,7 @@
 """Exams of judges of pairs whose rates are given."""
 
 from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, Repeats
-from contrafact.family.run import PackRecord
+from contrafact.family.manifest import PackRecord
 
 
 def rate(right, n):

@@ -1,13 +1,13 @@
 """Verbs about judges: how far one can be trusted, and rates corrected for what it is worth."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import inspect
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from contrafact.api.results import Result, Run, paths_of
+from contrafact.api.tables import as_path, output_file, rows_file
 from contrafact.api.verb import Verb
 from contrafact.errors import InputError
 
@@ -24,17 +24,7 @@ def exam(
     judge: str | Sequence[str],
     *,
     family: str | None = None,
-    n: int | None = None,
-    seed: int = 0,
-    repeats: int = 1,
-    order: bool = True,
-    prompts: _Path = None,
     out: _Path = None,
-    judge_args: Mapping[str, Any] | None = None,
-    max_connections: int = 16,
-    max_retries: int | None = None,
-    timeout: int | None = None,
-    attempt_timeout: int | None = None,
     **options: Any,
 ) -> Result:
     """Put items whose verdict is known to a judge, as ``contrafact exam`` does.
@@ -42,19 +32,11 @@ def exam(
     Args:
         judge: The judge, an Inspect name; several form a panel.
         family: Whose questions it is to answer; the first family's by default.
-        n: Items; if not given, the family's number.
-        seed: Seed of the draw of items.
-        repeats: Put each question so often.
-        order: Put each once more, the texts before the rubric.
-        prompts: Another prompt pack.
         out: The exam's file (JSON), for ``report(exam=…)`` and `correct`; its answers stand next
             to it, so that nothing is asked twice.
-        judge_args: Provider arguments of the judges.
-        max_connections: Calls under way at once.
-        max_retries: Per call. [5]
-        timeout: Seconds for a call, retries and all. [900]
-        attempt_timeout: Seconds for one attempt. [300]
-        options: The family's own options of its exam.
+        options: What else the command takes, by its name there with underscores: ``n``, ``seed``,
+            ``repeats``, ``order``, ``prompts``, ``judge_args``, ``max_connections``, …, and the
+            family's own options of its exam.
 
     Returns:
         ``items``: every question with its verdict. ``scores``: by criterion, how often the judge
@@ -77,27 +59,19 @@ def exam(
     if spec is None:
         raise InputError(f"{name} has no exam", hint="name another family")
     model = spec.load().options
+    held = {one.name for one in inspect.signature(hold_exam).parameters.values()
+            if one.kind is one.KEYWORD_ONLY}  # fmt: skip
     for option in options:
-        if option not in model.model_fields:
-            hint = nearest(option, [*model.model_fields])
+        if option not in {*held, *model.model_fields}:
+            hint = nearest(option, [*model.model_fields, *sorted(held)])
             raise InputError(f"the exam of {name} has no option '{option}'", hint=hint)
-    with _json_file(out) as path:
-        found, _ = hold_exam(
-            name,
-            [judge] if isinstance(judge, str) else list(judge),
-            path,
-            model(**options),
-            n=n,
-            seed=seed,
-            repeats=repeats,
-            order=order,
-            prompts=None if prompts is None else Path(prompts),
-            judge_args=judge_args,
-            max_connections=max_connections,
-            max_retries=max_retries,
-            timeout=timeout,
-            attempt_timeout=attempt_timeout,
-        )
+    how = {one: value for one, value in options.items() if one in held}
+    if "prompts" in how:
+        how["prompts"] = as_path(how["prompts"])
+    own = model(**{one: value for one, value in options.items() if one not in held})
+    judges = [judge] if isinstance(judge, str) else list(judge)
+    with output_file(out, "exam.json") as path:
+        found, _ = hold_exam(name, judges, path, own, **how)
         items = pd.DataFrame([row for _, row in read_rows(path.with_name(found.items))])
     rows = [
         {"criterion": criterion, "measure": measure, "estimate": rate.estimate, "low": rate.low,
@@ -238,7 +212,6 @@ def agreement(
     """
     import pandas as pd
 
-    from contrafact.api.tables import rows_file
     from contrafact.study.agreement import agreement as agree
     from contrafact.study.ratings import read_ratings
 
@@ -263,16 +236,6 @@ def agreement(
     items = pd.DataFrame([{"item": one.item, **one.ratings} for one in found.disagreements])
     title = f"{found.items} items, {len(found.raters)} raters, {found.ratings} ratings"
     return Result(title, items, scores, found.notes)
-
-
-@contextmanager
-def _json_file(out: _Path) -> Iterator[Path]:
-    """Yield the file to write: the one named, or one that is gone afterwards."""
-    if out is not None:
-        yield Path(out)
-        return
-    with TemporaryDirectory(prefix="contrafact-") as folder:
-        yield Path(folder) / "exam.json"
 
 
 def _numbers(frame: "pd.DataFrame") -> "pd.DataFrame":

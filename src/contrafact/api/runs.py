@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from contrafact.family.run import Prepared
+    from contrafact.runs.config import Command
 
 __all__ = ["load", "run", "score"]
 
@@ -33,17 +34,7 @@ def run(
     judge: _Names = None,
     method: _Names = None,
     data: Any = None,
-    columns: Mapping[str, str] | None = None,
-    limit: int | None = None,
-    seed: int | None = None,
-    prompts: _Path = None,
-    preset: str | None = None,
     out: _Path = None,
-    estimate: bool = False,
-    yes: bool = False,
-    with_published: bool = False,
-    model_args: Mapping[str, Any] | None = None,
-    judge_args: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Run | Estimate:
     """Evaluate models and methods on a task, as ``contrafact run`` does.
@@ -58,20 +49,12 @@ def run(
         data: Items: a data frame, a list of dicts, a file, a published set's name, or
             ``hf://OWNER/NAME``; the bundled samples if none. Rows that are handed in are kept in
             the run folder, as ``data.jsonl``.
-        columns: By the name that is wanted, what the data call a column.
-        limit: Take the first so many items.
-        seed: Seed of draws and, if given, of sampling. [0]
-        prompts: Another prompt pack.
-        preset: A paper's setting, by name.
         out: Run folder. [runs/TASK-HASH]
-        estimate: Whether to say calls, tokens and cost only, and call no model.
-        yes: Whether more than 1,000 paid calls may be made.
-        with_published: Whether the report shows the paper's rows.
-        model_args: Provider arguments of the models under test.
-        judge_args: Provider arguments of the judges.
-        options: The task's own options, generation settings (``temperature``, ``max_tokens``, …)
-            and how calls are made (``max_connections``, ``timeout``, …), by the names of the
-            command line with underscores.
+        options: What else the command takes, by its name there with underscores: ``estimate``,
+            which calls no model, ``yes``, without which no more than 1,000 paid calls are made,
+            ``limit``, ``seed``, ``with_published``, ``preset``, ``prompts``, ``columns`` and
+            ``model_args`` (mappings), the task's own options, generation settings
+            (``temperature``, …) and how calls are made.
 
     Returns:
         The run, with ``items``, ``scores`` and ``report()``; with ``estimate=True`` an `Estimate`.
@@ -82,33 +65,8 @@ def run(
         ModelError: Every sample failed. Where some failed, there is a warning, and ``failures``
             lists them.
     """
-    from contrafact.runs.config import make_config
-
-    values: dict[str, Any] = {
-        "model": model,
-        "judge": judge,
-        "method": method,
-        "columns": columns,
-        "limit": limit,
-        "seed": seed,
-        "prompts": prompts,
-        "preset": preset,
-        "model_args": model_args,
-        "judge_args": judge_args,
-        **options,
-    }
-    if data is None or is_path(data):
-        prepared = make_config(task, {**values, "data": data}).prepare()
-        return _act(prepared, _folder(prepared, out), estimate, yes, with_published)
-    with rows_file(data) as path:
-        prepared = make_config(task, {**values, "data": path}).prepare()
-        folder = _folder(prepared, out)
-        if estimate:
-            return make_estimate(prepared)
-        _confirm(prepared, folder, yes)
-        kept = _keep_data(prepared, path, folder)
-    prepared = make_config(task, {**values, "data": kept}).prepare()
-    return _act(prepared, folder, False, yes, with_published)
+    values = {"model": model, "judge": judge, "method": method, "out": out, **options}
+    return _start(task, values, "data", data)
 
 
 @Verb
@@ -117,17 +75,8 @@ def score(
     data: Any = None,
     *,
     judge: _Names = None,
-    system: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    partial: bool = False,
     items: _Path = None,
-    limit: int | None = None,
-    prompts: _Path = None,
     out: _Path = None,
-    estimate: bool = False,
-    yes: bool = False,
-    with_published: bool = False,
-    judge_args: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Run | Estimate:
     """Judge and report outputs that are there already, as ``contrafact score`` does.
@@ -141,19 +90,12 @@ def score(
             Inspect.
         data: The outputs, a row each: a data frame, a list of dicts, or a file.
         judge: Judge; several form a panel.
-        system: The system's name, where no column has it.
-        columns: By field, the column that it stands in, where its name does not say so.
-        partial: Whether to leave out items that there is no output of.
         items: A file of the items, where the outputs only name them, or those of the run have
             moved; ``--data`` of the command.
-        limit: Take the first so many items.
-        prompts: Another prompt pack.
         out: Run folder. [runs/TASK-HASH]
-        estimate: Whether to say calls, tokens and cost only, and call no model.
-        yes: Whether more than 1,000 paid calls may be made.
-        with_published: Whether the report shows the paper's rows.
-        judge_args: Provider arguments of the judges.
-        options: The task's own options, and how calls are made.
+        options: What else the command takes, by its name there with underscores: ``system``,
+            ``columns`` (a mapping), ``partial``, ``limit``, ``prompts``, ``estimate``, ``yes``,
+            ``with_published``, the task's own options, and how calls are made.
 
     Returns:
         The run, with ``items``, ``scores`` and ``report()``; with ``estimate=True`` an `Estimate`.
@@ -164,36 +106,21 @@ def score(
         ModelError: Every sample failed.
     """
     from contrafact.runs.again import source_and_task
-    from contrafact.runs.config import make_config
 
-    values = {"judge": judge, "data": items, "limit": limit, "prompts": prompts,
-              "system": system, "columns": columns, "partial": partial or None,
-              "judge_args": judge_args, **options}  # fmt: skip
+    values = {"judge": judge, "data": items, "out": out, **options}
     if data is None:
         source, name = source_and_task(task.folder if isinstance(task, Run) else task)
-        prepared = make_config(name, {**values, "run": source}).prepare()
-        return _act(prepared, _folder(prepared, out), estimate, yes, with_published)
+        return _start(name, values, "run", source)
     if not isinstance(task, str) or isinstance(data, Run):
         raise InputError(
             "a run is judged again on its own, without a task or other outputs",
             hint="write score(run, judge=…)",
         )
-    if is_path(data):
-        prepared = make_config(task, {**values, "score": data}).prepare()
-        return _act(prepared, _folder(prepared, out), estimate, yes, with_published)
-    if system is None:
+    if not is_path(data) and "system" not in options:
         names = {fold(name) for name in frame_of(data).columns}
-        if not (names & {"system", "model"} or "system" in (columns or {})):
+        if not (names & {"system", "model"} or "system" in options.get("columns", {})):
             values["system"] = "data"
-    with rows_file(data) as path:
-        prepared = make_config(task, {**values, "score": path}).prepare()
-        folder = _folder(prepared, out)
-        if estimate:
-            return make_estimate(prepared)
-        _confirm(prepared, folder, yes)
-        kept = _keep_data(prepared, path, folder)
-    prepared = make_config(task, {**values, "score": kept}).prepare()
-    return _act(prepared, folder, False, yes, with_published)
+    return _start(task, values, "score", data)
 
 
 @Verb
@@ -220,10 +147,36 @@ def load(source: str | PathLike[str]) -> "Run | pd.DataFrame":
     return pd.DataFrame([row for _, row in read_rows(path)])
 
 
-def _folder(prepared: "Prepared", out: _Path) -> Path:
+def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run | Estimate:
+    """Run what options say.
+
+    Args:
+        task: The task.
+        values: The options by name.
+        source: The option that names the data or the outputs.
+        data: What it names; or rows, which are kept in the run's folder.
+    """
+    from contrafact.runs.config import make_config
+
+    if data is None or is_path(data):
+        config = make_config(task, {**values, source: data})
+        return _act(config.prepare(), config.command)
+    with rows_file(data) as path:
+        config = make_config(task, {**values, source: path})
+        prepared = config.prepare()
+        if config.command.estimate:
+            return make_estimate(prepared)
+        folder = _folder(prepared, config.command)
+        _confirm(prepared, folder, config.command)
+        kept = _keep_data(prepared, path, folder)
+    config = make_config(task, {**values, source: kept, "out": folder})
+    return _act(config.prepare(), config.command)
+
+
+def _folder(prepared: "Prepared", command: "Command") -> Path:
     from contrafact.runs.execute import default_folder
 
-    return default_folder(prepared) if out is None else Path(out)
+    return command.out or default_folder(prepared)
 
 
 def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
@@ -236,7 +189,7 @@ def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
     from contrafact.runs.folder import DATA, MANIFEST, begin
 
     guard_folder(folder)
-    begin(folder, prepared, 0)
+    begin(folder, prepared.manifest, 0)
     kept, rows = folder / DATA, path.read_bytes()
     if kept.exists() and kept.read_bytes() != rows and not (folder / MANIFEST).exists():
         raise InputError("is not from this run", file=kept, hint="name a new folder with out=")
@@ -244,7 +197,7 @@ def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
     return kept
 
 
-def _confirm(prepared: "Prepared", folder: Path, yes: bool) -> None:
+def _confirm(prepared: "Prepared", folder: Path, command: "Command") -> None:
     """Refuse many paid calls that nobody has agreed to.
 
     Raises:
@@ -253,24 +206,23 @@ def _confirm(prepared: "Prepared", folder: Path, yes: bool) -> None:
     from contrafact.runs.execute import calls_to_confirm
 
     plan = [(prepared, folder, prepared.estimate(tokens=False))]
-    if not yes and (calls := calls_to_confirm(plan)):
+    if not command.yes and (calls := calls_to_confirm(plan)):
         raise InputError(
             f"this run makes about {calls:,} paid calls",
             hint="add yes=True to make them, or estimate=True to see what they cost",
         )
 
 
-def _act(
-    prepared: "Prepared", folder: Path, estimate: bool, yes: bool, with_published: bool
-) -> Run | Estimate:
-    """Run what was prepared, or say what that would take."""
+def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
+    """Run what was prepared and return it, or say what that would take."""
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
     from contrafact.runs.execute import execute
 
-    if estimate:
+    if command.estimate:
         return make_estimate(prepared)
-    _confirm(prepared, folder, yes)
+    folder = _folder(prepared, command)
+    _confirm(prepared, folder, command)
     result = execute(prepared, folder, prepared.estimate(tokens=False))
     if result.failures:
         failed = ModelError(
@@ -281,10 +233,10 @@ def _act(
         if len(result.failures) == result.samples:
             raise failed
         warnings.warn(str(failed), stacklevel=4)
-    if result.ran or with_published or not (folder / "report.html").exists():
-        build_report(read_tasks([folder]), folder, with_published=with_published)
+    if result.ran or command.with_published or not (folder / "report.html").exists():
+        build_report(read_tasks([folder]), folder, with_published=command.with_published)
     found = _load_run(folder)
-    return replace(found, notes=(*prepared.data.notes, *prepared.notes, *found.notes))
+    return replace(found, notes=(*prepared.manifest.data.notes, *prepared.notes, *found.notes))
 
 
 def _load_run(folder: Path) -> Run:

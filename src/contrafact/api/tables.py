@@ -1,6 +1,7 @@
 """What is handed in: a table, rows, texts or a file, as the file that the engines read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -13,7 +14,7 @@ from contrafact.files.tables import write_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rows", "frame_of", "is_path", "rows_file"]
+__all__ = ["Rows", "as_path", "command_options", "frame_of", "is_path", "output_file", "rows_file"]
 
 Rows = "pd.DataFrame | Sequence[Mapping[str, Any]] | Sequence[str] | str | PathLike[str]"
 """What verbs take for a table: a data frame, a list of rows, a list of texts, or a file."""
@@ -81,3 +82,45 @@ def rows_file(data: Any, *, text: str = "text", name: str = "data") -> Iterator[
             if error.file != str(path):
                 raise
             raise InputError(error.problem, file=name, line=error.line, hint=error.hint) from None
+
+
+def as_path(given: str | PathLike[str] | None) -> Path | None:
+    """Return a path that was given; None where none was."""
+    return None if given is None else Path(given)
+
+
+@contextmanager
+def output_file(out: str | PathLike[str] | None, name: str) -> Iterator[Path]:
+    """Yield the file to write: the one named, or one of that name that is gone afterwards."""
+    if out is not None:
+        yield Path(out)
+        return
+    with TemporaryDirectory(prefix="contrafact-") as folder:
+        yield Path(folder) / name
+
+
+def command_options(command: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as a function behind a command takes them, its paths as paths.
+
+    Args:
+        command: The function.
+        given: The options, by the name of the command line with underscores.
+
+    Raises:
+        InputError: It has no such option.
+    """
+    from contrafact.files.config import nearest
+
+    known = inspect.signature(command, eval_str=True).parameters
+    for name in given:
+        if name not in known or name in _OF_COMMANDS:
+            hint = nearest(name, [one for one in known if one not in _OF_COMMANDS])
+            raise InputError(f"there is no option '{name}'", hint=hint)
+    return {
+        name: Path(value) if value is not None and "Path" in str(known[name].annotation) else value
+        for name, value in given.items()
+    }
+
+
+_OF_COMMANDS = ("file", "out", "columns", "model_args", "judge_arg", "estimate", "yes", "bulk")
+"""What commands take for themselves."""

@@ -1,14 +1,19 @@
 """Verbs that make and check texts: each is one family's, and does what its command does."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from contrafact.api.results import Result
-from contrafact.api.tables import rows_file
+from contrafact.api.tables import (
+    as_path,
+    command_options,
+    frame_of,
+    is_path,
+    output_file,
+    rows_file,
+)
 from contrafact.api.verb import Verb
 from contrafact.errors import InputError, ModelError
 
@@ -31,12 +36,6 @@ def generate(
     model: str,
     method: str = "zero-shot",
     judge: str | Sequence[str] = (),
-    shots: int | None = None,
-    shots_from: _Path = None,
-    verifier: str | None = None,
-    news: _Path = None,
-    seed: int = 0,
-    prompts: _Path = None,
     out: _Path = None,
     **options: Any,
 ) -> Result:
@@ -47,15 +46,10 @@ def generate(
         model: The model that writes, an Inspect name.
         method: Generation method, or ``NAME:OPTION=VALUE``.
         judge: Scores the scenarios; several form a panel.
-        shots: Examples per few-shot prompt. [3]
-        shots_from: Pool of examples; our own if none.
-        verifier: Ranks drafts of methods that write several; never a judge.
-        news: News that the method ``grounded`` searches for what came before a headline.
-        seed: Seed of the draw of examples.
-        prompts: Another prompt pack.
         out: A file to write (CSV, JSONL, Parquet): killed and called again, it goes on.
-        options: ``limit``, ``temperature``, ``top_p``, ``max_tokens``, ``structured``,
-            ``max_connections``, ``max_retries``, ``timeout``, ``attempt_timeout``.
+        options: What else the command takes, by its name there with underscores: ``shots``,
+            ``shots_from``, ``verifier``, ``news``, ``seed``, ``prompts``, ``limit``,
+            ``temperature``, ``max_tokens``, ``max_connections``, …
 
     Returns:
         ``items``: the columns given, then ``risk_counterfactual``, ``opportunity_counterfactual``,
@@ -70,27 +64,13 @@ def generate(
 
     from contrafact.families.finforce.commands.generate import generate as command
 
-    known = ("limit", "temperature", "top_p", "max_tokens", "structured", "max_connections")
-    _known(options, (*known, "max_retries", "timeout", "attempt_timeout"))
+    options = command_options(command, options)
     judges = [judge] if isinstance(judge, str) else list(judge)
-    with rows_file(data, text="headline") as file, _output(out, "scenarios.jsonl") as made:
+    with rows_file(data, text="headline") as file, output_file(out, "scenarios.jsonl") as made:
         failed = False
         try:
-            command(
-                str(file),
-                model,
-                str(made),
-                method=method,
-                judge=judges or None,
-                shots=shots,
-                shots_from=_path(shots_from),
-                verifier=verifier,
-                news=None if news is None else Path(news),
-                seed=seed,
-                prompts=_path(prompts),
-                yes=True,
-                **options,
-            )
+            options |= {"method": method, "judge": judges or None, "yes": True}
+            command(str(file), model, str(made), **options)
         except typer.Exit:
             failed = True
         items = _read(made)
@@ -155,7 +135,6 @@ def check(
     """
     import pandas as pd
 
-    from contrafact.api.tables import frame_of, is_path
     from contrafact.families.rfc.contracts.check import (
         check_object,
         check_rows,
@@ -166,7 +145,7 @@ def check(
     from contrafact.files.tables import json_line
 
     chosen = open_options(
-        [rule] if isinstance(rule, str) else rule, _path(polarity_model), _path(bands)
+        [rule] if isinstance(rule, str) else rule, as_path(polarity_model), as_path(bands)
     )
     judges = [judge] if isinstance(judge, str) else list(judge)
     settings = _judge_settings(judges, each, numerical, exam, options)
@@ -178,7 +157,7 @@ def check(
         if out is not None:
             guard_output(Path(out), file)
         facts = check_rows(read_pairs(file), str(file), options=chosen)
-        checked, sound, notes = _judged(facts, settings, exam, _path(out))
+        checked, sound, notes = _judged(facts, settings, exam, as_path(out))
     lines = [check_object(row, found) for row, found in checked]
     if out is not None:
         write_text(Path(out), "".join(map(json_line, lines)))
@@ -223,7 +202,7 @@ def _judge_settings(
     from contrafact.families.rfc.judging import check_judges
 
     transport = {name: options.pop(name) for name in bounds if name in options}
-    prompts = _path(options.pop("prompts", None))
+    prompts = as_path(options.pop("prompts", None))
     return JudgeSettings(
         check_judges(judges),
         each,
@@ -274,9 +253,6 @@ def rewrite(
     *,
     model: str | None = None,
     judge: str | Sequence[str] = (),
-    rewriter: Literal["rules", "model"] | None = None,
-    seed: int = 0,
-    attempts: int | None = None,
     out: _Path = None,
     **options: Any,
 ) -> Result:
@@ -288,13 +264,10 @@ def rewrite(
         model: The model that writes; without one rules write, and numerical pairs alone.
         judge: Decides what a rewrite means; several form a panel. Without one, what facts leave
             open is kept as undecided.
-        rewriter: By "rules" or by the "model"; the model, if it is given.
-        seed: Seed of every choice.
-        attempts: Proposals for a row at most. [16 by rule, 3 by model]
         out: A file to write (JSON Lines): killed and called again, it goes on. What is dropped and
             every decision stand next to it.
-        options: ``bands``; with a model ``polarity_model``, ``decoding``,
-            ``structured``, ``prompts``, ``max_connections``, ``max_retries``, ``timeout``.
+        options: What else the command takes, by its name there with underscores: ``rewriter``,
+            ``seed``, ``attempts``, ``bands``, ``polarity_model``, ``decoding``, ``prompts``, …
 
     Returns:
         ``items``: the pairs, ``passed`` being None where one is undecided, which says why under
@@ -310,21 +283,10 @@ def rewrite(
     from contrafact.families.rfc.commands.rewrite import rewrite as command
     from contrafact.files.journal import sidecar_path
 
-    paths = ("bands", "polarity_model", "decoding", "prompts")
-    others = ("structured", "max_connections", "max_retries", "timeout")
-    _known(options, (*paths, *others))
-    options |= {name: _path(options.get(name)) for name in paths}
-    with rows_file(data) as file, _output(out, "pairs.jsonl") as made:
-        command(
-            str(file),
-            str(made),
-            rewriter=rewriter,
-            seed=seed,
-            attempts=attempts,
-            model=model,
-            judge=[judge] if isinstance(judge, str) else list(judge),
-            **options,
-        )
+    options = command_options(command, options)
+    judges = [judge] if isinstance(judge, str) else list(judge)
+    with rows_file(data) as file, output_file(out, "pairs.jsonl") as made:
+        command(str(file), str(made), model=model, judge=judges, **options)
         items, lost = _read(made), sidecar_path(made, "dropped")
         dropped = _read(lost) if lost.exists() else pd.DataFrame()
     columns = ["manipulation", "undecided", "reason"]
@@ -385,14 +347,14 @@ def synth(
     if n < 1:
         raise InputError(f"n is {n}", hint="draw at least one story")
     if out is not None:
-        guard_output(Path(out), _path(private_lexicon))
+        guard_output(Path(out), as_path(private_lexicon))
     lines = list(
         story_lines(
             n,
             seed,
             graph=graph,
             domain=domain,
-            private_lexicon=_path(private_lexicon),
+            private_lexicon=as_path(private_lexicon),
         )
     )
     if out is not None:
@@ -415,26 +377,12 @@ def synth(
     return Result(f"{n} stories of {sources} templates, seed {seed}", items, scores)
 
 
-def _path(given: _Path) -> Path | None:
-    return None if given is None else Path(given)
-
-
 def _known(options: Any, known: Sequence[str]) -> None:
     from contrafact.files.config import nearest
 
     for name in options:
         if name not in known:
             raise InputError(f"there is no option '{name}'", hint=nearest(name, known))
-
-
-@contextmanager
-def _output(out: _Path, name: str) -> Iterator[Path]:
-    """Yield the file to write: the one named, or one that is gone afterwards."""
-    if out is not None:
-        yield Path(out)
-        return
-    with TemporaryDirectory(prefix="contrafact-") as folder:
-        yield Path(folder) / name
 
 
 def _read(path: Path) -> "pd.DataFrame":

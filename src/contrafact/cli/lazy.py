@@ -44,7 +44,7 @@ def option_of(
     names = [flag]
     if kind in (bool, bool | None) and field.default:
         names = [f"{flag}/--no-{flag[2:]}"]
-    elif field.default not in (None, 0):
+    elif field.default and isinstance(field.default, str | int | float):
         described += f" [{field.default}]"
     option = typer.Option(
         *(flags or names),

@@ -15,6 +15,7 @@ from contrafact.options import key_values
 
 if TYPE_CHECKING:
     from contrafact.family import Task
+    from contrafact.runs.config import Command, RunConfig
     from contrafact.runs.execute import RunResult, Seen
     from contrafact.runs.grid import Plan
     from contrafact.runs.prepare import Prepared
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = [
     "TaskGroup",
     "app",
-    "common_options",
     "evaluate",
     "given_options",
+    "options_of",
     "run_and_report",
     "show_failures",
     "write_report",
@@ -145,21 +146,19 @@ _FLAGS = {
 _REPEATED = ("model", "judge", "method", "columns", "model_args", "judge_args")
 
 
-def common_options(*names: str) -> dict[str, inspect.Parameter]:
-    """Return the options of every run, or those of them that are named, as parameters."""
-    from contrafact.runs.config import RunConfig
-
-    fields = RunConfig.model_fields
+def options_of(model: "type[RunConfig]", *without: str) -> dict[str, inspect.Parameter]:
+    """Return the options of a model of options, as parameters; without those that are named."""
     found = {}
-    for name in names or [name for name in fields if name != "task"]:
-        extra: Any = fields[name].json_schema_extra
-        found[name] = option_of(
-            name,
-            fields[name],
-            panel=extra["panel"] or None,
-            flags=_FLAGS.get(name, ()),
-            kind=list[str] if name in _REPEATED else str if name == "out" else None,
-        )
+    for name, field in model.model_fields.items():
+        if name not in ("task", *without):
+            extra: Any = field.json_schema_extra or {}
+            found[name] = option_of(
+                name,
+                field,
+                panel=extra.get("panel", "Options of this task") or None,
+                flags=_FLAGS.get(name, ()),
+                kind=list[str] if name in _REPEATED else str if name == "out" else None,
+            )
     return found
 
 
@@ -167,10 +166,7 @@ def _options(task: str) -> dict[str, inspect.Parameter]:
     """Return the options of a task's runs by name: those of every run, then the task's own."""
     from contrafact.runs.config import config_model
 
-    found = common_options()
-    for name, field in config_model(task).model_fields.items():
-        if name != "task" and name not in found:
-            found[name] = option_of(name, field, panel="Options of this task")
+    found = options_of(config_model(task))
     config = typer.Option(
         metavar="FILE", help="Take options from a file (YAML, TOML, JSON); these here count more."
     )
@@ -216,13 +212,7 @@ def _run(task: str, values: dict[str, Any]) -> None:
             _run_grid(plan, cells)
             return
         config, prepared = plan.first, cells[0]
-    run_and_report(
-        prepared,
-        config.out,
-        only_estimate=bool(config.estimate),
-        yes=bool(config.yes),
-        with_published=bool(config.with_published),
-    )
+    run_and_report(prepared, config.command)
 
 
 def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
@@ -237,14 +227,14 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
     from contrafact.runs.folder import CONFIG
     from contrafact.runs.grid import begin_grid, grid_folder
 
-    config = plan.first
-    if config.estimate:
+    task, command = plan.first.task, plan.first.command
+    if command.estimate:
         notes = dict.fromkeys(note for cell in cells for note in cell.context_notes())
         show_estimate(summed([row for cell in cells for row in cell.estimate()]), notes)
         return
-    folder = config.out or grid_folder(config.task, cells)
+    folder = command.out or grid_folder(task, cells)
     begin_grid(plan, folder)
-    if not config.yes:
+    if not command.yes:
         estimates = [cell.estimate(tokens=False) for cell in cells]
         places = [folder / cell.folder for cell in plan.cells]
         ask_first(calls_to_confirm(zip(cells, places, estimates, strict=True)))
@@ -257,9 +247,9 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
         show_failures(result)
         results.append(result)
     page = folder / "report.html"
-    if any(one.ran for one in results) or config.with_published or not page.exists():
+    if any(one.ran for one in results) or command.with_published or not page.exists():
         folders = [result.folder for result in results]
-        written = write_report(folder, folders, with_published=bool(config.with_published))
+        written = write_report(folder, folders, with_published=command.with_published)
     else:
         written = True
     if written:
@@ -278,9 +268,7 @@ def show_preset_notes(prepared: "Prepared") -> None:
         typer.echo(f"{prepared.settings.preset}: {note}", err=True)
 
 
-def run_and_report(
-    prepared: "Prepared", out: Path | None, *, only_estimate: bool, yes: bool, with_published: bool
-) -> None:
+def run_and_report(prepared: "Prepared", command: "Command") -> None:
     """Run what was prepared, write the report, and say how it went.
 
     Raises:
@@ -289,14 +277,14 @@ def run_and_report(
     from contrafact.cli.show import show_agreement, show_results
     from contrafact.models.estimate import show_estimate
 
-    if only_estimate:
+    if command.estimate:
         show_preset_notes(prepared)
         show_estimate(prepared.estimate(), prepared.context_notes())
         return
-    result = evaluate(prepared, out, yes=yes)
+    result = evaluate(prepared, command.out, yes=command.yes)
     folder = result.folder
-    if result.ran or with_published or not (folder / "report.html").exists():
-        written = write_report(folder, [folder], with_published=with_published)
+    if result.ran or command.with_published or not (folder / "report.html").exists():
+        written = write_report(folder, [folder], with_published=command.with_published)
     else:
         written = True
     if written:
@@ -332,21 +320,20 @@ def evaluate(
     from contrafact.runs.execute import calls_to_confirm, default_folder, execute
     from contrafact.runs.prepare import BUNDLED
 
-    folder = out or default_folder(prepared)
+    folder, data = out or default_folder(prepared), prepared.manifest.data
     calls = prepared.estimate(tokens=False)
     show_preset_notes(prepared)
     if not yes:
         ask_first(calls_to_confirm([(prepared, folder, calls)]))
 
     def show_notes() -> None:
-        for note in prepared.data.notes:
-            typer.echo(f"{prepared.data.name}: {note}", err=True)
+        for note in data.notes:
+            typer.echo(f"{data.name}: {note}", err=True)
 
     def ready() -> None:
         show_notes()
-        if prepared.data.name == BUNDLED and not samples:
-            name = prepared.data.name
-            typer.echo(f"{name}: no data are named with --data, so these are used", err=True)
+        if data.name == BUNDLED and not samples:
+            typer.echo(f"{data.name}: no data are named with --data, so these are used", err=True)
 
     result = execute(prepared, folder, calls, ready, cell=cell, seen=seen)
     if not result.ran:

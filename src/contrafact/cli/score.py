@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.cli.lazy import LazyGroup, command_of, option_of
-from contrafact.cli.run import common_options, given_options, run_and_report
+from contrafact.cli.lazy import LazyGroup, command_of
+from contrafact.cli.run import given_options, options_of, run_and_report
 from contrafact.options import bulk_options
 
 if TYPE_CHECKING:
@@ -80,44 +80,13 @@ def group() -> None:
     """
 
 
-def _file(
-    score: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="Outputs (JSON, JSONL, CSV, Parquet, XLSX), a published set, or hf://OWNER/NAME.",
-        ),
-    ],
-    system: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The system, where no column has it. [the file's name]"),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIELD=COLUMN,…", help="What the file calls otherwise, e.g. system=run_name."
-        ),
-    ] = None,
-    partial: Annotated[
-        bool,
-        typer.Option("--partial", help="Leave out items that the file has no output of."),
-    ] = False,
-) -> None:
-    """The options of scoring a file."""
-
-
-def _again(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="A run folder, or a log of Inspect (.eval).")
-    ],
-) -> None:
-    """The argument of judging again."""
-
-
 def _score_file(task: "Task") -> Callable[..., None]:
+    from contrafact.runs.config import score_model
+
     made = _command(
         task,
-        inspect.signature(_file, eval_str=True).parameters,
+        ("score", "FILE", str),
+        options_of(score_model(task.name), "score", "run"),
         f"Judge and report outputs made elsewhere: {task.summary.rstrip('.')}\n\n"
         "Nothing is generated. Killed and started again, it goes on.\n\n"
         f"Example: contrafact score {task.name} outputs.jsonl --system mine --limit 10",
@@ -126,9 +95,12 @@ def _score_file(task: "Task") -> Callable[..., None]:
 
 
 def _score_again(task: "Task") -> Callable[..., None]:
+    from contrafact.runs.config import Source, score_model
+
     return _command(
         task,
-        inspect.signature(_again, eval_str=True).parameters,
+        ("run", "RUN", Path),
+        options_of(score_model(task.name), *Source.model_fields),
         f"Judge a finished run or log of {task.name} again, generating nothing.\n\n"
         "Verdicts of earlier judges stand beside the new ones, with their agreement.\n\n"
         "Example: contrafact score RUN --judge J2",
@@ -137,34 +109,25 @@ def _score_again(task: "Task") -> Callable[..., None]:
 
 def _command(
     task: "Task",
-    first: Mapping[str, inspect.Parameter],
+    source: tuple[str, str, type],
+    options: Mapping[str, inspect.Parameter],
     summary: str,
 ) -> Callable[..., None]:
-    """Return a command with its own options, those of runs that judging needs, and the task's."""
-    from contrafact.family.settings import TaskOptions, scoring_fields
-    from contrafact.runs.config import SCORING, make_config
-
-    model = task.options.load() if task.options else TaskOptions
-    shared = common_options(*SCORING)
-    own = {
-        name: option_of(name, field, panel="Options of this task")
-        for name, field in scoring_fields(model).items()
-    }
+    """Return a command: the argument that names what is scored, and its options."""
+    from contrafact.runs.config import Source, make_config
 
     def command(*, bulk: dict[str, Any] | None = None, **values: Any) -> None:
         if bulk is not None:
             _in_bulk(task.name, values, bulk)
             return
         config = make_config(task.name, given_options(values))
-        run_and_report(
-            config.prepare(),
-            config.out,
-            only_estimate=bool(config.estimate),
-            yes=bool(config.yes),
-            with_published=bool(config.with_published),
-        )
+        run_and_report(config.prepare(), config.command)
 
-    parameters = [*first.values(), *shared.values(), *own.values()]
+    name, metavar, kind = source
+    argument = typer.Argument(metavar=metavar, help=Source.model_fields[name].description)
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    first = inspect.Parameter(name, place, annotation=Annotated[kind, argument])
+    parameters = [first, *options.values()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = summary
@@ -184,7 +147,7 @@ def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> Non
     from contrafact.bulk.command import bulk_command
     from contrafact.console import show_table
     from contrafact.errors import InputError
-    from contrafact.runs.config import ScoreConfig, make_config
+    from contrafact.runs.config import make_config
     from contrafact.runs.score_stage import ScoreStage, verdict_counts
 
     for name in _OF_A_RUN:
@@ -195,14 +158,15 @@ def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> Non
     if out is None:
         raise InputError("--engine ray writes a folder", hint="name one with --out")
     config = make_config(task, given_options({**values, "out": None}))
-    given = config.given()
+    given = config.values()
+    options, source = given.pop("options", {}), config.source
     stage = ScoreStage(
         task,
         Path(file.partition("?")[0].rstrip("/").rpartition("/")[2]).stem or "outputs",
-        config.system if isinstance(config, ScoreConfig) else None,
-        given.pop("columns", {}),
+        source.system if source else None,
+        (source and source.columns) or {},
         given,
-        config.own(),
+        options,
     )
     stage.open_judges()  # what is wrong with one is shown before anything is begun
     result = bulk_command(stage, file, out, settings)

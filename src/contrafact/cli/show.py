@@ -126,7 +126,7 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
     systems = list(dict.fromkeys(system for system, _, _ in found))
     invalid = {row["system"]: f"{row['invalid']}/{row['asked']}" for row in part["invalid"]}
     blocks: list[tuple[int, list[str]]] = []
-    for shown in spec.terminal or _usual(spec):
+    for shown in spec.shown:
         rows = [found.get((system, shown.measure, shown.form)) for system in systems]
         if any(rows):
             cells = [text for row in rows for text in _cell(row, shown)]
@@ -151,20 +151,6 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
             yield intervals
     if left_out:
         yield f"(in the report besides: {', '.join(left_out)})"
-
-
-def _usual(spec: "ReportSpec") -> "Iterator[TerminalColumn]":
-    """Yield what the terminal shows of a family that does not say: every measure, and the first in
-    its strict form."""
-    from contrafact.family.report import TerminalColumn
-
-    for rank, one in enumerate(spec.measures):
-        share = one.kind == "share"
-        heading = f"{one.label} %" if share else one.label
-        yield TerminalColumn(one.name, one.forms[0], heading, 100 if share else 1, rank=rank)
-    first = spec.measures[0]
-    if "strict" in first.forms:
-        yield TerminalColumn(first.name, "strict", f"strict {first.label} %", rank=1)
 
 
 def _cell(row: dict[str, Any] | None, shown: "TerminalColumn") -> tuple[str, str]:

@@ -13,7 +13,7 @@ from contrafact.exam.score import exam_rows, examine, leak_notes, row_object, su
 from contrafact.family import family_named, task_named
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec
 from contrafact.family.exam_file import Exam, write_exam
-from contrafact.family.run import PackRecord
+from contrafact.family.manifest import PackRecord
 from contrafact.family.settings import TaskOptions, check_verifiers, judge_names
 from contrafact.files.atomic import guard_output
 from contrafact.files.journal import Journal

@@ -28,7 +28,7 @@ from contrafact.family.exam_file import (
     Repeats,
     SurfaceRow,
 )
-from contrafact.family.run import PackRecord
+from contrafact.family.manifest import PackRecord
 from contrafact.judges.judge import all_pass, panel_verdict
 from contrafact.judges.surface import OVERALL, LeakItem, leak_rows
 from contrafact.records import Verdict

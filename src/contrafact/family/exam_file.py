@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from contrafact.errors import InputError
-from contrafact.family.run import PackRecord
+from contrafact.family.manifest import PackRecord
 from contrafact.files.atomic import os_problem, write_text
 from contrafact.stats.correction import MIN_YOUDEN, ExamRate
 from contrafact.stats.intervals import Interval, Proportion

@@ -245,7 +245,7 @@ def method(context: MethodContext) -> Given:
     found = _outputs(path, state.st_mtime_ns if state else 0).get(system)
     if found is None:
         raise InputError(f"the file has no outputs of the system '{system}'", file=path)
-    return Given(found, task_named(context.task).run.load().output_type)
+    return Given(found, task_named(context.settings.task).run.load().output_type)
 
 
 @lru_cache(maxsize=4)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from contrafact.errors import InputError
-from contrafact.family.settings import TaskOptions
+from contrafact.family.settings import RunSettings
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack, open_pack
 
@@ -73,28 +73,21 @@ class MethodContext:
     """What a method is made from.
 
     Attributes:
+        settings: The settings of the run: its task, the seed of draws, the models that it will be
+            used with, where they are known already (a method refuses those that it cannot work
+            with), and the task's own options.
         pack: The prompt pack.
-        task: The task's name.
         items: All items of the data, also those that a limit leaves out.
-        shots: How many worked examples to show; 0 lets the method decide.
         pool: Items to take examples from; where there are none, the method takes the bundled ones.
-        seed: Seed of the draws.
-        models: The models that it will be used with, by their Inspect names, where they are known
-            already; a method refuses those that it cannot work with.
-        settings: The task's own options.
         files: What stands in the files that the task's options name, by the option's name.
         options: The method's own options, every one of them; filled in by `Methods.make`.
         name: The method's name with the options that are not its defaults; filled in too.
     """
 
+    settings: RunSettings = field(default_factory=RunSettings)
     pack: PromptPack = field(default_factory=open_pack)
-    task: str = ""
     items: Sequence[Any] = ()
-    shots: int = 0
     pool: Sequence[Any] = ()
-    seed: int = 0
-    models: Sequence[str] = ()
-    settings: TaskOptions = field(default_factory=TaskOptions)
     files: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Option] = field(default_factory=dict)
     name: str = ""

@@ -464,6 +464,27 @@ class ReportSpec:
             held &= figures[column].eq("overall") if column == "scope" else figures[column].isna()
         return held
 
+    @property
+    def shown(self) -> tuple[TerminalColumn, ...]:
+        """What the terminal shows: as said, else all measures, and the first in its strict form."""
+        if self.terminal:
+            return self.terminal
+        columns = [
+            TerminalColumn(
+                one.name,
+                one.forms[0],
+                f"{one.label} %" if one.kind == "share" else one.label,
+                100 if one.kind == "share" else 1,
+                rank=rank,
+            )
+            for rank, one in enumerate(self.measures)
+        ]
+        first = self.measures[0]
+        if "strict" in first.forms:
+            heading = f"strict {first.label} %"
+            columns.append(TerminalColumn(first.name, "strict", heading, rank=1))
+        return tuple(columns)
+
     def measure(self, name: str) -> Measure:
         """Return the measure of that name.
 

@@ -5,7 +5,6 @@ method, how the Inspect task is made, and what one evaluated sample becomes in t
 Everything else (the grid, estimates, identity, resuming, the order of rows) is said here once.
 """
 
-import hashlib
 import math
 import re
 from abc import ABC, abstractmethod
@@ -14,11 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from contrafact.errors import InputError
 from contrafact.family.given import GivenOutputs, GivenRow, OutputRow
-from contrafact.family.method import Method, Methods, open_weights
+from contrafact.family.manifest import Manifest
+from contrafact.family.method import Method, MethodContext, Methods, open_weights
 from contrafact.family.settings import RunSettings
 from contrafact.files.tables import table_file
 from contrafact.models.estimate import (
@@ -29,29 +27,29 @@ from contrafact.models.estimate import (
     subject_estimates,
 )
 from contrafact.models.prices import Tokens, dollars
-from contrafact.prompts import PromptPack
+from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Output
 
 if TYPE_CHECKING:
     import pandas as pd
     from inspect_ai import Task
+    from inspect_ai.dataset import Sample
     from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.scorer import Scorer
 
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = [
     "BUNDLED",
     "COST_COLUMNS",
-    "DataRecord",
     "Evaluated",
-    "PackRecord",
+    "Inputs",
     "Prepared",
     "TaskRun",
     "absolute",
     "cost_columns",
-    "file_record",
-    "hash_file",
     "load_once",
+    "open_inputs",
     "refuse",
     "require_model",
     "system_label",
@@ -62,32 +60,6 @@ UnitT = TypeVar("UnitT")
 _T = TypeVar("_T")
 
 BUNDLED = "bundled samples"
-
-
-class DataRecord(BaseModel):
-    """What a manifest says of a file: its name and its content."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str = Field(description="File name, or 'bundled samples'.")
-    sha256: str = Field(description="SHA-256 of the file's bytes.")
-    items: int = Field(description="Items taken.")
-    notes: list[str] = Field(default_factory=list, description="What the loader found.")
-    source: str = Field(
-        default="", description="Where it was downloaded from, with the commit; empty for a file."
-    )
-
-
-class PackRecord(BaseModel):
-    """What a manifest says of the prompts."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str = Field(description="'default', or the folder's name.")
-    hash: str = Field(description="Hash over the templates that the run uses.")
-    templates: dict[str, str] = Field(
-        default_factory=dict, description="Those templates: name to the hash of its text."
-    )
 
 
 @dataclass(frozen=True)
@@ -131,6 +103,10 @@ class Evaluated:
 class TaskRun(ABC, Generic[ItemT, UnitT]):
     """How a task is run. `ItemT` is what is loaded, `UnitT` what a method works on."""
 
+    name: ClassVar[str]
+    """The task's name."""
+    noun: ClassVar[str] = "items"
+    """What its items are called, in the plural."""
     version: ClassVar[str] = "1-A"
     """Its first part changes when results are no longer comparable, the second with the interface.
     """
@@ -249,10 +225,34 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
 
     @abstractmethod
     def task(self, prepared: "Prepared", method: str) -> "Task":
-        """Return the Inspect task of one method.
+        """Return the Inspect task of one method: the family's ``@task`` function, called.
 
-        Its log's metadata has ``method``, ``shots`` and ``fingerprint``, the run's identity.
+        It gets `task_arguments` and returns `make_task`, both of `contrafact.family.inspect_tasks`;
+        the latter asks the three methods below.
         """
+
+    def samples(self, items: Sequence[ItemT], limit: int | None) -> "list[Sample]":
+        """Return Inspect's samples of the first items, whose ids are those of their units."""
+        raise NotImplementedError
+
+    def solving(
+        self, inputs: "Inputs", method: Method[Any, Any], arguments: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return how a sample is worked on: what `method_solver` takes besides the method.
+
+        Args:
+            inputs: What the task reads.
+            method: The method.
+            arguments: The task's arguments that were given.
+
+        Raises:
+            InputError: The arguments do not go together.
+        """
+        raise NotImplementedError
+
+    def scorer(self, arguments: Mapping[str, Any]) -> "Scorer":
+        """Return the scorer, from the task's arguments that were given."""
+        raise NotImplementedError
 
     @abstractmethod
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
@@ -305,10 +305,8 @@ class Prepared:
     Attributes:
         run: How the task is run.
         settings: What was asked for.
-        identity: Equal for runs that are meant to give equal results.
+        manifest: What its folder says of it, before it has begun.
         pack: The prompt pack.
-        data: What the manifest says of the data.
-        files: What it says of other files, by the option that names them.
         items: The items, limited.
         units: What the methods work on.
         methods: The methods that ask a model, by name: each is run with every model.
@@ -320,10 +318,8 @@ class Prepared:
 
     run: TaskRun[Any, Any]
     settings: RunSettings
-    identity: str
+    manifest: Manifest
     pack: PromptPack
-    data: DataRecord
-    files: Mapping[str, DataRecord]
     items: Sequence[Any]
     units: Sequence[Any]
     methods: Mapping[str, Method[Any, Any]]
@@ -332,9 +328,9 @@ class Prepared:
     given: GivenOutputs | None = None
 
     @property
-    def pack_record(self) -> PackRecord:
-        """What the manifest says of the prompts."""
-        return PackRecord(name=self.pack.name, hash=self.pack.used_hash, templates=self.pack.used)
+    def identity(self) -> str:
+        """Equal for runs that are meant to give equal results."""
+        return self.manifest.identity
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -362,30 +358,11 @@ class Prepared:
         shows = method in self.methods and self.methods[method].shots
         return int(self.settings.option("shots", 0)) if shows else 0
 
-    def shots_from(self, method: str) -> str | None:
-        """Return the file of examples as a task takes it; None where the method shows none."""
-        shows = method in self.methods and self.methods[method].shots
-        return absolute(self.settings.option("shots_from")) if shows else None
-
     def judged(self, method: str) -> bool:
         """Whether a judge looks at the outputs of a method, or of a baseline."""
         if self.given is not None:
             method = self.given.systems[self.baselines[method].name].method
         return self.judging is not None and self.run.is_judged(self.settings, method)
-
-    @property
-    def common(self) -> dict[str, Any]:
-        """The arguments that every Inspect task of ours takes, whatever the method."""
-        settings = self.settings
-        return {
-            "data": absolute(settings.data),
-            "seed": settings.seed,
-            "prompts": absolute(settings.prompts),
-            "limit": settings.limit,
-            "cache_scope": "shared" if settings.shared_cache else self.identity,
-            "fingerprint": self.identity,
-            **({"columns": dict(settings.columns)} if settings.columns else {}),
-        }
 
     def task(self, method: str) -> "Task":
         """Return the Inspect task of one method, the weights it runs itself loaded.
@@ -489,6 +466,50 @@ class Prepared:
         return self.run.look_across(items), pd.DataFrame(verdicts)
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """All that a run reads before its first call.
+
+    Attributes:
+        items: The items, all of them.
+        notes: What their loader found.
+        files: What stands in the files that the task's options name, by the option's name.
+        pool: The items that examples are taken from, and their file; none where nothing shows any.
+        pack: The prompt pack.
+        methods: The methods, by name, their templates opened and checked.
+    """
+
+    items: Sequence[Any]
+    notes: Sequence[str]
+    files: Mapping[str, tuple[Path, Sequence[Any]]]
+    pool: tuple[Path | None, Sequence[Any]]
+    pack: PromptPack
+    methods: Mapping[str, Method[Any, Any]]
+
+
+def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
+    """Load and check data, examples, prompts and methods.
+
+    Raises:
+        InputError: For the first thing that is wrong.
+    """
+    path = settings.data or run.bundled
+    items, notes = load_once(run.load, path, settings.columns)
+    if not items:
+        raise InputError("there is nothing in it to work on", file=path, hint="give another file")
+    files = run.load_files(settings)
+    pool_path = settings.option("shots_from") or run.bundled_shots
+    context = MethodContext(
+        settings,
+        pack=open_pack(settings.prompts),
+        items=items,
+        pool=load_once(run.load_shots, pool_path) if pool_path else (),
+        files={name: found for name, (_, found) in files.items()},
+    )
+    made = {name: run.methods.make(name, context) for name in settings.methods}
+    return Inputs(items, notes, files, (pool_path, context.pool), context.pack, made)
+
+
 _loaded: dict[tuple[Any, ...], Any] = {}
 
 
@@ -519,36 +540,9 @@ def load_once(
     return kept
 
 
-def file_record(
-    path: Path, items: int, notes: Sequence[str] = (), *, name: str = "", source: str = ""
-) -> DataRecord:
-    """Return what the manifest says of a file.
-
-    Args:
-        path: The file.
-        items: How many items were taken from it.
-        notes: What its loader found.
-        name: What it is called, if not by its file name.
-        source: Where it was downloaded from, if it was.
-    """
-    return DataRecord(
-        name=name or path.name,
-        sha256=hash_file(path),
-        items=items,
-        notes=list(notes),
-        source=source,
-    )
-
-
 def absolute(path: Path | None) -> str | None:
     """Return a path as a task takes it: whole, wherever the task is run again."""
     return None if path is None else str(path.absolute())
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes; of a workbook, whichever its sheet."""
-    with table_file(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def system_label(model: str, method: str, shots: int) -> str:

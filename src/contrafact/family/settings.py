@@ -4,9 +4,18 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from contrafact.errors import InputError
@@ -14,18 +23,22 @@ from contrafact.family import families, family_named, family_of_task
 from contrafact.judges.verifier import VERIFIER, is_verifier
 from contrafact.models.gguf import inspect_name, plain_name
 from contrafact.models.secrets import secrets_dropped
+from contrafact.options import SAMPLING, TRANSPORT
 
 __all__ = [
     "DEFAULT_FLUENCY_MODEL",
     "FluencyOptions",
     "RunSettings",
+    "Sampling",
     "ShotOptions",
     "StructuredOptions",
     "TaskOptions",
+    "Transport",
     "check_verifiers",
     "flat_settings",
     "identity",
     "judge_names",
+    "option",
     "scoring_fields",
 ]
 
@@ -143,46 +156,138 @@ def check_verifiers(family: str, judges: Sequence[str]) -> None:
             )
 
 
+def _several(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_several),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+"""One name, or a list of names."""
+
+
+def option(
+    default: Any = None,
+    description: str = "",
+    *,
+    name: str = "",
+    metavar: str = "",
+    panel: str = "",
+    **more: Any,
+) -> Any:
+    """Return a field that users set: an option of the command line and a key of a config file.
+
+    Args:
+        default: Its default; a factory of it as ``default_factory``.
+        description: Its help.
+        name: What users call it, if not by the field's name.
+        metavar: What stands for its value on the help page.
+        panel: The panel of the help page; the first if none.
+        more: As `pydantic.Field` takes it: bounds.
+    """
+    extra: dict[str, Any] = {"metavar": metavar, "panel": panel, "option": name}
+    if "default_factory" not in more:
+        more["default"] = default
+    return Field(description=description or None, json_schema_extra=extra, **more)
+
+
+class Sampling(BaseModel):
+    """How the models under test write: fields of Inspect's ``GenerateConfig``, as it has them."""
+
+    temperature: float | None = option(panel=SAMPLING, ge=0)
+    top_p: float | None = option(panel=SAMPLING, ge=0, le=1)
+    top_k: int | None = option(panel=SAMPLING, ge=1)
+    max_tokens: int | None = option(panel=SAMPLING, ge=1)
+    frequency_penalty: float | None = option(panel=SAMPLING)
+    presence_penalty: float | None = option(panel=SAMPLING)
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
+        option(None, "none, minimal, low, medium, high, xhigh, max", panel=SAMPLING)
+    )
+    reasoning_tokens: int | None = option(panel=SAMPLING, ge=1)
+
+
+class Transport(BaseModel):
+    """How calls are made, which changes no answer: fields of ``GenerateConfig`` too."""
+
+    max_connections: int | None = option(panel=TRANSPORT, ge=1)
+    max_retries: int | None = option(None, "Per call. [5]", panel=TRANSPORT, ge=0)
+    timeout: int | None = option(
+        None, "Seconds for a call, retries and all. [900]", panel=TRANSPORT, ge=1
+    )
+    attempt_timeout: int | None = option(
+        None, "Seconds for one attempt. [300]", panel=TRANSPORT, ge=1
+    )
+    batch: int | None = option(
+        None, "Use the provider's batch mode, N a batch.", panel=TRANSPORT, ge=1
+    )
+
+
 class RunSettings(BaseModel):
-    """One run: a task, a grid of models and methods, and how to call them."""
+    """One run: a task, a grid of models and methods, and how to call them.
+
+    What a user sets is an `option`. Config files and commands say it flat, the fields of
+    ``options``, ``generation`` and ``transport`` among the others.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    task: str = Field(description="The task.")
-    models: tuple[str, ...] = Field(default=(), description="Models under test, Inspect names.")
-    judges: tuple[str, ...] = Field(default=(), description="Judges; several form a panel.")
-    methods: tuple[str, ...] = Field(default=(), description="Methods, by name or import path.")
-    data: Path | None = Field(default=None, description="File of items; bundled samples if none.")
+    task: str = Field(default="", description="The task.")
+    models: Names = option(
+        (), "Model under test; give several for a grid.", name="model", metavar="M"
+    )
+    judges: Names = option(
+        (), "Judge; several form a panel. None by default.", name="judge", metavar="J"
+    )
+    methods: Names = option(
+        (),
+        "Method or baseline, or NAME:OPTION=VALUE,OPTION=VALUE; several make a grid.",
+        name="method",
+        metavar="NAME",
+    )
+    data: Path | None = option(
+        None,
+        "Items (JSON, JSONL, CSV, Excel, Parquet), a published set, or hf://OWNER/NAME; bundled "
+        "samples if none.",
+        metavar="FILE",
+    )
     data_source: str = Field(
         default="", description="Where the data were downloaded from, with the commit."
     )
-    columns: dict[str, str] = Field(
+    columns: dict[str, str] = option(
         default_factory=dict,
-        description="By the name that is wanted, what the file calls a column.",
+        description="What FILE calls the columns it is read by.",
+        metavar="WANTED=FOUND,…",
     )
-    limit: int | None = Field(default=None, ge=1, description="Take the first so many items.")
-    seed: int = Field(default=0, ge=0, description="Seed of draws and, if given, of sampling.")
-    prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
+    limit: int | None = option(None, "Take the first N items.", metavar="N", ge=1)
+    seed: int = option(0, "Seed of draws and of sampling.", metavar="S", ge=0)
+    prompts: Path | None = option(None, "Another prompt pack.", metavar="DIR")
     options: SerializeAsAny[TaskOptions] = Field(
         default_factory=TaskOptions, description="The task's own options."
     )
     generation: dict[str, Any] = Field(
-        default_factory=dict, description="Inspect's generation settings for the models under test."
+        default_factory=dict, description="How the models write: `Sampling`, and the seed if given."
     )
-    model_args: dict[str, Any] = Field(
-        default_factory=dict, description="Provider arguments of the models under test."
+    model_args: dict[str, Any] = option(
+        default_factory=dict,
+        description="Provider argument of the models under test.",
+        panel=TRANSPORT,
+        metavar="KEY=VALUE",
     )
-    judge_args: dict[str, Any] = Field(
-        default_factory=dict, description="Provider arguments of the judges."
+    judge_args: dict[str, Any] = option(
+        default_factory=dict,
+        description="Provider argument of the judges.",
+        panel=TRANSPORT,
+        metavar="KEY=VALUE",
     )
     transport: dict[str, Any] = Field(
-        default_factory=dict,
-        description="Settings that change no answer: connections, retries, timeouts, batch mode.",
+        default_factory=dict, description="How calls are made: `Transport`."
     )
-    shared_cache: bool = Field(
-        default=False, description="Reuse answers of earlier runs, and keep these for later ones."
+    shared_cache: bool = option(
+        False, "Reuse answers of earlier runs.", name="cache", panel=TRANSPORT
     )
-    preset: str | None = Field(default=None, description="The preset that filled in settings.")
+    preset: str | None = option(None, "A paper's setting, by name.", metavar="NAME")
 
     @field_validator("models")
     @classmethod

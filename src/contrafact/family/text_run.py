@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
-from inspect_ai import Epochs, Task
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.dataset import Sample
 from inspect_ai.scorer import Score, Scorer, Target
 from inspect_ai.solver import TaskState
 
@@ -21,15 +20,14 @@ from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.exam import Examiner, ExamItem, true_or_false
 from contrafact.family.given import GivenRow, OutputRow
-from contrafact.family.method import MethodContext
-from contrafact.family.run import Evaluated, TaskRun, load_once
+from contrafact.family.method import Method
+from contrafact.family.run import Evaluated, Inputs, TaskRun, load_once
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import (
     OUTPUT,
     Exchanges,
     degenerate_text,
     log_scorer,
-    method_solver,
     number,
     output_of,
     rates,
@@ -61,8 +59,6 @@ class TextRun(TaskRun[ItemT, ItemT]):
     though it can be read.
     """
 
-    name: ClassVar[str]
-    """The task's name."""
     criteria: ClassVar[tuple[Criterion, ...]]
     """What a judge is asked, and the templates that ask it."""
     output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -135,68 +131,30 @@ class TextRun(TaskRun[ItemT, ItemT]):
 
         return Examiner(prompts, lambda item: (delimit(item.text),), true_or_false())
 
-    def inspect_task(
-        self,
-        *,
-        data: str | None,
-        method: str,
-        draws: int = 1,
-        seed: int = 0,
-        prompts: str | None = None,
-        judged: bool = True,
-        limit: int | None = None,
-        cache_scope: str | None = None,
-        fingerprint: str | None = None,
-        columns: Mapping[str, str] | None = None,
-    ) -> Task:
-        """Return the Inspect task of one method; a family's ``@task`` function returns it.
-
-        Args:
-            data: File of items; the bundled ones where none is given.
-            method: A method, by name or import path.
-            draws: How many texts are made of an item.
-            seed: Seed of draws.
-            prompts: Folder of a prompt pack; the default pack where none is given.
-            judged: Whether the judge bound to the role ``grader`` scores the texts.
-            limit: Take the first so many items.
-            cache_scope: Keep every call's answer for a rerun under this name.
-            fingerprint: Hash of what the other arguments cannot tell apart (file contents).
-            columns: What the file of data calls its columns, as `TaskRun.load` takes it.
-        """
-        items, _ = load_once(self.load, Path(data) if data else self.bundled, columns)
+    def samples(self, items: Sequence[ItemT], limit: int | None) -> list[Sample]:
+        """Return a sample an item."""
         by_id = {str(item.id): item for item in items}  # type: ignore[attr-defined]
-        pack = open_pack(prompts)
-        context = MethodContext(pack=pack, task=self.name, items=items, seed=seed)
-        chosen = self.methods.make(method, context)
-        cache = cache_policy(cache_scope)
-        batch = Batch([self.input_of(item) for item in items])
-
-        def item_of(state: TaskState) -> ItemT:
-            return by_id[str(state.sample_id)]
-
-        samples = [
+        return [
             Sample(id=name, input=self.input_of(item), metadata=dict(self.item_columns(item)))
             for name, item in list(by_id.items())[:limit]
         ]
-        return Task(
-            dataset=MemoryDataset(samples, name="items"),
-            solver=method_solver(
-                chosen,
-                item_of=item_of,
-                unanswered=lambda reason: Output(text=None, invalid=reason),
-                shown=lambda output: output.text or output.reply or "",
-                cache=cache,
-                judged=judged,
-                look=partial(self.look, batch),
-            ),
-            scorer=criteria_scorer(
-                self.name, data=data, judged=judged, prompts=prompts, cache_scope=cache_scope
-            ),
-            epochs=Epochs(draws, "mean"),
-            version=self.version,
-            name=f"{self.name}-{method.rsplit('.', 1)[-1]}",
-            metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
-        )
+
+    def solving(
+        self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return how an item is worked on."""
+        by_id = {str(item.id): item for item in inputs.items}
+        return {
+            "item_of": lambda state: by_id[str(state.sample_id)],
+            "unanswered": lambda reason: Output(text=None, invalid=reason),
+            "shown": lambda output: output.text or output.reply or "",
+            "look": partial(self.look, Batch([self.input_of(item) for item in inputs.items])),
+        }
+
+    def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
+        """Return the scorer of the criteria."""
+        names = ("data", "judged", "prompts", "cache_scope")
+        return criteria_scorer(self.name, *(cast(Any, arguments.get(name)) for name in names))
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per item and draw."""

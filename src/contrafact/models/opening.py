@@ -1,6 +1,7 @@
 """Opening a model by its name, and within what bounds its calls are made."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model, get_model
@@ -35,13 +36,30 @@ def call_config(max_connections: int, **bounds: int | None) -> GenerateConfig:
     return GenerateConfig(**{**TRANSPORT, **given, "max_connections": max_connections})
 
 
-def open_model(name: str, *, config: GenerateConfig, **model_args: Any) -> Model:
+def open_model(
+    name: str,
+    *,
+    config: GenerateConfig | None = None,
+    transport: Mapping[str, Any] | None = None,
+    **model_args: Any,
+) -> Model:
     """Return an Inspect model, or say in one line why it cannot be used.
+
+    Args:
+        name: Inspect's name of it.
+        config: Settings of its calls.
+        transport: How a run was told to bound its calls, by the names of `TRANSPORT`, whose values
+            are taken for what it does not say. A model of this process is not bounded.
+        model_args: What its provider takes.
 
     Raises:
         InputError: if there is no such provider, its package or key is missing, or a local
             model's file is not there.
     """
+    config = config or GenerateConfig()
+    if transport is not None and not name.startswith(IN_PROCESS):
+        bounds = {key: transport.get(key, value) for key, value in TRANSPORT.items()}
+        config = config.merge(GenerateConfig(**bounds))
     try:
         return get_model(inspect_name(name), config=config, **model_args)
     except InputError:

@@ -15,21 +15,19 @@ from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
 from contrafact.errors import InputError
 from contrafact.family import task_named, tasks
 from contrafact.family.given import GivenOutputs, GivenRow, GivenSystem, LeftOut, Units
+from contrafact.family.manifest import DataRecord, Manifest, file_record, hash_file
 from contrafact.family.run import (
     BUNDLED,
     COST_COLUMNS,
-    DataRecord,
     Evaluated,
     Prepared,
     TaskRun,
     cost_columns,
-    file_record,
-    hash_file,
     load_once,
 )
 from contrafact.family.settings import RunSettings
 from contrafact.models.fluency import FLUENCY
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, read_manifest
+from contrafact.runs.folder import BASELINE_LOGS, LOGS, read_manifest
 from contrafact.runs.items import ITEMS, VERDICTS
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import GIVEN_ITEMS, output_fields, scored

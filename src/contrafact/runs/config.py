@@ -7,41 +7,44 @@ One model says each option once, with its bounds and its help. From it come the 
 
 import os
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
-    WithJsonSchema,
     create_model,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 
 from contrafact.errors import InputError
 from contrafact.family import task_named, tasks
-from contrafact.family.settings import RunSettings, TaskOptions, scoring_fields
+from contrafact.family.settings import (
+    RunSettings,
+    Sampling,
+    TaskOptions,
+    Transport,
+    option,
+    scoring_fields,
+)
 from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.models.secrets import secrets_dropped
-from contrafact.options import SAMPLING, TRANSPORT
 
 if TYPE_CHECKING:
     from contrafact.family.run import Prepared
 
 __all__ = [
-    "BOUNDS",
-    "GENERATION",
     "NOT_IN_A_GRID",
     "SCORING",
     "SOURCES",
+    "Command",
     "RunConfig",
-    "ScoreConfig",
-    "TaskConfig",
+    "Source",
     "config_model",
     "config_schema",
     "config_text",
@@ -54,159 +57,40 @@ __all__ = [
 ]
 
 
-def _several(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
+class Command(BaseModel):
+    """What a command does with a run: options of every command that runs or scores."""
+
+    model_config = ConfigDict(frozen=True)
+
+    out: Path | None = option(None, "Run folder. [runs/TASK-HASH]", metavar="DIR")
+    estimate: bool = option(False, "Say calls, tokens and cost, and stop.")
+    yes: bool = option(False, "Do not ask before many calls.")
+    with_published: bool = option(False, "Show the paper's rows in the report.")
 
 
-Names = Annotated[
-    tuple[str, ...],
-    BeforeValidator(_several),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
-]
-"""One name, or a list of names."""
+class Source(BaseModel):
+    """Which outputs are scored that are there already."""
 
-Amount = Annotated[int, Field(ge=1)]
+    model_config = ConfigDict(frozen=True)
 
-
-def _option(description: str = "", *, panel: str = "", metavar: str = "", **bounds: Any) -> Any:
-    return Field(
-        default=None,
-        description=description or None,
-        json_schema_extra={"metavar": metavar, "panel": panel},
-        **bounds,
-    )
-
-
-class TaskConfig(BaseModel):
-    """Options of a run of a task, as far as they were given."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    task: str = Field(description="The task.")
-
-    def given(self) -> dict[str, Any]:
-        """Return the settings of every run that were given, by the names of `RunSettings`."""
-        set_ = self._given()
-        found: dict[str, Any] = {
-            "models": set_.get("model"),
-            "judges": set_.get("judge"),
-            "methods": set_.get("method"),
-            **{name: set_.get(name) for name in ("data", "columns", "limit", "seed", "prompts")},
-            "generation": {name: set_[name] for name in GENERATION if name in set_},
-            "model_args": set_.get("model_args"),
-            "judge_args": set_.get("judge_args"),
-            "transport": {name: set_[name] for name in BOUNDS if name in set_},
-            "shared_cache": set_.get("cache") or None,
-        }
-        return {name: value for name, value in found.items() if value not in (None, (), {})}
-
-    def own(self) -> dict[str, Any]:
-        """Return the task's own options that were given, by name."""
-        set_ = self._given()
-        return {name: set_[name] for name in task_options(self.task).model_fields if name in set_}
-
-    def _given(self) -> dict[str, Any]:
-        values = {name: getattr(self, name) for name in self.model_fields_set}
-        return {name: value for name, value in values.items() if value is not None}
-
-
-class RunConfig(TaskConfig):
-    """The options that every run has; None where one is not given."""
-
-    model: Names | None = _option("Model under test; give several for a grid.", metavar="M")
-    judge: Names | None = _option("Judge; several form a panel. None by default.", metavar="J")
-    method: Names | None = _option(
-        "Method or baseline, or NAME:OPTION=VALUE,OPTION=VALUE; several make a grid.",
-        metavar="NAME",
-    )
-    data: Path | None = _option(
-        "Items (JSON, JSONL, CSV, Excel, Parquet), a published set, or hf://OWNER/NAME; bundled "
-        "samples if none.",
+    score: Path | None = option(
+        None,
+        "Outputs (JSON, JSONL, CSV, Parquet, XLSX), a published set, or hf://OWNER/NAME.",
         metavar="FILE",
     )
-    columns: dict[str, str] | None = _option(
-        "What FILE calls the columns it is read by.", metavar="WANTED=FOUND,…"
+    run: Path | None = option(
+        None, "A run folder, or a log of Inspect (.eval), to judge again.", metavar="RUN"
     )
-    limit: int | None = _option("Take the first N items.", metavar="N", ge=1)
-    out: Path | None = _option("Run folder. [runs/TASK-HASH]", metavar="DIR")
-    seed: int | None = _option("Seed of draws and of sampling.", metavar="S", ge=0)
-    prompts: Path | None = _option("Another prompt pack.", metavar="DIR")
-    preset: str | None = _option("A paper's setting, by name.", metavar="NAME")
-    estimate: bool | None = _option("Say calls, tokens and cost, and stop.")
-    yes: bool | None = _option("Do not ask before many calls.")
-    with_published: bool | None = _option("Show the paper's rows in the report.")
-    temperature: float | None = _option(panel=SAMPLING, ge=0)
-    top_p: float | None = _option(panel=SAMPLING, ge=0, le=1)
-    top_k: int | None = _option(panel=SAMPLING, ge=1)
-    max_tokens: int | None = _option(panel=SAMPLING, ge=1)
-    frequency_penalty: float | None = _option(panel=SAMPLING)
-    presence_penalty: float | None = _option(panel=SAMPLING)
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
-        _option("none, minimal, low, medium, high, xhigh, max", panel=SAMPLING)
+    system: str | None = option(
+        None, "The system, where no column has it. [the file's name]", metavar="NAME"
     )
-    reasoning_tokens: int | None = _option(panel=SAMPLING, ge=1)
-    model_args: dict[str, Any] | None = _option(
-        "Provider argument of the models under test.", panel=TRANSPORT, metavar="KEY=VALUE"
+    columns: dict[str, str] | None = option(
+        None, "What the file calls otherwise, e.g. system=run_name.", metavar="FIELD=COLUMN,…"
     )
-    judge_args: dict[str, Any] | None = _option(
-        "Provider argument of the judges.", panel=TRANSPORT, metavar="KEY=VALUE"
-    )
-    max_connections: int | None = _option(panel=TRANSPORT, ge=1)
-    max_retries: int | None = _option("Per call. [5]", panel=TRANSPORT, ge=0)
-    timeout: int | None = _option(
-        "Seconds for a call, retries and all. [900]", panel=TRANSPORT, ge=1
-    )
-    attempt_timeout: int | None = _option("Seconds for one attempt. [300]", panel=TRANSPORT, ge=1)
-    batch: int | None = _option("Use the provider's batch mode, N a batch.", panel=TRANSPORT, ge=1)
-    cache: bool | None = _option("Reuse answers of earlier runs.", panel=TRANSPORT)
-
-    def settings(self) -> RunSettings:
-        """Return the settings of the run, with the defaults of its task and of its preset.
-
-        Raises:
-            InputError: As `make_settings`.
-        """
-        from contrafact.runs.prepare import make_settings
-
-        return make_settings(self.task, self.given(), self.own(), self.preset)
-
-    def prepare(self) -> "Prepared":
-        """Return the run, loaded and checked.
-
-        Raises:
-            InputError: As `make_settings` and `prepare`.
-        """
-        from contrafact.runs.prepare import prepare
-
-        return prepare(self.settings())
-
-
-def _of_every_run(name: str) -> Any:
-    """Return the field of an option that scoring shares with every run."""
-    return RunConfig.model_fields[name]
-
-
-class ScoreConfig(TaskConfig):
-    """The options of scoring outputs that are there already; None where one is not given."""
-
-    score: Path | None = _option("Outputs that were made elsewhere.", metavar="FILE")
-    run: Path | None = _option("A run folder, or a log of Inspect, to judge again.", metavar="RUN")
-    system: str | None = _option("The system, where no column has it.", metavar="NAME")
-    columns: dict[str, str] | None = _option(
-        "What the outputs call otherwise.", metavar="FIELD=COLUMN,…"
-    )
-    partial: bool | None = _option("Leave out items that there is no output of.")
-    judge: Names | None = _of_every_run("judge")
-    data: Path | None = _of_every_run("data")
-    limit: int | None = _of_every_run("limit")
-    out: Path | None = _of_every_run("out")
-    prompts: Path | None = _of_every_run("prompts")
-    estimate: bool | None = _of_every_run("estimate")
-    yes: bool | None = _of_every_run("yes")
-    with_published: bool | None = _of_every_run("with_published")
+    partial: bool = option(False, "Leave out items that the file has no output of.")
 
     @model_validator(mode="after")
-    def _one_source(self) -> "ScoreConfig":
+    def _one_source(self) -> "Source":
         """Outputs come from a file or from a run, and a run says itself whose they are."""
         if (self.score is None) == (self.run is None):
             raise ValueError("name either what to score or a run")
@@ -216,57 +100,121 @@ class ScoreConfig(TaskConfig):
             raise ValueError(f"{given[0]} has no use where a run is judged again")
         return self
 
-    def prepare(self) -> "Prepared":
-        """Return the run that scores the outputs, loaded and checked.
 
-        Raises:
-            InputError: As `prepare_score` and `prepare_again`.
-        """
-        from contrafact.runs.again import prepare_again, require_task
-        from contrafact.runs.score import prepare_score
-
-        given, own = self.given(), self.own()
-        if self.run is not None:
-            require_task(self.run, self.task)
-            return prepare_again(self.run, given=given, options=own)
-        return prepare_score(
-            self.task,
-            cast(Path, self.score),
-            system=self.system,
-            columns=given.pop("columns", None),
-            partial=bool(self.partial),
-            given=given,
-            options=own,
-        )
+def _settings_fields() -> Iterator[tuple[str, str, FieldInfo, str]]:
+    """Yield each option of `RunSettings`: its name, the field's, the field, and its panel."""
+    for name, field in RunSettings.model_fields.items():
+        extra = field.json_schema_extra
+        if isinstance(extra, dict):
+            yield str(extra["option"] or name), name, field, str(extra["panel"])
 
 
-def _of_panel(panel: str) -> tuple[str, ...]:
-    return tuple(
-        name
-        for name, field in RunConfig.model_fields.items()
-        if cast(dict[str, Any], field.json_schema_extra or {}).get("panel") == panel
-    )
+_FIELDS = {name: field for name, field, _, _ in _settings_fields()}
+"""The field of `RunSettings` that each option is."""
 
-
-GENERATION = (*_of_panel(SAMPLING), "seed")
-"""What goes into Inspect's generation settings of the models under test."""
-
-BOUNDS = tuple(name for name in _of_panel(TRANSPORT) if name not in
-               ("model_args", "judge_args", "cache"))  # fmt: skip
-"""What goes into its settings of transport."""
-
+_EVERY_RUN: Mapping[str, FieldInfo] = {
+    **{name: field for name, _, field, panel in _settings_fields() if not panel},
+    **Command.model_fields,
+    **Sampling.model_fields,
+    **{name: field for name, _, field, panel in _settings_fields() if panel},
+    **Transport.model_fields,
+}
+"""The options of every run, by name, in the order of the help page."""
 
 SCORING = (
     *("judge", "data", "limit", "out", "prompts", "estimate", "yes", "with_published"),
-    *("judge_args", *BOUNDS, "cache"),
+    *("judge_args", *Transport.model_fields, "cache"),
 )
 """The options of every run that mean something where nothing is generated."""
 
 SOURCES = ("score", "run")
 """What says that outputs are scored, and which."""
 
-NOT_IN_A_GRID = ("task", "out", "estimate", "yes", "with_published")
+NOT_IN_A_GRID = ("task", *Command.model_fields)
 """What is said of a grid as a whole."""
+
+
+class RunConfig(BaseModel):
+    """The options of a run as they were given, checked one by one; flat, as users say them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task: str = Field(description="The task.")
+
+    @property
+    def command(self) -> Command:
+        """What is to be done with the run."""
+        return Command(**{n: v for n, v in self.given().items() if n in Command.model_fields})
+
+    @property
+    def source(self) -> Source | None:
+        """The outputs that are scored; None where the run makes its own."""
+        given = self.given()
+        if not given.keys() & SOURCES:
+            return None
+        return Source(**{n: v for n, v in given.items() if n in Source.model_fields})
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that were given, by name."""
+        names = [name for name in type(self).model_fields if name in self.model_fields_set]
+        values = {name: getattr(self, name) for name in names if name != "task"}
+        return {name: value for name, value in values.items() if value not in (None, (), {})}
+
+    def values(self) -> dict[str, Any]:
+        """Return the same as `RunSettings` takes it: by its fields, the groups nested."""
+        given, own = self.given(), task_options(self.task).model_fields
+        groups = {
+            "options": own,
+            "generation": (*Sampling.model_fields, "seed"),
+            "transport": Transport.model_fields,
+        }
+        found = {
+            group: {name: given[name] for name in names if name in given}
+            for group, names in groups.items()
+        }
+        if self.source is not None:
+            given.pop("columns", None)  # of the outputs
+        every = {_FIELDS[name]: value for name, value in given.items() if name in _FIELDS}
+        return {**every, **{group: values for group, values in found.items() if values}}
+
+    def settings(self) -> RunSettings:
+        """Return the settings of the run, with the defaults of its task and of its preset.
+
+        Raises:
+            InputError: As `make_settings`.
+        """
+        from contrafact.runs.prepare import make_settings
+
+        values = self.values()
+        options, preset = values.pop("options", {}), values.pop("preset", None)
+        return make_settings(self.task, values, options, preset)
+
+    def prepare(self) -> "Prepared":
+        """Return the run, loaded and checked; one that scores outputs, if they are named.
+
+        Raises:
+            InputError: As `prepare`, `prepare_score` and `prepare_again`.
+        """
+        from contrafact.runs.again import prepare_again, require_task
+        from contrafact.runs.prepare import prepare
+        from contrafact.runs.score import prepare_score
+
+        source, values = self.source, self.values()
+        if source is None:
+            return prepare(self.settings())
+        options = values.pop("options", {})
+        if source.run is not None:
+            require_task(source.run, self.task)
+            return prepare_again(source.run, given=values, options=options)
+        return prepare_score(
+            self.task,
+            cast(Path, source.score),
+            system=source.system,
+            columns=source.columns,
+            partial=source.partial,
+            given=values,
+            options=options,
+        )
 
 
 def task_options(task: str) -> type[TaskOptions]:
@@ -288,32 +236,31 @@ def config_model(task: str) -> type[RunConfig]:
         ValueError: The task has an option that every run has.
     """
     own = task_options(task).model_fields
-    if clash := sorted(own.keys() & RunConfig.model_fields.keys()):
+    if clash := sorted(own.keys() & _EVERY_RUN.keys()):
         raise ValueError(f"the task {task} has an option '{clash[0]}' that every run has")
-    fields: dict[str, Any] = {
-        name: (cast(Any, field.annotation) | None, field) for name, field in own.items()
-    }
-    return create_model(f"{task} run", __base__=RunConfig, **fields)
+    return _model(f"{task} run", {**_EVERY_RUN, **own})
 
 
 @cache
-def score_model(task: str) -> type[ScoreConfig]:
+def score_model(task: str) -> type[RunConfig]:
     """Return the model of all options of scoring a task's outputs.
 
     Raises:
         InputError: There is no such task.
     """
-    every = {name: RunConfig.model_fields[name] for name in SCORING}
+    every = {name: _EVERY_RUN[name] for name in SCORING}
     own = scoring_fields(task_options(task))
+    return _model(f"{task} score", {**Source.model_fields, **every, **own})
+
+
+def _model(name: str, options: Mapping[str, FieldInfo]) -> type[RunConfig]:
     fields: dict[str, Any] = {
-        name: (cast(Any, field.annotation) | None, field)
-        for name, field in {**every, **own}.items()
-        if name not in ScoreConfig.model_fields
+        option: (cast(Any, field.annotation) | None, field) for option, field in options.items()
     }
-    return create_model(f"{task} score", __base__=ScoreConfig, **fields)
+    return create_model(name, __base__=RunConfig, **fields)
 
 
-def model_of(task: str, names: Container[str]) -> type[RunConfig] | type[ScoreConfig]:
+def model_of(task: str, names: Container[str]) -> type[RunConfig]:
     """Return the model that options are of: those of scoring, if they name what is scored.
 
     Raises:
@@ -323,7 +270,7 @@ def model_of(task: str, names: Container[str]) -> type[RunConfig] | type[ScoreCo
     return score_model(task) if scores else config_model(task)
 
 
-def path_options(model: type[TaskConfig]) -> list[str]:
+def path_options(model: type[RunConfig]) -> list[str]:
     """Return the options that name a file or a folder."""
     fields = model.model_fields
     return [name for name, field in fields.items() if "Path" in str(field.annotation)]
@@ -336,7 +283,7 @@ def make_config(
     *,
     ours: Container[str] = (),
     grid: Container[str] = (),
-) -> RunConfig | ScoreConfig:
+) -> RunConfig:
     """Return a run's options, checked; those of scoring, if they name what is scored.
 
     Args:
@@ -365,7 +312,9 @@ def make_config(
         if name not in known:
             raise problem((name,), f"{task} has no option '{name}'", nearest(name, known))
     try:
-        return model.model_validate({**given, "task": task})
+        config = model.model_validate({**given, "task": task})
+        _ = config.source
+        return config
     except ValidationError as error:
         first = error.errors()[0]
         message = first["msg"].removeprefix("Value error, ")
@@ -404,7 +353,7 @@ def _scoring_branch(task: str) -> dict[str, Any]:
             "oneOf": [*named, by_grid]}  # fmt: skip
 
 
-def _branch(task: str, model: type[TaskConfig]) -> dict[str, Any]:
+def _branch(task: str, model: type[RunConfig]) -> dict[str, Any]:
     options = {
         name: _plain(schema) for name, schema in model.model_json_schema()["properties"].items()
     }
@@ -431,7 +380,7 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
     kept = {
         key: value
         for key, value in schema.items()
-        if key not in ("title", "default", "metavar", "panel", "format")
+        if key not in ("title", "default", "metavar", "panel", "option", "format")
     }
     kinds = [one for one in kept.pop("anyOf", ()) if one.get("type") != "null"]
     kinds = [{k: v for k, v in one.items() if k != "format"} for one in kinds]
@@ -481,7 +430,7 @@ def config_text(
         "cache": settings.shared_cache or None,
     }
     if source is not None:
-        known = {"task", *source, *score_model(settings.task).model_fields}
+        known = {"task", *source, *SCORING, *scoring_fields(type(settings.options))}
         own_names = {name: one for name, one in values.items() if name in known}
         values = {**own_names, **_named_source(source)}
     left_out = [

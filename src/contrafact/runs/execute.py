@@ -15,6 +15,7 @@ import anyio
 from inspect_ai import Task, eval_set, task_with
 from inspect_ai.log import (
     EvalLog,
+    EvalLogInfo,
     list_eval_logs,
     read_eval_log,
     read_eval_log_sample_summaries,
@@ -23,14 +24,15 @@ from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
 
 from contrafact.console import Progress
-from contrafact.family.method import ChecksModels
+from contrafact.family.method import ChecksModels, Method
 from contrafact.family.run import Prepared
+from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import guard_folder, write_text
 from contrafact.files.lock import locked
 from contrafact.models.asking import Ask
 from contrafact.models.estimate import ASK_ABOVE, CallEstimate, paid_calls
 from contrafact.models.fluency import open_fluency
-from contrafact.models.opening import IN_PROCESS, NO_MODEL, TRANSPORT, open_model
+from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
 from contrafact.runs.config import config_text
 from contrafact.runs.folder import (
     BASELINE_LOGS,
@@ -91,7 +93,7 @@ def calls_to_confirm(runs: Iterable[tuple[Prepared, Path, Sequence[CallEstimate]
     for prepared, folder, estimates in runs:
         if paid := paid_calls(estimates):
             guard_folder(folder)
-            calls += paid * (begin(folder, prepared, paid).status != "finished")
+            calls += paid * (begin(folder, prepared.manifest, paid).status != "finished")
     return calls if calls > ASK_ABOVE else 0
 
 
@@ -119,22 +121,23 @@ def execute(
         InputError: if the folder holds another run, or a model cannot be used.
     """
     with locked(folder):
-        manifest = begin(folder, prepared, paid_calls(estimates), cell)
+        manifest = begin(folder, prepared.manifest, paid_calls(estimates), cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
+        settings = prepared.settings
         # Opened first: a model that cannot be used is told before anything is written or paid for.
-        subjects, judges, helpers = _open_models(prepared)
-        scorer = open_fluency(prepared.settings.option("fluency_model"))
-        _check_models(prepared)
+        models = _Models.open(settings, asking=bool(prepared.methods))
+        scorer = open_fluency(settings.option("fluency_model"))
+        _check_models(settings, prepared.methods.values())
         if ready is not None:
             ready()
         write_manifest(folder, manifest)
         keep_prompts(folder, prepared.pack)
         source = None if prepared.given is None else prepared.given.source
-        write_text(folder / CONFIG, config_text(prepared.settings, folder, source))
+        write_text(folder / CONFIG, config_text(settings, folder, source))
         prepared = place_outputs(prepared, folder)
         try:
-            logs = _evaluate(prepared, folder, subjects, judges, helpers, seen)
+            logs = _evaluate(prepared, folder, models, seen)
         except KeyboardInterrupt:
             if seen is not None and (ended := _logs_so_far(folder)):
                 write_items(folder, prepared, ended, scorer())
@@ -146,43 +149,54 @@ def execute(
         return RunResult(folder, manifest, failures, prepared.samples, ran=True)
 
 
-def _open_models(prepared: Prepared) -> tuple[list[Model], list[Model], dict[str, Model]]:
-    settings = prepared.settings
-    subjects = [
-        open_model(name, config=_bounds(name, settings.transport), **settings.model_args)
-        for name in (settings.models if prepared.methods else ())
-    ]
-    # Judges see nothing of what is set for the models under test but how calls are made.
-    others = GenerateConfig(**settings.transport)
-    judges = [
-        open_model(
-            name,
-            config=others.merge(_bounds(name, settings.transport)),
-            **settings.judge_args,
+@dataclass(frozen=True)
+class _Models:
+    """The models of a run: those under test, the judges, and by role those that methods ask too."""
+
+    subjects: list[Model]
+    judges: list[Model]
+    helpers: dict[str, Model]
+
+    @classmethod
+    def open(cls, settings: RunSettings, *, asking: bool) -> "_Models":
+        """Open what a run names; no model is under test where no method asks any."""
+        # Judges see nothing of what is set for the models under test but how calls are made.
+        bounds = settings.transport
+        others = GenerateConfig(**bounds)
+
+        def opened(name: str, **how: Any) -> Model:
+            return open_model(name, transport=bounds, **how)
+
+        return cls(
+            [opened(name, **settings.model_args) for name in (settings.models if asking else ())],
+            [opened(name, config=others, **settings.judge_args) for name in settings.judges],
+            {role: opened(m, config=others) for role, m in settings.options.helpers.items()},
         )
-        for name in settings.judges
-    ]
-    helpers = {
-        role: open_model(name, config=others.merge(_bounds(name, settings.transport)))
-        for role, name in settings.options.helpers.items()
-    }
-    return subjects, judges, helpers
+
+    def at_once(self, max_connections: int | None) -> int:
+        """Return how many samples are under way together.
+
+        Models of this process answer one call after the other: with few samples at once the first
+        are finished, shown and kept early, and a batch of them is still full.
+        """
+        models = [*self.subjects, *self.judges, *self.helpers.values()]
+        if all(str(model).startswith(IN_PROCESS) for model in models):
+            return 16
+        return max(64, int(max_connections or 0))
 
 
-def _check_models(prepared: Prepared) -> None:
+def _check_models(settings: RunSettings, methods: Iterable[Method[Any, Any]]) -> None:
     """Let methods that not every model can serve find out, before anything is written.
 
     Raises:
         InputError: If a method cannot work with a model.
     """
-    settings = prepared.settings
-    checks = {type(one): one for one in prepared.methods.values() if isinstance(one, ChecksModels)}
+    checks = {type(one): one for one in methods if isinstance(one, ChecksModels)}
 
     async def check(name: str, method: ChecksModels) -> None:
         # A client of its own: one that has been used belongs to the event loop it was used in.
-        bounds = _bounds(name, settings.transport)
-        model = open_model(name, config=bounds, memoize=False, **settings.model_args)
-        async with model:
+        how: dict[str, Any] = {"transport": settings.transport, "memoize": False}
+        async with open_model(name, **how, **settings.model_args) as model:
             await method.check(Ask(model))
 
     for method in checks.values():
@@ -190,80 +204,47 @@ def _check_models(prepared: Prepared) -> None:
             anyio.run(check, name, method)
 
 
-def _bounds(name: str, transport: dict[str, Any]) -> GenerateConfig:
-    """Return how long a model's calls may take and be tried: as set, else by default."""
-    bounds = {} if name.startswith(IN_PROCESS) else TRANSPORT
-    return GenerateConfig(**{key: transport.get(key, value) for key, value in bounds.items()})
-
-
-def _stop_if_interrupted(logs: list[EvalLog], expected: int) -> list[EvalLog]:
-    """Inspect takes an interrupt for itself and returns what it has: pass it on.
-
-    Raises:
-        KeyboardInterrupt: if the evaluation was interrupted; a rerun goes on.
-    """
-    if len(logs) < expected or any(log.status == "cancelled" for log in logs):
-        raise KeyboardInterrupt
-    return logs
-
-
 def _evaluate(
-    prepared: Prepared,
-    folder: Path,
-    subjects: list[Model],
-    judges: list[Model],
-    helpers: dict[str, Model],
-    seen: Seen | None,
+    prepared: Prepared, folder: Path, models: _Models, seen: Seen | None
 ) -> list[EvalLog]:
     settings = prepared.settings
     if not settings.shared_cache:
         os.environ["INSPECT_CACHE_DIR"] = str((folder / CACHE).absolute())
-    generation: dict[str, Any] = {**settings.generation, **settings.transport}
-    places = [folder / LOGS, folder / BASELINE_LOGS]
-    finished = sum(map(_finished_before, places))
+    finished = _finished_before(folder)
     logs: list[EvalLog] = []
     with Progress("samples", prepared.samples, finished) as progress:
 
-        def tasks(names: tuple[str, ...]) -> list[Task]:
+        def tasks(names: Iterable[str]) -> list[Task]:
             return [
                 task_with(prepared.task(name), cleanup=_counting(progress, seen)) for name in names
             ]
 
         # What asks no model comes first: it is quick, and apart, since it is run once.
         if prepared.baselines:
-            nobody = [open_model(NO_MODEL, config=GenerateConfig())]
-            graders = judges if any(map(prepared.judged, prepared.baselines)) else []
-            own = _eval_set(tasks(tuple(prepared.baselines)), places[1], nobody, graders, {}, {})
-            logs += _stop_if_interrupted(own, len(prepared.baselines))
+            graders = models.judges if any(map(prepared.judged, prepared.baselines)) else []
+            nobody = _Models([open_model(NO_MODEL)], graders, {})
+            logs += _eval_set(tasks(prepared.baselines), folder / BASELINE_LOGS, nobody, {})
         if prepared.methods:
+            how: dict[str, Any] = {**settings.generation, **settings.transport}
             at_once = None if seen is None else 1
-            own = _eval_set(
-                tasks(tuple(prepared.methods)),
-                places[0],
-                subjects,
-                judges,
-                helpers,
-                generation,
-                at_once,
-            )
-            logs += _stop_if_interrupted(own, len(subjects) * len(prepared.methods))
+            logs += _eval_set(tasks(prepared.methods), folder / LOGS, models, how, at_once)
     return logs
 
 
 def _eval_set(
     tasks: list[Task],
     log_dir: Path,
-    subjects: list[Model],
-    judges: list[Model],
-    helpers: dict[str, Model],
+    models: _Models,
     generation: dict[str, Any],
     at_once: int | None = None,
 ) -> list[EvalLog]:
-    roles: dict[str, Any] = {**({"grader": judges} if judges else {}), **helpers}
+    roles: dict[str, Any] = {**({"grader": models.judges} if models.judges else {}),
+                             **models.helpers}  # fmt: skip
+    in_process = any(str(model).startswith(IN_PROCESS) for model in models.subjects)
     _, logs = eval_set(
         tasks,
         log_dir=str(log_dir),
-        model=subjects,
+        model=models.subjects,
         model_roles=roles or None,
         retry_attempts=0,
         # A sample whose call failed in a way that providers do not retry (a reply that is not
@@ -277,27 +258,19 @@ def _eval_set(
         log_model_api=False,
         score_display=False,
         # One task after the other where a model of this process would be torn between prompts.
-        max_tasks=1 if any(str(model).startswith(IN_PROCESS) for model in subjects) else None,
-        max_samples=at_once
-        or _samples_at_once([*subjects, *judges, *helpers.values()], generation),
+        max_tasks=1 if in_process else None,
+        max_samples=at_once or models.at_once(generation.get("max_connections")),
         display="none",
         # What steers an evaluation from outside is a web server: only for who asks for it.
         ctl_server=os.environ.get("INSPECT_EVAL_CTL_SERVER") or False,
         log_level="error",
         **generation,
     )
+    # Inspect takes an interrupt for itself and returns what it has; a rerun goes on.
+    interrupted = any(log.status == "cancelled" for log in logs)
+    if interrupted or len(logs) < len(tasks) * len(models.subjects):
+        raise KeyboardInterrupt
     return logs
-
-
-def _samples_at_once(models: list[Model], generation: dict[str, Any]) -> int:
-    """Return how many samples are under way together.
-
-    Models of this process answer one call after the other: with few samples at once the first
-    are finished, shown and kept early, and a batch of them is still full.
-    """
-    if all(str(model).startswith(IN_PROCESS) for model in models):
-        return 16
-    return max(64, int(generation.get("max_connections") or 0))
 
 
 def _counting(progress: Progress, seen: Seen | None) -> Callable[[TaskState], Awaitable[None]]:
@@ -317,19 +290,22 @@ def _counting(progress: Progress, seen: Seen | None) -> Callable[[TaskState], Aw
 
 def _logs_so_far(folder: Path) -> list[EvalLog]:
     """Return the newest log of each task in a run folder, if any sample in them has ended."""
-    newest: dict[str, EvalLog] = {}
-    places = [folder / BASELINE_LOGS, folder / LOGS]
-    for place in places:
-        for info in list_eval_logs(str(place), descending=False) if place.exists() else []:
-            newest[info.task_id] = read_eval_log(info, header_only=True)
-    return list(newest.values()) if sum(map(_finished_before, places)) else []
+    newest = {info.task_id: info for info in _logs(folder)}
+    found = [read_eval_log(info, header_only=True) for info in newest.values()]
+    return found if _finished_before(folder) else []
 
 
-def _finished_before(logs: Path) -> int:
+def _finished_before(folder: Path) -> int:
     """Return how many samples earlier starts of this run have finished."""
     finished: set[tuple[object, ...]] = set()
-    for info in list_eval_logs(str(logs)) if logs.exists() else []:
+    for info in _logs(folder):
         for sample in read_eval_log_sample_summaries(info):
             if sample.completed and sample.error is None:
                 finished.add((info.task_id, sample.id, sample.epoch))
     return len(finished)
+
+
+def _logs(folder: Path) -> list[EvalLogInfo]:
+    """Return the logs of a run folder, older ones first."""
+    places = [place for place in (folder / BASELINE_LOGS, folder / LOGS) if place.exists()]
+    return [one for place in places for one in list_eval_logs(str(place), descending=False)]

@@ -2,17 +2,13 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
-from contrafact import __version__
 from contrafact.errors import InputError
-from contrafact.family.run import DataRecord, PackRecord, Prepared
-from contrafact.family.settings import flat_settings
+from contrafact.family.manifest import Manifest
 from contrafact.files.atomic import write_text
 from contrafact.files.lock import LOCK
-from contrafact.models.secrets import without_secrets
 from contrafact.prompts import SUFFIX, PromptPack, default_templates, template_hash
 
 __all__ = [
@@ -40,29 +36,6 @@ PROMPTS = "prompts"
 """The folder of the templates that a run used, as it used them: a prompt pack of its own."""
 DATA = "data.jsonl"
 """The items of a run that was handed them in Python, and not a file."""
-
-
-class Manifest(BaseModel):
-    """What was run, on what, with what, and how it ended."""
-
-    model_config = ConfigDict(frozen=True)
-
-    identity: str = Field(description="Equal for runs that are meant to give equal results.")
-    status: Literal["running", "failed", "finished"] = Field(description="How far it came.")
-    started: str = Field(description="When the run was first started, UTC.")
-    finished: str | None = Field(default=None, description="When it finished, UTC.")
-    contrafact: str = Field(description="Version of this package.")
-    inspect_ai: str = Field(description="Version of the evaluation engine.")
-    task: str = Field(description="The task.")
-    task_version: str = Field(description="Its version: comparability, interface.")
-    data: DataRecord = Field(description="The data.")
-    files: dict[str, DataRecord] = Field(
-        default_factory=dict, description="Other files, by the option that names them."
-    )
-    pack: PackRecord = Field(description="The prompt pack.")
-    settings: dict[str, Any] = Field(description="The settings, secrets left out.")
-    paid_calls: int = Field(default=0, description="Calls of models that cost money.")
-    cell: str = Field(default="", description="What tells it from other runs of its grid.")
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -119,16 +92,22 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def begin(folder: Path, prepared: Prepared, paid_calls: int, cell: str = "") -> Manifest:
+def begin(folder: Path, run: Manifest, paid_calls: int, cell: str = "") -> Manifest:
     """Return the folder's manifest: the one that is there, or a new one, not yet written.
+
+    Args:
+        folder: The run folder.
+        run: The manifest of the run, as it was prepared.
+        paid_calls: Calls that cost money.
+        cell: What tells it from other runs of its grid, if it is of one.
 
     Raises:
         InputError: if the folder holds another run, or something that is not a run.
     """
     if (folder / MANIFEST).exists():
         manifest = read_manifest(folder)
-        if manifest.identity != prepared.identity:
-            differs = _difference(manifest, _new(prepared, paid_calls))
+        if manifest.identity != run.identity:
+            differs = _difference(manifest, run)
             raise InputError(
                 f"holds another run (it differs in {differs})",
                 file=folder,
@@ -139,7 +118,7 @@ def begin(folder: Path, prepared: Prepared, paid_calls: int, cell: str = "") -> 
         raise InputError(
             "is not empty and not a run folder", file=folder, hint="name a new folder with --out"
         )
-    return _new(prepared, paid_calls, cell)
+    return run.model_copy(update={"started": now(), "paid_calls": paid_calls, "cell": cell})
 
 
 def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
@@ -149,26 +128,6 @@ def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
     )
     write_manifest(folder, ended)
     return ended
-
-
-def _new(prepared: Prepared, paid_calls: int, cell: str = "") -> Manifest:
-    import inspect_ai
-
-    return Manifest(
-        identity=prepared.identity,
-        status="running",
-        started=now(),
-        contrafact=__version__,
-        inspect_ai=inspect_ai.__version__,
-        task=prepared.settings.task,
-        task_version=prepared.run.version,
-        data=prepared.data,
-        files=dict(prepared.files),
-        pack=prepared.pack_record,
-        settings=without_secrets(flat_settings(prepared.settings)),
-        paid_calls=paid_calls,
-        cell=cell,
-    )
 
 
 def _difference(old: Manifest, new: Manifest) -> str:

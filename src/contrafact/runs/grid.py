@@ -17,7 +17,6 @@ from contrafact.files.config import ConfigFile, nearest
 from contrafact.runs.config import (
     NOT_IN_A_GRID,
     RunConfig,
-    ScoreConfig,
     dump_config,
     make_config,
     model_of,
@@ -43,7 +42,7 @@ class Cell:
 
     folder: str
     label: str
-    config: RunConfig | ScoreConfig
+    config: RunConfig
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Plan:
     grid: Mapping[str, Sequence[Any]]
 
     @property
-    def first(self) -> RunConfig | ScoreConfig:
+    def first(self) -> RunConfig:
         """The options of the first run; of ``out`` and the like, of all."""
         return self.cells[0].config
 

@@ -12,7 +12,7 @@ from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.errors import InputError
 from contrafact.family import task_named
-from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared
+from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun
 from contrafact.files.tables import write_frame
 from contrafact.models.asking import redacted
 from contrafact.models.fluency import FLUENCY
@@ -160,24 +160,23 @@ def write_items(
             else:
                 scored.append(sample)
         evaluated.append(Evaluated(label, log, scored, judge))
+    spec = task_named(prepared.settings.task).report.load()
     items, verdicts = prepared.tables(evaluated, scorer, folder)
     if prepared.given is not None:
         earlier = [row for one in prepared.given.systems.values() for row in one.verdicts]
         verdicts = pd.DataFrame([*earlier, *verdicts.to_dict("records")])
-        measures = task_named(prepared.settings.task).report.load().measures
-        if {one.name for one in measures} & set(COST_COLUMNS):
+        if any(one.cost for one in spec.measures):
             items = with_given_costs(items, prepared.given.systems)
     items = with_verdicts(items, verdicts)
     write_frame(items, folder / ITEMS)
     if len(verdicts):
         write_frame(verdicts, folder / VERDICTS)
-        spec = task_named(prepared.settings.task).report.load()
         agreed = agreement(
             verdicts, cluster_labels(items, spec.cluster), rng=np.random.default_rng(0)
         )
         if len(agreed):
             write_frame(agreed.drop(columns="method"), folder / AGREEMENT)
-    calls = [row for one in evaluated for row in _calls(prepared, one)]
+    calls = [row for one in evaluated for row in _calls(prepared.run, one, spec.key)]
     if calls:
         write_frame(pd.DataFrame(calls), folder / CALLS)
     usage += _fluency(folder, scorer)
@@ -372,14 +371,16 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
     return [one.row(model, method, role) for (model, role), one in used.items()]
 
 
-def _calls(prepared: Prepared, evaluated: Evaluated) -> Iterator[dict[str, Any]]:
+def _calls(
+    run: TaskRun[Any, Any], evaluated: Evaluated, key: Iterable[str]
+) -> Iterator[dict[str, Any]]:
     """Yield what was sent to the models that wrote, and what they sent back, in order.
 
     A call is named by what all rows of its sample have in common of what names a row.
     """
-    names = ("system", "draw", *task_named(prepared.settings.task).report.load().key)
+    names = ("system", "draw", *key)
     for sample in evaluated.samples:
-        rows = list(prepared.run.rows(replace(evaluated, samples=[sample])))
+        rows = list(run.rows(replace(evaluated, samples=[sample])))
         shared = {n: rows[0][n] for n in names if rows and len({row[n] for row in rows}) == 1}
         for event in sample.events if rows else ():
             if event.event != "model" or event.role == "grader" or event.output.empty:

@@ -10,22 +10,20 @@ from pydantic import ValidationError
 from contrafact.corpus.named import data_source
 from contrafact.errors import InputError
 from contrafact.family import families, task_named
-from contrafact.family.method import MethodContext, check_helpers
+from contrafact.family.manifest import DataRecord, file_record, new_manifest
+from contrafact.family.method import check_helpers
 from contrafact.family.run import (
     BUNDLED,
-    DataRecord,
     Prepared,
     TaskRun,
-    file_record,
-    load_once,
+    open_inputs,
     refuse,
     require_model,
 )
-from contrafact.family.settings import RunSettings, TaskOptions, identity
+from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.files.fields import checked_columns
 from contrafact.files.workbooks import split_sheet
 from contrafact.models.opening import NO_MODEL
-from contrafact.prompts import open_pack
 
 __all__ = [
     "BUNDLED",
@@ -133,52 +131,31 @@ def prepare(settings: RunSettings) -> Prepared:
         require_model(settings, run.methods)
     refuse([("--model", bool(models) and not asking, "the baselines named ask no model")])
     run.check(settings, asking)
-    path = settings.data or run.bundled
     settings = settings.model_copy(update={"columns": _columns(run, settings)})
-    items, notes = load_once(run.load, path, settings.columns)
-    if not items:
-        raise InputError("there is nothing in it to work on", file=path, hint="give another file")
-    files = run.load_files(settings)
-    shots_from = settings.option("shots_from")
-    pool_path = shots_from or run.bundled_shots
-    pool = load_once(run.load_shots, pool_path) if pool_path else ()
-    pack = open_pack(settings.prompts)
-    context = MethodContext(
-        pack=pack,
-        task=settings.task,
-        items=items,
-        shots=settings.option("shots", 0),
-        pool=pool,
-        seed=settings.seed,
-        models=settings.models,
-        settings=settings.options,
-        files={name: found for name, (_, found) in files.items()},
-    )
-    made = {name: run.methods.make(name, context) for name in specs}
+    inputs = open_inputs(run, settings)
+    items, pack, made = inputs.items, inputs.pack, inputs.methods
+    pool_path, pool = inputs.pool
     shows = any(made[name].shots for name in asking)
     refuse_examples(settings, shows)
     check_helpers(settings.options.helpers, [made[name] for name in asking], settings.judges)
     judged = settings.judges and any(run.is_judged(settings, name) for name in specs)
     judging = run.judging(pack, settings) if judged else None
     limited = items[: settings.limit]
-    notes = [*notes, *_size_notes(settings, len(items))]
-    records = {name: file_record(file, len(found)) for name, (file, found) in files.items()}
-    if shots_from is not None:
+    notes = [*inputs.notes, *_size_notes(settings, len(items))]
+    records = {name: file_record(file, len(found)) for name, (file, found) in inputs.files.items()}
+    if (shots_from := settings.option("shots_from")) is not None:
         records["shots_from"] = file_record(shots_from, len(pool))
     data = (
         file_record(settings.data, len(limited), notes, source=settings.data_source)
         if settings.data
         else file_record(run.bundled, len(limited), notes, name=BUNDLED)
     )
+    contents = _contents(run, settings, pack.used, data, records, pool_path if shows else None)
     return Prepared(
         run=run,
         settings=settings,
-        identity=identity(
-            settings, _contents(run, settings, pack.used, data, records, pool_path, shows)
-        ),
+        manifest=new_manifest(settings, run.version, contents, data=data, files=records, pack=pack),
         pack=pack,
-        data=data,
-        files=records,
         items=limited,
         units=run.units(limited),
         methods={name: made[name] for name in asking},
@@ -238,7 +215,6 @@ def _contents(
     data: DataRecord,
     files: Mapping[str, DataRecord],
     pool: Path | None,
-    shows: bool,
 ) -> dict[str, Any]:
     """Return the hashes of all that a run's results rest on, besides its settings."""
     contents: dict[str, Any] = {
@@ -250,7 +226,7 @@ def _contents(
         **({"columns": dict(settings.columns)} if settings.columns else {}),
     }
     contents |= {name: record.sha256 for name, record in files.items() if name != "shots_from"}
-    if shows and pool is not None:
+    if pool is not None:
         contents["shots"] = file_record(pool, 0).sha256
     return contents
 

@@ -27,15 +27,14 @@ from contrafact.family.given import (
     Units,
     given_spec,
 )
+from contrafact.family.manifest import DataRecord, file_record, new_manifest
 from contrafact.family.run import (
-    DataRecord,
     Prepared,
     TaskRun,
-    file_record,
     load_once,
     system_label,
 )
-from contrafact.family.settings import RunSettings, identity
+from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.files.fields import columns_found, fold, fold_row, is_absent
 from contrafact.files.journal import hash_of
@@ -122,10 +121,12 @@ def _with_source(prepared: Prepared, origin: str) -> Prepared:
     """Return the run, whose manifest says where the outputs were downloaded from."""
     if not origin:
         return prepared
-    files = {name: one.model_copy(update={"source": origin})
-            for name, one in prepared.files.items()}  # fmt: skip
-    data = prepared.data if files else prepared.data.model_copy(update={"source": origin})
-    return replace(prepared, files=files, data=data)
+    manifest = prepared.manifest
+    said = {"source": origin}
+    files = {name: one.model_copy(update=said) for name, one in manifest.files.items()}
+    data = manifest.data if files else manifest.data.model_copy(update=said)
+    updated = manifest.model_copy(update={"files": files, "data": data})
+    return replace(prepared, manifest=updated)
 
 
 def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
@@ -457,10 +458,8 @@ def scored(
     return Prepared(
         run=run,
         settings=settings,
-        identity=identity(settings, contents),
+        manifest=new_manifest(settings, run.version, contents, data=data, files=files, pack=pack),
         pack=pack,
-        data=data,
-        files=files,
         items=items,
         units=[unit for unit in run.units(items) if str(unit.id) in given.asked],
         methods={},

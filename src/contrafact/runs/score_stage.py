@@ -28,7 +28,8 @@ from inspect_ai.util import registry_info
 from contrafact.bulk.stage import INDEX, KEPT, REJECTS, Given, Made
 from contrafact.errors import InputError
 from contrafact.family.given import GivenSystem
-from contrafact.family.run import Evaluated, Prepared, TaskRun, hash_file
+from contrafact.family.manifest import hash_file
+from contrafact.family.run import Evaluated, Prepared, TaskRun
 from contrafact.family.settings import RunSettings, flat_settings
 from contrafact.files.fields import rename_row
 from contrafact.judges.judge import bound_judges

@@ -16,6 +16,7 @@ import numpy as np
 from contrafact.corpus.duplicates import Text, find_duplicates
 from contrafact.errors import InputError
 from contrafact.family.method import Method, MethodContext
+from contrafact.family.settings import RunSettings
 from contrafact.files.journal import Journal
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.models.whitebox.kv_cache import Prefix, common_length, read_prefix
@@ -342,7 +343,9 @@ def open_method(
             work with one of the models.
     """
     methods = context.spec.methods
-    made_from = MethodContext(pack=context.pack, task=methods.task, seed=seed, models=models)
+    made_from = MethodContext(
+        RunSettings(task=methods.task, models=tuple(models), seed=seed), pack=context.pack
+    )
     return methods.make(
         methods.spec(context.config.candidates.method, _sampling(context)), made_from
     )

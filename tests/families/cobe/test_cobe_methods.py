@@ -12,6 +12,7 @@ from contrafact.families.cobe.data import Question, bundled_shots, bundled_stori
 from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.methods.few_shot import draw_shots
 from contrafact.family.method import MethodContext
+from contrafact.family.settings import RunSettings, ShotOptions
 from contrafact.family.task import MAX_CHARACTERS, read_text
 from contrafact.models.asking import Ask
 
@@ -77,7 +78,8 @@ def test_examples_are_the_same_for_all_and_never_of_the_storys_own_core():
         assert story.core_set_id not in {shot.core_set_id for shot in own}
         assert len({shot.core_set_id for shot in own}) == len(own)
     with pytest.raises(InputError, match="too few to draw 5"):
-        METHODS.make("few-shot", MethodContext(shots=5, pool=bundled_shots()))
+        settings = RunSettings(options=ShotOptions(shots=5))
+        METHODS.make("few-shot", MethodContext(settings, pool=bundled_shots()))
 
 
 def test_three_steps_then_the_text_in_one_conversation():

@@ -15,8 +15,8 @@ from contrafact.exam.score import ExamRow, examine
 from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
 from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
 from contrafact.family.exam_file import Exam
+from contrafact.family.manifest import PackRecord
 from contrafact.family.report import ChapterData
-from contrafact.family.run import PackRecord
 from contrafact.family.run_facts import ReportMeta, RunFacts
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.report.build import build_report

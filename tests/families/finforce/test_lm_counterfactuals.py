@@ -13,6 +13,7 @@ from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.lm_counterfactuals import read_line
 from contrafact.families.finforce.task import finforce
 from contrafact.family.method import MethodContext
+from contrafact.family.settings import RunSettings
 from contrafact.models.asking import Ask
 from contrafact.models.whitebox.noise import (
     Sampling,
@@ -105,7 +106,7 @@ def write(weights):
 
     def run(spec: str, headlines=HEADLINES, *, seed: int = 0) -> list[Generation]:
         model = f"whitebox/{weights}"
-        method = METHODS.make(spec, MethodContext(seed=seed, models=(model,)))
+        method = METHODS.make(spec, MethodContext(RunSettings(seed=seed, models=(model,))))
 
         async def all_at_once():
             ask = Ask(get_model(model))

@@ -12,6 +12,7 @@ from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.methods.counterfactual_distil import MASK, mask_headline
 from contrafact.families.finforce.methods.few_shot import draw_shots
 from contrafact.family.method import MethodContext
+from contrafact.family.settings import RunSettings, ShotOptions
 from contrafact.records import Headline
 
 POOL = bundled_shots()
@@ -110,7 +111,7 @@ def test_a_setting_that_would_be_lost_is_refused():
 @pytest.mark.parametrize("model", ["openai/gpt-4o", "vllm/some/model", "mockllm/model", "hf/"])
 def test_a_model_without_weights_here_is_refused_before_any_call(model):
     with pytest.raises(InputError, match=f"{model} has none here; use embedded/smollm2-135m"):
-        METHODS.make("lm-counterfactuals", MethodContext(models=("hf/gpt2", model)))
+        METHODS.make("lm-counterfactuals", MethodContext(RunSettings(models=("hf/gpt2", model))))
 
 
 def test_a_method_of_ones_own_is_named_by_its_import_path(tmp_path, monkeypatch):
@@ -143,14 +144,18 @@ def test_draws_differ():
     assert len(set(draws)) == 5
 
 
+def shown(shots):
+    return RunSettings(options=ShotOptions(shots=shots))
+
+
 def test_a_pool_too_small_to_leave_out_the_item_is_refused():
     with pytest.raises(InputError, match="too few"):
-        METHODS.make("few-shot", MethodContext(shots=3, pool=POOL[:3]))
+        METHODS.make("few-shot", MethodContext(shown(3), pool=POOL[:3]))
 
 
 def test_few_shot_shows_its_examples_before_the_headline():
     headline = bundled_headlines()[0]
-    prompt = METHODS.make("few-shot", MethodContext(shots=2)).plan(headline)[0].prompt
+    prompt = METHODS.make("few-shot", MethodContext(shown(2))).plan(headline)[0].prompt
     shots = draw_shots(POOL, 2, seed=0, draw=1, exclude=headline.id)
     positions = [prompt.index(shot.text) for shot in shots] + [prompt.index(headline.text)]
     assert positions == sorted(positions)

@@ -15,6 +15,7 @@ from contrafact.families.rfc.data import PairNotes, items_of, load_data
 from contrafact.families.rfc.labels import read_label
 from contrafact.families.rfc.methods import methods_of
 from contrafact.family.method import MethodContext
+from contrafact.family.settings import RunSettings, ShotOptions
 from contrafact.models.asking import Ask
 
 LABELS = ("True", "False", "NEI")
@@ -108,7 +109,8 @@ def test_three_labels_are_read_as_strictly_as_two(reply, label):
 
 
 def context(items, **given):
-    return MethodContext(task="rfc-detect", items=[item.pair for item in items], **given)
+    settings = RunSettings(task="rfc-detect", options=ShotOptions(shots=given.pop("shots", 0)))
+    return MethodContext(settings, items=[item.pair for item in items], **given)
 
 
 def claims(**given):

@@ -12,6 +12,7 @@ from contrafact.families.rfc.methods.memory import Background
 from contrafact.families.rfc.prompting import EIGHT_SHOT_ORDER, Shots
 from contrafact.families.rfc.settings import DetectOptions
 from contrafact.family.method import MethodContext
+from contrafact.family.settings import RunSettings
 from contrafact.models.asking import Ask
 from contrafact.prompts import open_pack
 from contrafact.records import MANIPULATIONS, NewsItem, Rewrite
@@ -22,14 +23,16 @@ TASKS = ("rfc-detect", "rfc-diagnose")
 
 
 def context(task="rfc-detect", rationale=False, background=None, **given):
-    settings = DetectOptions(rationale=rationale)
+    own = {name: given.pop(name) for name in ("seed", "models") if name in given}
+    options = DetectOptions(rationale=rationale, shots=given.pop("shots", 0))
+    settings = RunSettings(task=task, options=options, **own)
     files = {"background": background}
     pool = given.pop("pool", bundled_shots())
-    return MethodContext(task=task, items=PAIRS, pool=pool, settings=settings, files=files, **given)
+    return MethodContext(settings, items=PAIRS, pool=pool, files=files, **given)
 
 
 def make(name, given):
-    return methods_of(given.task).make(name, given)
+    return methods_of(given.settings.task).make(name, given)
 
 
 def ask(*replies, stop="stop"):
@@ -53,7 +56,7 @@ def test_plain_and_those_that_the_paper_proposes_are_there():
 )
 def test_no_text_can_close_its_delimiters_in_any_solver(task, name):
     pair = Rewrite.of("causal", HOSTILE, HOSTILE + "!", article_id="x")
-    answerer = make(name, MethodContext(task=task, items=[*PAIRS, pair]))
+    answerer = make(name, MethodContext(RunSettings(task=task), items=[*PAIRS, pair]))
     for item in items_of(task, [pair]):
         for call in answerer.plan(item):
             assert "<|im_end|>" not in call.prompt

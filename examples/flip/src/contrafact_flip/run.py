@@ -7,6 +7,7 @@ from typing import Any
 from inspect_ai import Task, task
 from pydantic import Field
 
+from contrafact.family.inspect_tasks import make_task, task_arguments
 from contrafact.family.method import Method
 from contrafact.family.run import Prepared
 from contrafact.family.settings import FluencyOptions, RunSettings
@@ -60,8 +61,7 @@ class FlipRun(TextRun[Review]):
 
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one method."""
-        draws, judged = prepared.draws(method), prepared.judged(method)
-        return flip(method=method, draws=draws, judged=judged, **prepared.common)
+        return flip(**task_arguments(flip, prepared, method))
 
     def finish(self, items: Any, scorer: Any, folder: Path) -> Any:
         """Add what needs no judge: the classifier's label, edit distance, perplexity."""
@@ -81,5 +81,5 @@ RUN = FlipRun()
 
 @task
 def flip(data: str | None = None, method: str = "plain", **how: Any) -> Task:
-    """Label-flipping counterfactuals of short reviews; arguments as `TextRun.inspect_task` says."""
-    return RUN.inspect_task(data=data, method=method, **how)
+    """Label-flipping counterfactuals of short reviews; arguments as `make_task` says."""
+    return make_task(RUN, {"data": data, "method": method, "judged": True, **how})

@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from inspect_ai import Epochs, Task, task
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
+from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
@@ -31,12 +32,12 @@ from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.settings import CobeOptions
 from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
-from contrafact.family.method import MethodContext
-from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
+from contrafact.family.inspect_tasks import make_task, task_arguments
+from contrafact.family.method import Method
+from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, Exchanges, degenerate_text, method_solver
-from contrafact.models.asking import cache_policy
-from contrafact.prompts import PromptPack, open_pack
+from contrafact.family.task import OUTPUT, Exchanges, degenerate_text
+from contrafact.prompts import PromptPack
 from contrafact.records import Output, Story
 from contrafact.text.degenerate import Batch
 
@@ -46,6 +47,8 @@ __all__ = ["RUN", "CobeRun", "cobe", "shown_texts"]
 class CobeRun(TaskRun[Story, Question]):
     """Runs of ``cobe``: one sample and one row for each story, phrasing and draw."""
 
+    name = "cobe"
+    noun = "stories"
     methods = METHODS
     fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "stories.json"
@@ -120,18 +123,32 @@ class CobeRun(TaskRun[Story, Question]):
 
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one method."""
+        return cobe(**task_arguments(cobe, prepared, method))
 
-        options = _options(prepared.settings)
-        return cobe(
-            method=method,
-            shots=prepared.shots(method),
-            draws=prepared.draws(method),
-            shots_from=prepared.shots_from(method),
-            structured=options.structured,
-            judged=prepared.judged(method),
-            judge_context=options.judge_context,
-            **prepared.common,
-        )
+    def samples(self, items: Sequence[Story], limit: int | None) -> list[Sample]:
+        """Return a sample for each story and phrasing."""
+        return [_sample(question) for question in questions_of(items[:limit])]
+
+    def solving(
+        self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return how a question is worked on."""
+        if not method.shots and (arguments.get("shots") or arguments.get("draws", 1) > 1):
+            raise InputError(f"{method.name} shows no examples", hint="leave shots and draws out")
+        variants: dict[int, list[str]] = {}
+        for one in inputs.items:
+            variants.setdefault(one.core_set_id, []).append(one.text)
+        return {
+            "item_of": lambda state: question_of(state.metadata),
+            "unanswered": lambda reason: Output(text=None, invalid=reason),
+            "shown": lambda output: output.text or output.reply or "",
+            "look": partial(_look, Batch([one.text for one in inputs.items]), variants),
+        }
+
+    def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
+        """Return the scorer of the five criteria."""
+        names = ("judged", "judge_context", "judge_logprobs", "prompts", "cache_scope")
+        return judged_edit(*(cast(Any, arguments.get(name)) for name in names))
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per story, phrasing and draw."""
@@ -221,38 +238,7 @@ def cobe(
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
         columns: By field, what the file of data calls its column, where they differ.
     """
-    stories, _ = load_once(RUN.load, data or RUN.bundled, columns)
-    pack = open_pack(prompts)
-    pool = load_once(RUN.load_shots, shots_from or RUN.bundled_shots)
-    context = MethodContext(
-        pack=pack, task="cobe", items=stories, shots=shots, pool=pool, seed=seed
-    )
-    chosen = METHODS.make(method, context)
-    if not chosen.shots and (shots or draws > 1):
-        raise InputError(f"{chosen.name} shows no examples", hint="leave shots and draws out")
-    cache = cache_policy(cache_scope)
-    samples = [_sample(question) for question in questions_of(stories[:limit])]
-    variants: dict[int, list[str]] = {}
-    for one in stories:
-        variants.setdefault(one.core_set_id, []).append(one.text)
-    return Task(
-        dataset=MemoryDataset(samples, name="stories"),
-        solver=method_solver(
-            chosen,
-            item_of=lambda state: question_of(state.metadata),
-            unanswered=lambda reason: Output(text=None, invalid=reason),
-            shown=lambda output: output.text or output.reply or "",
-            structured=structured,
-            cache=cache,
-            judged=judged,
-            look=partial(_look, Batch([one.text for one in stories]), variants),
-        ),
-        scorer=judged_edit(judged, judge_context, judge_logprobs, prompts, cache_scope),
-        epochs=Epochs(draws, "mean"),
-        version=RUN.version,
-        name=f"cobe-{method.rsplit('.', 1)[-1]}",
-        metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
-    )
+    return make_task(RUN, locals())
 
 
 def _look(

@@ -30,7 +30,7 @@ from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.families.finforce.verifying import say_unranked
 from contrafact.family.method import Method, MethodContext, check_helpers, open_weights
-from contrafact.family.settings import check_verifiers, judge_names
+from contrafact.family.settings import RunSettings, check_verifiers, judge_names
 from contrafact.files.download import sha256_of
 from contrafact.models.asking import Ask
 from contrafact.models.opening import call_config, open_model
@@ -104,19 +104,18 @@ class GenerateStage:
         ):
             raise InputError("--news has no use here: only grounded reads it", hint="leave it out")
         return MethodContext(
+            RunSettings(
+                task="finforce", models=(self.model,), seed=self.seed, options=self.options
+            ),
             pack=self.pack,
-            shots=self.shots or 0,
             pool=load_headlines(self.shots_from) if self.shots_from else bundled_shots(),
-            seed=self.seed,
-            models=(self.model,),
-            settings=self.options,
             files={} if self.news is None else {"news": load_dated(Path(self.news))},
         )
 
     @property
     def options(self) -> FinforceOptions:
         """The family's own options."""
-        return FinforceOptions(verifier=self.verifier)
+        return FinforceOptions(shots=self.shots or 0, verifier=self.verifier)
 
     @cached_property
     def judging(self) -> Judging | None:

@@ -7,16 +7,16 @@ fluency, tables and the report.
 
 import json
 import math
-import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from inspect_ai import Epochs, Task, task
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai import Task, task
+from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSample
 from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
 from contrafact.corpus.related import load_dated
@@ -34,22 +34,22 @@ from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.families.finforce.verifying import draft_details, say_unranked
 from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
-from contrafact.family.method import MethodContext
+from contrafact.family.inspect_tasks import make_task, task_arguments
+from contrafact.family.method import Method
 from contrafact.family.run import (
     Evaluated,
+    Inputs,
     Prepared,
     TaskRun,
-    absolute,
     cost_columns,
     load_once,
     refuse,
 )
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import method_solver, score_of
-from contrafact.models.asking import cache_policy
+from contrafact.family.task import score_of
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
-from contrafact.prompts import PromptPack, open_pack
+from contrafact.prompts import PromptPack
 from contrafact.records import CRITERIA, SIDES, Headline, Side
 from contrafact.text.degenerate import Batch, across
 from contrafact.text.delimit import replace_surrogates
@@ -68,6 +68,8 @@ _FACTUAL = ("base", "base_distance")
 class FinforceRun(TaskRun[Headline, Headline]):
     """Runs of ``finforce``: one sample a headline, one row a counterfactual."""
 
+    name = "finforce"
+    noun = "headlines"
     methods = METHODS
     fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "headlines.jsonl"
@@ -159,19 +161,27 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one generation method."""
+        return finforce(**task_arguments(finforce, prepared, method))
 
-        options = _options(prepared.settings)
-        return finforce(
-            method=method,
-            shots=prepared.shots(method),
-            draws=prepared.draws(method),
-            shots_from=prepared.shots_from(method),
-            structured=options.structured,
-            judged=prepared.judged(method),
-            judge_faults=options.judge_faults,
-            news=absolute(options.news),
-            **prepared.common,
-        )
+    def samples(self, items: Sequence[Headline], limit: int | None) -> list[Sample]:
+        """Return a sample a headline."""
+        return [_sample(headline) for headline in items[:limit]]
+
+    def solving(
+        self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return how a headline is worked on."""
+        return {
+            "item_of": _headline_of,
+            "unanswered": Generation.none,
+            "shown": lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
+            "look": partial(look_over, Batch([one.text for one in inputs.items])),
+        }
+
+    def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
+        """Return the scorer of both sides."""
+        names = ("judged", "judge_faults", "structured", "prompts", "cache_scope")
+        return counterfactuals(*(cast(Any, arguments.get(name)) for name in names))
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per counterfactual."""
@@ -363,48 +373,7 @@ def finforce(
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
         columns: By field, what the file of data calls its column, where they differ.
     """
-    headlines, _ = load_once(RUN.load, data or RUN.bundled, columns)
-    pack = open_pack(prompts)
-    pool = load_once(RUN.load_shots, shots_from or RUN.bundled_shots)
-    context = MethodContext(
-        pack=pack,
-        task="finforce",
-        items=headlines,
-        shots=shots,
-        pool=pool,
-        seed=seed,
-        files={} if news is None else {"news": load_once(load_dated, news)},
-    )
-    spec = method if isinstance(method, str) else ",".join(map(str, method))
-    chosen = METHODS.make(spec, context)
-    cache = cache_policy(cache_scope)
-    return Task(
-        dataset=MemoryDataset(
-            [_sample(headline) for headline in headlines[:limit]], name="headlines"
-        ),
-        solver=method_solver(
-            chosen,
-            item_of=_headline_of,
-            unanswered=Generation.none,
-            shown=lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
-            key="generation",
-            structured=structured,
-            cache=cache,
-            judged=judged,
-            look=partial(look_over, Batch([one.text for one in headlines])),
-        ),
-        scorer=counterfactuals(judged, judge_faults, structured, prompts, cache_scope),
-        epochs=Epochs(draws, "mean"),
-        version=RUN.version,
-        name=f"finforce-{_short(spec)}",
-        metadata={"method": chosen.name, "shots": chosen.shots, "fingerprint": fingerprint},
-    )
-
-
-def _short(spec: str) -> str:
-    """Return a method's name as part of a task's: without packages, options after hyphens."""
-    name, _, options = spec.partition(":")
-    return "-".join([name.rsplit(".", 1)[-1], *re.findall(r"[\w.]+", options)])
+    return make_task(RUN, locals())
 
 
 def _headline_of(state: TaskState) -> Headline:

@@ -439,7 +439,7 @@ async def gathered(calls: Iterable[Awaitable[_T]]) -> list[_T]:
 
 def draft_seed(context: MethodContext, headline: Headline, draw: int, number: int) -> int:
     """Return a seed that tells a call from others of the same prompt: 31 bits of a hash."""
-    key = f"{context.seed} {headline.id} {draw} {number}"
+    key = f"{context.settings.seed} {headline.id} {draw} {number}"
     return int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) >> 1
 
 

@@ -9,21 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inspect_ai.model import CachePolicy, GenerateConfig, Logprob, ModelOutput
-from inspect_ai.solver import Solver, TaskState
+from inspect_ai.model import GenerateConfig, Logprob, ModelOutput
+from inspect_ai.solver import TaskState
 
 from contrafact.families.rfc.claims import Claim
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import read_label
-from contrafact.family.method import Method
-from contrafact.family.task import method_solver
 from contrafact.models.likelihood import ALTERNATIVES, begun_label
 from contrafact.records import Rewrite
 
 __all__ = [
     "Answer",
-    "answer_items",
     "answer_of",
+    "answering",
     "item_of",
     "label_probabilities",
     "read_answer",
@@ -56,20 +54,15 @@ class Answer:
     trace: Mapping[str, Any] = field(default_factory=dict)
 
 
-def answer_items(
-    method: Method[Item, Answer], *, cache: bool | CachePolicy = False, logprobs: bool = False
-) -> Solver:
-    """Answer a sample by a method; a model that gives no answer makes an invalid one."""
+def answering(*, logprobs: bool = False) -> dict[str, Any]:
+    """Return how a sample is answered by a method, as `method_solver` takes it."""
     config = GenerateConfig(logprobs=True, top_logprobs=ALTERNATIVES) if logprobs else None
-    return method_solver(
-        method,
-        item_of=lambda state: item_of(state.metadata),
-        unanswered=lambda reason: Answer(None, reason),
-        shown=lambda answer: (answer.reply if answer.reply is not None else answer.predicted) or "",
-        key="answer",
-        cache=cache,
-        config=config,
-    )
+    return {
+        "item_of": lambda state: item_of(state.metadata),
+        "unanswered": lambda reason: Answer(None, reason),
+        "shown": lambda made: (made.reply if made.reply is not None else made.predicted) or "",
+        "config": config,
+    }
 
 
 def item_of(metadata: Mapping[str, Any]) -> Item:

@@ -121,7 +121,7 @@ class Shots:
 def kind_of(context: MethodContext) -> str:
     """Return the first part of template names: ``detect``, ``claim`` or ``diagnose``."""
     claims = any(isinstance(one, Claim) for one in context.items[:1])
-    return "claim" if claims else context.task.removeprefix("rfc-")
+    return "claim" if claims else context.settings.task.removeprefix("rfc-")
 
 
 def texts_of(item: Item) -> dict[str, object]:
@@ -155,8 +155,8 @@ class OneCall:
         constrained = context.options.get("constrained")
         if (
             constrained is False
-            and context.models
-            and not any(map(holds_to_choices, context.models))
+            and context.settings.models
+            and not any(map(holds_to_choices, context.settings.models))
         ):
             raise InputError(
                 f"{name} holds no model to the labels but those in this process "
@@ -165,13 +165,16 @@ class OneCall:
             )
         self._holds = bool(constrained) and not self.reasons
         kind = kind_of(context)
-        if context.shots and kind != "detect":
+        shots = context.settings.option("shots", 0)
+        if shots and kind != "detect":
             raise InputError(
                 "examples are for rfc-detect on pairs (appendix T); there are none of claims, nor "
                 "for rfc-diagnose",
                 hint="leave --shots out",
             )
-        self._shots = Shots(context.shots, context.pool, seed=context.seed)
+        self._shots = Shots(
+            context.settings.option("shots", 0), context.pool, seed=context.settings.seed
+        )
         self.shots = self._shots.count
         switch = {"rationale"} if self._switch else set()
         # A pack may do without reasons, unless they are asked for.

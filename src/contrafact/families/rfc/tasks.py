@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from inspect_ai import Epochs, Task, task, task_with
-from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog
+from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
 from contrafact.corpus.news_items import load_news
 from contrafact.errors import InputError
-from contrafact.families.rfc.answers import Answer, answer_items, answer_of, item_of
+from contrafact.families.rfc.answers import Answer, answer_of, answering, item_of
 from contrafact.families.rfc.claims import CLAIM_FIELDS, Claim, is_claim, read_claim
 from contrafact.families.rfc.data import (
     FIELDS,
@@ -46,15 +47,14 @@ from contrafact.families.rfc.labels import (
 )
 from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.scoring import answered
-from contrafact.families.rfc.settings import DetectOptions, LabelOptions
+from contrafact.families.rfc.settings import LabelOptions
 from contrafact.family import ShownText
 from contrafact.family.given import GivenRow, OutputRow
-from contrafact.family.method import MethodContext
-from contrafact.family.run import Evaluated, Prepared, TaskRun, load_once, refuse
+from contrafact.family.inspect_tasks import make_task, task_arguments
+from contrafact.family.method import Method
+from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.files.fields import fold_row, is_absent
-from contrafact.models.asking import cache_policy
-from contrafact.prompts import open_pack
 from contrafact.records import Rewrite
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
     bundled = Path(__file__).parent / "samples" / "pairs.jsonl"
     bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
+    name: ClassVar[TaskName]
+    noun = "pairs"
     version = "2-A"
     columns = ITEM_COLUMNS
     output_type = Answer
@@ -99,7 +101,7 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
     )  # fmt: skip
 
     def __init__(self, task: TaskName):
-        self.name = task
+        self.name = task  # type: ignore[misc]
         self.detects = task == "rfc-detect"
         # Diagnosis shows both paragraphs, and the second one is the item's own.
         own = "claim" if self.detects else "rewritten"
@@ -201,27 +203,32 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one method."""
-
-        options = _options(prepared.settings)
+        function = rfc_detect if self.detects else rfc_diagnose
+        arguments = task_arguments(function, prepared, method)
         asks = method in prepared.methods
-        background = options.background if asks else None
-        shared: dict[str, Any] = {
-            **prepared.common,
-            "method": method,
-            "background": None if background is None else str(background.absolute()),
-            "rationale": options.rationale and asks,
-            "logprobs": options.logprobs and asks,
+        arguments |= {
+            "background": arguments["background"] if asks else None,
+            "rationale": arguments["rationale"] and asks,
+            "logprobs": arguments["logprobs"] and asks,
         }
-        if self.detects:
-            made = rfc_detect(
-                **shared,
-                shots=prepared.shots(method),
-                shots_from=prepared.shots_from(method),
-            )
-        else:
-            made = rfc_diagnose(**shared)
+        made = function(**arguments)
         draws = prepared.draws(method)
         return made if draws == 1 else task_with(made, epochs=Epochs(draws, "mean"))
+
+    def samples(self, items: Sequence[Rewrite | Claim], limit: int | None) -> list[Sample]:
+        """Return the samples; claims are asked with the labels of all of them."""
+        found = items_of(self.name, items[:limit], label_space(self.name, items))
+        return [sample_of(item) for item in found]
+
+    def solving(
+        self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Return how an item is worked on."""
+        return answering(logprobs=arguments["logprobs"])
+
+    def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
+        """Return the scorer of labels."""
+        return answered()
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per sample."""
@@ -324,40 +331,6 @@ def _options(settings: RunSettings) -> LabelOptions:
     return cast(LabelOptions, settings.options)
 
 
-def _label_task(name: TaskName, given: Mapping[str, Any]) -> Task:
-    """Return one of the two tasks, from the arguments of `rfc_detect` or `rfc_diagnose`."""
-    run = DETECT if name == "rfc-detect" else DIAGNOSE
-    method, shots = given["method"], given.get("shots", 0)
-    data, _ = load_once(run.load, given["data"] or run.bundled, given["columns"])
-    background = given["background"]
-    context = MethodContext(
-        task=name,
-        items=data,
-        pack=open_pack(given["prompts"]),
-        shots=shots,
-        pool=load_once(run.load_shots, given.get("shots_from") or run.bundled_shots),
-        settings=DetectOptions(rationale=given["rationale"]),
-        files={"background": load_news(background)} if background else {},
-        seed=given["seed"],
-    )
-    chosen = methods_of(name).make(method, context)
-    cache = cache_policy(given["cache_scope"])
-    items = items_of(name, data[: given["limit"]], label_space(name, data))
-    return Task(
-        dataset=MemoryDataset([sample_of(item) for item in items], name="pairs"),
-        solver=answer_items(chosen, cache=cache, logprobs=given["logprobs"]),
-        scorer=answered(),
-        version=run.version,
-        name="-".join([name, *re.findall(r"[\w-]+", method.rsplit(".", 1)[-1])])
-        + (f"-{shots}" if shots else ""),
-        metadata={
-            "method": chosen.name,
-            "shots": chosen.shots,
-            "fingerprint": given["fingerprint"],
-        },
-    )
-
-
 def sample_of(item: Item) -> Sample:
     """Return the Inspect sample of one item."""
     pair, about = item.pair, {}
@@ -416,7 +389,7 @@ def rfc_detect(
         fingerprint: Hash of what the other arguments cannot tell apart (file contents).
         columns: By field, what the file of data calls its column, where they differ.
     """
-    return _label_task("rfc-detect", locals())
+    return make_task(DETECT, locals())
 
 
 @task(name="rfc-diagnose")
@@ -438,4 +411,4 @@ def rfc_diagnose(
     Its arguments are those of `rfc_detect`, as far as they stand here; the file of data holds pairs
     with their originals.
     """
-    return _label_task("rfc-diagnose", locals())
+    return make_task(DIAGNOSE, locals())

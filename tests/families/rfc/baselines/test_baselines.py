@@ -15,6 +15,7 @@ from contrafact.families.rfc.items import ITEM_COLUMNS, item_row, items_frame
 from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.scoring import pairwise_accuracy
 from contrafact.family.method import MethodContext
+from contrafact.family.settings import RunSettings
 from contrafact.records import Rewrite
 
 
@@ -23,7 +24,7 @@ def baseline_rows(task, pairs, *, seed=0, names=None):
     methods = methods_of(task)
     rows = []
     for name in names or methods.baseline_names():
-        made = methods.make(name, MethodContext(task=task, items=pairs, seed=seed))
+        made = methods.make(name, MethodContext(RunSettings(task=task, seed=seed), items=pairs))
         for item in items_of(task, pairs):
             answer = asyncio.run(made(item, None))
             of = {"system": name, "model": "none/none", "method": name, "shots": 0, "draw": 1}

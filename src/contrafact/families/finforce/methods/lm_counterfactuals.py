@@ -65,9 +65,9 @@ class LmCounterfactuals:
         self._max_tokens = int(options["max-tokens"])
         if self._max_tokens < 1:
             raise InputError(f"the option max-tokens is at least 1, not {self._max_tokens}")
-        self._seed = context.seed
+        self._seed = context.settings.seed
         self._prompts = _templates(context, one=options["prompts"] == "one")
-        for model in context.models:
+        for model in context.settings.models:
             _weights(model)
 
     def open(self, model: str, model_args: Mapping[str, Any]) -> None:

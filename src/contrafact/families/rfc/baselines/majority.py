@@ -19,7 +19,7 @@ __all__ = ["method"]
 
 def method(context: MethodContext) -> Baseline:
     """Return the method."""
-    items = items_of(cast(TaskName, context.task), context.items)
+    items = items_of(cast(TaskName, context.settings.task), context.items)
     counts = Counter(item.gold for item in items)
     shares = {label: counts[label] / len(items) for label in items[0].labels}
     answer = Answer(max(shares, key=lambda label: shares[label]), probabilities=shares)

@@ -17,11 +17,11 @@ __all__ = ["method"]
 
 def method(context: MethodContext) -> Baseline:
     """Return the method."""
-    items = items_of(cast(TaskName, context.task), context.items)
+    items = items_of(cast(TaskName, context.settings.task), context.items)
     labels = items[0].labels
     features = (
         text_features([item.shown for item in items])
-        if context.task == "rfc-detect"
+        if context.settings.task == "rfc-detect"
         else pair_features([(item.pair.original, item.pair.rewritten) for item in items])
     )
     probabilities = cross_validated(
@@ -29,7 +29,7 @@ def method(context: MethodContext) -> Baseline:
         [item.gold for item in items],
         labels,
         [item.cluster for item in items],
-        seed=context.seed,
+        seed=context.settings.seed,
     )
     answers = {
         item.id: Answer(

@@ -16,10 +16,12 @@ def methods_of(task: str) -> Methods:
 
 def asks_for_reasons(context: MethodContext) -> bool:
     """Return whether a method is to ask for reasons."""
-    return isinstance(context.settings, LabelOptions) and context.settings.rationale
+    return bool(context.settings.option("rationale", False))
 
 
 def with_reasons(context: MethodContext) -> MethodContext:
     """Return the context of a method that asks for reasons."""
-    options = context.settings if isinstance(context.settings, LabelOptions) else LabelOptions()
-    return replace(context, settings=options.model_copy(update={"rationale": True}))
+    settings = context.settings
+    options = settings.options if isinstance(settings.options, LabelOptions) else LabelOptions()
+    reasons = options.model_copy(update={"rationale": True})
+    return replace(context, settings=settings.model_copy(update={"options": reasons}))

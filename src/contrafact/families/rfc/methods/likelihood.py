@@ -38,7 +38,7 @@ class Likelihood:
         self._alternatives = int(options["alternatives"])
         if self._alternatives < 2:
             raise InputError("the option alternatives is a number from 2")
-        self._models = context.models
+        self._models = context.settings.models
         self._prompts = OneCall("likelihood", context)
         self.shots = self._prompts.shots
 

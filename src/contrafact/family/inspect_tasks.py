@@ -1,0 +1,121 @@
+"""How every family's Inspect tasks are made: one maker, from the arguments of a ``@task`` function.
+
+A task can be made without a run (``inspect eval contrafact/cobe -T method=plain``), so that its
+arguments are plain: they are the settings of a run of one method, flat.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Epochs, Task
+from inspect_ai.dataset import MemoryDataset
+
+from contrafact.family import task_named
+from contrafact.family.run import Prepared, TaskRun, absolute, open_inputs
+from contrafact.family.settings import RunSettings, TaskOptions
+from contrafact.family.task import method_solver
+from contrafact.models.asking import cache_policy
+
+__all__ = ["make_task", "task_arguments"]
+
+
+def task_arguments(
+    function: Callable[..., Task], prepared: Prepared, method: str
+) -> dict[str, Any]:
+    """Return the arguments of a ``@task`` function that run one method of a run.
+
+    Args:
+        function: The function; it gets those of the run's settings that it has parameters for.
+        prepared: The run.
+        method: The method.
+    """
+    settings, taken = prepared.settings, inspect.signature(function).parameters
+    shows = method in prepared.methods and prepared.methods[method].shots
+    values: dict[str, Any] = {
+        **{name: _plain(value) for name, value in settings.options},
+        "data": absolute(settings.data),
+        "seed": settings.seed,
+        "prompts": absolute(settings.prompts),
+        "limit": settings.limit,
+        "cache_scope": "shared" if settings.shared_cache else prepared.identity,
+        "fingerprint": prepared.identity,
+        "method": method,
+        "shots": prepared.shots(method),
+        "draws": prepared.draws(method),
+        "shots_from": absolute(settings.option("shots_from")) if shows else None,
+        "judged": prepared.judged(method),
+        **({"columns": dict(settings.columns)} if settings.columns else {}),
+    }
+    more = _SHARED if any(one.kind is one.VAR_KEYWORD for one in taken.values()) else ()
+    return {name: value for name, value in values.items() if name in taken or name in more}
+
+
+_SHARED = frozenset(
+    ("seed", "prompts", "limit", "cache_scope", "fingerprint", "draws", "judged", "columns")
+)
+"""What every task takes, where a function passes on what it has no parameter for."""
+
+
+def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
+    """Return the Inspect task of one method.
+
+    Args:
+        run: How the task is run.
+        arguments: ``data``, ``method``, ``seed``, ``prompts``, ``limit``, ``columns``, the task's
+            own options, ``judged``, ``cache_scope`` and ``fingerprint``, as far as they are given.
+
+    Raises:
+        InputError: For the first thing that is wrong with them.
+    """
+    method, given = arguments["method"], {n: v for n, v in arguments.items() if v is not None}
+    # Inspect parts arguments at commas, which stand between a method's options.
+    spec = method if isinstance(method, str) else ",".join(map(str, method))
+    options = task_named(run.name).options
+    model = options.load() if options else TaskOptions
+    settings = RunSettings(
+        task=run.name,
+        methods=(spec,),
+        data=Path(given["data"]) if "data" in given else None,
+        prompts=Path(given["prompts"]) if "prompts" in given else None,
+        limit=given.get("limit"),
+        seed=given.get("seed", 0),
+        columns=given.get("columns", {}),
+        options=model(**{name: given[name] for name in model.model_fields if name in given}),
+    )
+    inputs = open_inputs(run, settings)
+    chosen = inputs.methods[spec]
+    draws = given.get("draws")
+    return Task(
+        dataset=MemoryDataset(run.samples(inputs.items, settings.limit), name=run.noun),
+        solver=method_solver(
+            chosen,
+            key=run.output_key,
+            structured=given.get("structured", True),
+            cache=cache_policy(given.get("cache_scope")),
+            judged=given.get("judged", False),
+            **run.solving(inputs, chosen, given),
+        ),
+        scorer=run.scorer(given),
+        epochs=None if draws is None else Epochs(draws, "mean"),
+        version=run.version,
+        name=_name(run.name, spec, given.get("shots", 0) if draws is None else 0),
+        metadata={
+            "method": chosen.name,
+            "shots": chosen.shots,
+            "fingerprint": given.get("fingerprint"),
+        },
+    )
+
+
+def _name(task: str, spec: str, shots: int) -> str:
+    """Return a task's name: its method's without packages, options after hyphens."""
+    method, _, options = spec.partition(":")
+    words = [task, method.rsplit(".", 1)[-1], *re.findall(r"[\w.]+", options)]
+    return "-".join(words) + (f"-{shots}" if shots else "")
+
+
+def _plain(value: Any) -> Any:
+    return absolute(value) if isinstance(value, Path) else value

@@ -1,0 +1,128 @@
+"""What a run folder says of its run: what was run, on what, with what, and how it ended."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from contrafact import __version__
+from contrafact.family.settings import RunSettings, flat_settings, identity
+from contrafact.files.tables import table_file
+from contrafact.models.secrets import without_secrets
+from contrafact.prompts import PromptPack
+
+__all__ = ["DataRecord", "Manifest", "PackRecord", "file_record", "hash_file", "new_manifest"]
+
+
+class DataRecord(BaseModel):
+    """What a manifest says of a file: its name and its content."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str = Field(description="File name, or 'bundled samples'.")
+    sha256: str = Field(description="SHA-256 of the file's bytes.")
+    items: int = Field(description="Items taken.")
+    notes: list[str] = Field(default_factory=list, description="What the loader found.")
+    source: str = Field(
+        default="", description="Where it was downloaded from, with the commit; empty for a file."
+    )
+
+
+class PackRecord(BaseModel):
+    """What a manifest says of the prompts."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str = Field(description="'default', or the folder's name.")
+    hash: str = Field(description="Hash over the templates that the run uses.")
+    templates: dict[str, str] = Field(
+        default_factory=dict, description="Those templates: name to the hash of its text."
+    )
+
+
+class Manifest(BaseModel):
+    """What was run, on what, with what, and how it ended."""
+
+    model_config = ConfigDict(frozen=True)
+
+    identity: str = Field(description="Equal for runs that are meant to give equal results.")
+    status: Literal["running", "failed", "finished"] = Field(description="How far it came.")
+    started: str = Field(description="When the run was first started, UTC.")
+    finished: str | None = Field(default=None, description="When it finished, UTC.")
+    contrafact: str = Field(description="Version of this package.")
+    inspect_ai: str = Field(description="Version of the evaluation engine.")
+    task: str = Field(description="The task.")
+    task_version: str = Field(description="Its version: comparability, interface.")
+    data: DataRecord = Field(description="The data.")
+    files: dict[str, DataRecord] = Field(
+        default_factory=dict, description="Other files, by the option that names them."
+    )
+    pack: PackRecord = Field(description="The prompt pack.")
+    settings: dict[str, Any] = Field(description="The settings, secrets left out.")
+    paid_calls: int = Field(default=0, description="Calls of models that cost money.")
+    cell: str = Field(default="", description="What tells it from other runs of its grid.")
+
+
+def new_manifest(
+    settings: RunSettings,
+    version: str,
+    contents: Mapping[str, Any],
+    *,
+    data: DataRecord,
+    files: Mapping[str, DataRecord],
+    pack: PromptPack,
+) -> Manifest:
+    """Return the manifest of a run that has not begun.
+
+    Args:
+        settings: Its settings.
+        version: The version of its task.
+        contents: Hashes of what its results rest on besides, as `identity` takes them.
+        data: The data.
+        files: Other files, by the option that names them.
+        pack: The prompt pack, its templates opened.
+    """
+    import inspect_ai
+
+    return Manifest(
+        identity=identity(settings, contents),
+        status="running",
+        started="",
+        contrafact=__version__,
+        inspect_ai=inspect_ai.__version__,
+        task=settings.task,
+        task_version=version,
+        data=data,
+        files=dict(files),
+        pack=PackRecord(name=pack.name, hash=pack.used_hash, templates=pack.used),
+        settings=without_secrets(flat_settings(settings)),
+    )
+
+
+def file_record(
+    path: Path, items: int, notes: Sequence[str] = (), *, name: str = "", source: str = ""
+) -> DataRecord:
+    """Return what the manifest says of a file.
+
+    Args:
+        path: The file.
+        items: How many items were taken from it.
+        notes: What its loader found.
+        name: What it is called, if not by its file name.
+        source: Where it was downloaded from, if it was.
+    """
+    return DataRecord(
+        name=name or path.name,
+        sha256=hash_file(path),
+        items=items,
+        notes=list(notes),
+        source=source,
+    )
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes; of a workbook, whichever its sheet."""
+    with table_file(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -173,10 +173,7 @@ def items_of(
 
 
 def load_data(
-    path: str | Path,
-    notes: PairNotes | None = None,
-    *,
-    columns: Mapping[str, str] | None = None,
+    path: str | Path, notes: PairNotes | None = None, *, columns: Mapping[str, str] | None = None
 ) -> Sequence[Rewrite] | Sequence[Claim]:
     """Return the pairs of a file, or the claims, where its first row is one; see `load_pairs`."""
     rows = iter(read_rows(path, columns))

@@ -178,13 +178,7 @@ def load_decisions(path: str | Path, item_ids: Iterable[str] | None = None) -> l
                 line=line,
                 hint="give the file of pairs that was reviewed",
             )
-        key = (
-            decision.item_id,
-            decision.stage,
-            decision.decided_by,
-            decision.round,
-            decision.when,
-        )
+        key = (decision.item_id, decision.stage, decision.decided_by, decision.round, decision.when)
         if key in seen:
             raise InputError(
                 f"'{decision.decided_by}' decides on {decision.item_id} twice at one time "
@@ -361,9 +355,7 @@ def _too_few(path: _Path, votes: Sequence[ReviewDecision], annotated: int, annot
     return _dispute(path, "somebody failed it, and too few have annotated it")
 
 
-def _by_stage(
-    decisions: Sequence[ReviewDecision],
-) -> dict[ReviewStage, list[ReviewDecision]]:
+def _by_stage(decisions: Sequence[ReviewDecision]) -> dict[ReviewStage, list[ReviewDecision]]:
     at: dict[ReviewStage, list[ReviewDecision]] = {}
     for decision in sorted(decisions, key=lambda d: (d.time, d.round, d.decided_by)):
         at.setdefault(decision.stage, []).append(decision)

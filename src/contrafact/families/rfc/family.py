@@ -30,7 +30,7 @@ FAMILY = Family(
         "rfc": Command(
             "Build a benchmark of minimal financial misinformation, stage by stage.",
             Lazy(f"{_HERE}.commands:app"),
-        ),
+        )
     },
     study={
         kind: Lazy(f"{_HERE}.study:{kind.upper()}") for kind in ("agreement", "detect", "diagnose")

@@ -14,13 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from contrafact.families.rfc.items import CLAIM_PROBABILITIES, PROBABILITIES
-from contrafact.families.rfc.labels import (
-    FALSE,
-    NEI,
-    TRUE,
-    TaskName,
-    labels_of,
-)
+from contrafact.families.rfc.labels import FALSE, NEI, TRUE, TaskName, labels_of
 from contrafact.families.rfc.published import published_rows
 from contrafact.family.display import (
     OWN,
@@ -346,11 +340,7 @@ CONTEXT = (
 def surface(task: TaskName, data: ChapterData) -> Section:
     """Return the surface baseline beside the median of the models run (figure 4)."""
     found = surface_figures(
-        data.items,
-        task,
-        rng=data.streams["surface"],
-        resamples=data.resamples,
-        level=data.level,
+        data.items, task, rng=data.streams["surface"], resamples=data.resamples, level=data.level
     )
     section = Section(
         "surface",

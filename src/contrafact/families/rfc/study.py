@@ -19,11 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.labels import (
-    FALSE,
-    MANIPULATION_SPELLINGS,
-    TRUE,
-)
+from contrafact.families.rfc.labels import FALSE, MANIPULATION_SPELLINGS, TRUE
 from contrafact.family.study import AnsweredStudy, Question, StudyItem, StudySpec, StudyTable
 from contrafact.records import MANIPULATIONS
 

@@ -33,8 +33,7 @@ def method(context: MethodContext) -> Baseline:
     )
     answers = {
         item.id: Answer(
-            labels[int(row.argmax())],
-            probabilities=dict(zip(labels, row.tolist(), strict=True)),
+            labels[int(row.argmax())], probabilities=dict(zip(labels, row.tolist(), strict=True))
         )
         for item, row in zip(items, probabilities, strict=True)
     }

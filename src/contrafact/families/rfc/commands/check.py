@@ -55,8 +55,7 @@ _COLUMNS = {
 @bulk_options(rates=True)
 def check(
     file: Annotated[
-        str,
-        typer.Argument(metavar="PAIRS", help="Pairs: JSON Lines, JSON, CSV, Parquet, or `-`."),
+        str, typer.Argument(metavar="PAIRS", help="Pairs: JSON Lines, JSON, CSV, Parquet, or `-`.")
     ],
     out: Annotated[
         str | None,
@@ -75,8 +74,7 @@ def check(
         bool, typer.Option("--each", help="Ask each criterion in a call of its own.")
     ] = False,
     numerical: Annotated[
-        bool,
-        typer.Option("--numerical", help="Ask about numerical pairs too; for review alone."),
+        bool, typer.Option("--numerical", help="Ask about numerical pairs too; for review alone.")
     ] = False,
     exam: Annotated[
         str | None,

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from contrafact.families.rfc.commands.calibrate import absolute
-from contrafact.options import (
-    MaxConnections,
-    MaxRetries,
-    Prompts,
-    Timeout,
-    bulk_options,
-)
+from contrafact.options import MaxConnections, MaxRetries, Prompts, Timeout, bulk_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -169,12 +169,7 @@ def rewrite(
 
 
 def _one_file(
-    file: str,
-    out: str,
-    writing: "WriterSettings | None",
-    seed: int,
-    tries: int,
-    bands: str | None,
+    file: str, out: str, writing: "WriterSettings | None", seed: int, tries: int, bands: str | None
 ) -> None:
     from contrafact.console import Progress
     from contrafact.families.rfc.labels import load_bands

@@ -65,17 +65,7 @@ NO_VERDICT = "meaning-undecided"
 BATCH = 64
 """Pairs among which a text that rows share is read once."""
 
-_MODULES = (
-    prose,
-    names,
-    assets,
-    numbers,
-    numerical,
-    times,
-    contradictions,
-    polarity,
-    content,
-)
+_MODULES = (prose, names, assets, numbers, numerical, times, contradictions, polarity, content)
 
 
 @dataclass(frozen=True)
@@ -121,11 +111,7 @@ CONTRACTS: Mapping[Manipulation, tuple[Rule, ...]] = {
 
 
 def check_pair(
-    manipulation: Manipulation,
-    original: str,
-    rewritten: str,
-    *,
-    options: Options | None = None,
+    manipulation: Manipulation, original: str, rewritten: str, *, options: Options | None = None
 ) -> Check:
     """Return what a pair's contract finds in it.
 

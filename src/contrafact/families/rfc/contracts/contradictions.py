@@ -14,11 +14,7 @@ from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, rule
 from contrafact.text.quantities import Quantity, precision, worth
 from contrafact.text.quantities.movement import Movement, movements
-from contrafact.text.relations import (
-    comparatives,
-    earlier_and_later,
-    expected_and_actual,
-)
+from contrafact.text.relations import comparatives, earlier_and_later, expected_and_actual
 
 __all__ = ["Contradiction", "contradiction", "contradictions", "contradictions_of"]
 
@@ -105,7 +101,7 @@ _NEW_CLAUSE = re.compile(
 # What may move a price or a rating, and the figure the other way: "improved to 3% from 5%".
 _OF_WORTH = re.compile(
     r"improv|deteriorat|strengthen|weak|strong|recover|upgrad|downgrad|add|appreciat|depreciat|firm"
-    r"|eliminat|lay|laid|ced",
+    r"|eliminat|lay|laid|ced"
 )
 
 

@@ -13,12 +13,7 @@ from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Token, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, rule
-from contrafact.families.rfc.contracts.vocabulary import (
-    groups,
-    is_common,
-    is_known_name,
-    words,
-)
+from contrafact.families.rfc.contracts.vocabulary import groups, is_common, is_known_name, words
 from contrafact.text.tokens import normal
 
 __all__ = ["is_name"]

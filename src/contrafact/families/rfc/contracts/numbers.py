@@ -94,8 +94,7 @@ def quantity_matches(pair: Pair) -> list[QuantityMatch]:
     found += [QuantityMatch(i, None) for i in before]
     found += [QuantityMatch(None, j) for j in after]
     return sorted(
-        found,
-        key=lambda m: (m.original if m.original is not None else math.inf, m.rewritten or 0),
+        found, key=lambda m: (m.original if m.original is not None else math.inf, m.rewritten or 0)
     )
 
 

@@ -26,11 +26,7 @@ from contrafact.families.rfc.contracts.limits import (
     macro_problem,
     role_of,
 )
-from contrafact.families.rfc.contracts.numbers import (
-    matched_quantities,
-    place,
-    quantity_matches,
-)
+from contrafact.families.rfc.contracts.numbers import matched_quantities, place, quantity_matches
 from contrafact.families.rfc.contracts.pair import Pair
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.text.quantities import Quantity, precision, same_value, worth

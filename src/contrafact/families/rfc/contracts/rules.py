@@ -45,15 +45,7 @@ __all__ = [
 ]
 
 Topic = Literal[
-    "presence",
-    "text",
-    "names",
-    "numbers",
-    "times",
-    "consistency",
-    "tone",
-    "events",
-    "wording",
+    "presence", "text", "names", "numbers", "times", "consistency", "tone", "events", "wording"
 ]
 """What a rule is about. Where one about the rewrite's presence finds something, no other runs."""
 
@@ -110,20 +102,14 @@ class Check:
 
 
 def fail(
-    rule: str,
-    message: str,
-    original_span: Span | None = None,
-    rewritten_span: Span | None = None,
+    rule: str, message: str, original_span: Span | None = None, rewritten_span: Span | None = None
 ) -> Finding:
     """Return a finding that fails the pair."""
     return Finding(rule, message, original_span, rewritten_span)
 
 
 def review(
-    rule: str,
-    message: str,
-    original_span: Span | None = None,
-    rewritten_span: Span | None = None,
+    rule: str, message: str, original_span: Span | None = None, rewritten_span: Span | None = None
 ) -> Finding:
     """Return a finding for a person to see."""
     return Finding(rule, message, original_span, rewritten_span, for_review=True)

@@ -12,12 +12,7 @@ from contrafact.families.rfc.methods import asks_for_reasons
 from contrafact.families.rfc.prompting import OneCall
 from contrafact.family.method import MethodContext, Option
 from contrafact.models.asking import Ask, PlannedCall
-from contrafact.models.likelihood import (
-    ALTERNATIVES,
-    calls_for,
-    check_logprobs,
-    label_logprobs,
-)
+from contrafact.models.likelihood import ALTERNATIVES, calls_for, check_logprobs, label_logprobs
 
 __all__ = ["OPTIONS", "Likelihood", "method"]
 

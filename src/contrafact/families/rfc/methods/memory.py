@@ -99,10 +99,7 @@ class Memory(OneCall):
 
     def __init__(self, context: MethodContext):
         super().__init__(
-            context.name or "memory",
-            context,
-            template="-memory",
-            more=frozenset({"background"}),
+            context.name or "memory", context, template="-memory", more=frozenset({"background"})
         )
         news = context.files.get("background")
         if news is None and kind_of(context) == "claim":

@@ -217,12 +217,7 @@ def _settled(
 
 
 def _put(
-    result: Finalized,
-    row: Mapping[str, Any],
-    final: dict[str, Any],
-    place: str,
-    why: str,
-    by: str,
+    result: Finalized, row: Mapping[str, Any], final: dict[str, Any], place: str, why: str, by: str
 ) -> None:
     rows, decision = {
         "retained": (result.retained, "kept"),

@@ -243,11 +243,7 @@ def _set_apart(result: Labelled, row: StageRow, label: str | None, by: str, why:
 
 
 def _event(
-    row: StageRow,
-    decision: Literal["kept", "dropped"],
-    by: str,
-    why: str,
-    manipulation: str | None,
+    row: StageRow, decision: Literal["kept", "dropped"], by: str, why: str, manipulation: str | None
 ) -> LedgerEvent:
     article = str(row.fields["id"])
     return stage_event(

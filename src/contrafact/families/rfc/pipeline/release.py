@@ -128,11 +128,7 @@ def _kinds(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def release(
-    retained: Sequence[StageRow],
-    hard: Sequence[StageRow],
-    facts: Facts,
-    *,
-    file: str | None = None,
+    retained: Sequence[StageRow], hard: Sequence[StageRow], facts: Facts, *, file: str | None = None
 ) -> Release:
     """Return the files of a release.
 

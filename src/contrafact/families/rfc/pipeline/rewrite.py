@@ -183,11 +183,7 @@ def rule_facts(seed: int, attempts: int, bands: str | None) -> dict[str, Any]:
 
 
 def write_pairs(
-    out: Path,
-    assignments: Sequence[Assignment],
-    outcomes: Sequence[Outcome],
-    *,
-    rewriter: str,
+    out: Path, assignments: Sequence[Assignment], outcomes: Sequence[Outcome], *, rewriter: str
 ) -> None:
     """Write the pairs, what was dropped, and the ledger, in the order of the input."""
     pairs: list[dict[str, Any]] = []

@@ -153,9 +153,11 @@ def _prompt_change(
     if missing:
         kept = " and ".join(missing)
         return PromptChange(name, what, (), f"its text is not kept in the {kept} run's folder")
-    files = [f"{run}/{name}" if used else "(none)" for run, used in zip("AB", there, strict=True)]
+    first, second = (
+        f"{run}/{name}" if used else "(none)" for run, used in zip("AB", there, strict=True)
+    )
     old, new = (one.get(name, "").splitlines() for one in texts)
-    return PromptChange(name, what, tuple(unified_diff(old, new, *files, lineterm="")))
+    return PromptChange(name, what, tuple(unified_diff(old, new, first, second, lineterm="")))
 
 
 def _data(before: RunItems, after: RunItems) -> DataChange:

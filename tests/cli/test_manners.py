@@ -221,7 +221,7 @@ WRONG = {
     # exam, agree
     "news fetch nosuch --out o.jsonl": "Invalid value for 'SOURCE': 'nosuch' is not one of",
     "rfc rewrite news.jsonl --out o.jsonl --decoding d.toml": "--decoding has no use with --rewri",
-    "exam --judge M": "Missing option '--out'",
+    "exam --judge M": "--out is missing; name the exam's file",
     "exam --judge nosuch/x --out o.json": "cannot use the model 'nosuch/x'",
     "exam --judge M --out folder": "folder: the result is a JSON file",
     "exam --judge nosuch/x --out news.jsonl/o.json": "part of the path is a file",

@@ -6,6 +6,7 @@ from importlib.resources import files
 import pandas as pd
 import pytest
 
+from contrafact.review.answers import Decision
 from contrafact.review.store.store import Store
 
 PEOPLE = ("Ada=expert-a", "Ben=expert-b", "Cem=annotator", "Dia=annotator", "Eve=strict-annotator")
@@ -40,7 +41,7 @@ def work(database, dissent=None):
                 answers = ANSWERS[given.stage]
                 if (who, given.item) == ("Dia", dissent):
                     answers = answers | {"rewrite_valid": "fail"}
-                store.answer("review", who, given, answers, comment="seen")
+                store.answer("review", who, given, Decision(answers, comment="seen"))
 
 
 def test_a_review_goes_from_pairs_to_a_final_dataset(quick_contrafact, pairs, tmp_path):

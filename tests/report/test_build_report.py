@@ -219,7 +219,7 @@ def test_the_same_seed_gives_the_same_files(study: Study, tmp_path: Path) -> Non
 def test_nothing_is_written_when_the_page_cannot_be(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(page: object) -> str:
+    def fails(*given: object) -> str:
         raise RuntimeError("no page")
 
     monkeypatch.setattr(build, "render_page", fails)

@@ -170,7 +170,7 @@ class Run(Result):
         lines = []
         for system in dict.fromkeys(self.scores["system"]):
             line = {"system": system}
-            for shown in task_named(self.task).report.load().shown:
+            for shown in task_named(self.task).report.load().terminal:
                 row = rows.get((system, shown.measure, shown.form))
                 if row is not None:
                     values = (row[name] for name in ("estimate", "low", "high"))

@@ -59,9 +59,12 @@ def command() -> Any:
 
 def _demo(out: Path, counts: Mapping[str, int]) -> None:
     from contrafact.cli.run import show_failures
+    from contrafact.files.atomic import guard_folder
     from contrafact.runs.items import ITEMS
 
     parts = _parts()
+    for part in parts:
+        guard_folder(out / part.task)
     report = _Report(out)
     results: list[RunResult] = []
     try:

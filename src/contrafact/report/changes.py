@@ -153,11 +153,9 @@ def _prompt_change(
     if missing:
         kept = " and ".join(missing)
         return PromptChange(name, what, (), f"its text is not kept in the {kept} run's folder")
-    first, second = (
-        f"{run}/{name}" if used else "(none)" for run, used in zip("AB", there, strict=True)
-    )
+    a, b = (f"{run}/{name}" if used else "(none)" for run, used in zip("AB", there, strict=True))
     old, new = (one.get(name, "").splitlines() for one in texts)
-    return PromptChange(name, what, tuple(unified_diff(old, new, first, second, lineterm="")))
+    return PromptChange(name, what, tuple(unified_diff(old, new, a, b, lineterm="")))
 
 
 def _data(before: RunItems, after: RunItems) -> DataChange:
@@ -176,10 +174,9 @@ def _data(before: RunItems, after: RunItems) -> DataChange:
         removed=removed,
         changed=tuple(sorted(changed, key=lambda item: item.id)),
         texts={
-            one: _shown_text(sample, ("input",))
+            one: _shown_text(samples[one], ("input",))
             for samples, ids in ((old, removed), (new, added))
             for one in ids
-            if (sample := samples[one])
         },
     )
 

@@ -244,7 +244,7 @@ def _sentence(data: ChapterData, found: _Finding) -> str:
         return f"{none}, so there is nothing to compare."
     if len(rows) > 1 and not _one_judge(data, found):
         each = [
-            f"{system} {figure_text(estimate, found.kind)}"
+            f"{system} {figure_text(float(estimate), found.kind)}"
             for system, estimate in zip(rows["system"], rows["estimate"], strict=True)
         ]
         return (
@@ -297,7 +297,7 @@ def _differences(data: ChapterData, found: _Finding) -> str:
     held = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
     mine = pairs[held & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]
     known = {
-        (second if first == best[0] else first): float(p)
+        str(second if first == best[0] else first): float(p)
         for first, second, p in zip(mine["first"], mine["second"], mine["p_adjusted"], strict=True)
         if not math.isnan(p)
     }

@@ -407,7 +407,7 @@ def _taken(
     counts = Counter({"screened headlines": len(found.rows) + found.repeated})
     if found.repeated:
         counts["the same headline again, left out"] = found.repeated
-    said = {"kept": "taken by people", "dropped": "refused by people"}
+    by_decision = {"kept": "taken by people", "dropped": "refused by people"}
     released: list[Released] = []
     events: list[LedgerEvent] = []
     for row in found.rows:
@@ -430,7 +430,7 @@ def _taken(
             if taken:
                 released.append(Released(row, row["proposed_category"], 0))
             continue
-        counts[said.get(outcome.decision, "left out as hard cases")] += 1
+        counts[by_decision.get(outcome.decision, "left out as hard cases")] += 1
         if outcome.decision == "kept" and outcome.category:
             released.append(Released(row, outcome.category, outcome.people))
     return released, events, counts

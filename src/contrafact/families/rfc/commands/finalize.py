@@ -162,26 +162,26 @@ def _contract(checks: Path | None, bands: Path | None) -> "Contract":
 
     def standing(row: "Mapping[str, Any]") -> "Standing":
         facts = check_pair(row["manipulation"], row["original"], row["rewritten"], options=options)
-        said = found.get(row["id"], row)
-        passed = passed_of(said) if facts.passed is None else facts.passed
+        checked = found.get(row["id"], row)
+        passed = passed_of(checked) if facts.passed is None else facts.passed
         broken = [(one.rule, one.message) for one in facts.violations]
         if facts.passed is None and passed is False:
-            listed = said.get("violations")
+            listed = checked.get("violations")
             broken = [
                 (str(one.get("rule")), str(one.get("message")))
                 for one in (listed if isinstance(listed, list) else [])
             ] or [("its check", "it says that it has not passed")]
         first = {rule: f"{rule} ({message})" for rule, message in reversed(broken)}
         ordered = [first[rule] for rule in dict.fromkeys(rule for rule, _ in broken)]
-        why = str(said.get("undecided") or _why(said)) if passed is None else ""
+        why = str(checked.get("undecided") or _why(checked)) if passed is None else ""
         return Standing(ordered, why)
 
     return standing
 
 
-def _why(said: "Mapping[str, Any]") -> str:
+def _why(checked: "Mapping[str, Any]") -> str:
     """Return why a check left a pair undecided."""
-    listed = said.get("review")
+    listed = checked.get("review")
     reasons = [
         str(one.get("message"))
         for one in (listed if isinstance(listed, list) else [])

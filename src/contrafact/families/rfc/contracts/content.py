@@ -93,12 +93,12 @@ def words_changed(
         before, after = (
             {stem(token.key) for token in _content(tokens)} for tokens in pair.tokens(change)
         )
-        if size := max(len(before - after), len(after - before)):
-            exchanged.append((change, size))
+        gone, new = before - after, after - before
+        if gone and new:
+            exchanged.append((change, max(len(gone), len(new))))
     several = sum(size for _, size in exchanged) > most
     for change, _ in exchanged:
-        was, now = pair.texts(change)
-        message = f"'{was}' became '{now}'" if was and now else f"'{was or now}' is no figure"
+        message = "'{}' became '{}'".format(*pair.texts(change))
         yield Finding("words-changed", message, *pair.spans(change), for_review=not several)
 
 

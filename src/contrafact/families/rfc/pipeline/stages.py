@@ -93,8 +93,8 @@ def passed_of(fields: Mapping[str, Any]) -> bool | None:
 
     A row that says nothing of it is undecided. Tables of text hold true, false and nothing.
     """
-    said = fields.get("passed")
-    text = str("" if said is None or said != said else said).strip().casefold()
+    passed = fields.get("passed")
+    text = str("" if passed is None or passed != passed else passed).strip().casefold()
     return {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(
         text
     )

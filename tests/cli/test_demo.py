@@ -26,7 +26,7 @@ def test_the_demo_ends_with_tables_and_a_report_of_examined_verifiers(quick_cont
     here = tmp_path / "here"
     assert "report: here/report.html" in result.stdout
     # A headline and what became of it, before the first table.
-    texts, _, table = result.stdout.partition("All counterfactuals")
+    texts, _, table = result.stdout.partition("finforce: Forward counterfactuals")
     assert "headline: " in texts
     assert "risk: " in texts
     assert "opportunity: " in texts

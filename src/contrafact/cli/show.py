@@ -88,7 +88,7 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
     for task, part in results.get("tasks", {results.get("task"): results}).items():
         spec = task_named(task).report.load()
         title = f"{task}: {spec.title}"
-        console.print(f"\n{title}, with {level}% intervals")
+        console.print(f"\n{title}, with {level}% intervals", soft_wrap=False)
         for line in _lines(spec, part, console.width):
             console.print(line)
         if brief and part["warnings"]:

@@ -122,9 +122,9 @@ def _with_source(prepared: Prepared, origin: str) -> Prepared:
     if not origin:
         return prepared
     manifest = prepared.manifest
-    said = {"source": origin}
-    files = {name: one.model_copy(update=said) for name, one in manifest.files.items()}
-    data = manifest.data if files else manifest.data.model_copy(update=said)
+    update = {"source": origin}
+    files = {name: one.model_copy(update=update) for name, one in manifest.files.items()}
+    data = manifest.data if files else manifest.data.model_copy(update=update)
     updated = manifest.model_copy(update={"files": files, "data": data})
     return replace(prepared, manifest=updated)
 

@@ -85,7 +85,7 @@ WRONG = {
     "--nope": "No such option: --nope",
     "data": "no command is named; see `contrafact data --help`",
     # demo
-    "demo --out news.jsonl": "news.jsonl/finforce: cannot write there",
+    "demo --out news.jsonl": "news.jsonl/finforce: cannot be written",
     "demo more": "unexpected extra argument",
     "demo --out": "'--out' requires an argument",
     # diff

@@ -158,6 +158,17 @@ class Proof:
     posterior: Posterior
     consequences: tuple[Consequence, ...]
 
+    def of(self, variable: str) -> Consequence:
+        """Return the consequence for one variable.
+
+        Raises:
+            KeyError: If the model has no such variable.
+        """
+        for one in self.consequences:
+            if one.variable == variable:
+                return one
+        raise KeyError(variable)
+
 
 def consequences(model: Model, facts: Assignment, intervention: Assignment) -> Proof:
     """Return what the intervention does to every variable, given the facts.

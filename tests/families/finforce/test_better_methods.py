@@ -23,12 +23,14 @@ from contrafact.errors import InputError
 from contrafact.families.finforce.data import bundled_shots
 from contrafact.families.finforce.generation import look_over, read_pair, run_method
 from contrafact.families.finforce.methods import METHODS
+from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.families.finforce.verifying import (
     SENTENCES,
     draft_details,
     read_findings,
 )
 from contrafact.family.method import MethodContext
+from contrafact.family.settings import RunSettings
 from contrafact.models.asking import Ask
 from contrafact.records import SIDES, Headline, NewsItem
 from contrafact.text.degenerate import (
@@ -148,8 +150,11 @@ WRONG = {
 @pytest.mark.parametrize("spec", ONE_ANSWER)
 def test_with_every_method_a_reply_counts_for_what_it_is(spec, kind):
     led = HEADLINE.model_copy(update={"description": "Its governor spoke of weak demand."})
+    options = FinforceOptions(shots=2 if spec == "few-shot" else 0)
     context = MethodContext(
-        items=(led, OTHER), pool=tuple(bundled_shots()), shots=2 if spec == "few-shot" else 0
+        RunSettings(task="finforce", options=options),
+        items=(led, OTHER),
+        pool=tuple(bundled_shots()),
     )
     text = reply(kind, 0)
     if kind == "line":

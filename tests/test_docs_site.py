@@ -170,17 +170,17 @@ def test_versions_lie_side_by_side(site):
     assert f"{contrafact.__version__}/" in (site.parent / "index.html").read_text("utf-8")
 
 
-def test_the_readme_begins_with_what_its_code_prints(capsys):
+def test_the_readme_shows_what_its_code_prints(capsys):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    quoted = re.search(r"((?:^> .*\n)+)", readme, re.MULTILINE)[1].replace("> ", "")
-    after = " ".join(re.sub(r"~~.*?~~|\*\*", "", quoted).split())
-    before = " ".join(re.sub(r"\*\*.*?\*\*|~~", "", quoted).split())
+    quoted = re.search(r"((?:^>.*\n)+)", readme, re.MULTILINE)[1]
+    plain = " ".join(re.sub(r"^> ?|\*\*", "", quoted, flags=re.MULTILINE).split())
+    told = dict(re.findall(r"\*(A story\.|Right:|Wrong:)\* (.*?)(?= \*| — \*|$)", plain))
     code = re.search(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)[1]
-    assert before in code
-    imports, _, lines = code.partition("\n\n")
-    assert imports == "import contrafact as cf" and len(lines.splitlines()) == 3
     exec(code, {})
-    assert after in capsys.readouterr().out
+    printed = " ".join(capsys.readouterr().out.split())
+    assert len(told) == 3 and all(text in printed for text in told.values())
+    figures = re.findall(r"\$\d+ million|\d+%", re.search(r"# (\$.*)", code)[1])
+    assert len(figures) == 3 and all(text in printed for text in figures)
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

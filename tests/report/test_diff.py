@@ -98,11 +98,12 @@ def figure(diff: RunDiff, measure: str, form: str) -> "pd.Series[Any]":
 class TestFigures:
     @pytest.mark.slow
     def test_are_those_of_the_report_of_both_runs(
-        self, study: Any, items: pd.DataFrame, compared: RunDiff
+        self, study: Any, items: pd.DataFrame, two: tuple[Path, Path]
     ) -> None:
+        compared = diff_runs(*two, resamples=4_000)
         both = items[items["system"].isin((FIRST, SECOND))]
         runs = task_runs("finforce", both, study.make_meta())
-        data = chapter_data(runs, Options(resamples=200))
+        data = chapter_data(runs, Options(resamples=4_000))
         pairs = data.pairs[data.pairs["first"].eq(FIRST) & data.pairs["second"].eq(SECOND)]
         assert len(pairs) == 7
         for _, row in pairs.iterrows():

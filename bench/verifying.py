@@ -45,7 +45,8 @@ def _ask(examiner: Examiner, judge: Model, asked: Sequence[Question]) -> int:
         item, name, prompt = question
         subject = examiner.subject(item) if examiner.subject else None
         async with room:
-            return (await examiner.ask(judge, name, prompt, subject)).passed is not None
+            (verdict,) = await examiner.ask(judge, (name,), prompt, subject)
+            return verdict.passed is not None
 
     async def every() -> int:
         return sum(await asyncio.gather(*map(one, asked)))

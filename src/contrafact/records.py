@@ -146,6 +146,7 @@ class Criterion(_Record):
 
     name: str = Field(description="The field's name of the criterion, e.g. 'directionality'.")
     template: str = Field(description="The prompt template that asks it, named as in the pack.")
+    text: str = Field(default="", description="The statement that it checks, where an item has it.")
 
 
 class Verdict(_Record):

@@ -27,7 +27,10 @@ class Scripted:
         self.broken = False
         self.examiner = replace(examiner_of(open_pack(), StructuredOptions()), ask=self.ask)
 
-    async def ask(self, judge, criterion, prompt, subject=None):
+    async def ask(self, judge, names, prompt, subject=None):
+        return [self.verdict(judge, *names, prompt)]
+
+    def verdict(self, judge, criterion, prompt):
         self.asked.append((str(judge), criterion, prompt))
         if self.broken and len(self.asked) > 3:
             raise ConnectionError("the line is dead")

@@ -33,10 +33,11 @@ FAMILY = '''
 from pathlib import Path
 
 from contrafact.family import Family, Lazy, Task
-from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items, letter
+from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_items
 from contrafact.family.report import JudgedColumn, ReportSpec
 from contrafact.family.settings import TaskOptions
 from contrafact.family.study import Question, StudySpec
+from contrafact.judges.rubric import letter
 from contrafact.text.delimit import delimit
 
 HERE = Path(__file__).parent

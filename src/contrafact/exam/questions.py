@@ -156,8 +156,10 @@ async def put(
             given = await examiner.together(judges[one.judge], one.about, one.prompt)
             return {name: verdict.model_dump(mode="json") for name, verdict in given.items()}
         assert examiner.ask is not None, "an examiner asks criteria one by one, or together"
-        verdict = await examiner.ask(judges[one.judge], one.criterion, one.prompt, one.subject)
-        return verdict.model_dump(mode="json")
+        asked = examiner.ask(judges[one.judge], (one.criterion,), one.prompt, one.subject)
+        (verdict,) = await asked
+        found: dict[str, Any] = verdict.model_dump(mode="json")
+        return found
 
     # Questions of the same criterion follow each other, so that prefix caches serve.
     ordered = sorted(open_ones, key=lambda key: (open_ones[key].criterion, open_ones[key].swapped))

@@ -10,29 +10,23 @@ from contrafact.judges.verifier import Subject
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
+    from contrafact.judges.rubric import Ask
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
     from contrafact.records import Verdict
 
 __all__ = [
     "RESPONSE",
-    "Ask",
     "AskTogether",
     "ExamItem",
     "ExamSpec",
     "Examiner",
     "draw_crossed",
     "draw_items",
-    "letter",
-    "true_or_false",
 ]
 
 RESPONSE = "response"
 """Names the verdict on a response as a whole, next to the criteria."""
-
-Ask = Callable[["Model", str, str, Subject | None], Awaitable["Verdict"]]
-"""Asks one judge about one criterion with one prompt, and for a verifier with what is judged."""
-
 
 AskTogether = Callable[["Model", "ExamItem", str], Awaitable[Mapping[str, "Verdict"]]]
 """Asks one judge about all criteria of an item with one prompt; returns a verdict on each."""
@@ -88,7 +82,7 @@ class Examiner:
 
     prompts: Callable[[ExamItem], Mapping[str, str]]
     shown: Callable[[ExamItem], Sequence[str]]
-    ask: Ask | None = None
+    ask: "Ask[Any] | None" = None
     subject: Callable[[ExamItem], Subject] | None = None
     together: AskTogether | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -130,50 +124,6 @@ class ExamSpec:
     surface: Callable[[Sequence[ExamItem]], "Sequence[LeakItem]"] | None = None
     unread: str = "reads nothing"
     wholes: Sequence[str] = ()
-
-
-def true_or_false(*, structured: bool = True) -> Ask:
-    """Return how a judge is asked that answers with true or false in JSON.
-
-    Args:
-        structured: Whether to ask for schema-constrained JSON.
-    """
-
-    async def ask(
-        judge: "Model", criterion: str, prompt: str, subject: Subject | None = None
-    ) -> "Verdict":
-        from inspect_ai.model import GenerateConfig
-
-        from contrafact.judges.judge import judge_once
-
-        config = GenerateConfig(temperature=0.0)
-        return await judge_once(
-            judge, prompt, criterion, structured=structured, subject=subject, config=config
-        )
-
-    return ask
-
-
-def letter(*, logprobs: bool = True) -> Ask:
-    """Return how a judge is asked that answers with T or F.
-
-    Args:
-        logprobs: Whether to ask for the probabilities of T and F.
-    """
-
-    async def ask(
-        judge: "Model", criterion: str, prompt: str, subject: Subject | None = None
-    ) -> "Verdict":
-        from inspect_ai.model import GenerateConfig
-
-        from contrafact.judges.judge import judge_letter
-
-        config = GenerateConfig(temperature=0.0)
-        return await judge_letter(
-            judge, prompt, criterion, logprobs=logprobs, subject=subject, config=config
-        )
-
-    return ask
 
 
 def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
 from inspect_ai.dataset import Sample
+from inspect_ai.model import CachePolicy
 from inspect_ai.scorer import Score, Scorer, Target
 from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
 from contrafact.family import task_named
-from contrafact.family.exam import Examiner, ExamItem, true_or_false
+from contrafact.family.exam import Examiner, ExamItem
 from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import Method
 from contrafact.family.run import Evaluated, Inputs, TaskRun, load_once
@@ -35,10 +36,10 @@ from contrafact.family.task import (
     verdict_columns,
 )
 from contrafact.judges.judge import judges_of_role
-from contrafact.judges.rubric import Rubric
+from contrafact.judges.rubric import Rubric, true_or_false
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import PromptPack, open_pack
-from contrafact.records import Criterion, Output
+from contrafact.records import Criterion, Output, Verdict
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import delimit
 
@@ -102,34 +103,32 @@ class TextRun(TaskRun[ItemT, ItemT]):
         """
         return degenerate_text(batch, output, self.input_of(item), shown=shown)
 
-    def rubric(self, pack: PromptPack, **how: Any) -> Rubric:
-        """Return the criteria, their templates opened and checked.
-
-        Args:
-            pack: The prompt pack.
-            how: As `Rubric` takes it: ``structured``, ``cache``.
-        """
+    def rubric(self, pack: PromptPack, cache: bool | CachePolicy = False) -> Rubric[Verdict]:
+        """Return the criteria's templates, opened and checked."""
         (item, *_), _ = load_once(self.load, self.bundled)
-        return Rubric(pack, self.criteria, frozenset(self.prompt_texts(item, "")), **how)
+        shown = tuple(self.prompt_texts(item, ""))
+        templates = dict.fromkeys((one.template for one in self.criteria), shown)
+        return Rubric(pack, templates, true_or_false(cache=cache))
 
-    def judging(self, pack: PromptPack, settings: RunSettings) -> Rubric:
+    def judging(self, pack: PromptPack, settings: RunSettings) -> Rubric[Verdict]:
         """Return what judges."""
         return self.rubric(pack)
 
-    def judge_prompts(self, judging: Rubric, unit: ItemT) -> Sequence[str]:
+    def judge_prompts(self, judging: Rubric[Verdict], unit: ItemT) -> Sequence[str]:
         """Return what is asked about a text as long as the item."""
-        return judging.prompts(**self.prompt_texts(unit, self.input_of(unit)))
+        texts = self.prompt_texts(unit, self.input_of(unit))
+        return [prompt for _, prompt in judging.prompts(self.criteria, **texts)]
 
     def examiner(self, pack: PromptPack, options: Any) -> Examiner:
         """Return how a judge is examined: as a run asks it. An exam item's material is the item."""
         rubric = self.rubric(pack)
-        names = [one.name for one in self.criteria]
 
         def prompts(item: ExamItem) -> Mapping[str, str]:
-            made = rubric.prompts(**self.prompt_texts(item.material, item.text))
-            return {name: one for name, one in zip(names, made, strict=True) if name in item.known}
+            criteria = [one for one in self.criteria if one.name in item.known]
+            made = rubric.prompts(criteria, **self.prompt_texts(item.material, item.text))
+            return {name: prompt for (name,), prompt in made}
 
-        return Examiner(prompts, lambda item: (delimit(item.text),), true_or_false())
+        return Examiner(prompts, lambda item: (delimit(item.text),), rubric.ask)
 
     def samples(self, items: Sequence[ItemT], limit: int | None) -> list[Sample]:
         """Return a sample an item."""
@@ -209,22 +208,22 @@ def criteria_scorer(
     """
     run: Any = task_named(task).run.load()
     items: dict[str, Any] = {}
-    rubric: Rubric | None = None
+    rubric: Rubric[Verdict] | None = None
     if judged:
         found, _ = load_once(run.load, Path(data) if data else run.bundled)
         items = {str(item.id): item for item in found}
-        rubric = run.rubric(open_pack(prompts), cache=cache_policy(cache_scope))
+        rubric = run.rubric(open_pack(prompts), cache_policy(cache_scope))
 
     async def score(state: TaskState, target: Target) -> Score:
         output = output_of(state)
         value: dict[str, float] = {"valid": float(output.text is not None)}
         metadata: dict[str, Any] = {"degenerate": output.degenerate}
         if rubric is not None:
-            names = [one.name for one in rubric.criteria]
+            names = [one.name for one in run.criteria]
             value |= dict.fromkeys(names, math.nan)
             if output.text is not None:
                 shown = run.prompt_texts(items[str(state.sample_id)], output.text)
-                judged = await rubric.judge(judges_of_role(), **shown)
+                judged = await rubric.judge(judges_of_role(), run.criteria, **shown)
                 value |= {name: number(judged.panel[name].passed) for name in names}
                 metadata["verdicts"] = judged.as_json()
         return Score(

@@ -1,40 +1,86 @@
-"""Asking a panel of judges several criteria: each in a call of its own, or together in one.
+"""Asking a panel of judges the criteria of a text: the one loop that every family's judging uses.
 
-A judge sees one text at a time, and one criterion unless it is asked several together. The rubric
-comes first in a prompt and the text last, so that prefix caches serve.
+A judge sees one text at a time. It is asked each criterion in a call of its own, or those that
+share a template in one. The rubric comes first in a prompt and the text last, so that prefix caches
+serve.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from inspect_ai.model import CachePolicy, GenerateConfig, Model
 
-from contrafact.judges.judge import judge_once, panel_verdict
+from contrafact.judges.judge import LetterVerdict, all_pass, judge_letter, judge_once, panel_verdict
+from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import Criterion, Verdict
 from contrafact.text.delimit import delimit
 
-__all__ = ["JUDGE_CONFIG", "Judged", "Rubric", "judge_all", "judge_together"]
+__all__ = ["JUDGE_CONFIG", "Ask", "Judged", "Rubric", "gathered", "letter", "true_or_false"]
 
+_T = TypeVar("_T")
 _V = TypeVar("_V", bound=Verdict)
+_V_co = TypeVar("_V_co", bound=Verdict, covariant=True)
 
 JUDGE_CONFIG = GenerateConfig(temperature=0.0)
 """A judge answers the same question the same way."""
 
+Ask = Callable[[Model, Sequence[str], str, Subject | None], Awaitable[Sequence[_V]]]
+"""Asks one judge some criteria, by their names, with one prompt; returns a verdict on each.
+
+The subject is what is judged, as data: what a verifier gets, and what words are quoted from."""
+
+
+def true_or_false(*, structured: bool = True, cache: bool | CachePolicy = False) -> Ask[Verdict]:
+    """Return how a judge is asked that answers one criterion with true or false in JSON."""
+
+    async def ask(
+        judge: Model, names: Sequence[str], prompt: str, subject: Subject | None = None
+    ) -> list[Verdict]:
+        how: dict[str, Any] = {"subject": subject, "cache": cache, "config": JUDGE_CONFIG}
+        return [await judge_once(judge, prompt, one, structured=structured, **how) for one in names]
+
+    return ask
+
+
+def letter(*, logprobs: bool = True, cache: bool | CachePolicy = False) -> Ask[LetterVerdict]:
+    """Return how a judge is asked that answers one criterion with T or F."""
+
+    async def ask(
+        judge: Model, names: Sequence[str], prompt: str, subject: Subject | None = None
+    ) -> list[LetterVerdict]:
+        how: dict[str, Any] = {"subject": subject, "cache": cache, "config": JUDGE_CONFIG}
+        return [await judge_letter(judge, prompt, one, logprobs=logprobs, **how) for one in names]
+
+    return ask
+
+
+async def gathered(calls: Iterable[Awaitable[_T]]) -> list[_T]:
+    """Return what calls made at once give; the first failure is raised when all have ended.
+
+    No answer that was paid for is then lost to the cache.
+    """
+    found: list[_T] = []
+    for one in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(one, BaseException):
+            raise one
+        found.append(one)
+    return found
+
 
 @dataclass(frozen=True)
-class Judged(Generic[_V]):
-    """The verdicts on one text.
-
-    Attributes:
-        panel: For each criterion, the verdict that counts.
-        members: For each criterion, every judge's own verdict, in the judges' order.
-    """
+class Judged(Generic[_V_co]):
+    """The verdicts on one text, by criterion: the one that counts, and every judge's in order."""
 
     panel: Mapping[str, Verdict]
-    members: Mapping[str, Sequence[_V]]
+    members: Mapping[str, Sequence[_V_co]]
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether all criteria pass; None where that is open. See `all_pass`."""
+        return all_pass(verdict.passed for verdict in self.panel.values())
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdicts as a score's metadata keeps them, by criterion."""
@@ -47,95 +93,63 @@ class Judged(Generic[_V]):
         }
 
 
-async def judge_all(
-    judges: Sequence[Model],
-    questions: Sequence[tuple[str, str]],
-    ask: Callable[[Model, str, str], Awaitable[_V]],
-) -> Judged[_V]:
-    """Ask every judge every question, each of one criterion; see `judge_together`.
-
-    Args:
-        judges: One judge or a panel.
-        questions: The criteria's names and the prompts that ask them.
-        ask: Asks one judge one prompt about one criterion.
-    """
-
-    async def one(judge: Model, prompt: str, names: Sequence[str]) -> list[_V]:
-        return [await ask(judge, prompt, names[0])]
-
-    return await judge_together(judges, [((name,), prompt) for name, prompt in questions], one)
-
-
-async def judge_together(
-    judges: Sequence[Model],
-    questions: Sequence[tuple[Sequence[str], str]],
-    ask: Callable[[Model, str, Sequence[str]], Awaitable[Sequence[_V]]],
-) -> Judged[_V]:
-    """Ask every judge every question, each of which may be about several criteria.
-
-    All calls are made at once; the first failure is raised when all have ended, so that no answer
-    that was paid for is lost.
-
-    Args:
-        judges: One judge or a panel.
-        questions: The names of the criteria that a prompt asks together, and the prompt.
-        ask: Asks one judge one prompt; returns a verdict on each of its criteria.
-    """
-    calls = [ask(judge, prompt, names) for names, prompt in questions for judge in judges]
-    replies = await asyncio.gather(*calls, return_exceptions=True)
-    verdicts: list[Sequence[_V]] = []
-    for reply in replies:
-        if isinstance(reply, BaseException):
-            raise reply
-        verdicts.append(reply)
-    members: dict[str, list[_V]] = {}
-    for place, (names, _) in enumerate(questions):
-        own = verdicts[place * len(judges) : (place + 1) * len(judges)]
-        members |= {name: [one[at] for one in own] for at, name in enumerate(names)}
-    return Judged({name: panel_verdict(votes) for name, votes in members.items()}, members)
-
-
 @dataclass
-class Rubric:
-    """Criteria that a judge answers with true or false, their templates opened and checked.
+class Rubric(Generic[_V]):
+    """Criteria's templates, opened and checked, and how a judge is asked by them.
 
     Attributes:
         pack: The prompt pack.
-        criteria: The criteria, with the templates that ask them.
-        variables: What every template shows; texts are delimited before they are put in.
-        structured: Whether to ask for schema-constrained JSON.
-        cache: Inspect's cache policy for the calls.
+        templates: The templates that criteria are asked by, and the variables that each must show:
+            texts, ``criterion`` (`Criterion.text`), ``criteria`` (names that one call asks).
+        ask: How one judge is asked.
+        optional: Variables that templates may show and that stay blank, but for ``criteria``.
+        each: Whether criteria that share a template are asked in calls of their own all the same.
     """
 
     pack: PromptPack
-    criteria: Sequence[Criterion]
-    variables: frozenset[str]
-    structured: bool = True
-    cache: bool | CachePolicy = False
-    _templates: dict[str, PromptTemplate] = field(init=False)
+    templates: Mapping[str, Iterable[str]]
+    ask: Ask[_V]
+    optional: frozenset[str] = frozenset()
+    each: bool = False
+    _opened: dict[str, PromptTemplate] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._templates = {
-            one.name: self.pack.template(one.template, required=set(self.variables))
-            for one in self.criteria
+        self._opened = {
+            name: self.pack.template(name, required=set(shown), optional=set(self.optional))
+            for name, shown in self.templates.items()
         }
 
-    def prompts(self, **texts: str) -> list[str]:
-        """Return one prompt per criterion, in their order."""
-        values = {name: delimit(text) for name, text in texts.items()}
-        return [template.render(**values) for template in self._templates.values()]
+    def prompts(
+        self, criteria: Sequence[Criterion], /, **texts: str
+    ) -> list[tuple[tuple[str, ...], str]]:
+        """Return the prompts about a text, each with the names of the criteria that it asks."""
+        groups: dict[Any, list[Criterion]] = {}
+        for one in criteria:
+            groups.setdefault(one if self.each else one.template, []).append(one)
+        known: dict[str, object] = {name: delimit(text) for name, text in texts.items()}
+        known |= dict.fromkeys(self.optional)
+        found = []
+        for group in groups.values():
+            template, names = self._opened[group[0].template], tuple(one.name for one in group)
+            values = {**known, "criterion": delimit(group[0].text), "criteria": names}
+            found.append((names, template.render(**{n: values[n] for n in template.variables})))
+        return found
 
-    async def judge(self, judges: Sequence[Model], **texts: str) -> Judged[Verdict]:
-        """Judge a text by all criteria."""
-        questions = list(zip(self._templates, self.prompts(**texts), strict=True))
-        return await judge_all(judges, questions, self._ask)
-
-    async def _ask(self, judge: Model, prompt: str, criterion: str) -> Verdict:
-        return await judge_once(
-            judge,
-            prompt,
-            criterion,
-            structured=self.structured,
-            cache=self.cache,
-            config=JUDGE_CONFIG,
+    async def judge(
+        self,
+        judges: Sequence[Model],
+        criteria: Sequence[Criterion],
+        /,
+        subject: Subject | None = None,
+        **texts: str,
+    ) -> Judged[_V]:
+        """Have one judge or a panel judge a text by some criteria: all calls are made at once."""
+        asked = self.prompts(criteria, **texts)
+        replies = await gathered(
+            self.ask(judge, names, prompt, subject) for names, prompt in asked for judge in judges
         )
+        members: dict[str, list[_V]] = {}
+        for place, (names, _) in enumerate(asked):
+            own = replies[place * len(judges) : (place + 1) * len(judges)]
+            members |= {name: [one[at] for one in own] for at, name in enumerate(names)}
+        return Judged({name: panel_verdict(votes) for name, votes in members.items()}, members)

@@ -6,7 +6,7 @@ import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.families.cobe.data import bundled_known, bundled_stories, criteria_of
-from contrafact.families.cobe.judging import Judging
+from contrafact.families.cobe.judging import Judging, probability
 from contrafact.families.cobe.scoring import failure_modes, suggested_mode
 from contrafact.judges.judge import all_pass
 from contrafact.prompts import open_pack
@@ -58,7 +58,7 @@ def test_what_a_story_lacks_is_not_asked_and_each_criterion_is_one_call(story, n
     found = judged(STORIES[story], judge({}, seen=seen))
     assert list(found.panel) == names.split() == list(criteria_of(STORIES[story]))
     assert sorted(map(asked, seen)) == names.split()
-    assert found.correct is True
+    assert found.passed is True
     bare = STORIES[story].model_copy(update={"unchanged": ""})
     assert "E1" not in judged(bare, judge({})).panel
 
@@ -118,7 +118,7 @@ def test_a_panel_votes_criterion_by_criterion():
     }
     assert [one.passed for one in found.members["E1"]] == [False, False, True]
     assert found.members["E3"][2].invalid == "neither T nor F: '?'"
-    assert found.probability("E1") is None
+    assert probability(found.members["E1"]) is None
 
 
 def test_a_judge_that_fails_raises():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from contrafact.errors import InputError
-from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed, letter
+from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed
 from contrafact.family.settings import TaskOptions
 from contrafact.judges.verifier import Subject
 from contrafact.records import content_id
@@ -113,6 +113,7 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
     """
     from contrafact.families.cobe.data import criteria_of
     from contrafact.families.cobe.judging import Judging, subject_of
+    from contrafact.judges.rubric import letter
 
     judging = Judging(pack, options.judge_context)
 

@@ -7,21 +7,20 @@ sees whose response it is. The question comes first in the prompt, so that prefi
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from inspect_ai.model import CachePolicy, Model
 
 from contrafact.families.cobe.data import criteria_of
-from contrafact.judges.judge import LetterVerdict, all_pass, judge_letter
-from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
+from contrafact.judges.judge import LetterVerdict
+from contrafact.judges.rubric import Judged, Rubric, letter
 from contrafact.judges.verifier import Subject
-from contrafact.prompts import PromptPack, PromptTemplate, open_pack
-from contrafact.records import Story
-from contrafact.text.delimit import delimit
+from contrafact.prompts import PromptPack, open_pack
+from contrafact.records import Criterion, Story
 
 __all__ = [
     "JudgedEdit",
     "Judging",
+    "probability",
     "subject_of",
 ]
 
@@ -34,19 +33,8 @@ _TEMPLATES = {
 }
 
 
-@dataclass(frozen=True)
-class JudgedEdit(Judged[LetterVerdict]):
-    """The verdicts on one response, by criterion."""
-
-    @property
-    def correct(self) -> bool | None:
-        """Whether all criteria pass; none where that is open. See `all_pass`."""
-        return all_pass(verdict.passed for verdict in self.panel.values())
-
-    def probability(self, name: str) -> float | None:
-        """Return the members' mean probability of T against F; none where nobody gave one."""
-        given = [one.probability for one in self.members[name] if one.probability is not None]
-        return sum(given) / len(given) if given else None
+JudgedEdit = Judged[LetterVerdict]
+"""The verdicts on one response, by criterion."""
 
 
 @dataclass
@@ -64,57 +52,53 @@ class Judging:
     context: bool = False
     logprobs: bool = True
     cache: bool | CachePolicy = False
-    _templates: dict[str, PromptTemplate] = field(init=False)
+    _rubric: Rubric[LetterVerdict] = field(init=False)
 
     def __post_init__(self) -> None:
-        seen = {"story", "query"}
-        self._templates = {
-            name: self.pack.template(
-                path,
-                required={"response"}
-                | ({"criterion"} if name != "E3" else set())
-                | (seen if self.context else set()),
-                optional=seen,
-            )
+        seen = frozenset(("story", "query"))
+        shown = {"response"} | (seen if self.context else set())
+        templates = {
+            path: shown | ({"criterion"} if name != "E3" else set())
             for name, path in _TEMPLATES.items()
         }
+        ask = letter(logprobs=self.logprobs, cache=self.cache)
+        self._rubric = Rubric(
+            self.pack, templates, ask, optional=frozenset() if self.context else seen
+        )
 
     def prompts(self, story: Story, query: str, response: str) -> list[str]:
         """Return one prompt per criterion, in the order of `criteria_of`."""
-        shown = {
-            "response": delimit(response),
-            "story": delimit(story.text) if self.context else None,
-            "query": delimit(query) if self.context else None,
-        }
-        return [
-            self._templates[name].render(
-                **shown, **({"criterion": delimit(text)} if name != "E3" else {})
-            )
-            for name, text in criteria_of(story).items()
-        ]
+        texts = {"story": story.text, "query": query, "response": response}
+        return [prompt for _, prompt in self._rubric.prompts(_asked(story), **texts)]
 
     async def judge(
         self, judges: Sequence[Model], story: Story, response: str, *, query: str = ""
     ) -> JudgedEdit:
-        """Judge a response by all criteria of its story; see `judge_all`.
+        """Have one judge or a panel judge a response by all criteria of its story.
 
-        Args:
-            judges: One judge or a panel.
-            story: The story.
-            response: The response, as it came.
-            query: The query as it was asked, for a judge that sees the context; the story's first
-                where none is given.
+        ``query`` is as it was asked, for a judge that sees the context; else the story's first.
         """
-        prompts = self.prompts(story, query or story.queries[0], response)
-        ask = partial(
-            judge_letter,
-            logprobs=self.logprobs,
+        return await self._rubric.judge(
+            judges,
+            _asked(story),
             subject=subject_of(story, response),
-            cache=self.cache,
-            config=JUDGE_CONFIG,
+            story=story.text,
+            query=query or story.queries[0],
+            response=response,
         )
-        found = await judge_all(judges, list(zip(criteria_of(story), prompts, strict=True)), ask)
-        return JudgedEdit(found.panel, found.members)
+
+
+def _asked(story: Story) -> list[Criterion]:
+    return [
+        Criterion(name=name, template=_TEMPLATES[name], text=text)
+        for name, text in criteria_of(story).items()
+    ]
+
+
+def probability(votes: Sequence[LetterVerdict]) -> float | None:
+    """Return the judges' mean probability of T against F; None where nobody gave one."""
+    given = [one.probability for one in votes if one.probability is not None]
+    return sum(given) / len(given) if given else None
 
 
 def subject_of(story: Story, response: str) -> Subject:

@@ -107,7 +107,7 @@ def reward_of(judged: JudgedEdit, form: Form = "conjunction") -> float | None:
         ValueError: On an unknown form.
     """
     if form == "conjunction":
-        return None if judged.correct is None else float(judged.correct)
+        return None if judged.passed is None else float(judged.passed)
     if form != "share":
         raise ValueError(f"a reward's form is 'conjunction' or 'share', not {form!r}")
     passed = [one.passed for one in judged.panel.values() if one.passed is not None]

@@ -32,7 +32,7 @@ from inspect_ai.solver import TaskState
 
 from contrafact.families.cobe.data import question_of
 from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS, SCORER
-from contrafact.families.cobe.judging import Judging
+from contrafact.families.cobe.judging import Judging, probability
 from contrafact.family.task import log_scorer, output_of, rate_of
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
@@ -208,15 +208,11 @@ def judged_edit(
                 failed = [name for name, one in found.panel.items() if one.passed is False]
                 metadata |= {
                     "asked": list(found.panel),
-                    "correct": found.correct,
+                    "correct": found.passed,
                     "suggested_failure_mode": suggested_mode(failed, question.story),
                     "verdicts": {
-                        name: {
-                            "panel": one.model_dump(mode="json"),
-                            "members": [m.model_dump(mode="json") for m in found.members[name]],
-                            "probability": found.probability(name),
-                        }
-                        for name, one in found.panel.items()
+                        name: {**both, "probability": probability(found.members[name])}
+                        for name, both in found.as_json().items()
                     },
                 }
                 for name, one in found.panel.items():

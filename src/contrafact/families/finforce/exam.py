@@ -30,7 +30,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_crossed, true_or_false
+from contrafact.family.exam import Examiner, ExamItem, ExamSpec, draw_crossed
 from contrafact.family.settings import StructuredOptions
 from contrafact.records import CRITERIA, SIDES, Headline, Side, content_id
 from contrafact.text.delimit import delimit
@@ -105,6 +105,7 @@ def _crossed(row: Mapping[str, Any], *, reverse: bool) -> list[ExamItem]:
 def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
     """Return how a judge is asked, as `contrafact.families.finforce.judging.Judging` asks."""
     from contrafact.families.finforce.judging import Judging, criteria_of
+    from contrafact.judges.rubric import true_or_false
 
     judging = Judging(pack, structured=options.structured)
 

@@ -9,7 +9,7 @@ The task's scorer gives the validity and the verdicts of one sample, and their r
 
 import json
 import math
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -18,12 +18,11 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
 from contrafact.family.task import log_scorer, rate_of
-from contrafact.judges.judge import judge_once, judges_of_role
-from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_all
+from contrafact.judges.judge import judges_of_role
+from contrafact.judges.rubric import Judged, Rubric, gathered, true_or_false
 from contrafact.models.asking import cache_policy
-from contrafact.prompts import PromptPack, PromptTemplate, open_pack
+from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import CRITERIA, SIDES, Criterion, Headline, Side, Verdict
-from contrafact.text.delimit import delimit
 
 __all__ = [
     "FAULTS",
@@ -56,75 +55,41 @@ def criteria_of(side: Side, *, faults: bool = False) -> list[Criterion]:
 
 @dataclass
 class Judging:
-    """The judge or panel of judges, with its rubrics opened and checked.
-
-    Attributes:
-        pack: The prompt pack.
-        faults: Whether the two error classes that need judgement are asked as well.
-        structured: Whether to ask for schema-constrained JSON.
-        cache: Inspect's cache policy for the calls.
-    """
+    """The rubrics, opened and checked; ``faults`` asks the two classes that need judgement too."""
 
     pack: PromptPack
     faults: bool = False
     structured: bool = True
     cache: bool | CachePolicy = False
-    _templates: dict[str, PromptTemplate] = field(init=False)
+    _rubric: Rubric[Verdict] = field(init=False)
 
     def __post_init__(self) -> None:
         names = {c.template for side in SIDES for c in criteria_of(side, faults=self.faults)}
-        self._templates = {
-            name: self.pack.template(name, required={"headline", "counterfactual"})
-            for name in sorted(names)
-        }
+        shown = dict.fromkeys(sorted(names), ("headline", "counterfactual"))
+        ask = true_or_false(structured=self.structured, cache=self.cache)
+        self._rubric = Rubric(self.pack, shown, ask)
 
     def prompts(self, headline: Headline, side: Side, counterfactual: str) -> list[str]:
         """Return one prompt per criterion, in the order of `criteria_of`."""
-        values = {"headline": delimit(headline.text), "counterfactual": delimit(counterfactual)}
-        return [
-            self._templates[criterion.template].render(**values)
-            for criterion in criteria_of(side, faults=self.faults)
-        ]
+        criteria = criteria_of(side, faults=self.faults)
+        texts = {"headline": headline.text, "counterfactual": counterfactual}
+        return [prompt for _, prompt in self._rubric.prompts(criteria, **texts)]
 
     async def judge(
         self, judges: Sequence[Model], headline: Headline, texts: Mapping[Side, str | None]
     ) -> dict[Side, Judged[Verdict]]:
-        """Judge the counterfactuals that there are; an invalid side is not judged.
-
-        All calls are made at once; the first failure is raised when all have ended, so that no
-        answer that was paid for is lost.
-        """
-        questions = [
-            (f"{side} {criterion.name}", prompt)
-            for side in SIDES
-            if (text := texts.get(side)) is not None
-            for criterion, prompt in zip(
+        """Judge the counterfactuals that there are, all at once; an invalid side is not judged."""
+        made = {side: text for side in SIDES if (text := texts.get(side)) is not None}
+        found = await gathered(
+            self._rubric.judge(
+                judges,
                 criteria_of(side, faults=self.faults),
-                self.prompts(headline, side, text),
-                strict=True,
+                headline=headline.text,
+                counterfactual=text,
             )
-        ]
-
-        def ask(judge: Model, prompt: str, question: str) -> Awaitable[Verdict]:
-            return judge_once(
-                judge,
-                prompt,
-                question.partition(" ")[2],
-                structured=self.structured,
-                cache=self.cache,
-                config=JUDGE_CONFIG,
-            )
-
-        judged = await judge_all(judges, questions, ask)
-        return {
-            side: Judged(
-                {name: judged.panel[f"{side} {name}"] for name in names},
-                {name: judged.members[f"{side} {name}"] for name in names},
-            )
-            for side in SIDES
-            if texts.get(side) is not None
-            for names in [[one.name for one in criteria_of(side, faults=self.faults)]]
-        }
+            for side, text in made.items()
+        )
+        return dict(zip(made, found, strict=True))
 
 
 @metric(name="counterfactual_rates")

@@ -9,14 +9,13 @@ A verifier is asked about the two sides of a draft in one call, by the criteria 
 the words in which the judge is asked, and names the one that fails and why before it gives a score.
 """
 
-import asyncio
 import hashlib
 import tomllib
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any
 
 from inspect_ai.model import GenerateConfig, ModelOutput, ResponseSchema
 from inspect_ai.util import JSONSchema
@@ -49,7 +48,6 @@ __all__ = [
     "choose",
     "draft_details",
     "draft_seed",
-    "gathered",
     "mean_log_probability",
     "option_in",
     "read_findings",
@@ -86,7 +84,6 @@ SCALE = 10
 PAIR_TOKENS = 110
 """About how long a reply with two counterfactuals is."""
 
-_T = TypeVar("_T")
 _NONE = "none"
 _WHY_CHARACTERS = 400
 _FINDING_TOKENS = 60
@@ -422,19 +419,6 @@ def mean_log_probability(output: ModelOutput) -> float | None:
     if given is None or not given.content:
         return None
     return sum(one.logprob for one in given.content) / len(given.content)
-
-
-async def gathered(calls: Iterable[Awaitable[_T]]) -> list[_T]:
-    """Return what calls made at once give; the first failure is raised when all have ended.
-
-    No answer that was paid for is then lost to the cache.
-    """
-    found: list[_T] = []
-    for one in await asyncio.gather(*calls, return_exceptions=True):
-        if isinstance(one, BaseException):
-            raise one
-        found.append(one)
-    return found
 
 
 def draft_seed(context: MethodContext, headline: Headline, draw: int, number: int) -> int:

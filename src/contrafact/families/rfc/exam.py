@@ -238,7 +238,7 @@ def labelled_items() -> tuple[ExamItem, ...]:
 
 def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
     """Return how a judge is asked, as `contrafact.families.rfc.judging.Judging` asks."""
-    from contrafact.families.rfc.judging import Judging
+    from contrafact.families.rfc.judging import CRITERIA, Judging
 
     judging = Judging(pack, structured=options.structured)
 
@@ -252,18 +252,10 @@ def examiner(pack: "PromptPack", options: StructuredOptions) -> Examiner:
 
     async def together(judge: "Model", item: ExamItem, prompt: str) -> Mapping[str, Verdict]:
         from contrafact.judges.judge import all_pass
-        from contrafact.judges.quoted import judge_quoted
-        from contrafact.judges.rubric import JUDGE_CONFIG
 
         kind = _kind(item)
-        given = await judge_quoted(
-            judge,
-            prompt,
-            [one.name for one in judging.criteria(kind)],
-            (item.about, item.text),
-            structured=judging.structured,
-            config=JUDGE_CONFIG,
-        )
+        names = [one.name for one in CRITERIA[kind]]
+        given = await judging.ask(judge, names, prompt, {"texts": (item.about, item.text)})
         passed = all_pass(one.passed for one in given)
         why = "; ".join(f"{one.criterion}: {one.invalid}" for one in given if one.invalid)
         whole = Verdict(

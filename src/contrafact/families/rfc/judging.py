@@ -17,12 +17,11 @@ from contrafact.families.rfc.contracts import Check, Finding, fail, review
 from contrafact.families.rfc.contracts.check import NO_VERDICT
 from contrafact.family.settings import check_verifiers, judge_names
 from contrafact.files.journal import Journal
-from contrafact.judges.judge import all_pass
 from contrafact.judges.quoted import QuotedVerdict, find_words, judge_quoted
-from contrafact.judges.rubric import JUDGE_CONFIG, Judged, judge_together
-from contrafact.prompts import PromptPack, PromptTemplate, open_pack
+from contrafact.judges.rubric import JUDGE_CONFIG, Judged, Rubric
+from contrafact.judges.verifier import Subject
+from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Manipulation
-from contrafact.text.delimit import delimit
 
 __all__ = ["CRITERIA", "MEANING", "UNDECIDED", "Judging", "check_judges", "settled"]
 
@@ -71,21 +70,13 @@ class Judging:
     structured: bool = True
     cache: bool | CachePolicy = False
     answers: Journal | None = None
-    _templates: dict[str, PromptTemplate] = field(init=False)
+    _rubric: Rubric[QuotedVerdict] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._templates = {
-            kind: self.pack.template(
-                criteria[0].template,
-                required={"original", "rewritten"} | ({"criteria"} if self.each else set()),
-                optional={"criteria"},
-            )
-            for kind, criteria in CRITERIA.items()
-        }
-
-    def criteria(self, manipulation: Manipulation) -> tuple[Criterion, ...]:
-        """Return the criteria of a kind."""
-        return CRITERIA[manipulation]
+        shown = ("original", "rewritten", *(("criteria",) if self.each else ()))
+        templates = dict.fromkeys((own[0].template for own in CRITERIA.values()), shown)
+        optional = frozenset({"criteria"})
+        self._rubric = Rubric(self.pack, templates, self.ask, optional=optional, each=self.each)
 
     def asks(self, manipulation: Manipulation, facts: Check) -> bool:
         """Tell whether a judge is asked about a pair of which facts say this."""
@@ -93,35 +84,39 @@ class Judging:
             facts.passed and manipulation == "numerical" and self.numerical
         )
 
+    async def ask(
+        self, judge: Model, names: Sequence[str], prompt: str, subject: Subject | None
+    ) -> list[QuotedVerdict]:
+        """Ask one judge some criteria of a pair, whose texts stand in the subject."""
+        return await judge_quoted(
+            judge,
+            prompt,
+            names,
+            (subject or {})["texts"],
+            structured=self.structured,
+            cache=self.cache,
+            config=JUDGE_CONFIG,
+            answers=self.answers,
+        )
+
     def prompts(
         self, manipulation: Manipulation, original: str, rewritten: str
     ) -> list[tuple[tuple[str, ...], str]]:
         """Return the prompts about a pair, each with the names of the criteria that it asks."""
-        names = tuple(one.name for one in self.criteria(manipulation))
-        template = self._templates[manipulation]
-        texts = {"original": delimit(original), "rewritten": delimit(rewritten)}
-        groups = [(name,) for name in names] if self.each else [names]
-        return [(group, template.render(criteria=group, **texts)) for group in groups]
+        texts = {"original": original, "rewritten": rewritten}
+        return self._rubric.prompts(CRITERIA[manipulation], **texts)
 
     async def judge(
         self, judges: Sequence[Model], manipulation: Manipulation, original: str, rewritten: str
     ) -> Judged[QuotedVerdict]:
-        """Judge a pair by all criteria of its kind; see `judge_together`."""
-
-        async def ask(judge: Model, prompt: str, names: Sequence[str]) -> list[QuotedVerdict]:
-            return await judge_quoted(
-                judge,
-                prompt,
-                names,
-                (original, rewritten),
-                structured=self.structured,
-                cache=self.cache,
-                config=JUDGE_CONFIG,
-                answers=self.answers,
-            )
-
-        questions = self.prompts(manipulation, original, rewritten)
-        return await judge_together(judges, questions, ask)
+        """Have one judge or a panel judge a pair by all criteria of its kind."""
+        return await self._rubric.judge(
+            judges,
+            CRITERIA[manipulation],
+            subject={"texts": (original, rewritten)},
+            original=original,
+            rewritten=rewritten,
+        )
 
 
 def settled(
@@ -158,7 +153,7 @@ def settled(
             )
     passed = facts.passed
     if passed is None:
-        passed = all_pass(verdict.passed for verdict in judged.panel.values())
+        passed = judged.passed
     return Check(
         passed,
         (*facts.violations, *(one for one in found if not one.for_review)),

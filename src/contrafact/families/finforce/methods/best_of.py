@@ -19,11 +19,11 @@ from contrafact.families.finforce.verifying import (
     Verifier,
     base_prompt,
     draft_seed,
-    gathered,
     option_in,
     with_likelihood,
 )
 from contrafact.family.method import MethodContext, Option
+from contrafact.judges.rubric import gathered
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import Headline
 from contrafact.text.degenerate import Batch

@@ -38,12 +38,7 @@ class ImpossibleFacts(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """What the facts say of the noise.
-
-    Attributes:
-        settings: The joint noise settings that are consistent with the facts.
-        weights: Their posterior probabilities, one in sum.
-    """
+    """The joint noise settings that are consistent with the facts, and their probabilities."""
 
     settings: tuple[NoiseSetting, ...]
     weights: tuple[float, ...]
@@ -99,11 +94,7 @@ def abduct(model: Model, facts: Assignment) -> Posterior:
 
 
 def counterfactual(model: Model, posterior: Posterior, intervention: Assignment) -> Joint:
-    """Return the joint of every variable's factual and counterfactual value.
-
-    Args:
-        posterior: What the facts say of its noise.
-    """
+    """Return the joint of every variable's factual and counterfactual value."""
     joint: Joint = {name: {} for name in model.order}
     for setting, weight in zip(posterior.settings, posterior.weights, strict=True):
         before, after = model.predict(setting), model.predict(setting, intervention)
@@ -124,15 +115,10 @@ class Disagreement(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """What becomes of one variable.
+    """What becomes of a variable: it is "set", "stays", "changes", or is "undetermined".
 
-    Attributes:
-        variable: Its name.
-        kind: "set" by the intervention, "stays", "changes", or "undetermined".
-        before: Its value in fact; none where the facts leave it open.
-        after: Its value under the intervention; none where that is not one value.
-        direction: For an ordered variable that changes: the way it moves under every noise
-            setting; none where that differs.
+    ``before`` and ``after`` are its values, None where the facts leave them open. ``direction`` is
+    the way an ordered variable moves under every noise setting, None where that differs.
     """
 
     variable: str
@@ -144,14 +130,7 @@ class Consequence:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The consequences of an intervention, and what they rest on.
-
-    Attributes:
-        facts: The facts.
-        intervention: What was set.
-        posterior: The noise settings consistent with the facts.
-        consequences: One per variable, causes before effects.
-    """
+    """The consequences of an intervention, causes before effects, and what they rest on."""
 
     facts: Assignment
     intervention: Assignment
@@ -159,11 +138,7 @@ class Proof:
     consequences: tuple[Consequence, ...]
 
     def of(self, variable: str) -> Consequence:
-        """Return the consequence for one variable.
-
-        Raises:
-            KeyError: If the model has no such variable.
-        """
+        """Return the consequence for one variable; KeyError if there is none of that name."""
         for one in self.consequences:
             if one.variable == variable:
                 return one

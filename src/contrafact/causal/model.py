@@ -24,13 +24,10 @@ __all__ = [
 
 
 class Graph:
-    """A directed acyclic graph over named nodes.
-
-    Args:
-        parents: For every node, its direct causes.
+    """A directed acyclic graph over named nodes, by every node's direct causes.
 
     Raises:
-        ValueError: If a parent is no node, or there is a cycle.
+        ValueError: If a parent is no node; `order` refuses a cycle.
     """
 
     def __init__(self, parents: Mapping[str, Iterable[str]]) -> None:
@@ -50,11 +47,7 @@ class Graph:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The nodes, causes before effects; among equals, as they were given.
-
-        Raises:
-            ValueError: If there is a cycle.
-        """
+        """The nodes, causes before effects; ValueError on a cycle."""
         done: dict[str, None] = {}
         while len(done) < len(self.parents):
             ready = [
@@ -95,13 +88,7 @@ NoiseSetting = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """An endogenous variable.
-
-    Attributes:
-        name: Its name.
-        values: The values it can have, at least two; in rising order where it is ordered.
-        ordered: Whether "more" and "less" have a meaning: a quantity.
-    """
+    """An endogenous variable; values in rising order where it is ``ordered``: a quantity."""
 
     name: str
     values: tuple[Value, ...]
@@ -112,11 +99,7 @@ class Variable:
             raise ValueError(f"variable '{self.name}' needs two or more values, all different")
 
     def rank(self, value: Value) -> int:
-        """Return the place of a value among the variable's values.
-
-        Raises:
-            ValueError: If the variable cannot have it.
-        """
+        """Return the place of a value among the variable's; ValueError if it cannot have it."""
         try:
             return self.values.index(value)
         except ValueError:
@@ -125,12 +108,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """An exogenous term with values 0, 1, …, independent of all others.
-
-    Attributes:
-        name: Its name.
-        probabilities: The probability of each value, all above zero, one in sum.
-    """
+    """An exogenous term with values 0, 1, … of these probabilities, independent of all others."""
 
     name: str
     probabilities: tuple[float, ...]
@@ -144,14 +122,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """How a variable gets its value: a table over its parents' values and its noise.
-
-    Attributes:
-        variable: The variable.
-        parents: Names of the endogenous variables it depends on.
-        noise: Names of the noise terms it depends on.
-        table: For the parents' values and then the noise's, the variable's value.
-    """
+    """How a variable gets its value: a table over its parents' values and then its noise's."""
 
     variable: str
     parents: tuple[str, ...]
@@ -166,12 +137,7 @@ class Mechanism:
 
 @dataclass(frozen=True)
 class Model:
-    """A structural causal model.
-
-    Attributes:
-        variables: The endogenous variables.
-        noises: The noise terms.
-        mechanisms: One per variable.
+    """A structural causal model, of one mechanism per variable.
 
     Raises:
         ValueError: If a mechanism is missing, names what is not there, has a hole in its table
@@ -199,13 +165,10 @@ class Model:
         noises: Sequence[Noise],
         functions: Mapping[str, tuple[Sequence[str], Sequence[str], Callable[..., Value]]],
     ) -> "Model":
-        """Return a model whose mechanisms are given as functions, which are tabulated once.
+        """Return a model whose mechanisms are functions, which are tabulated once.
 
-        Args:
-            variables: The endogenous variables.
-            noises: The noise terms.
-            functions: For each variable: its parents, its noise terms, and a function of the
-                parents' values and then the noise's.
+        ``functions`` has for each variable its parents, its noise terms, and a function of the
+        parents' values and then the noise's.
         """
         by_name = {v.name: v for v in variables}
         noise = {n.name: n for n in noises}
@@ -240,11 +203,7 @@ class Model:
         return self.graph.order
 
     def variable(self, name: str) -> Variable:
-        """Return a variable by its name.
-
-        Raises:
-            ValueError: If there is none of that name.
-        """
+        """Return a variable by its name; ValueError if there is none."""
         if name not in self._variables:
             raise ValueError(f"there is no variable '{name}'")
         return self._variables[name]
@@ -260,11 +219,7 @@ class Model:
     def predict(
         self, setting: NoiseSetting, intervention: Assignment | None = None
     ) -> dict[str, Value]:
-        """Return the value of every variable under a joint noise setting.
-
-        Args:
-            intervention: Variables that are set, whatever their causes.
-        """
+        """Return every variable's value under a joint noise setting, some set by an intervention."""
         noise = {n.name: value for n, value in zip(self.noises, setting, strict=True)}
         values: dict[str, Value] = {}
         for name in self.order:

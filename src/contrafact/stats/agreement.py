@@ -9,10 +9,10 @@ almost everything, since the agreement expected by chance is then near 1 as well
 Cicchetti, Journal of Clinical Epidemiology 43, 1990). Gwet's coefficients do not suffer from
 this; quote them with the percentage.
 
-A coefficient is NaN where it is undefined: where no item has two ratings; and, for those
-corrected for chance, where only one category was ever used, so that no disagreement could be
-expected. For Gwet's coefficients the categories a rater *could* have used are what counts: given
-as ``categories``, they define the coefficient even where raters used one.
+A coefficient is NaN where no item has two ratings and, corrected for chance, where only one
+category was ever used; of Gwet's the categories a rater *could* have used count, where given.
+Missing ratings are allowed (Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, chapter
+2): shares are averaged over all rated items, agreement over items with at least two ratings.
 """
 
 import math
@@ -61,15 +61,12 @@ def encode(
 ) -> tuple[NDArray[np.intp], list[Hashable]]:
     """Return the ratings as codes, -1 where missing, and the categories they stand for.
 
-    Args:
-        ratings: Shape (items, raters).
-        categories: All categories, in order; None for those that occur, numbers ascending and
-            other things in an order that does not depend on the rows'.
-        ordered: Whether the order of the categories means something.
+    Where no categories are given they are those that occur, numbers ascending and other things in
+    an order that does not depend on the rows'.
 
     Raises:
-        ValueError: If ratings are not a table, a rating is not among the categories given, or
-            an order is asked for and neither given nor that of numbers.
+        ValueError: If ratings are no table, a rating is not among the categories given, or
+            ``ordered`` is asked for and the order neither given nor that of numbers.
     """
     table = np.asarray(ratings, dtype=object)
     if table.ndim != 2:
@@ -105,8 +102,7 @@ def _closeness(categories: Sequence[Hashable]) -> NDArray[np.float64]:
     """Return how far each pair of categories agrees, shape (categories, categories), 1 to 0.
 
     Agreement falls by the square of the distance between the categories: their values where all
-    are numbers, else their ranks (Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014,
-    section 3.5).
+    are numbers, else their ranks (Gwet, 2014, section 3.5).
     """
     q = len(categories)
     values = np.array(categories if _are_numbers(categories) else range(q), dtype=np.float64)
@@ -131,14 +127,7 @@ class _Coefficient:
 
 
 def percent_agreement(ratings: Ratings) -> float:
-    """Return the share of agreeing pairs of ratings, averaged over items with at least two.
-
-    Returns:
-        A share from 0 to 1, or NaN where no item has two ratings.
-
-    Raises:
-        ValueError: If ratings are not a table.
-    """
+    """Return the share of agreeing pairs of ratings, averaged over items with at least two."""
     return _estimate(_percent_agreement(ratings))
 
 
@@ -148,10 +137,6 @@ def cohen_kappa(ratings: Ratings) -> float:
     Chance agreement is that of raters who keep their own marginals (Cohen, Educational and
     Psychological Measurement 20, 1960).
 
-    Returns:
-        A number from -1 to 1; NaN where no item was rated by both, or both used one and the
-        same category only.
-
     Raises:
         ValueError: If there are not two raters.
     """
@@ -159,19 +144,9 @@ def cohen_kappa(ratings: Ratings) -> float:
 
 
 def fleiss_kappa(ratings: Ratings) -> float:
-    """Return Fleiss' kappa of any number of raters, missing ratings allowed.
+    """Return Fleiss' kappa; chance agreement is the sum of squared shares of the categories.
 
-    Chance agreement is the sum of squared shares of the categories (Fleiss, Psychological
-    Bulletin 76, 1971), with missing ratings as Gwet has it (Handbook of Inter-Rater Reliability,
-    4th edition, 2014, chapter 2): shares are averaged over all rated items, agreement over items
-    with at least two ratings.
-
-    Returns:
-        A number up to 1, and not under -1 unless ratings are missing; NaN where no item has two
-        ratings or one category was used.
-
-    Raises:
-        ValueError: If ratings are not a table.
+    It may lie under -1 where ratings are missing (Fleiss, Psychological Bulletin 76, 1971).
     """
     return _estimate(_fleiss_kappa(ratings))
 
@@ -180,17 +155,8 @@ def gwet_ac1(ratings: Ratings, *, categories: Categories = None) -> float:
     """Return Gwet's AC1, the agreement coefficient that survives skewed prevalence.
 
     Chance agreement is ``sum(share * (1 - share)) / (q - 1)`` over q categories (Gwet, British
-    Journal of Mathematical and Statistical Psychology 61, 2008); missing ratings as in
-    `fleiss_kappa`.
-
-    Args:
-        categories: All categories a rater could choose; None for those that occur.
-
-    Returns:
-        A number from -1 to 1; NaN where no item has two ratings or there is one category.
-
-    Raises:
-        ValueError: If ratings are not a table, or a rating is not among the categories given.
+    Journal of Mathematical and Statistical Psychology 61, 2008): all that a rater could choose, or
+    those that occur.
     """
     return _estimate(_gwet_ac1(ratings, categories=categories))
 
@@ -198,35 +164,20 @@ def gwet_ac1(ratings: Ratings, *, categories: Categories = None) -> float:
 def gwet_ac2(ratings: Ratings, *, categories: Categories = None) -> float:
     """Return Gwet's AC2: AC1 for ordered categories, where near misses count in part.
 
-    Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, chapter 3. With two categories
-    it equals AC1.
-
-    Args:
-        categories: All categories in their order. None for those that occur, if all are numbers,
-            in ascending order.
-
-    Returns:
-        A number up to 1; NaN where no item has two ratings or there is one category.
+    Categories are given in their order, or numbers (Gwet, Handbook of Inter-Rater Reliability, 4th
+    edition, 2014, chapter 3).
 
     Raises:
-        ValueError: If ratings are not a table, a rating is not among the categories given, or
-            categories have no order.
+        ValueError: As `encode`, where categories have no order.
     """
     return _estimate(_gwet_ac2(ratings, categories=categories))
 
 
 def krippendorff_alpha(ratings: Ratings) -> float:
-    """Return Krippendorff's alpha for nominal categories, missing ratings allowed.
+    """Return Krippendorff's alpha for nominal categories.
 
     One minus the disagreement observed over that expected when ratings are dealt out to items at
-    random (Krippendorff, Content Analysis, 4th edition, 2019, chapter 12). Items with fewer than
-    two ratings are left out.
-
-    Returns:
-        A number from -1 to 1; NaN where no item has two ratings or one category was used.
-
-    Raises:
-        ValueError: If ratings are not a table.
+    random (Krippendorff, Content Analysis, 4th edition, 2019, chapter 12).
     """
     return _estimate(_krippendorff_alpha(ratings))
 
@@ -243,8 +194,8 @@ def with_interval(
 ) -> Interval:
     """Return a coefficient of this module with a bootstrap interval over items or clusters.
 
-    Raters are taken as given: the interval speaks of other items, not of other raters. Bounds are
-    the expanded BCa interval of `contrafact.stats.intervals`. Categories are those of the whole
+    Raters are taken as they are: the interval speaks of other items, not of other raters. Bounds
+    are the expanded BCa interval of `contrafact.stats.intervals`. Categories are those of the whole
     table, in every resample.
 
     Coefficients that are corrected for chance by the shares of categories (kappas, alpha) rest on
@@ -255,17 +206,13 @@ def with_interval(
     interval covers 96% or more in each of these settings.
 
     Args:
-        function: A coefficient of this module, or a ``functools.partial`` that fixes its options
-            (``partial(gwet_ac2, categories=[1, 2, 3])``).
+        function: A coefficient of this module, or a ``functools.partial`` that fixes its options.
         weights: One positive number per item (inverse inclusion probabilities), scaled to a mean
             of 1; None for equal.
 
     Returns:
-        The interval; ``n`` counts the items the coefficient rests on, ``clusters`` theirs. Bounds
-        are NaN, and ``method`` says why, with fewer than five clusters, with fewer than `MIN_RARE`
-        that hold a rarer rating, where the coefficient is
-        undefined on the data or on more than ``1 - level`` of resamples (a category that occurs
-        once or twice), and where all resamples agree (raters who never differ).
+        The interval; ``n`` counts the items the coefficient rests on, ``clusters`` theirs. Where
+        bounds are NaN, ``method`` says why.
 
     Raises:
         ValueError: If the function is not of this module, and as the coefficients.

@@ -38,11 +38,7 @@ BINS = 10
 def squared_errors(
     gold: Sequence[str], probabilities: ArrayLike, labels: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return each item's Brier score, from 0 to 1.
-
-    Args:
-        probabilities: A probability per item and label, shape (items, labels).
-        labels: The label space, in the order of the columns.
+    """Return each item's Brier score, from 0 to 1; probabilities have the shape (items, labels).
 
     Raises:
         ValueError: On lengths that differ, a probability outside 0 to 1, or a gold label that is
@@ -91,8 +87,7 @@ def calibration_error(
         probabilities: The probability that each answer was given, shape (n,).
 
     Raises:
-        ValueError: On lengths that differ, values outside 0 to 1, a level outside (0, 1) or no
-            resamples.
+        ValueError: On lengths that differ, or values outside 0 to 1.
     """
     check_settings(level, resamples)
     y, p, places = _binned(right, probabilities)

@@ -12,10 +12,9 @@ out of the averages; one that is never predicted has precision 0, and one that o
 predictions has recall 0. scikit-learn averages over the same classes when it is given no labels.
 Matthews' coefficient is 0 where all items, or all predictions, are of one class.
 
-Two raters. `binary_figures` measures one rater against another that is taken for the truth, for
-two categories. Precision, recall and specificity are shares of items and have Wilson intervals at
-the effective number of items (`contrafact.stats.intervals`); F1 is none, and its interval
-resamples clusters.
+`binary_figures` measures one rater against another that is taken for the truth. Precision, recall
+and specificity are shares and have Wilson intervals at the effective number of items; F1 is none,
+and its interval resamples clusters.
 """
 
 import math
@@ -64,13 +63,9 @@ MEASURES: tuple[str, ...] = ("accuracy", "precision", "recall", "f1", "mcc")
 class Classification:
     """How well predictions match gold labels.
 
-    Attributes:
-        labels: The label space, in the order of the matrix.
-        confusion: Counts, shape (labels, labels + 1): gold by predicted, invalid in the last
-            column.
-        figures: By measure (of `MEASURES`) and form, the estimate with its interval; shares
-            from 0 to 1, Matthews' coefficient from -1 to 1.
-        invalid_rate: The share of items whose prediction was no label.
+    ``confusion`` has counts of gold by predicted, invalid in the last column, shape (labels, labels
+    + 1); ``figures`` the interval by measure (of `MEASURES`) and form, from 0 to 1, Matthews'
+    coefficient from -1 to 1; ``invalid_rate`` is the share of predictions that are no label.
     """
 
     labels: tuple[Hashable, ...]
@@ -82,9 +77,7 @@ class Classification:
 def confusion_matrix(
     gold: Sequence[Hashable], predicted: Sequence[Hashable | None], labels: Sequence[Hashable]
 ) -> NDArray[np.int64]:
-    """Return counts of gold by predicted labels, shape (labels, labels + 1).
-
-    The last column counts predictions that are None, i.e. invalid.
+    """Return counts of gold by predicted labels, None in the last column, (labels, labels + 1).
 
     Raises:
         ValueError: On lengths that differ, labels that repeat, or a label outside ``labels``.
@@ -96,15 +89,9 @@ def confusion_matrix(
 
 
 def measures(confusion: ArrayLike, form: Form = "valid") -> dict[str, NDArray[np.float64]]:
-    """Return the measures of one confusion matrix or of many at once.
+    """Return the measures of one confusion matrix or of many, of shape (…, labels, labels + 1).
 
-    Args:
-        confusion: Shape (…, labels, labels + 1), invalid predictions in the last column.
-        form: Whether invalid predictions are left out or wrong.
-
-    Returns:
-        By name of `MEASURES`, an array of the leading shape; NaN where nothing is left to
-        measure.
+    By name of `MEASURES`, an array of the leading shape; NaN where nothing is left to measure.
     """
     matrix = np.asarray(confusion, dtype=np.float64)
     square = matrix[..., :-1]
@@ -190,12 +177,7 @@ def classification(
 ) -> Classification:
     """Return every measure in both forms, with intervals that resample clusters.
 
-    Args:
-        predicted: The predictions; None where a reply was no label.
-
-    Raises:
-        ValueError: On lengths that differ, labels that repeat, a label outside ``labels``, a level
-            outside (0, 1) or no resamples.
+    Predictions are None where a reply was no label. Errors are those of `confusion_matrix`.
     """
     check_settings(level, resamples)
     cells = _cells(gold, predicted, labels)
@@ -258,8 +240,7 @@ def auroc(
         scores: A finite score per item, higher for positive.
 
     Raises:
-        ValueError: On NaN or infinity, lengths that differ, labels other than 0 and 1, a level
-            outside (0, 1) or no resamples.
+        ValueError: On NaN or infinity, lengths that differ, or labels other than 0 and 1.
     """
     check_settings(level, resamples)
     y, x = finite_values(positive, "positive"), finite_values(scores, "scores")
@@ -282,18 +263,17 @@ def auroc_one_vs_rest(
 ) -> Interval:
     """Return the mean over classes of the area under the ROC curve of each against the rest.
 
-    The classes count alike (macro average), whatever their sizes. It is over the classes present:
-    one that no item has, or that a resample lacks, is left out there. NaN where there are not two.
+    The classes present count alike (macro average), whatever their sizes: one that no item has, or
+    that a resample lacks, is left out there. NaN where there are not two.
 
     Args:
         scores: A finite score per item and label, higher where the label is likelier, of shape
             (items, labels).
         labels: The label space, in the order of the scores' columns.
-        resamples: How many times the clusters are drawn, for all classes together.
 
     Raises:
         ValueError: On NaN or infinity, lengths that differ, a label that repeats or is not in
-            ``labels``, a level outside (0, 1) or no resamples.
+            ``labels``.
     """
     check_settings(level, resamples)
     x = np.asarray(scores, dtype=np.float64).reshape(-1, len(labels))
@@ -382,19 +362,7 @@ def _ratio(numerator: NDArray[np.float64], denominator: ArrayLike) -> NDArray[np
 
 @dataclass(frozen=True)
 class BinaryFigures:
-    """How a rater does against a reference.
-
-    Attributes:
-        both: Items that both call positive (true positives).
-        only_rater: Items that only the rater does (false positives).
-        only_reference: Items that only the reference does (false negatives).
-        neither: Items that neither does (true negatives).
-        accuracy: Share on which they agree.
-        precision: Of what the rater calls positive, the share that the reference does.
-        recall: Of what the reference calls positive, the share that the rater does; sensitivity.
-        specificity: Of what the reference calls negative, the share that the rater does.
-        f1: The harmonic mean of precision and recall.
-    """
+    """How a rater does against a reference; the counts are of what is called positive."""
 
     both: int
     only_rater: int
@@ -416,11 +384,7 @@ def binary_figures(
     resamples: int = 10_000,
     rng: np.random.Generator,
 ) -> BinaryFigures:
-    """Return how a rater does against a reference.
-
-    Args:
-        reference: 1 where the reference says positive, else 0, shape (n,).
-        rater: The same of the rater.
+    """Return how a rater's 0 and 1 match a reference's, both of shape (n,).
 
     Raises:
         ValueError: On lengths that differ, or anything but 0 and 1.

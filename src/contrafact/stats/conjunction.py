@@ -46,7 +46,6 @@ def correct_conjunction(
     Args:
         verdicts: The judge's verdicts, 1 or 0, NaN where a criterion was not asked, shape
             (responses, criteria).
-        clusters: One label per response; responses of one cluster are not independent.
         sensitivity: For each criterion, how often the judge passed what should pass.
         specificity: For each, how often it failed what should fail.
         draws: How often run and exam are drawn again.

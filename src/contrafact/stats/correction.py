@@ -55,12 +55,9 @@ _ZOOM, _ZOOMS = 65, 4
 
 @dataclass(frozen=True)
 class ExamRate:
-    """How often a judge was right on items of one known verdict.
+    """How often a judge was right on items of one known verdict, of those it answered readably.
 
-    Attributes:
-        right: How many it got right.
-        n: How many it was given and answered readably. Fewer than that where items of one
-            cluster resemble each other: the effective number.
+    Where items of one cluster resemble each other, ``n`` is the effective number.
     """
 
     right: float
@@ -74,16 +71,10 @@ class ExamRate:
 
 @dataclass(frozen=True)
 class Corrected:
-    """A corrected rate.
+    """A corrected rate, from 0 to 1, beside the ``raw`` one as it was judged.
 
-    Attributes:
-        estimate: The corrected rate, 0 to 1; NaN where the judge cannot tell.
-        low: Lower bound; NaN where nothing is claimed.
-        high: Upper bound; NaN where nothing is claimed.
-        level: The confidence level.
-        raw: The rate as it was judged.
-        usable: Whether the bounds can be relied on.
-        why: Where they cannot: the reason, as a sentence for a report.
+    The estimate is NaN where the judge cannot tell; bounds are where nothing is claimed, and
+    ``why`` has the reason as a sentence for a report.
     """
 
     estimate: float
@@ -107,7 +98,6 @@ def correct_rate(
 
     Args:
         values: The judge's verdicts, 1 or 0 (or means of several), shape (n,).
-        clusters: One label per value; values of one cluster are not independent.
         sensitivity: How often it passed what should pass, in the exam.
         specificity: How often it failed what should fail.
 
@@ -161,18 +151,10 @@ def correction_bounds(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the bounds of the true rate of each study, by inverting the score test.
 
-    All arguments are broadcast to one shape, (studies,).
-
-    Args:
-        raw: The rates as they were judged.
-        n: How many independent items each rests on; the effective number where they cluster.
-        sensitivity: The judge's rates of right verdicts on exam items that should pass.
-        n_sensitivity: How many of those there were.
-        specificity: Its rates of right verdicts on those that should fail.
-        n_specificity: How many of those there were.
-
-    Returns:
-        Lower and upper bounds, NaN where the verdicts fit the exam under no true rate at all.
+    Arguments are broadcast to one shape, (studies,): the rates as they were judged and how many
+    independent items each rests on (the effective number where they cluster), then the judge's
+    rates of right verdicts on exam items that should pass and that should fail, each with their
+    number. Bounds are NaN where the verdicts fit the exam under no true rate at all.
     """
     z2 = normal_quantile(0.5 + level / 2.0) ** 2
     given = np.broadcast_arrays(raw, n, sensitivity, n_sensitivity, specificity, n_specificity)
@@ -198,8 +180,6 @@ def ppi_mean(
         labels: People's verdicts on the part they saw, 1 or 0, shape (n,).
         judged_labelled: The judge's verdicts on the same items, shape (n,).
         judged_rest: The judge's verdicts on all other items, shape (m,).
-        clusters: One label per labelled item.
-        clusters_rest: One label per other item.
 
     Raises:
         ValueError: If shapes differ or values are missing.

@@ -34,24 +34,14 @@ def normal_cdf(z: float) -> float:
 
 
 def normal_quantile(probability: float) -> float:
-    """Return the point below which a standard normal variable lies with this probability.
-
-    Args:
-        probability: From 0 to 1; at the ends the answer is infinite.
-    """
+    """Return the point below which a standard normal variable lies with this probability, 0 to 1."""
     if probability in (0.0, 1.0):
         return math.copysign(math.inf, probability - 0.5)
     return _NORMAL.inv_cdf(probability)
 
 
 def binomial_half_tail(successes: int, trials: int) -> float:
-    """Return the probability of at most so many heads in so many throws of a fair coin.
-
-    The sum is of whole numbers and exact.
-
-    Args:
-        successes: At most so many; below 0 the probability is 0.
-    """
+    """Return the probability of at most so many heads in so many throws of a fair coin, exactly."""
     ways, total = 1, 0
     for count in range(min(successes, trials) + 1):
         total += ways
@@ -60,24 +50,14 @@ def binomial_half_tail(successes: int, trials: int) -> float:
 
 
 def binomial_tail(successes: int, trials: int, share: float) -> float:
-    """Return the probability of at most so many successes in so many trials.
-
-    Args:
-        successes: At most so many, from 0.
-        share: The probability of a success in each, between 0 and 1.
-    """
+    """Return the probability of at most so many successes (from 0), each of probability ``share``."""
     if successes >= trials:
         return 1.0
     return _incomplete_beta(trials - successes, successes + 1.0, 1.0 - share, share)
 
 
 def t_tail(t: float, freedom: float) -> float:
-    """Return the probability that a variable of Student's t is over ``t``.
-
-    Args:
-        t: Any number.
-        freedom: Degrees of freedom, over 0.
-    """
+    """Return the probability that a variable of Student's t is over ``t``."""
     # Two tails of t are the regularised incomplete beta function at freedom / (freedom + t²).
     within = t * t / (freedom + t * t)
     tail = 0.5 * _incomplete_beta(freedom / 2.0, 0.5, 1.0 - within, within)
@@ -88,12 +68,8 @@ def t_tail(t: float, freedom: float) -> float:
 def t_quantile(freedom: float, probability: float) -> float:
     """Return the point below which a variable of Student's t lies with this probability.
 
-    Args:
-        freedom: Degrees of freedom, over 0.
-        probability: Between 0 and 1.
-
     Raises:
-        ValueError: One of them is outside.
+        ValueError: Degrees of freedom are not over 0, or the probability not between 0 and 1.
     """
     if not (freedom > 0.0 and 0.0 < probability < 1.0):
         raise ValueError("degrees of freedom are over 0, and a probability is between 0 and 1")
@@ -115,15 +91,10 @@ def t_quantile(freedom: float, probability: float) -> float:
 
 
 def beta_quantile(a: float, b: float, probability: float) -> float:
-    """Return the point below which a variable of the beta distribution lies with this probability.
-
-    Args:
-        a: The first shape, over 0.
-        b: The second shape, over 0.
-        probability: Between 0 and 1.
+    """Return the point below which a variable of Beta(a, b) lies with this probability.
 
     Raises:
-        ValueError: One of them is outside.
+        ValueError: A shape is not over 0, or the probability not between 0 and 1.
     """
     if not (a > 0.0 and b > 0.0 and 0.0 < probability < 1.0):
         raise ValueError("shapes are over 0, and a probability is between 0 and 1")

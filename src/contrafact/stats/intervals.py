@@ -151,8 +151,7 @@ def resampled_counts(
 ) -> Iterator[NDArray[np.intp]]:
     """Yield chunks of shape (rows, clusters): how often each cluster is drawn in a resample.
 
-    Each row is a draw of ``clusters`` clusters with replacement. ``width`` is the number of cells
-    the caller needs per row, if more than ``clusters``.
+    ``width`` is the number of cells the caller needs per row, if more than ``clusters``.
     """
     for rows in chunk_sizes(resamples, max(clusters, width or 0)):
         drawn = rng.integers(0, clusters, size=(rows, clusters))
@@ -201,14 +200,8 @@ Statistic = Literal["mean", "median"]
 class Interval:
     """An estimate and the interval around it.
 
-    Attributes:
-        estimate: The statistic of the values as given; NaN where it is undefined.
-        low: Lower bound; NaN where no bound can be given (``method`` says why).
-        high: Upper bound; NaN where no bound can be given.
-        level: The confidence level, between 0 and 1.
-        n: How many values the estimate rests on.
-        clusters: How many clusters they come in.
-        method: How the bounds were made, or why there are none, in a few words.
+    The estimate is NaN where it is undefined. Bounds are NaN where none can be given; ``method``
+    says why, or how they were made. ``n`` counts the values, ``clusters`` what they come in.
     """
 
     estimate: float
@@ -248,11 +241,6 @@ def cluster_bootstrap(
         values: One number per value, shape (n,). NaN is refused: the caller drops and counts.
         statistic: "mean", or "median" (of an even number, the middle of the middle two; with
             weights, the value that halves the total weight).
-        weights: One positive number per value, of any scale; None for equal weights.
-
-    Returns:
-        The interval, in the unit of ``values``. Without values the estimate is NaN; with fewer
-        than `MIN_CLUSTERS` clusters the bounds are.
 
     Raises:
         ValueError: On NaN or infinity, weights that are not positive, lengths that differ, an
@@ -300,20 +288,15 @@ def interval_from_resamples(
 ) -> Interval:
     """Return the expanded percentile interval of a statistic from its values on resamples.
 
-    With the statistic's values on the data without each cluster, its bounds are corrected for bias
-    and skewness (BCa; Efron, Journal of the American Statistical Association 82, 1987).
+    With the statistic's values on the data without each cluster (``jackknife``), its bounds are
+    corrected for bias and skewness (BCa; Efron, Journal of the American Statistical Association 82,
+    1987). There are none with fewer than `MIN_CLUSTERS` clusters, where the statistic is undefined
+    on more than ``1 - level`` of the resamples, or where one that should vary never did.
 
     Args:
         draws: The statistic on each resample, shape (resamples,); NaN where it was undefined.
-        clusters: How many clusters each resample drew.
         ties: Whether the statistic may well be the same on every resample (a median of values
             most of which are equal); others that never vary get no bounds.
-        jackknife: The statistic without each cluster in turn, for bounds that are corrected.
-
-    Returns:
-        The interval. Its bounds are NaN, and its method says why, where there are fewer than
-        `MIN_CLUSTERS` clusters, where the statistic is undefined on more than ``1 - level``
-        of the resamples, and where a statistic that should vary came out the same on all of them.
     """
 
     def unbounded(why: str) -> Interval:
@@ -407,8 +390,7 @@ def _medians(
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the (weighted) median, and that of each resample.
 
-    Values are sorted once. A resample's median lies where the running total of its counts along
-    that order passes half.
+    Values are sorted once: a median lies where the running total of counts along them passes half.
     """
     weight = np.ones_like(x) if w is None else w
     order = np.lexsort((codes, weight, x))
@@ -442,17 +424,9 @@ def _medians(
 
 @dataclass(frozen=True)
 class Proportion:
-    """A proportion and its interval.
+    """A proportion and its interval; bounds are NaN with fewer than five clusters.
 
-    Attributes:
-        k: How many outcomes are 1.
-        n: How many outcomes there are.
-        n_effective: How many independent outcomes would say as much.
-        clusters: How many clusters they come in.
-        estimate: ``k / n``; NaN without outcomes.
-        low: Lower bound; NaN with fewer than five clusters.
-        high: Upper bound; NaN with fewer than five clusters.
-        level: The confidence level.
+    ``k`` of ``n`` outcomes are 1; ``n_effective`` independent ones would say as much.
     """
 
     k: int
@@ -472,9 +446,6 @@ def clustered_proportion(
 
     In simulations of 2,000 studies (rates 0.7 to 0.97, 20 to 80 clusters of two outcomes that
     correlate by one half), the 95% interval covers 94 to 98% of the time.
-
-    Args:
-        outcomes: Booleans, or 0 and 1, shape (n,).
 
     Raises:
         ValueError: On other outcomes, lengths that differ, or a level outside (0, 1).
@@ -519,11 +490,8 @@ def exact_bounds(share: float, worth: float, level: float) -> tuple[float, float
 def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
     """Return how many independent outcomes say as much about a rate as these clustered ones.
 
-    It is the number of values over the design effect, and never more than their number; where all
-    are equal, which tells nothing of how clusters vary, it is the number of clusters.
-
-    Args:
-        values: Numbers from 0 to 1, shape (n,).
+    It is the number of values (each from 0 to 1) over the design effect, and never more than their
+    number; where all are equal, which tells nothing of how clusters vary, the number of clusters.
     """
     x = finite_values(values)
     codes, groups = cluster_codes(clusters, len(x))
@@ -539,9 +507,7 @@ def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
 def standard_error(values: ArrayLike, clusters: Clusters = None) -> float:
     """Return the standard error of a mean of clustered values; NaN with fewer than two clusters.
 
-    Args:
-        values: The values; NaN are left out.
-        clusters: Their clusters, of the same length; each value its own where none are given.
+    Values that are NaN are left out.
     """
     x = np.asarray(values, dtype=np.float64)
     known = ~np.isnan(x)
@@ -553,13 +519,7 @@ def standard_error(values: ArrayLike, clusters: Clusters = None) -> float:
 
 
 def variance_of_mean(values: NDArray[np.float64], codes: NDArray[np.intp], clusters: int) -> float:
-    """Return the variance of a mean of clustered values, by the sums over clusters.
-
-    Args:
-        values: Shape (n,).
-        codes: Each value's cluster, from 0.
-        clusters: How many there are; infinite variance with fewer than two.
-    """
+    """Return the variance of a mean by the values' clusters; infinite under two of these."""
     if clusters < 2:
         return math.inf
     sums = cluster_sums((values - values.mean())[:, None], codes, clusters)[:, 0]
@@ -577,14 +537,11 @@ def difference_between_groups(
 ) -> Interval:
     """Return the mean of one group of values less that of the other, resampling clusters.
 
-    A cluster may have values in both groups; it is drawn whole.
+    A cluster may have values in both groups; it is drawn whole. The difference is NaN where a group
+    is empty.
 
     Args:
-        values: Shape (n,).
         group: Whether each value is of the first group, booleans, shape (n,).
-
-    Returns:
-        The difference; NaN where a group is empty.
 
     Raises:
         ValueError: On NaN or infinity, or lengths that differ.

@@ -55,14 +55,8 @@ EXACT_CLUSTERS = 16
 class PairedResult:
     """The comparison of two systems on the same items.
 
-    Attributes:
-        difference: Mean of ``a - b`` over values; NaN without values.
-        low: Lower bound of its interval; NaN where none can be given.
-        high: Upper bound of its interval; NaN where none can be given.
-        p_value: Two-sided, by sign flips of clusters; NaN without values.
-        n: How many pairs of values there are.
-        clusters: How many clusters they come in.
-        method: How interval and p-value were made, in a few words.
+    ``difference`` is the mean of ``a - b``, NaN without values; its bounds are NaN where none can
+    be given. ``p_value`` is two-sided, by sign flips of clusters.
     """
 
     difference: float
@@ -93,18 +87,10 @@ def paired_comparison(
     Genetics and Molecular Biology 9(1), 2010). Clusters whose differences sum to 0 move no
     pattern's mean and are left out of the patterns.
 
-    Args:
-        a: The first system's values, shape (n,); 0/1 or any numbers. NaN is refused.
-        b: The second system's values on the same items in the same order.
-        resamples: How many resamples, and how many random sign patterns.
-
-    Returns:
-        The comparison. Where all differences are equal (two systems that agree everywhere) no
-        bounds can be given, and ``method`` says so.
+    Where all differences are equal (two systems that agree everywhere) no bounds can be given.
 
     Raises:
-        ValueError: On NaN or infinity, lengths that differ, a level outside (0, 1) or no
-            resamples.
+        ValueError: On NaN or infinity, or lengths that differ.
     """
     check_settings(level, resamples)
     first, second = finite_values(a, "a"), finite_values(b, "b")
@@ -151,19 +137,15 @@ def _sign_flip_p_value(
 
 
 def mcnemar(a: ArrayLike, b: ArrayLike) -> float:
-    """Return the two-sided mid-p value of McNemar's test of two systems' outcomes.
+    """Return the two-sided mid-p value of McNemar's test of two systems' outcomes, 0 and 1.
 
     It is close to the nominal error rate, where the exact one is often too large (Fagerland,
     Lydersen and Laake, BMC Medical Research Methodology 13:91, 2013). Items are taken for
     independent; where they come in clusters, `paired_comparison` is the test. Where the two never
     differ there is no evidence, and it is 1.
 
-    Args:
-        a: The first system's outcomes, shape (n,): booleans, or 0 and 1.
-        b: The second system's outcomes on the same items in the same order.
-
     Raises:
-        ValueError: On lengths that differ, or outcomes other than 0 and 1.
+        ValueError: On lengths that differ, or other outcomes.
     """
     first, second = finite_values(a, "a"), finite_values(b, "b")
     if len(first) != len(second):
@@ -184,13 +166,8 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
     """Return p-values adjusted for testing several hypotheses, by Holm's step-down procedure.
 
     The chance of any false rejection stays under the level at which these are read (Holm,
-    Scandinavian Journal of Statistics 6, 1979).
-
-    Args:
-        pvalues: Shape (tests,). NaN (a test that could not be made) stays NaN and does not count.
-
-    Returns:
-        The adjusted p-values in the same order, shape (tests,), none above 1.
+    Scandinavian Journal of Statistics 6, 1979). NaN (a test that could not be made) stays NaN and
+    does not count.
 
     Raises:
         ValueError: On anything else outside 0 to 1.
@@ -210,14 +187,7 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two systems compared.
-
-    Attributes:
-        first: One system.
-        second: The other.
-        difference: The first's score less the second's.
-        p_adjusted: The p-value, adjusted for all pairs; NaN where the pair was not compared.
-    """
+    """The first system's score less the second's, its p-value adjusted for all pairs."""
 
     first: Hashable
     second: Hashable
@@ -227,12 +197,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Rank:
-    """Where a system stands, from 1.
-
-    Attributes:
-        best: The best rank that the comparisons leave it; what a table shows.
-        worst: The worst rank that they leave it.
-    """
+    """The best rank that comparisons leave a system, from 1 (what tables show), and the worst."""
 
     best: int
     worst: int
@@ -243,10 +208,8 @@ def rank_intervals(
 ) -> dict[Hashable, Rank]:
     """Return each system's rank as an interval, higher scores first.
 
-    Args:
-        systems: The systems; those of a pair that was not compared are not told apart.
-        differences: The pairs that were compared, p-values adjusted.
-        level: One less the chance of any false "better".
+    Systems of a pair that was not compared are not told apart; one less ``level`` is the chance of
+    any false "better".
 
     Raises:
         ValueError: If a pair names an unknown system, or a level lies outside (0, 1).
@@ -278,10 +241,7 @@ def compare_all(
 ) -> list[tuple[Difference, PairedResult]]:
     """Compare every two systems on the same items, p-values adjusted by Holm over all pairs.
 
-    Args:
-        values: Each system's values on the same items in the same order, shape (n,); NaN where an
-            item has none, which leaves it out of that system's pairs.
-        resamples: How many resamples and random sign patterns.
+    Each system's values have the shape (n,); NaN leaves an item out of that system's pairs.
 
     Raises:
         ValueError: On lengths that differ.

@@ -1,11 +1,10 @@
 """Bootstrap replicates of figures that are made of several means, drawn by cluster.
 
-A table's figure is seldom one mean: Δ perplexity is a difference of two, the average of two
-scores rests on different numbers of readable verdicts, an overall figure is the mean of two
-sides, a few-shot figure the mean over draws. Every such figure is computed on the same resampled
-clusters: an array whose first entry is the figure itself and whose others are its replicates.
-Arithmetic on these arrays is the arithmetic of the tables, and ``Sampler.interval`` turns one into
-an interval. The draws of the examples are averaged inside a resample; a draw is not a new cluster.
+A table's figure is seldom one mean: Δ perplexity is a difference of two, an overall figure the
+mean of two sides, a few-shot figure the mean over draws. Every such figure is computed on the same
+resampled clusters: an array whose first entry is the figure itself and whose others are its
+replicates. Arithmetic on these arrays is the arithmetic of the tables, and ``Sampler.interval``
+turns one into an interval. Few-shot draws are averaged inside a resample; a draw is no cluster.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,11 +25,7 @@ _LOOPED = 1_000
 
 
 class Sampler:
-    """Resamples of a set of clusters, shared by all figures about them.
-
-    Args:
-        clusters: The clusters' ids, in any order, repeated or not.
-    """
+    """Resamples of a set of clusters, shared by all figures about them."""
 
     def __init__(
         self,
@@ -59,14 +54,10 @@ class Sampler:
     def means(
         self, columns: Sequence[tuple[NDArray[np.float64], NDArray[Any]]]
     ) -> list[Replicates]:
-        """Return the replicates of the mean of each column.
+        """Return the replicates of the mean of each column: values without NaN, and their clusters.
 
-        Args:
-            columns: Values without NaN and the cluster of each, a pair per column.
-
-        Returns:
-            An array of shape (1 + resamples,) per column: the mean itself, then its replicates;
-            NaN where a resample holds no value of the column.
+        An array of shape (1 + resamples,) per column: the mean itself, then its replicates; NaN
+        where a resample holds no value of the column.
         """
         count = len(self.clusters)
         sums = np.zeros((count, 2 * len(columns)))
@@ -82,13 +73,7 @@ class Sampler:
         return [ratios[:, i] for i in range(len(columns))]
 
     def interval(self, replicates: Replicates, *, n: int, clusters: int) -> Interval:
-        """Return the interval of a figure from its replicates.
-
-        Args:
-            replicates: As ``means`` returns them, or arithmetic on those.
-            n: How many values the figure rests on.
-            clusters: How many clusters they come from.
-        """
+        """Return a figure's interval from its replicates: of ``means``, or made from them."""
         return interval_from_resamples(
             float(replicates[0]), replicates[1:], n=n, clusters=clusters, level=self.level
         )
@@ -144,12 +129,9 @@ class Bootstrap:
     def statistic(
         self, rows: pd.DataFrame, clusters: str, function: Callable[[pd.DataFrame], float]
     ) -> Interval:
-        """Return any figure of rows with its interval.
+        """Return any figure of rows with its interval; NaN where it is undefined.
 
         The function is called once for each resample, so there are at most 1,000 of them.
-
-        Args:
-            function: The figure of such rows; NaN where it is undefined.
         """
         places = list(rows.reset_index(drop=True).groupby(clusters, sort=True).indices.values())
         count = len(places)

@@ -2,13 +2,13 @@
 
 *The draw.* A total is known best for a given number of labels where items are drawn in proportion
 to how much their labels are expected to vary (Neyman, Journal of the Royal Statistical Society
-97(4), 1934; for items rather than strata, Sarndal, Swensson and Wretman, Model Assisted Survey
-Sampling, 1992, section 12.2). What is expected may be wrong, so that a share of every draw is
-uniform: no item that is left out of account, and no weight above a known bound (Zrnic and Candes,
-Active Statistical Inference, ICML 2024). Items are drawn by the pivotal method (Deville and Tille,
-Biometrika 85(1), 1998) in random order: the sample's size is fixed, and each item's probability is
-exactly the one that was asked for. Strata are gone through one after another, so that each gets
-its expected number of items, rounded up or down.
+97(4), 1934; Sarndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, section 12.2).
+What is expected may be wrong, so that a share of every draw is uniform: no item is left out of
+account, and no weight lies above a known bound (Zrnic and Candes, Active Statistical Inference,
+ICML 2024). Items are drawn by the pivotal method (Deville and Tille, Biometrika 85(1), 1998) in
+random order: the sample's size is fixed, and each item's probability is exactly the one that was
+asked for. Strata are gone through one after another, so that each gets its expected number of
+items, rounded up or down.
 
 *One draw's mean.* A study that draws more items from small systems than from large ones must weigh
 them back before it speaks of all of them (`horvitz_thompson_mean`).
@@ -64,12 +64,9 @@ _CERTAIN = 1e-9
 
 
 def even_allocation(sizes: Sequence[int], n: int) -> list[int]:
-    """Share ``n`` draws out evenly over strata of these sizes.
+    """Share ``n`` draws out evenly over strata of these sizes, in their order.
 
     What a small stratum lacks goes to the others; all items are drawn where ``n`` is more.
-
-    Returns:
-        Draws per stratum, in order.
     """
     given = [0] * len(sizes)
     left = min(n, sum(sizes))
@@ -88,15 +85,10 @@ def inclusion_probabilities(
 ) -> NDArray[np.float64]:
     """Return probabilities of being drawn that sum to ``n``: a mixture of two designs.
 
-    ``uniform`` of the draw goes to all items alike, the rest in proportion to ``sizes``; items
+    ``uniform`` of the draw goes to all items alike, the rest in proportion to ``sizes``: the
+    standard deviation that each label is expected to have, times its weight in the figure. Items
     that come to 1 or more are certain, and what they do not need goes to the others. None is less
-    than ``uniform * n / len(sizes)``.
-
-    Args:
-        sizes: What items are drawn in proportion to, at least 0, shape (items,): the standard
-            deviation that each label is expected to have, times its weight in the figure.
-        n: How many items are to be drawn; all, where there are fewer.
-        uniform: The share of the draw that is uniform, above 0 and at most 1.
+    than ``uniform * n / len(sizes)``. Where there are no more than ``n`` items all are certain.
 
     Raises:
         ValueError: If a size is negative or no number, or ``n`` or ``uniform`` out of range.
@@ -129,18 +121,10 @@ def pivotal_sample(
 ) -> NDArray[np.bool_]:
     """Draw a sample in which each item is with exactly its probability.
 
-    Two items that are undecided meet: one takes over as much of the other's probability as makes
-    it certain to be in or out, at odds that leave both probabilities as they were, and the other
-    meets the next.
-
-    Args:
-        probabilities: Each item's probability, 0 to 1, shape (items,).
-        strata: A whole number for each item's stratum: each gets its expected number of items,
-            rounded up or down; None for one stratum.
-
-    Returns:
-        Whether each item is drawn, shape (items,). As many are as the probabilities sum to, or
-        one of the two whole numbers next to it.
+    Two items that are undecided meet: one takes over as much of the other's probability as makes it
+    certain to be in or out, at odds that leave both probabilities as they were, and the other meets
+    the next. As many are drawn as the probabilities sum to, or one of the two whole numbers next to
+    it; so in each stratum (a whole number for each item).
 
     Raises:
         ValueError: If a probability is not between 0 and 1, or the lengths differ.
@@ -204,17 +188,9 @@ def horvitz_thompson_mean(
     grows (Horvitz and Thompson, Journal of the American Statistical Association 47, 1952;
     Sarndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992, section 5.7).
 
-    The interval resamples clusters with replacement, weights and all, as
-    `contrafact.stats.intervals.cluster_bootstrap` does. It speaks of the process the
+    The interval resamples clusters with replacement, weights and all. It speaks of the process the
     population came from and makes no correction for a finite population, so where a large share
     of the population was drawn it is wider than that population's own mean needs.
-
-    Args:
-        values: One number per sampled item, shape (n,). NaN is refused.
-        probabilities: The probability with which each item came into the sample, in (0, 1].
-
-    Returns:
-        The interval, in the unit of ``values``; NaN estimate and bounds without values.
 
     Raises:
         ValueError: On probabilities outside (0, 1], and as ``cluster_bootstrap``.
@@ -256,18 +232,13 @@ def stratified_share(
     the 95% interval covers 94 to 97% of the time.
 
     Args:
-        outcomes: Booleans, or 0 and 1, shape (n,).
         weights: One positive number per outcome: how many items it stands for.
         strata: One label per outcome, or None for one stratum.
-        clusters: One label per outcome, or None where each stands for itself; a cluster may have
-            outcomes in several strata.
-
-    Returns:
-        The interval; NaN estimate and bounds without outcomes.
+        clusters: As everywhere; a cluster may have outcomes in several strata.
 
     Raises:
-        ValueError: On other outcomes, weights that are not positive, lengths that differ, or a
-            level outside (0, 1).
+        ValueError: On outcomes other than 0 and 1, weights that are not positive, or lengths that
+            differ.
     """
     check_settings(level, 1)
     y, w = finite_values(outcomes, "outcomes"), finite_values(weights, "weights")
@@ -328,13 +299,9 @@ CELL_EVENTS = 1.0
 
 @dataclass(frozen=True)
 class Draw:
-    """Who was drawn, and with which probability.
+    """Who was drawn, and with which probability; NaN where an item had a label before (``given``).
 
-    Attributes:
-        probabilities: Each item's probability, shape (items,); NaN where it had a label before.
-        drawn: Whether it was drawn.
-        given: Whether it had a label before the draw, however it came to it. Such an item is known,
-            and stands for no other.
+    An item with a label from before is known, however it came to it, and stands for no other.
     """
 
     probabilities: Floats
@@ -344,12 +311,9 @@ class Draw:
 
 @dataclass(frozen=True)
 class Expected:
-    """What is expected of each item's label.
+    """The chance that each item's label is 1, and how far it is expected to lie from that, squared.
 
-    Attributes:
-        mean: The chance that it is 1, shape (items,).
-        variance: How far the label is expected to lie from that, squared: the label's own
-            variance and the expectation's.
+    ``variance`` is the label's own and the expectation's.
     """
 
     mean: Floats
@@ -363,13 +327,8 @@ def expected_labels(
 
     A level is what the judge said (a verdict, or a range of scores); its mean label starts from the
     guess and moves to what its labels say. A cell is one group's items of one level; its mean
-    starts from its level's.
-
-    Args:
-        guess: The chance that each label is 1 as guessed without labels, shape (items,).
-        level: A whole number from 0 for each item's level.
-        group: The same for its group.
-        labels: 0 or 1; NaN where there is none.
+    starts from its level's. Levels and groups are whole numbers from 0; a label is NaN where there
+    is none.
     """
     known = ~np.isnan(labels)
     y = np.where(known, labels, 0.0)
@@ -397,24 +356,16 @@ def difference_estimate(
     parts: NDArray[np.intp] | None = None,
     level: float = 0.95,
 ) -> Interval:
-    """Return the mean label of all items, or of some of them, drawn or not.
+    """Return the mean label of all items, or of those ``among`` them, drawn or not.
 
     Items that were drawn and nobody labelled are taken for missing at random.
 
-    Each part has Wilson's interval, with as many labels as a simple random sample would need for
-    the same variance, and the parts' distances from their bounds are added in squares (Zou and
-    Donner, Statistics in Medicine 27(10), 2008): where one part's errors are rare and heavily
-    weighed, the interval reaches further up than down, as it should. It speaks of these items, not
-    of a process that they come from.
-
-    Args:
-        labels: 0 or 1; NaN where there is none, shape (items,).
-        expected: What was expected of them, from the same labels.
-        among: Which items the mean is of; all if not given.
-        parts: A whole number for each item's part, of few: what the judge said; one if not given.
-
-    Returns:
-        The interval; without bounds where fewer than five of the items are labelled.
+    Each of a few ``parts`` (what the judge said) has Wilson's interval, with as many labels as a
+    simple random sample would need for the same variance, and the parts' distances from their
+    bounds are added in squares (Zou and Donner, Statistics in Medicine 27(10), 2008): where one
+    part's errors are rare and heavily weighed, the interval reaches further up than down, as it
+    should. It speaks of these items, not of a process that they come from. There are no bounds
+    under five labelled items.
 
     Raises:
         ValueError: If there are no items to speak of, or a level lies outside (0, 1).

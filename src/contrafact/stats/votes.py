@@ -51,13 +51,9 @@ def missed_at_most(found: int, finds: float, miss: float) -> int:
     """Return how many wrong items somebody has missed at most who found so many.
 
     It is the largest number that somebody who finds each wrong item with at least the probability
-    ``finds`` would leave, having found no more than these, with more than the probability ``miss``.
-    Items that were found and are right after all make it larger, and the bound more cautious.
-
-    Args:
-        found: How many items they found to be wrong.
-        finds: Between 0 and 1.
-        miss: How often the bound may fail, between 0 and 1.
+    ``finds`` would leave, having found no more than these, with more than the probability ``miss``
+    (how often the bound may fail). Items that were found and are right after all make it larger,
+    and the bound more cautious.
     """
     low, high = 0, 1
     while binomial_tail(found, found + high, finds) > miss:

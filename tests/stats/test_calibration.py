@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 
-from contrafact.stats.calibration import brier, calibration_error, squared_errors
+from contrafact.stats.classification import brier, calibration_error
 
 LABELS = ("numerical", "flipping", "sentiment", "causal")
 
@@ -21,7 +21,7 @@ def rng() -> np.random.Generator:
 def test_of_two_labels_it_is_scikit_learns_brier_score(items):
     gold = ["true" if y else "false" for y, _ in items]
     p = [[q, 1 - q] for _, q in items]
-    found = float(squared_errors(gold, p, ("true", "false")).mean())
+    found = brier(gold, p, ("true", "false"), None, rng=rng(), resamples=5).estimate
     expected = brier_score_loss([y for y, _ in items], [q for _, q in items], labels=[0, 1])
     assert found == pytest.approx(expected)
 
@@ -34,11 +34,14 @@ weighed = st.tuples(st.sampled_from(LABELS), st.lists(st.integers(1, 5), min_siz
 def test_brier_lies_between_0_and_1_and_is_0_for_certain_and_right(items):
     gold = [label for label, _ in items]
     p = np.array([np.array(row) / sum(row) for _, row in items])
-    assert 0 <= brier(gold, p, LABELS, None, rng=rng(), resamples=5).estimate <= 1
+
+    def score(p):
+        return brier(gold, p, LABELS, None, rng=rng(), resamples=5).estimate
+
+    assert 0 <= score(p) <= 1
     certain = [[float(label == name) for name in LABELS] for label in gold]
-    assert squared_errors(gold, certain, LABELS).max() == 0
-    wrong = np.roll(certain, 1, axis=1)
-    assert squared_errors(gold, wrong, LABELS).min() == 1
+    assert score(certain) == 0
+    assert score(np.roll(certain, 1, axis=1)) == 1
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=1, max_size=60))
@@ -93,5 +96,5 @@ def test_what_is_no_probability_is_refused():
         with pytest.raises(ValueError, match=message):
             calibration_error(y, p, None, rng=rng(), resamples=5)
     with pytest.raises(ValueError, match="not in the label space"):
-        squared_errors(["x"], [[0.5, 0.5]], ("a", "b"))
+        brier(["x"], [[0.5, 0.5]], ("a", "b"), None, rng=rng(), resamples=5)
     assert math.isnan(calibration_error([], [], None, rng=rng(), resamples=5).estimate)

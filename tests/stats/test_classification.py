@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,10 +17,8 @@ from contrafact.stats.classification import (
     binary_figures,
     classification,
     confusion_matrix,
-    jackknife_errors,
     measures,
 )
-from contrafact.stats.intervals import standard_error
 
 LABELS = ("numerical", "flipping", "sentiment", "causal")
 rows = st.lists(
@@ -234,7 +232,10 @@ def test_what_cannot_be_counted_is_refused(gold, predicted, labels, message):
 
 
 def figures(reference, rater, **options):
-    return binary_figures(reference, rater, resamples=500, rng=np.random.default_rng(0), **options)
+    counts, found = binary_figures(
+        reference, rater, resamples=500, rng=np.random.default_rng(0), **options
+    )
+    return SimpleNamespace(**counts, **found)
 
 
 def test_the_counts_of_cobes_study_give_its_figures():
@@ -274,42 +275,3 @@ def test_clusters_widen_and_misuse_is_refused():
         figures([1, 0], [1])
     with pytest.raises(ValueError, match="0 or 1"):
         figures([2.0], [1.0])
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from("ab"), st.sampled_from(["a", "b", None]), st.integers(0, 5)),
-        min_size=2,
-        max_size=40,
-    )
-)
-def test_a_jackknifed_mean_has_the_standard_error_of_a_mean(rows):
-    gold, predicted, clusters = map(list, zip(*rows, strict=True))
-    found = jackknife_errors(gold, predicted, ["a", "b"], clusters, "strict")
-    assert list(found) == list(MEASURES)
-    if len(set(clusters)) < 2:
-        assert all(math.isnan(value) for value in found.values())
-    elif len(set(Counter(clusters).values())) == 1:  # clusters of one size: the same formula
-        right = [float(one == other) for one, other in zip(gold, predicted, strict=True)]
-        assert found["accuracy"] == pytest.approx(standard_error(right, clusters), abs=1e-9)
-
-
-def test_jackknifed_errors_are_those_that_resampling_finds():
-    rng = np.random.default_rng(1)
-    gold = list(rng.choice(["a", "b", "c"], 600, p=[0.5, 0.3, 0.2]))
-    other = rng.choice(["a", "b", "c", None], 600, p=[0.4, 0.3, 0.2, 0.1])
-    predicted = [one if hit else guess for one, guess, hit in
-                 zip(gold, other, rng.random(600) < 0.6, strict=True)]  # fmt: skip
-    clusters = [i // 3 for i in range(600)]
-    for form in ("valid", "strict"):
-        found = jackknife_errors(gold, predicted, ["a", "b", "c"], clusters, form)
-        draws = []
-        for _ in range(400):
-            taken = [3 * i + j for i in rng.integers(0, 200, 200) for j in range(3)]
-            matrix = confusion_matrix(
-                [gold[i] for i in taken], [predicted[i] for i in taken], ["a", "b", "c"]
-            )
-            draws.append([float(value) for value in measures(matrix, form).values()])
-        expected = dict(zip(MEASURES, np.std(draws, axis=0), strict=True))
-        for name in MEASURES:
-            assert found[name] == pytest.approx(expected[name], rel=0.15), (form, name)

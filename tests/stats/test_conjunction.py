@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from contrafact.stats.conjunction import correct_conjunction
-from contrafact.stats.correction import ExamRate
+from contrafact.stats.correction import ExamRate, correct_conjunction
 
 NAMES = ["E1", "E2", "E3", "E4", "E5"]
 SENSITIVITY = np.array([0.95] * 5)

@@ -268,7 +268,7 @@ def test_chunks_are_invisible_and_bound_the_memory(monkeypatch):
 
     monkeypatch.setattr(intervals, "resampled_counts", watched)
     whole = resampled_sums(_sums(values, labels), 1_000, rng(2))
-    monkeypatch.setattr(intervals, "CHUNK_CELLS", 1_500)
+    monkeypatch.setattr(intervals, "_CHUNK_CELLS", 1_500)
     chunked = resampled_sums(_sums(values, labels), 1_000, rng(2))
     np.testing.assert_allclose(whole, chunked)
     assert sizes[0] == (1_000, 150)

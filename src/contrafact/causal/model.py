@@ -219,7 +219,7 @@ class Model:
     def predict(
         self, setting: NoiseSetting, intervention: Assignment | None = None
     ) -> dict[str, Value]:
-        """Return every variable's value under a joint noise setting, some set by an intervention."""
+        """Return every variable's value under a joint noise setting and an intervention."""
         noise = {n.name: value for n, value in zip(self.noises, setting, strict=True)}
         values: dict[str, Value] = {}
         for name in self.order:

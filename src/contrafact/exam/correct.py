@@ -14,8 +14,7 @@ import numpy as np
 from contrafact.family import families
 from contrafact.family.exam import RESPONSE
 from contrafact.family.exam_file import Exam
-from contrafact.stats.conjunction import correct_conjunction
-from contrafact.stats.correction import correct_rate, ppi_mean
+from contrafact.stats.correction import correct_conjunction, correct_rate, ppi_mean
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.paired import Difference, compare_all, rank_intervals
 

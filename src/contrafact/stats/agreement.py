@@ -39,14 +39,12 @@ from contrafact.stats.intervals import (
 )
 
 __all__ = [
-    "MIN_RARE",
     "Ratings",
     "cohen_kappa",
     "encode",
     "fleiss_kappa",
     "gwet_ac1",
     "gwet_ac2",
-    "item_counts",
     "krippendorff_alpha",
     "percent_agreement",
     "with_interval",
@@ -90,7 +88,7 @@ def encode(
     return np.array(codes, dtype=np.intp).reshape(table.shape), known
 
 
-def item_counts(codes: NDArray[np.intp], categories: int) -> NDArray[np.float64]:
+def _item_counts(codes: NDArray[np.intp], categories: int) -> NDArray[np.float64]:
     """Return how many raters put each item in each category, shape (items, categories)."""
     counts = np.zeros((len(codes), categories))
     items, raters = np.nonzero(codes >= 0)
@@ -202,7 +200,7 @@ def with_interval(
     the rarer ratings. In simulations of 500 studies (three raters, kappa 0.6), the 95% interval
     covers 96% at prevalence 0.95 with 120 items and 240, 96% at 0.9 with 60, 98% at 0.85 with 60;
     at 0.95 with 60 items, where some three hold a rarer rating, it would cover 80%. So they get
-    no bounds where fewer than `MIN_RARE` clusters hold one: of the studies that have eight, the
+    no bounds where fewer than `_MIN_RARE` clusters hold one: of the studies that have eight, the
     interval covers 96% or more in each of these settings.
 
     Args:
@@ -235,10 +233,11 @@ def with_interval(
     present, codes = np.unique(codes[used], return_inverse=True)
     sums = cluster_sums(features[used], codes, len(present))
     estimate = float(coefficient.of_sums(column_totals(sums)))
-    if plain in _CHANCE_CORRECTED and len(present) >= MIN_CLUSTERS and not math.isnan(estimate):
+    by_shares = plain in (cohen_kappa, fleiss_kappa, krippendorff_alpha)
+    if by_shares and len(present) >= MIN_CLUSTERS and not math.isnan(estimate):
         rare = _clusters_of_rarer_ratings(ratings, used, codes)
-        if rare < MIN_RARE:
-            why = f"no interval: {rare} of {MIN_RARE} clusters needed with a rarer rating"
+        if rare < _MIN_RARE:
+            why = f"no interval: {rare} of {_MIN_RARE} clusters needed with a rarer rating"
             return Interval(estimate, math.nan, math.nan, level, n, len(present), why)
     draws = coefficient.of_sums(resampled_sums(sums, resamples, rng))
     left_out = coefficient.of_sums(column_totals(sums) - sums)
@@ -308,7 +307,7 @@ def _shares_and_observed(sums: Floats) -> tuple[Floats, Floats]:
 
 def _percent_agreement(ratings: Ratings) -> _Coefficient:
     codes, categories = encode(ratings)
-    counts = item_counts(codes, len(categories))
+    counts = _item_counts(codes, len(categories))
     features = _agreement_features(counts, np.eye(len(categories)))[:, -2:]
     return _Coefficient(features, lambda sums: _ratio(sums[..., 0], sums[..., 1]))
 
@@ -340,7 +339,7 @@ def _fleiss_kappa(ratings: Ratings) -> _Coefficient:
         shares, observed = _shares_and_observed(sums)
         return _corrected(observed, (shares**2).sum(axis=-1))
 
-    return _Coefficient(_agreement_features(item_counts(codes, q), np.eye(q)), of_sums)
+    return _Coefficient(_agreement_features(_item_counts(codes, q), np.eye(q)), of_sums)
 
 
 def _gwet(codes: NDArray[np.intp], closeness: Floats) -> _Coefficient:
@@ -353,7 +352,7 @@ def _gwet(codes: NDArray[np.intp], closeness: Floats) -> _Coefficient:
         spread = (shares * (1.0 - shares)).sum(axis=-1)
         return _corrected(observed, closeness.sum() * spread / (q * (q - 1)))
 
-    return _Coefficient(_agreement_features(item_counts(codes, q), closeness), of_sums)
+    return _Coefficient(_agreement_features(_item_counts(codes, q), closeness), of_sums)
 
 
 def _gwet_ac1(ratings: Ratings, *, categories: Categories = None) -> _Coefficient:
@@ -368,7 +367,7 @@ def _gwet_ac2(ratings: Ratings, *, categories: Categories = None) -> _Coefficien
 
 def _krippendorff_alpha(ratings: Ratings) -> _Coefficient:
     codes, categories = encode(ratings)
-    counts = item_counts(codes, len(categories))
+    counts = _item_counts(codes, len(categories))
     rated = counts.sum(axis=1, keepdims=True)
     counts = np.where(rated >= 2, counts, 0.0)
     differing = (counts * (rated - counts)).sum(axis=1) / np.maximum(rated[:, 0] - 1.0, 1.0)
@@ -382,10 +381,9 @@ def _krippendorff_alpha(ratings: Ratings) -> _Coefficient:
     return _Coefficient(np.column_stack([counts, differing]), of_sums)
 
 
-MIN_RARE = 8
+_MIN_RARE = 8
 """Clusters with a rating beside the commonest that a kappa's or alpha's interval needs (ours)."""
 
-_CHANCE_CORRECTED = (cohen_kappa, fleiss_kappa, krippendorff_alpha)
 _TAKEN_APART: dict[Callable[..., Any], Callable[..., _Coefficient]] = {
     percent_agreement: _percent_agreement,
     cohen_kappa: _cohen_kappa,

@@ -15,6 +15,15 @@ Matthews' coefficient is 0 where all items, or all predictions, are of one class
 `binary_figures` measures one rater against another that is taken for the truth. Precision, recall
 and specificity are shares and have Wilson intervals at the effective number of items; F1 is none,
 and its interval resamples clusters.
+
+Whether probabilities of labels mean what they say: *Brier's score* is the mean squared distance of
+the probabilities from what was so: half the sum over the labels, from 0 to 1, so that for two
+labels it is the squared error of one's probability. The *expected calibration error* is the mean
+distance, over ten equal bins of the probability that an answer was given, between that probability
+and the share of answers that are right: with n_b items in bin b, the sum over b of
+n_b / n |right_b - probability_b| (Guo et al., 2017). A resample has a larger error than the items
+it is drawn from, as the differences of a bin do not cancel; the interval is that of the resamples
+moved by how far their median lies from the estimate.
 """
 
 import math
@@ -42,15 +51,15 @@ from contrafact.stats.intervals import (
 
 __all__ = [
     "MEASURES",
-    "BinaryFigures",
     "Classification",
     "Form",
     "auroc",
     "auroc_one_vs_rest",
     "binary_figures",
+    "brier",
+    "calibration_error",
     "classification",
     "confusion_matrix",
-    "jackknife_errors",
     "measures",
 ]
 
@@ -128,40 +137,6 @@ def measures(confusion: ArrayLike, form: Form = "valid") -> dict[str, NDArray[np
         "recall": mean(right, actual),
         "f1": mean(2 * right, actual + predicted),
         "mcc": np.where(total > 0, mcc, math.nan),
-    }
-
-
-def jackknife_errors(
-    gold: Sequence[Hashable],
-    predicted: Sequence[Hashable | None],
-    labels: Sequence[Hashable],
-    clusters: Sequence[Hashable],
-    form: Form = "valid",
-) -> dict[str, float]:
-    """Return every measure's standard error, by leaving out one cluster after the other.
-
-    The delete-one jackknife (Efron and Stein, 1981), which suits measures that are no means.
-
-    Args:
-        predicted: Predicted ones; None where invalid.
-        clusters: Each item's cluster.
-        form: As `measures` has it.
-
-    Returns:
-        By name of :data:`MEASURES`; NaN with fewer than two clusters.
-    """
-    codes = {cluster: i for i, cluster in enumerate(dict.fromkeys(clusters))}
-    width = len(labels) * (len(labels) + 1)
-    rows = np.array([codes[cluster] for cluster in clusters], dtype=np.int64)
-    cells = rows * width + _cells(gold, predicted, labels)
-    own = np.bincount(cells, minlength=len(codes) * width).reshape(len(codes), width)
-    without = (own.sum(axis=0) - own).reshape(-1, len(labels), len(labels) + 1)
-    number = len(codes)
-    if number < 2:
-        return dict.fromkeys(MEASURES, math.nan)
-    return {
-        name: float(np.sqrt((number - 1) * np.var(values)))
-        for name, values in measures(without, form).items()
     }
 
 
@@ -280,10 +255,14 @@ def auroc_one_vs_rest(
     finite_values(x.ravel(), "scores")
     if len(gold) != len(x):
         raise ValueError(f"{len(gold)} labels for {len(x)} rows of scores")
+    return _mean_area(_one_hot(gold, labels), x, clusters, level, resamples, rng)
+
+
+def _one_hot(gold: Sequence[Hashable], labels: Sequence[Hashable]) -> NDArray[np.float64]:
+    """Return 1 where an item's label is a column's, shape (items, labels)."""
     # A cell of the confusion matrix is a row and a column: the row is the gold label's place.
     places = _cells(gold, [None] * len(gold), labels) // (len(labels) + 1)
-    y = (places[:, None] == np.arange(len(labels))).astype(np.float64)
-    return _mean_area(y, x, clusters, level, resamples, rng)
+    return (places[:, None] == np.arange(len(labels))).astype(np.float64)
 
 
 def _mean_area(
@@ -360,21 +339,6 @@ def _ratio(numerator: NDArray[np.float64], denominator: ArrayLike) -> NDArray[np
     return ratio
 
 
-@dataclass(frozen=True)
-class BinaryFigures:
-    """How a rater does against a reference; the counts are of what is called positive."""
-
-    both: int
-    only_rater: int
-    only_reference: int
-    neither: int
-    accuracy: Proportion
-    precision: Proportion
-    recall: Proportion
-    specificity: Proportion
-    f1: Interval
-
-
 def binary_figures(
     reference: ArrayLike,
     rater: ArrayLike,
@@ -383,8 +347,11 @@ def binary_figures(
     level: float = 0.95,
     resamples: int = 10_000,
     rng: np.random.Generator,
-) -> BinaryFigures:
+) -> tuple[dict[str, int], dict[str, Proportion | Interval]]:
     """Return how a rater's 0 and 1 match a reference's, both of shape (n,).
+
+    Counts of items that ``both``, ``only_rater``, ``only_reference`` or ``neither`` calls positive;
+    ``accuracy``, ``precision``, ``recall`` (sensitivity), ``specificity`` and ``f1``.
 
     Raises:
         ValueError: On lengths that differ, or anything but 0 and 1.
@@ -395,7 +362,8 @@ def binary_figures(
         raise ValueError("reference and rater must pair up, and be 0 or 1")
     codes, count = cluster_codes(clusters, len(y))
     cells = np.stack([y * x, (1 - y) * x, y * (1 - x), (1 - y) * (1 - x)], axis=1)
-    both, only_rater, only_reference, neither = (int(cell) for cell in cells.sum(axis=0))
+    names = ("both", "only_rater", "only_reference", "neither")
+    counts = {name: int(cell) for name, cell in zip(names, cells.sum(axis=0), strict=True)}
 
     def share(outcomes: NDArray[np.bool_], among: NDArray[np.bool_]) -> Proportion:
         return clustered_proportion(outcomes[among].astype(float), codes[among], level=level)
@@ -410,20 +378,101 @@ def binary_figures(
             clusters=count,
             level=level,
         )
-    return BinaryFigures(
-        both,
-        only_rater,
-        only_reference,
-        neither,
-        accuracy=share(x == y, np.ones(len(y), dtype=bool)),
-        precision=share(y == 1, x == 1),
-        recall=share(x == 1, y == 1),
-        specificity=share(x == 0, y == 0),
-        f1=f1,
-    )
+    return counts, {
+        "accuracy": share(x == y, np.ones(len(y), dtype=bool)),
+        "precision": share(y == 1, x == 1),
+        "recall": share(x == 1, y == 1),
+        "specificity": share(x == 0, y == 0),
+        "f1": f1,
+    }
 
 
 def _f1(cells: NDArray[np.float64]) -> NDArray[np.float64]:
     twice = 2.0 * cells[..., 0]
     below = twice + cells[..., 1] + cells[..., 2]
     return np.asarray(np.where(below > 0, twice / np.where(below > 0, below, 1.0), math.nan))
+
+
+_BINS = 10
+"""Equal bins of the probability, from 0 to 1."""
+
+
+def brier(
+    gold: Sequence[str],
+    probabilities: ArrayLike,
+    labels: Sequence[str],
+    clusters: Clusters,
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    rng: np.random.Generator,
+) -> Interval:
+    """Return the mean Brier score, from 0 to 1, with an interval that resamples clusters.
+
+    Probabilities have the shape (items, labels).
+
+    Raises:
+        ValueError: On lengths that differ, a probability outside 0 to 1, or a gold label that is
+            not in ``labels``.
+    """
+    p = np.asarray(probabilities, dtype=np.float64).reshape(-1, len(labels))
+    _check_shares(p.ravel())
+    if len(p) != len(gold):
+        raise ValueError(f"{len(gold)} labels for {len(p)} rows of probabilities")
+    errors = ((p - _one_hot(gold, labels)) ** 2).sum(axis=1) / 2
+    return cluster_bootstrap(errors, clusters, level=level, resamples=resamples, rng=rng)
+
+
+def calibration_error(
+    right: ArrayLike,
+    probabilities: ArrayLike,
+    clusters: Clusters,
+    *,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    rng: np.random.Generator,
+) -> Interval:
+    """Return the expected calibration error with an interval that resamples clusters.
+
+    Args:
+        right: Whether each answer is right, booleans or 0 and 1, shape (n,).
+        probabilities: The probability that each answer was given, shape (n,).
+
+    Raises:
+        ValueError: On lengths that differ, or values outside 0 to 1.
+    """
+    check_settings(level, resamples)
+    y, p, places = _binned(right, probabilities)
+    if not len(y):
+        return Interval(math.nan, math.nan, math.nan, level, 0, 0, "no values")
+    codes, count = cluster_codes(clusters, len(y))
+    features = np.zeros((len(y), _BINS + 1))
+    features[np.arange(len(y)), places] = y - p
+    features[:, _BINS] = 1.0
+    sums = cluster_sums(features, codes, count)
+    estimate = float(_binned_error(sums.sum(axis=0)))
+    draws = _binned_error(resampled_sums(sums, resamples, rng))
+    moved = np.maximum(draws - (np.median(draws) - estimate), 0.0)
+    return interval_from_resamples(estimate, moved, n=len(y), clusters=count, level=level)
+
+
+def _binned(
+    right: ArrayLike, probabilities: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+    y, p = finite_values(right, "right"), finite_values(probabilities, "probabilities")
+    if len(y) != len(p):
+        raise ValueError(f"{len(y)} answers for {len(p)} probabilities")
+    _check_shares(p)
+    _check_shares(y)
+    return y, p, np.minimum((p * _BINS).astype(np.intp), _BINS - 1)
+
+
+def _check_shares(values: NDArray[np.float64]) -> None:
+    finite_values(values, "probabilities")
+    if ((values < 0) | (values > 1 + 1e-9)).any():
+        raise ValueError("a probability lies outside 0 to 1")
+
+
+def _binned_error(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the calibration error of sums by bin, the number of items in the last column."""
+    return np.asarray(np.abs(sums[..., :_BINS]).sum(axis=-1) / sums[..., _BINS])

@@ -5,6 +5,7 @@ against it.
 """
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -34,7 +35,7 @@ def normal_cdf(z: float) -> float:
 
 
 def normal_quantile(probability: float) -> float:
-    """Return the point below which a standard normal variable lies with this probability, 0 to 1."""
+    """Return the point below which a standard normal variable lies with this probability."""
     if probability in (0.0, 1.0):
         return math.copysign(math.inf, probability - 0.5)
     return _NORMAL.inv_cdf(probability)
@@ -42,15 +43,11 @@ def normal_quantile(probability: float) -> float:
 
 def binomial_half_tail(successes: int, trials: int) -> float:
     """Return the probability of at most so many heads in so many throws of a fair coin, exactly."""
-    ways, total = 1, 0
-    for count in range(min(successes, trials) + 1):
-        total += ways
-        ways = ways * (trials - count) // (count + 1)
-    return total / (1 << trials)
+    return sum(math.comb(trials, count) for count in range(successes + 1)) / (1 << trials)
 
 
 def binomial_tail(successes: int, trials: int, share: float) -> float:
-    """Return the probability of at most so many successes (from 0), each of probability ``share``."""
+    """Return the probability of at most so many successes, each of probability ``share``."""
     if successes >= trials:
         return 1.0
     return _incomplete_beta(trials - successes, successes + 1.0, 1.0 - share, share)
@@ -80,14 +77,7 @@ def t_quantile(freedom: float, probability: float) -> float:
     low, high = 0.0, 1.0
     while t_tail(high, freedom) > probability:
         low, high = high, 2.0 * high
-    while True:
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            return -middle
-        if t_tail(middle, freedom) > probability:
-            low = middle
-        else:
-            high = middle
+    return -_bisect(lambda t: t_tail(t, freedom) > probability, low, high)
 
 
 def beta_quantile(a: float, b: float, probability: float) -> float:
@@ -98,15 +88,14 @@ def beta_quantile(a: float, b: float, probability: float) -> float:
     """
     if not (a > 0.0 and b > 0.0 and 0.0 < probability < 1.0):
         raise ValueError("shapes are over 0, and a probability is between 0 and 1")
-    low, high = 0.0, 1.0
-    while True:
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            return middle
-        if _incomplete_beta(a, b, middle, 1.0 - middle) < probability:
-            low = middle
-        else:
-            high = middle
+    return _bisect(lambda x: _incomplete_beta(a, b, x, 1.0 - x) < probability, 0.0, 1.0)
+
+
+def _bisect(below: Callable[[float], bool], low: float, high: float) -> float:
+    """Return the last number between two that lies below, as near as floats are."""
+    while (middle := 0.5 * (low + high)) not in (low, high):
+        low, high = (middle, high) if below(middle) else (low, middle)
+    return middle
 
 
 def logit(share: NDArray[np.float64]) -> NDArray[np.float64]:

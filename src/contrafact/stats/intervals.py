@@ -23,7 +23,7 @@ rate 0.9 with 30 clusters and 60, at 0.95 99, 94 and 96% with 30, 60 and 120, at
 Clusters are drawn with replacement, many times at once. A statistic that is a function of sums over
 clusters (a mean, a ratio, an agreement coefficient) needs only those sums of each resample, so a
 resample costs one row of a matrix product and no loop. Work goes in chunks of about
-`CHUNK_CELLS` numbers, whatever the number of resamples.
+`_CHUNK_CELLS` numbers, whatever the number of resamples.
 
 Proportions are of clustered outcomes: how often a judge is right, say, on several texts per story.
 Near 0 or 1, where judges' rates lie, a bootstrap interval of a proportion is too narrow. Here the
@@ -44,14 +44,10 @@ from numpy.typing import ArrayLike, NDArray
 from contrafact.stats.distributions import beta_quantile, normal_cdf, normal_quantile, t_quantile
 
 __all__ = [
-    "CHUNK_CELLS",
-    "FEW_OUTCOMES",
     "MIN_CLUSTERS",
-    "NEAR_AN_END",
     "Clusters",
     "Interval",
     "Proportion",
-    "Statistic",
     "check_settings",
     "chunk_sizes",
     "cluster_bootstrap",
@@ -93,7 +89,7 @@ def finite_values(values: ArrayLike, name: str = "values") -> NDArray[np.float64
 Clusters = Sequence[Hashable] | NDArray[Any] | None
 """One label per value; values with the same label stay together. None: each value by itself."""
 
-CHUNK_CELLS = 1 << 19
+_CHUNK_CELLS = 1 << 19
 
 # One binomial draw costs about as much as this many cells of the general path (measured).
 _BINOMIAL_COST = 8
@@ -141,7 +137,7 @@ def column_totals(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def chunk_sizes(total: int, width: int) -> Iterator[int]:
     """Yield how many rows of ``width`` cells to work on at a time until ``total`` are done."""
-    rows = max(1, CHUNK_CELLS // max(1, width))
+    rows = max(1, _CHUNK_CELLS // max(1, width))
     for start in range(0, total, rows):
         yield min(rows, total - start)
 
@@ -189,11 +185,9 @@ MIN_CLUSTERS = 5
 """Fewer clusters than this, and an interval has no bounds: five clusters are the fewest whose
 most extreme resample (1 in 5**5) lies beyond the tail of a 95% interval."""
 
-NEAR_AN_END = 0.15
-FEW_OUTCOMES = 15
+_NEAR_AN_END = 0.15
+_FEW_OUTCOMES = 15
 """A proportion so near 0 or 1 with fewer effective outcomes of the rarer value has exact bounds."""
-
-Statistic = Literal["mean", "median"]
 
 
 @dataclass(frozen=True)
@@ -221,7 +215,7 @@ def cluster_bootstrap(
     values: ArrayLike,
     clusters: Clusters,
     *,
-    statistic: Statistic = "mean",
+    statistic: Literal["mean", "median"] = "mean",
     weights: ArrayLike | None = None,
     level: float = 0.95,
     resamples: int = 10_000,
@@ -234,7 +228,7 @@ def cluster_bootstrap(
     (Clopper-Pearson) bounds for as many trials as there are clusters, by their effective number
     (Kish) where clusters weigh differently: cautious, since each cluster counts once. A mean of
     values that are all equal otherwise gets no bounds. An unweighted proportion that lies
-    within `NEAR_AN_END` of 0 or 1, with fewer than `FEW_OUTCOMES` effective outcomes of the rarer
+    within `_NEAR_AN_END` of 0 or 1, with fewer than `_FEW_OUTCOMES` effective outcomes of the rarer
     value, gets exact binomial bounds at the effective number (Korn and Graubard).
 
     Args:
@@ -267,7 +261,7 @@ def cluster_bootstrap(
     if statistic == "mean" and w is None and count >= MIN_CLUSTERS and np.isin(x, (0, 1)).all():
         trials = clustered_proportion(x, clusters, level=level).n_effective
         near = min(estimate, 1.0 - estimate)
-        if near < NEAR_AN_END and near * trials < FEW_OUTCOMES:
+        if near < _NEAR_AN_END and near * trials < _FEW_OUTCOMES:
             low, high = exact_bounds(estimate, trials, level)
             method = f"exact binomial bounds at {trials:.4g} effective outcomes"
             return Interval(estimate, low, high, level, len(x), count, method)

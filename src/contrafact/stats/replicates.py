@@ -8,13 +8,18 @@ turns one into an interval. Few-shot draws are averaged inside a resample; a dra
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from contrafact.stats.intervals import Interval, cluster_bootstrap, interval_from_resamples
+from contrafact.stats.intervals import (
+    Interval,
+    cluster_bootstrap,
+    interval_from_resamples,
+    resampled_counts,
+)
 
 __all__ = ["Bootstrap", "Replicates", "Sampler", "mean_over"]
 
@@ -39,16 +44,12 @@ class Sampler:
         self.resamples = resamples
         self.level = level
         self._position = {cluster: i for i, cluster in enumerate(self.clusters)}
-        self._rng = rng
         count = len(self.clusters)
         weights = np.ones((1 + resamples, count), dtype=np.float32)
-        rows = max(1, _CHUNK_CELLS // max(1, count))
-        for start in range(1, 1 + resamples, rows):
-            size = min(rows, 1 + resamples - start)
-            drawn = rng.integers(0, count, size=(size, count))
-            drawn += (np.arange(size) * count)[:, None]
-            counts = np.bincount(drawn.ravel(), minlength=size * count)
-            weights[start : start + size] = counts.reshape(size, count)
+        start = 1
+        for counts in resampled_counts(count, resamples, rng):
+            weights[start : start + len(counts)] = counts
+            start += len(counts)
         self._weights = weights
 
     def means(
@@ -78,23 +79,6 @@ class Sampler:
             float(replicates[0]), replicates[1:], n=n, clusters=clusters, level=self.level
         )
 
-    def share(self, values: NDArray[np.float64], labels: NDArray[Any]) -> Interval:
-        """Return the interval of a share that is 0 or 1, which resampling cannot give."""
-        return cluster_bootstrap(
-            values, labels, level=self.level, resamples=self.resamples, rng=self._rng
-        )
-
-    def median(self, values: NDArray[np.float64], labels: NDArray[Any]) -> Interval:
-        """Return the median of values with its interval, clustered like the means."""
-        return cluster_bootstrap(
-            values,
-            labels,
-            statistic="median",
-            level=self.level,
-            resamples=self.resamples,
-            rng=self._rng,
-        )
-
     def _chunks(self) -> Iterator[NDArray[np.float64]]:
         rows = max(1, _CHUNK_CELLS // max(1, len(self.clusters)))
         for start in range(0, len(self._weights), rows):
@@ -113,14 +97,19 @@ class Bootstrap:
         self._samplers: dict[tuple[str, ...], Sampler] = {}
 
     def mean(
-        self, values: "pd.Series[float]", clusters: "pd.Series[str]", weights: object = None
+        self,
+        values: "pd.Series[float]",
+        clusters: "pd.Series[str]",
+        weights: "pd.Series[int] | None" = None,
+        statistic: Literal["mean", "median"] = "mean",
     ) -> Interval:
         """Return the (weighted) mean of values with its interval; NaN values are left out."""
-        held = values.notna().to_numpy()
+        known = values.notna()
         return cluster_bootstrap(
-            values.to_numpy(float)[held],
-            clusters.to_numpy(object)[held],
-            weights=None if weights is None else np.asarray(weights, dtype=float)[held],
+            values[known].to_numpy(float),
+            clusters[known].to_numpy(object),
+            statistic=statistic,
+            weights=None if weights is None else weights[known].to_numpy(float),
             level=self.level,
             resamples=self.resamples,
             rng=self.rng,

@@ -48,7 +48,6 @@ from contrafact.stats.intervals import (
 )
 
 __all__ = [
-    "STRATUM_STRENGTH",
     "Draw",
     "Expected",
     "difference_estimate",
@@ -204,7 +203,7 @@ def horvitz_thompson_mean(
     return replace(interval, method=f"Hajek ratio; {interval.method}")
 
 
-STRATUM_STRENGTH = 4.0
+_STRATUM_STRENGTH = 4.0
 """How many outcomes the whole share counts as in each stratum, where its variance is estimated."""
 
 
@@ -221,7 +220,7 @@ def stratified_share(
     The interval is Wilson's (Journal of the American Statistical Association 22, 1927) at the
     number of independent outcomes that the sample is worth: the variance of one outcome over that
     of the stratified share (Korn and Graubard, Survey Methodology 24, 1998). For this variance a
-    stratum's share is smoothed towards the whole one, as if it were seen `STRATUM_STRENGTH` times
+    stratum's share is smoothed towards the whole one, as if it were seen `_STRATUM_STRENGTH` times
     more, so that a stratum in which nothing was found is not taken to have nothing. One stratum of
     independent outcomes with equal weights has Wilson's interval itself. With fewer than
     `MIN_CLUSTERS` clusters the bounds are the exact binomial ones (Clopper and Pearson, Biometrika
@@ -257,7 +256,7 @@ def stratified_share(
     worth = size**2 / np.bincount(code, w**2)  # of each stratum, in outcomes (Kish)
     share = np.bincount(code, w * y) / size
     estimate = float((part * share).sum())
-    smooth = (worth * share + STRATUM_STRENGTH * estimate) / (worth + STRATUM_STRENGTH)
+    smooth = (worth * share + _STRATUM_STRENGTH * estimate) / (worth + _STRATUM_STRENGTH)
     variance = float((part**2 * smooth * (1.0 - smooth) / worth).sum())
     if variance > 0.0:
         typical = float((part * smooth).sum())
@@ -287,13 +286,11 @@ def stratified_share(
     return Interval(estimate, low, high, level, len(y), groups, method)
 
 
-Floats = NDArray[np.float64]
-
-LEVEL_STRENGTH = 4.0
+_LEVEL_STRENGTH = 4.0
 """How many labels the guess made without any counts as, in each level of the judge."""
-CELL_STRENGTH = 4.0
+_CELL_STRENGTH = 4.0
 """How many labels the level's mean counts as, at least, in each cell of a level and a group."""
-CELL_EVENTS = 1.0
+_CELL_EVENTS = 1.0
 """How many labels of the rarer kind it counts as, at least: what is rare is often not seen."""
 
 
@@ -304,7 +301,7 @@ class Draw:
     An item with a label from before is known, however it came to it, and stands for no other.
     """
 
-    probabilities: Floats
+    probabilities: NDArray[np.float64]
     drawn: NDArray[np.bool_]
     given: NDArray[np.bool_]
 
@@ -316,12 +313,15 @@ class Expected:
     ``variance`` is the label's own and the expectation's.
     """
 
-    mean: Floats
-    variance: Floats
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
 
 
 def expected_labels(
-    guess: Floats, level: NDArray[np.intp], group: NDArray[np.intp], labels: Floats
+    guess: NDArray[np.float64],
+    level: NDArray[np.intp],
+    group: NDArray[np.intp],
+    labels: NDArray[np.float64],
 ) -> Expected:
     """Return what to expect of each label, from the labels so far and a guess made without them.
 
@@ -335,11 +335,11 @@ def expected_labels(
     levels = int(level.max(initial=-1)) + 1
     items = np.bincount(level, minlength=levels)
     start = np.bincount(level, guess, minlength=levels) / np.maximum(items, 1)
-    ones = np.bincount(level, y, minlength=levels) + LEVEL_STRENGTH * start
-    seen = np.bincount(level, known, minlength=levels) + LEVEL_STRENGTH
+    ones = np.bincount(level, y, minlength=levels) + _LEVEL_STRENGTH * start
+    seen = np.bincount(level, known, minlength=levels) + _LEVEL_STRENGTH
     of_level = ones / seen
     rarer = np.maximum(np.minimum(of_level, 1.0 - of_level), 1e-6)
-    strength = np.maximum(CELL_STRENGTH, CELL_EVENTS / rarer)[level]
+    strength = np.maximum(_CELL_STRENGTH, _CELL_EVENTS / rarer)[level]
     cell = group * levels + level
     cells = int(cell.max(initial=-1)) + 1
     weight = np.bincount(cell, known, minlength=cells)[cell] + strength
@@ -348,7 +348,7 @@ def expected_labels(
 
 
 def difference_estimate(
-    labels: Floats,
+    labels: NDArray[np.float64],
     expected: Expected,
     draw: Draw,
     *,
@@ -404,7 +404,7 @@ def difference_estimate(
 
 
 def _part_mean(
-    labels: Floats, expected: Expected, draw: Draw, own: NDArray[np.bool_]
+    labels: NDArray[np.float64], expected: Expected, draw: Draw, own: NDArray[np.bool_]
 ) -> tuple[float, float]:
     """Return the estimate of the mean label of some items, and its expected variance."""
     labelled = ~np.isnan(labels)

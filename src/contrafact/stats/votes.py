@@ -23,16 +23,16 @@ from numpy.typing import NDArray
 
 from contrafact.stats.distributions import binomial_tail, expit, logit
 
-__all__ = ["BURN", "CHAINS", "error_risk", "majority", "missed_at_most"]
+__all__ = ["error_risk", "majority", "missed_at_most"]
 
 Vote = TypeVar("Vote", bound=Hashable)
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-BURN = 500
+_BURN = 500
 """Draws that each chain throws away first."""
-CHAINS = 4
+_CHAINS = 4
 """Chains that are drawn side by side."""
 _RIGHT = (4.0, 1.0)
 _TRIES = 200
@@ -82,7 +82,7 @@ def error_risk(
     Args:
         votes: 1 for a pass, 0 for a fail, -1 where a person did not vote, shape (items, people).
         groups: A whole number from 0 for each item's group: each has its own share of right items.
-        draws: How many draws each chain keeps, after `BURN` that it throws away.
+        draws: How many draws each chain keeps, after `_BURN` that it throws away.
 
     Raises:
         ValueError: If there are no items or no people, or lengths differ.
@@ -97,16 +97,16 @@ def error_risk(
     of_group = (group[:, None] == np.arange(int(group.max()) + 1)).astype(np.float64)
     counted = passed.sum(axis=1) + failed.sum(axis=1)
     start = (passed.sum(axis=1) + 0.5) / (counted + 1.0)
-    right = rng.binomial(size, start, size=(CHAINS, len(size)))
+    right = rng.binomial(size, start, size=(_CHAINS, len(size)))
     kept: list[Counts] = []
-    for step in range(BURN + draws):
+    for step in range(_BURN + draws):
         wrong = size - right
         share = rng.beta(1.0 + right @ of_group, 1.0 + wrong @ of_group)
         se, sp = _people(right, wrong, passed, failed, rng)
         odds = logit(_inside(share))[:, group]
         odds += np.log(se / (1.0 - sp)) @ passed.T + np.log((1.0 - se) / sp) @ failed.T
         right = rng.binomial(size, expit(odds))
-        if step >= BURN:
+        if step >= _BURN:
             kept.append(right)
     drawn = np.stack(kept, axis=1).reshape(-1, len(size))
     return np.asarray((1.0 - drawn.mean(axis=0) / size)[pattern.reshape(-1)])

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
@@ -21,7 +21,7 @@ from contrafact.stats.agreement import (
     with_interval,
 )
 from contrafact.stats.classification import binary_figures
-from contrafact.stats.intervals import Interval
+from contrafact.stats.intervals import Interval, Proportion
 from contrafact.study.ratings import Rating, RatingsTable
 
 __all__ = ["Against", "Agreement", "Coefficient", "Disagreement", "agreement", "agreement_object"]
@@ -47,16 +47,9 @@ _SHARES = frozenset(("percent", "accuracy", "precision", "recall", "specificity"
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A coefficient of some raters' agreement.
+    """A coefficient of some raters' agreement, over ``n`` items.
 
-    Attributes:
-        name: Which.
-        raters: Whose agreement.
-        estimate: Its value; NaN where it is undefined.
-        low: Lower bound; NaN where there is none.
-        high: Upper bound; NaN where there is none.
-        n: Items that it rests on.
-        why: Why it is undefined or has no bounds, where that is so.
+    NaN stands for what is undefined, and for bounds that there are none of; ``why`` says why.
     """
 
     name: str
@@ -73,11 +66,7 @@ class Coefficient:
         return _LABELS.get(self.name, self.name)
 
     def cells(self, raters: int) -> tuple[str, str, str, str, str]:
-        """Return what a table shows: its label, whose it is, its value, its interval, the items.
-
-        Args:
-            raters: How many raters the table of ratings has.
-        """
+        """Return what a table shows of ``raters`` raters: label, whose it is, value, interval, items."""
         whose = "all" if len(self.raters) == raters > 2 else " and ".join(self.raters)
         if math.isnan(self.low):
             bounds = self.why.removeprefix("undefined: ")
@@ -93,17 +82,9 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Against:
-    """A rater measured against one that is taken for the truth.
+    """A rater measured against one that is taken for the truth, by the category that is ``positive``.
 
-    Attributes:
-        rater: The rater.
-        reference: Who is taken for the truth.
-        positive: The category that counts as positive.
-        both: Items that both call positive.
-        only_rater: Items that only the rater does.
-        only_reference: Items that only the reference does.
-        neither: Items that neither does.
-        figures: Accuracy, precision, recall, specificity, F1.
+    The counts are of items that both call positive, either alone, or neither.
     """
 
     rater: str
@@ -118,13 +99,7 @@ class Against:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An item that raters rate differently.
-
-    Attributes:
-        item: The item.
-        ratings: By rater; none where missing.
-        count: How many items with these ratings the row stands for.
-    """
+    """An item that raters rate differently, none where missing; ``count`` items have these ratings."""
 
     item: str
     ratings: dict[str, Rating]
@@ -135,19 +110,10 @@ class Disagreement:
 class Agreement:
     """All that a table of ratings says of its raters.
 
-    Attributes:
-        items: How many items.
-        raters: The raters.
-        ratings: How many ratings.
-        missing: How many cells are empty.
-        categories: All categories, in order.
-        prevalence: Each category's share of all ratings.
-        by_rater: The same, of each rater's.
-        coefficients: Percent agreement, Fleiss' kappa, Gwet's AC1 and AC2, Krippendorff's alpha of
-            all raters; percent agreement and Cohen's kappa of every two.
-        against: Every other rater against the reference, where one is named.
-        disagreements: Items that are rated differently.
-        notes: What a reader should know.
+    ``items``, ``ratings`` and ``missing`` (cells) are counts; ``prevalence`` is each category's
+    share of all ratings, ``by_rater`` of each rater's. Coefficients are percent agreement, Fleiss'
+    kappa, Gwet's AC1 and AC2 and Krippendorff's alpha of all raters, percent agreement and Cohen's
+    kappa of every two; ``against`` has every other rater against the reference, where one is named.
     """
 
     items: int
@@ -190,46 +156,16 @@ def agreement(
             not two categories, or no telling which is positive, to measure against it.
     """
     known = _categories(table, categories)
-    cells = np.array([list(row) for row in table.cells], dtype=object)
-
-    def made(
-        name: str, function: Callable[..., float], raters: Sequence[str], stream: int
-    ) -> Coefficient:
-        columns = [table.raters.index(rater) for rater in raters]
-        rng = np.random.default_rng([seed, stream, *columns])
-        found = with_interval(
-            function, cells[:, columns], level=level, resamples=resamples, rng=rng
-        )
-        return _coefficient(name, tuple(raters), found)
-
-    # Two categories are as far apart in either order.
-    ordered = table.numbers or bool(categories) or len(known) <= 2
-    coefficients = [
-        made("percent", percent_agreement, table.raters, 1),
-        made("fleiss_kappa", fleiss_kappa, table.raters, 2),
-        made("gwet_ac1", partial(gwet_ac1, categories=known), table.raters, 3),
-    ]
-    if ordered:
-        ac2 = partial(gwet_ac2, categories=known)
-        coefficients.append(made("gwet_ac2", ac2, table.raters, 4))
-    else:
-        why = "undefined: the categories have no order; give it with --categories"
-        nan = math.nan
-        coefficients.append(Coefficient("gwet_ac2", table.raters, nan, nan, nan, 0, why))
-    coefficients.append(made("krippendorff_alpha", krippendorff_alpha, table.raters, 5))
-    for pair in combinations(table.raters, 2):
-        coefficients.append(made("cohen_kappa", cohen_kappa, pair, 6))
-        if len(table.raters) > 2:
-            coefficients.append(made("percent", percent_agreement, pair, 7))
+    how: dict[str, Any] = {"level": level, "resamples": resamples}
     against: list[Against] = []
     if reference is not None:
         if reference not in table.raters:
             raise InputError(
                 f"there is no rater '{reference}'", hint=f"there are {', '.join(table.raters)}"
             )
-        yes = _positive(known, positive, table.numbers)
+        yes = _positive(known, positive)
         against = [
-            _against(table, rater, reference, yes, seed, level, resamples)
+            _against(table, rater, reference, yes, seed, how)
             for rater in table.raters
             if rater != reference
         ]
@@ -238,15 +174,46 @@ def agreement(
         items=len(table.items),
         raters=table.raters,
         ratings=len(given),
-        missing=cells.size - len(given),
+        missing=len(table.items) * len(table.raters) - len(given),
         categories=tuple(known),
         prevalence=_shares(given, known),
         by_rater={rater: _shares(table.column(rater), known) for rater in table.raters},
-        coefficients=tuple(coefficients),
+        coefficients=tuple(_coefficients(table, known, bool(categories), seed, how)),
         against=tuple(against),
         disagreements=tuple(_disagreements(table)),
         notes=table.notes,
     )
+
+
+def _coefficients(
+    table: RatingsTable, known: list[Rating], in_order: bool, seed: int, how: dict[str, Any]
+) -> Iterator[Coefficient]:
+    """Yield the coefficients of all raters, then those of every two."""
+    cells = np.array([list(row) for row in table.cells], dtype=object)
+
+    def made(
+        name: str, function: Callable[..., float], raters: Sequence[str], stream: int
+    ) -> Coefficient:
+        columns = [table.raters.index(rater) for rater in raters]
+        rng = np.random.default_rng([seed, stream, *columns])
+        found = with_interval(function, cells[:, columns], rng=rng, **how)
+        return _coefficient(name, tuple(raters), found)
+
+    yield made("percent", percent_agreement, table.raters, 1)
+    yield made("fleiss_kappa", fleiss_kappa, table.raters, 2)
+    yield made("gwet_ac1", partial(gwet_ac1, categories=known), table.raters, 3)
+    # Two categories are as far apart in either order.
+    if table.numbers or in_order or len(known) <= 2:
+        yield made("gwet_ac2", partial(gwet_ac2, categories=known), table.raters, 4)
+    else:
+        why = "undefined: the categories have no order; give it with --categories"
+        nan = math.nan
+        yield Coefficient("gwet_ac2", table.raters, nan, nan, nan, 0, why)
+    yield made("krippendorff_alpha", krippendorff_alpha, table.raters, 5)
+    for pair in combinations(table.raters, 2):
+        yield made("cohen_kappa", cohen_kappa, pair, 6)
+        if len(table.raters) > 2:
+            yield made("percent", percent_agreement, pair, 7)
 
 
 def agreement_object(found: Agreement) -> dict[str, Any]:
@@ -294,7 +261,7 @@ def _as_rating(text: str, numbers: bool, seen: set[Any]) -> Rating:
     return str(spelled.get(text.strip().casefold(), text.strip()))
 
 
-def _positive(known: Sequence[Rating], named: str | None, numbers: bool) -> Rating:
+def _positive(known: Sequence[Rating], named: str | None) -> Rating:
     if len(known) != 2:
         raise InputError(
             f"there are {len(known)} categories, and a reference needs two",
@@ -327,51 +294,30 @@ def _against(
     reference: str,
     positive: Rating,
     seed: int,
-    level: float,
-    resamples: int,
+    how: dict[str, Any],
 ) -> Against:
     pairs = [
-        (truth == positive, rating == positive)
+        (float(truth == positive), float(rating == positive))
         for truth, rating in zip(table.column(reference), table.column(rater), strict=True)
         if truth is not None and rating is not None
     ]
     rng = np.random.default_rng([seed, 8, table.raters.index(rater)])
-    found = binary_figures(
-        [float(truth) for truth, _ in pairs],
-        [float(rating) for _, rating in pairs],
-        level=level,
-        resamples=resamples,
-        rng=rng,
-    )
-    shares = ("accuracy", "precision", "recall", "specificity")
-    figures = []
-    for name in shares:
-        one = getattr(found, name)
-        why = "undefined: there is no such item" if one.n == 0 else ""
-        if one.n and math.isnan(one.low):
-            why = "no interval: too few items"
-        figures.append(
-            Coefficient(name, (rater, reference), one.estimate, one.low, one.high, one.n, why)
-        )
-    figures.append(_coefficient("f1", (rater, reference), found.f1))
-    return Against(
-        rater,
-        reference,
-        positive,
-        found.both,
-        found.only_rater,
-        found.only_reference,
-        found.neither,
-        tuple(figures),
-    )
+    truths, ratings = [truth for truth, _ in pairs], [rating for _, rating in pairs]
+    counts, found = binary_figures(truths, ratings, rng=rng, **how)
+    figures = tuple(_coefficient(name, (rater, reference), one) for name, one in found.items())
+    return Against(rater, reference, positive, **counts, figures=figures)
 
 
-def _coefficient(name: str, raters: tuple[str, ...], found: Interval) -> Coefficient:
-    why = found.method if math.isnan(found.low) else ""
+def _coefficient(name: str, raters: tuple[str, ...], found: Interval | Proportion) -> Coefficient:
+    why = ""
+    if math.isnan(found.low):
+        why = found.method if isinstance(found, Interval) else "no interval: too few items"
     if math.isnan(found.estimate):
         why = "undefined: no item has two ratings, or only one category was used"
         if name == "f1":
             why = "undefined: neither has a positive item"
+        elif isinstance(found, Proportion):
+            why = "undefined: there is no such item"
     return Coefficient(name, raters, found.estimate, found.low, found.high, found.n, why)
 
 

@@ -23,15 +23,10 @@ _ITEM_NAMES = ("item", "id", "item_id", "sample", "sample_id")
 
 @dataclass(frozen=True)
 class RatingsTable:
-    """Ratings by item and rater.
+    """Ratings of items by raters, cells of shape (items, raters), both in the file's order.
 
-    Attributes:
-        items: The items' names, in the file's order; with counts, one name stands several times.
-        raters: The raters' names, in the file's order.
-        cells: Shape (items, raters).
-        numbers: Whether all categories are numbers.
-        notes: What was made one category that the file spells in several ways, and whether the
-            numbers look like no ratings.
+    With counts, one item's name stands several times. Notes say what was made one category that the
+    file spells in several ways, and whether the numbers look like no ratings.
     """
 
     items: tuple[str, ...]
@@ -83,17 +78,7 @@ def read_ratings(
 def ratings_of(
     rows: Sequence[Row], name: str, *, raters: Sequence[str] = (), count: str | None = None
 ) -> RatingsTable:
-    """Return the ratings in rows that are at hand, each with its line, as `read_ratings` does.
-
-    Args:
-        rows: The rows of a long or a wide table.
-        name: What messages call the table.
-        raters: The raters to take; all where none is named.
-        count: A column of a wide table with the number of items that a row stands for.
-
-    Raises:
-        InputError: As for `read_ratings`.
-    """
+    """Return the ratings in rows, each with its line, as `read_ratings` does; ``name`` is theirs."""
     if not rows:
         raise InputError("the file holds no rows", file=name, hint="give at least one item")
     columns = list(dict.fromkeys(column for _, row in rows for column in row))

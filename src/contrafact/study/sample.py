@@ -22,11 +22,8 @@ __all__ = ["DrawnStudy", "draw_study", "read_source"]
 class DrawnStudy:
     """A study as it was drawn.
 
-    Attributes:
-        sheet: For people: items in random order, with blanks to fill in.
-        key: What leads back from an item to what it is, in the order of the items' names.
-        guidelines: For people.
-        shortage: What there was less of than was asked for, one sentence each.
+    The sheet has items in random order, with blanks for people to fill in; the key leads back from
+    an item to what it is. ``shortage`` says what there was less of than was asked for.
     """
 
     sheet: pd.DataFrame
@@ -76,13 +73,12 @@ def read_source(spec: StudySpec, sources: Sequence[Path]) -> pd.DataFrame:
 def draw_study(
     spec: StudySpec, source: pd.DataFrame, n: int, rng: np.random.Generator, *, kind: str = ""
 ) -> DrawnStudy:
-    """Draw items for people.
+    """Draw items for people: ``n`` of each stratum or in all, as the study has it, or all there are.
 
     Args:
         spec: The study.
         source: As `read_source` returns it.
-        n: How many to draw, of each stratum or in all, as the study has it; all that there are
-            where there are fewer.
+        n: How many to draw.
         rng: Where randomness comes from.
         kind: The kind of study, for its key.
 

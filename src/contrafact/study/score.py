@@ -36,13 +36,10 @@ _COEFFICIENTS = ("fleiss", "ac1", "f1", "kappa")
 
 @dataclass
 class Filled:
-    """What people answered, and what could not be used.
+    """What people answered, in the order of the sheets' rows, and what could not be used.
 
-    Attributes:
-        answers: The answers, in the order of the sheets' rows.
-        people: Who filled in a sheet, in the order in which they were met.
-        problems: One sentence for each cell or row that was not used, with file and line.
-        blanks: How many cells that ask for an answer were left empty.
+    People stand in the order in which they were met, ``problems`` has a sentence for each cell or
+    row that was not used, ``blanks`` counts cells that ask for an answer and were left empty.
     """
 
     answers: list[Answer] = field(default_factory=list)
@@ -54,12 +51,7 @@ class Filled:
 def read_key(
     path: str | Path, studies: Mapping[str, StudySpec], *, command: str
 ) -> tuple[str, list[StudyItem]]:
-    """Return the kind of study that a key is of, and its items in its order.
-
-    Args:
-        path: The key.
-        studies: The family's studies by kind.
-        command: Which command writes it, for messages.
+    """Return the kind of study (of the family's) that a key is of, and its items in its order.
 
     Raises:
         InputError: The file is no key of such a study, or a row of it cannot be used.
@@ -115,14 +107,14 @@ def read_answers(
     command: str,
     columns: Mapping[str, str] | None = None,
 ) -> Filled:
-    """Return the answers of filled sheets.
+    """Return the answers of filled sheets, one for each person or shared ones.
 
     A person is named by the column ``annotator``, or else by the name of the file. A cell that is
     no answer to its question, an item that is not in the key, and an item whose texts are not those
     drawn are not used, and named in ``problems``.
 
     Args:
-        paths: The sheets: one for each person, or shared ones.
+        paths: The sheets.
         spec: The study.
         items: The key's items.
         command: Which command writes the sheets, for messages.
@@ -173,14 +165,6 @@ def score_study(
     resamples: int = 10_000,
 ) -> list[StudyTable]:
     """Return the tables of a study, in the order in which they are shown.
-
-    Args:
-        spec: The study.
-        items: The key's items.
-        filled: What people answered.
-        rng: Where the resampling's randomness comes from.
-        level: Confidence level of all intervals.
-        resamples: How many times clusters are drawn.
 
     Raises:
         InputError: No cell that asks for an answer holds one.

@@ -39,7 +39,6 @@ from contrafact.family.display import (
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
 from contrafact.family.tables import notes_on, with_costs
 from contrafact.records import CRITERIA, SIDES
-from contrafact.stats.intervals import Interval
 from contrafact.stats.replicates import Replicates, Sampler, mean_over
 
 __all__ = [
@@ -120,14 +119,18 @@ def side_figures(part: Part) -> Iterator[Estimate]:
             replicates = mean_over(figure.draws)
             if np.isnan(replicates[0]):
                 continue
-            interval = _interval(figure, replicates, sampler)
+            interval = sampler.interval(replicates, n=figure.n, clusters=figure.headlines)
+            if figure.values is not None and replicates[0] in (0.0, 1.0):
+                # Resamples of equal values are all the same: they have bounds of their own.
+                interval = part.bootstrap.mean(pd.Series(figure.values), pd.Series(figure.labels))
             yield Estimate(measure, form, interval, scope, _spread(figure.draws))
         scored = rows[rows["perplexity"].notna()] if part.wants("perplexity_median") else rows[:0]
         if scope in SIDES:
             scored = scored[scored["side"] == scope]
         if scope != _BETWEEN and len(scored):
-            values = scored["perplexity"].to_numpy(float)
-            median = sampler.median(values, scored["sample_id"].to_numpy(object))
+            median = part.bootstrap.mean(
+                scored["perplexity"], scored["sample_id"], statistic="median"
+            )
             yield Estimate("perplexity_median", "valid", median, scope)
 
 
@@ -139,13 +142,6 @@ def _columns(part: Part) -> dict[Key, str]:
         for key, column in _COLUMNS.items()
         if part.wants(key[0], *(name for name, parts in made_of.items() if key[0] in parts))
     }
-
-
-def _interval(figure: _Figure, replicates: Replicates, sampler: Sampler) -> Interval:
-    values, labels = figure.values, figure.labels
-    if values is not None and labels is not None and replicates[0] in (0.0, 1.0):
-        return sampler.share(values, labels)
-    return sampler.interval(replicates, n=figure.n, clusters=figure.headlines)
 
 
 def _spread(draws: Sequence[Replicates]) -> float:

@@ -30,11 +30,12 @@ from contrafact.family.display import (
 )
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
 from contrafact.records import MANIPULATIONS
-from contrafact.stats.calibration import brier, calibration_error
 from contrafact.stats.classification import (
     MEASURES,
     auroc,
     auroc_one_vs_rest,
+    brier,
+    calibration_error,
     classification,
     measures,
 )

@@ -20,8 +20,7 @@ from contrafact.families.rfc.checking import JudgedPair, JudgeSettings
 from contrafact.families.rfc.judging import CRITERIA
 from contrafact.family.exam_file import CriterionExam, Exam, read_exam
 from contrafact.records import MANIPULATIONS, Manipulation
-from contrafact.stats.conjunction import correct_conjunction
-from contrafact.stats.correction import MIN_EXAM, Corrected, correct_rate
+from contrafact.stats.correction import MIN_EXAM, Corrected, correct_conjunction, correct_rate
 
 __all__ = ["ALL", "BY_FACTS", "Counted", "Sound", "counted", "exam_of", "signs_of", "sound_pairs"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from contrafact.family import families
 from contrafact.family.exam import RESPONSE
 from contrafact.family.exam_file import Exam
-from contrafact.stats.correction import correct_conjunction, correct_rate, ppi_mean
+from contrafact.stats.correction import Corrected, correct_conjunction, correct_rate, ppi_mean
 from contrafact.stats.intervals import cluster_bootstrap
 from contrafact.stats.paired import Difference, compare_all, rank_intervals
 
@@ -36,10 +36,7 @@ _UNEQUAL = 1.05
 
 
 def examined_criteria(family: str) -> Mapping[str, str]:
-    """Return the judged columns of a family's items frame, and what its exam calls them.
-
-    There are none where the family has no exam.
-    """
+    """Return a family's judged columns and what its exam calls them; none where it has no exam."""
     known = families()[family]
     return known.exam.load().criteria if known.exam else {}
 
@@ -93,16 +90,8 @@ def corrected_scores(
             if not len(values):
                 continue
             raw = cluster_bootstrap(values, clusters, level=level, resamples=resamples, rng=rng)
-            row = {
-                "system": system,
-                "judge": judge,
-                "criterion": column,
-                "n": raw.n,
-                "clusters": raw.clusters,
-                "raw": raw.estimate,
-                "raw_low": raw.low,
-                "raw_high": raw.high,
-            }
+            row = {"system": system, "judge": judge, "criterion": column, "n": raw.n}
+            row |= {"clusters": raw.clusters, **raw.columns("raw")}
             found = _nothing(why)
             if exam is not None and not why:
                 parts = {c: n for c, n in criteria.items() if n != RESPONSE and c in own.columns}
@@ -167,15 +156,9 @@ def ranked_systems(
     """Rank systems of one judge by a judged rate, sharing ranks where they cannot be told apart.
 
     Ranks are of raw rates: the same judge errs on all systems alike, so far as it does not know
-    whose text it reads. Systems of different judges are not compared.
-
-    Args:
-        items: The family's items frame.
-        column: The judged column.
-        unit: The column that tells the items of one sample apart, as ``side`` does; "" if none.
-        rng: Where randomness comes from.
-        level: One less the chance of any false difference among the systems of a judge.
-        resamples: How many random sign patterns of clusters.
+    whose text it reads. Systems of different judges are not compared. One less ``level`` is the
+    chance of any false difference among the systems of a judge; ``unit`` is as in
+    `corrected_by_labels`.
 
     Returns:
         One row per system, best first: ``judge``, ``system``, ``raw``, ``n`` (items), ``rank``
@@ -239,16 +222,26 @@ def _other_exam(
     return exam.asked_otherwise(packs.get(system, exam.pack.templates), settings.get(system, {}))
 
 
+def _row(
+    found: Corrected, rates: tuple[float, float], counts: tuple[int, int], *, examined: bool = True
+) -> dict[str, Any]:
+    """Return what an exam makes of a rate: sensitivity and specificity, items that fix them."""
+    return {
+        "corrected": found.estimate,
+        "low": found.low,
+        "high": found.high,
+        "usable": found.usable,
+        "why": found.why,
+        "examined": examined,
+        **dict(zip(("sensitivity", "specificity"), rates, strict=True)),
+        **dict(zip(("exam_right", "exam_wrong"), counts, strict=True)),
+    }
+
+
 def _nothing(why: str) -> dict[str, Any]:
     nan = math.nan
-    return {
-        **dict.fromkeys(("corrected", "low", "high"), nan),
-        "usable": False,
-        "why": why,
-        "examined": False,
-        **dict.fromkeys(("sensitivity", "specificity"), nan),
-        **dict.fromkeys(("exam_right", "exam_wrong"), 0),
-    }
+    found = Corrected(nan, nan, nan, nan, nan, False, why)
+    return _row(found, (nan, nan), (0, 0), examined=False)
 
 
 def _corrected(values: Any, clusters: Any, exam: Exam, name: str, level: float) -> dict[str, Any]:
@@ -262,18 +255,9 @@ def _corrected(values: Any, clusters: Any, exam: Exam, name: str, level: float) 
         specificity=part.specificity.exam_rate,
         level=level,
     )
-    return {
-        "corrected": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "usable": found.usable,
-        "why": found.why,
-        "examined": True,
-        "sensitivity": math.nan if (a := part.sensitivity.estimate) is None else a,
-        "specificity": math.nan if (b := part.specificity.estimate) is None else b,
-        "exam_right": part.sensitivity.n,
-        "exam_wrong": part.specificity.n,
-    }
+    a, b = part.sensitivity.estimate, part.specificity.estimate
+    rates = (math.nan if a is None else a, math.nan if b is None else b)
+    return _row(found, rates, (part.sensitivity.n, part.specificity.n))
 
 
 def _conjunction(
@@ -304,19 +288,9 @@ def _conjunction(
         rng=rng,
         level=level,
     )
-    whole = exam.criteria.get(RESPONSE)
-    return {
-        "corrected": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "usable": found.usable,
-        "why": found.why,
-        "examined": True,
-        "sensitivity": math.nan,
-        "specificity": math.nan,
-        "exam_right": whole.sensitivity.n if whole else min(one.sensitivity.n for one in known),
-        "exam_wrong": whole.specificity.n if whole else min(one.specificity.n for one in known),
-    }
+    asked_of = [exam.criteria[RESPONSE]] if RESPONSE in exam.criteria else known
+    counts = min(one.sensitivity.n for one in asked_of), min(one.specificity.n for one in asked_of)
+    return _row(found, (math.nan, math.nan), counts)
 
 
 def _from_labels(

@@ -24,15 +24,9 @@ __all__ = ["Question", "other_order", "put", "questions_of"]
 class Question:
     """One call of one judge.
 
-    Attributes:
-        item: The item's id.
-        criterion: What is asked of it.
-        prompt: The prompt.
-        judge: The judge's name.
-        repeat: From 1.
-        swapped: Whether the texts come in the other order.
-        subject: What is judged, as data, where the judge is a verifier.
-        about: The item, where the one call answers all of its criteria.
+    ``repeat`` counts from 1; ``swapped`` says whether the texts come in the other order.
+    ``subject`` is what is judged, as data, where the judge is a verifier; ``about`` the item, where
+    the one call answers all of its criteria.
     """
 
     item: str
@@ -66,15 +60,7 @@ def questions_of(
     repeats: int = 1,
     order: bool = True,
 ) -> list[Question]:
-    """Return every call that an exam takes.
-
-    Args:
-        items: The items.
-        examiner: The family's way to ask.
-        judges: The judges' names.
-        repeats: How often each question is put, in the order of runs.
-        order: Whether each is put once more in the other order.
-    """
+    """Return every call that an exam takes, with ``order`` each once more in the other order."""
     found = []
     for item in items:
         about = item if examiner.together else None
@@ -101,14 +87,7 @@ def other_order(prompt: str, shown: Sequence[str]) -> str | None:
 
     Prompts here end with the texts, so that in the other order they come first; a line that asks
     for the answer after them stays last. It works on the rendered prompt, and so for any prompt
-    pack.
-
-    Args:
-        prompt: The prompt.
-        shown: The texts to judge, as they stand in it.
-
-    Returns:
-        The other prompt; None where the texts are not found, or nothing stands apart from them.
+    pack. None where the texts ``shown`` are not found, or nothing stands apart from them.
     """
     places = [(prompt.rfind(text), len(text)) for text in shown]
     if not places or any(start < 0 or not length for start, length in places):

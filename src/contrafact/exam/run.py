@@ -33,16 +33,8 @@ _VERDICT_TOKENS, _VERDICTS_TOKENS = 10, 100
 class PreparedExam:
     """An exam that is ready to start: its items drawn, its templates opened and checked.
 
-    Attributes:
-        family: The family.
-        spec: Its exam.
-        pack: The prompt pack.
-        examiner: How the judges are asked.
-        items: The items.
-        questions: Every call that it takes.
-        judges: The judges' names; several form a panel.
-        seed: Seed of the draw of items and of the intervals.
-        settings: How the judges are asked, for the exam's file.
+    Several judges form a panel. ``seed`` is that of the draw of items and of the intervals;
+    ``settings`` say how the judges are asked, for the exam's file.
     """
 
     family: str
@@ -91,10 +83,8 @@ class PreparedExam:
     ) -> Exam:
         """Score the exam, whose questions are all answered, write its two files, and return it.
 
-        Args:
-            out: The exam's file; that of its items stands next to it.
-            answers: Verdicts by the questions' keys.
-            notes: What a reader should know.
+        ``out`` is the exam's file, next to which its items stand; answers are verdicts by the
+        questions' keys.
         """
         import pandas as pd
 
@@ -205,22 +195,9 @@ def hold_exam(
     """Put an exam's questions to a judge, and write its two files.
 
     Answers are kept as they come, next to the exam's file: repeated, nothing is asked twice.
-
-    Args:
-        family: The family.
-        judge: The judges' names; several form a panel.
-        out: The exam's file.
-        options: The exam's own options.
-        n: How many items; None for what the family says.
-        seed: Seed of the draw of items.
-        repeats: How often each question is put.
-        order: Whether each is put once more, the texts before the rubric.
-        prompts: Another prompt pack.
-        judge_args: Arguments of the judges' provider.
-        max_connections: Calls under way at once.
-        max_retries: As the two below, None for the default.
-        timeout: Seconds for a call, retries and all.
-        attempt_timeout: Seconds for one attempt.
+    Besides those of `prepare_exam` the options are another prompt pack, arguments of the judges'
+    provider and how calls are made: how many at once, retries, and seconds for a call with them and
+    for an attempt.
 
     Returns:
         The exam, and how many questions had to be asked.

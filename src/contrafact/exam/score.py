@@ -55,32 +55,19 @@ SurfaceFeatures = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence
 
 _STREAMS = {"criterion": 1, "surface": 2, "repeats": 3, "together": 4}
 _SURFACE_READERS = ("words", "overlap", "connectors", "quotes")
-LEAST_SURFACE = 25
+_LEAST_SURFACE = 25
 """Right and wrong items of a criterion that readers of the surface need."""
 
 
 @dataclass(frozen=True)
 class ExamRow:
-    """What a judge said of one item by one criterion.
+    """What a judge said of one item by one criterion; ``response`` stands for the item as a whole.
 
-    Attributes:
-        item: The item's id.
-        cluster: What it shares with items that resemble it.
-        kind: How it was made.
-        criterion: What was asked; ``response`` for the item as a whole.
-        known: The verdict that it should have.
-        passed: The verdict it got the first time; None where it was invalid.
-        invalid: Why, where it was.
-        probability: The judge's probability of true, where the provider gave one.
-        repeats: All verdicts, the first among them.
-        swapped: The verdict in the other order; None where invalid or not asked.
-        asked_swapped: Whether it was asked in the other order.
-        words: Length of the text.
-        text: The text.
-        members: A panel's own verdicts, by judge.
-        about: What the text is about.
-        facts: What the family says of the item besides.
-        reference: The text that it is compared with by surface features.
+    ``known`` is the verdict that it should have, ``passed`` the one that it got the first time,
+    None where it was ``invalid``; ``repeats`` are all verdicts, the first among them, ``swapped``
+    the one in the other order, if ``asked_swapped``. ``probability`` is the judge's of true, where
+    the provider gave one, ``members`` a panel's own verdicts by judge, ``facts`` what the family
+    says of the item besides, ``reference`` the text that it is compared with by surface features.
     """
 
     item: str
@@ -115,14 +102,9 @@ def exam_rows(
     questions: Sequence[Question],
     answers: Mapping[str, Mapping[str, Any]],
 ) -> list[ExamRow]:
-    """Return the rows of an exam whose questions all have an answer.
+    """Return the rows of an exam whose questions all have an answer, by the questions' keys.
 
     Several judges are a panel: its verdict is the majority of the valid ones, each time.
-
-    Args:
-        items: The items.
-        questions: As `contrafact.exam.questions.questions_of` returns them.
-        answers: Verdicts by the questions' keys.
     """
     votes: dict[tuple[str, str, int, bool], dict[str, Mapping[str, Any]]] = {}
     for q in questions:
@@ -159,11 +141,7 @@ def exam_rows(
 
 
 def likeness(texts: Sequence[str], references: Sequence[str]) -> dict[str, list[float]]:
-    """Return each text's likeness to its reference by score; 0 to 1, higher is more alike.
-
-    Raises:
-        ValueError: If there is not one reference per text.
-    """
+    """Return each text's likeness to its reference by score; 0 to 1, higher is more alike."""
     scores: dict[str, list[float]] = {"bleu": [], "rouge_l": [], "edit_similarity": []}
     for text, reference in zip(texts, references, strict=True):
         scores["bleu"].append(bleu(text, reference))
@@ -246,10 +224,6 @@ def surface_rows(items: Sequence[LeakItem], *, seed: int) -> dict[str, SurfaceRo
     Each reader sees one sort of features, by logistic regression; the best of them counts, and the
     items leak where its interval lies above the limit. Where there are too few items, or
     scikit-learn is missing, there is nothing.
-
-    Args:
-        items: The items as readers see them.
-        seed: Seed of folds and resamples.
     """
     found: dict[str, SurfaceRow] = {}
     if find_spec("sklearn") is None:
@@ -261,7 +235,7 @@ def surface_rows(items: Sequence[LeakItem], *, seed: int) -> dict[str, SurfaceRo
                 seed=seed,
                 readers=_SURFACE_READERS,
                 models=("logistic",),
-                least=LEAST_SURFACE,
+                least=_LEAST_SURFACE,
             )
         )
     except InputError:  # there are too few items: nothing is claimed of them
@@ -286,28 +260,27 @@ def leak_notes(surface: Mapping[str, SurfaceRow], unread: str) -> list[str]:
     ]
 
 
+@dataclass(frozen=True)
 class _Figures:
     """The settings that all figures share. Each has a random stream of its own."""
 
-    def __init__(self, level: float, resamples: int, seed: int) -> None:
-        self.level = level
-        self.resamples = resamples
-        self.seed = seed
+    level: float
+    resamples: int
+    seed: int
 
-    def rng(self, stream: str, name: str) -> np.random.Generator:
-        return np.random.default_rng([self.seed, _STREAMS[stream], *name.encode()])
+    def how(self, stream: str, name: str) -> dict[str, Any]:
+        rng = np.random.default_rng([self.seed, _STREAMS[stream], *name.encode()])
+        return {"level": self.level, "resamples": self.resamples, "rng": rng}
 
     def criterion(self, name: str, rows: Sequence[ExamRow]) -> CriterionExam:
         read = [row for row in rows if row.passed is not None]
-        rng = self.rng("criterion", name)
+        how = self.how("criterion", name)
         # Where nothing could be read there are no outcomes, and every figure is undefined.
         right = _column(read, lambda row: row.passed == row.known)
         known = _column(read, lambda row: row.known)
         passed = _column(read, lambda row: row.passed)
         clusters = _clusters(read)
-        apart = difference_between_groups(
-            right, known, clusters, level=self.level, resamples=self.resamples, rng=rng
-        )
+        apart = difference_between_groups(right, known, clusters, **how)
         with_chance = [row for row in read if row.probability is not None]
         return CriterionExam(
             sensitivity=self._rate([r for r in read if r.known], lambda r: bool(r.passed)),
@@ -319,11 +292,11 @@ class _Figures:
                 high=apart.high / 2.0,
                 n=apart.n,
             ),
-            auroc=self._auroc(with_chance, _column(with_chance, lambda r: r.probability), rng)
+            auroc=_auroc(with_chance, _column(with_chance, lambda r: r.probability), how)
             if with_chance
             else None,
-            length=self._length(read, passed, known, clusters, rng),
-            order=self._order(rows, rng),
+            length=_length(read, passed, known, clusters, how),
+            order=self._order(rows, how),
             kinds={
                 kind: KindRate(
                     known=of[0].known, right=self._rate(of, lambda r: r.passed == r.known)
@@ -345,7 +318,7 @@ class _Figures:
         scores = {**features(texts, references)}
         scores["judge"] = [float(bool(row.passed)) for row in others]
         return {
-            name: self._auroc(others, np.array(values), self.rng("surface", name))
+            name: _auroc(others, np.array(values), self.how("surface", name))
             for name, values in scores.items()
         }
 
@@ -373,15 +346,8 @@ class _Figures:
         gaps = np.array([float(bool(passed[row.item])) - due[row.item] for row in whole])
         if not len(gaps) or np.isnan(gaps).any():
             return None
-        return Figure.of(
-            cluster_bootstrap(
-                gaps,
-                _clusters(whole),
-                level=self.level,
-                resamples=self.resamples,
-                rng=self.rng("together", RESPONSE),
-            )
-        )
+        how = self.how("together", RESPONSE)
+        return Figure.of(cluster_bootstrap(gaps, _clusters(whole), **how))
 
     def repeats(self, by_criterion: dict[str, list[ExamRow]]) -> dict[str, Figure]:
         found = {}
@@ -396,69 +362,46 @@ class _Figures:
                     shares.append((yes * (yes - 1) + no * (no - 1)) / pairs)
                     clusters.append(row.cluster)
             if shares:
-                rng = self.rng("repeats", name)
-                found[name] = Figure.of(
-                    cluster_bootstrap(
-                        shares, clusters, level=self.level, resamples=self.resamples, rng=rng
-                    )
-                )
+                how = self.how("repeats", name)
+                found[name] = Figure.of(cluster_bootstrap(shares, clusters, **how))
         return found
 
     def _rate(self, rows: Sequence[ExamRow], counted: Callable[[ExamRow], bool]) -> Rate:
         outcomes = _column(rows, counted)
         return Rate.of(clustered_proportion(outcomes, _clusters(rows), level=self.level))
 
-    def _length(
-        self,
-        rows: Sequence[ExamRow],
-        passed: NDArray[np.float64],
-        known: NDArray[np.float64],
-        clusters: list[str],
-        rng: np.random.Generator,
-    ) -> Figure:
-        words = _column(rows, lambda row: row.words)
-        longer, apart = np.zeros(len(rows)), passed.copy()
-        for value in (0.0, 1.0):
-            own = known == value
-            if own.any():
-                longer[own] = words[own] > np.median(words[own])
-                apart[own] -= passed[own].mean()
-        return Figure.of(
-            difference_between_groups(
-                apart, longer, clusters, level=self.level, resamples=self.resamples, rng=rng
-            )
-        )
-
-    def _order(self, rows: Sequence[ExamRow], rng: np.random.Generator) -> OrderEffect | None:
+    def _order(self, rows: Sequence[ExamRow], how: Mapping[str, Any]) -> OrderEffect | None:
         if not any(row.asked_swapped for row in rows):
             return None
         both = [row for row in rows if row.passed is not None and row.swapped is not None]
         shift = _column(both, lambda row: float(bool(row.swapped)) - float(bool(row.passed)))
         return OrderEffect(
             changed=self._rate(both, lambda row: row.passed != row.swapped),
-            shift=Figure.of(
-                cluster_bootstrap(
-                    shift, _clusters(both), level=self.level, resamples=self.resamples, rng=rng
-                )
-            ),
+            shift=Figure.of(cluster_bootstrap(shift, _clusters(both), **how)),
         )
 
-    def _auroc(
-        self,
-        rows: Sequence[ExamRow],
-        scores: NDArray[np.float64],
-        rng: np.random.Generator,
-    ) -> Figure:
-        return Figure.of(
-            auroc(
-                _column(rows, lambda row: row.known),
-                scores,
-                _clusters(rows),
-                level=self.level,
-                resamples=min(2_000, self.resamples),
-                rng=rng,
-            )
-        )
+
+def _length(
+    rows: Sequence[ExamRow],
+    passed: NDArray[np.float64],
+    known: NDArray[np.float64],
+    clusters: list[str],
+    how: Mapping[str, Any],
+) -> Figure:
+    words = _column(rows, lambda row: row.words)
+    longer, apart = np.zeros(len(rows)), passed.copy()
+    for value in (0.0, 1.0):
+        own = known == value
+        if own.any():
+            longer[own] = words[own] > np.median(words[own])
+            apart[own] -= passed[own].mean()
+    return Figure.of(difference_between_groups(apart, longer, clusters, **how))
+
+
+def _auroc(rows: Sequence[ExamRow], scores: NDArray[np.float64], how: Mapping[str, Any]) -> Figure:
+    known = _column(rows, lambda row: row.known)
+    fewer = {**how, "resamples": min(2_000, how["resamples"])}
+    return Figure.of(auroc(known, scores, _clusters(rows), **fewer))
 
 
 def _column(

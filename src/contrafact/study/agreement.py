@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
@@ -66,7 +66,7 @@ class Coefficient:
         return _LABELS.get(self.name, self.name)
 
     def cells(self, raters: int) -> tuple[str, str, str, str, str]:
-        """Return what a table shows of ``raters`` raters: label, whose it is, value, interval, items."""
+        """Return label, whose it is, value, interval and items, in a table of so many raters."""
         whose = "all" if len(self.raters) == raters > 2 else " and ".join(self.raters)
         if math.isnan(self.low):
             bounds = self.why.removeprefix("undefined: ")
@@ -82,7 +82,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Against:
-    """A rater measured against one that is taken for the truth, by the category that is ``positive``.
+    """A rater measured against one that is taken for the truth.
 
     The counts are of items that both call positive, either alone, or neither.
     """
@@ -99,7 +99,7 @@ class Against:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An item that raters rate differently, none where missing; ``count`` items have these ratings."""
+    """Ratings of an item that differ, none where missing; ``count`` items have them."""
 
     item: str
     ratings: dict[str, Rating]
@@ -186,7 +186,7 @@ def agreement(
 
 
 def _coefficients(
-    table: RatingsTable, known: list[Rating], in_order: bool, seed: int, how: dict[str, Any]
+    table: RatingsTable, known: list[Rating], in_order: bool, seed: int, how: Mapping[str, Any]
 ) -> Iterator[Coefficient]:
     """Yield the coefficients of all raters, then those of every two."""
     cells = np.array([list(row) for row in table.cells], dtype=object)

@@ -78,7 +78,7 @@ def read_ratings(
 def ratings_of(
     rows: Sequence[Row], name: str, *, raters: Sequence[str] = (), count: str | None = None
 ) -> RatingsTable:
-    """Return the ratings in rows, each with its line, as `read_ratings` does; ``name`` is theirs."""
+    """Return the ratings in rows, each with its line, as `read_ratings` does, of this name."""
     if not rows:
         raise InputError("the file holds no rows", file=name, hint="give at least one item")
     columns = list(dict.fromkeys(column for _, row in rows for column in row))

@@ -32,14 +32,7 @@ class DrawnStudy:
     shortage: Sequence[str]
 
     def write(self, path: Path) -> tuple[Path, Path]:
-        """Write the sheet, and next to it its key and guidelines; return the paths of the two.
-
-        A study that is there already is left as it is if it is the same, and never overwritten: a
-        person may have filled it in.
-
-        Raises:
-            InputError: The sheet is not to be CSV or Excel, or another study has its name.
-        """
+        """Write sheet, key and guidelines as `write_sheet` does; return the paths of the two."""
         return write_sheet(path, self.sheet, self.key, self.guidelines)
 
 
@@ -73,7 +66,7 @@ def read_source(spec: StudySpec, sources: Sequence[Path]) -> pd.DataFrame:
 def draw_study(
     spec: StudySpec, source: pd.DataFrame, n: int, rng: np.random.Generator, *, kind: str = ""
 ) -> DrawnStudy:
-    """Draw items for people: ``n`` of each stratum or in all, as the study has it, or all there are.
+    """Draw items for people: ``n`` of each stratum or in all, as the study has it, or all.
 
     Args:
         spec: The study.

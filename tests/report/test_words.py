@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from contrafact.family.display import with_figures
-from contrafact.report.opening import verdict, with_interval
+from contrafact.report.summary import verdict, with_interval
 from contrafact.stats.intervals import cluster_bootstrap
 
 

@@ -6,7 +6,7 @@ stand in them as they are.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -18,7 +18,6 @@ __all__ = [
     "MISSING",
     "OWN",
     "PUBLISHED",
-    "BoxChart",
     "Card",
     "Chart",
     "Chip",
@@ -30,7 +29,6 @@ __all__ = [
     "MatrixChart",
     "Panel",
     "PublishedNote",
-    "ScatterChart",
     "Table",
     "Warnings",
     "count",
@@ -312,23 +310,6 @@ class GridChart:
 
 
 @dataclass(frozen=True)
-class BoxChart:
-    """Distributions of positive numbers on a logarithmic scale.
-
-    A box has a row's name, a series' name and values; boxes of one row stand together, and a series
-    has one colour. The median of ``reference`` is drawn as a dashed line, where it has values.
-    """
-
-    key: str
-    title: str
-    caption: str
-    boxes: Sequence[tuple[str, str, NDArray[np.float64]]]
-    colours: Mapping[str, str]
-    axis: str
-    reference: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-
-
-@dataclass(frozen=True)
 class MatrixChart:
     """Counts of rows by columns, shaded by the share of their row: of each field a name, the rows'
     names and the counts, shape (rows, columns)."""
@@ -340,22 +321,7 @@ class MatrixChart:
     columns: Sequence[str]
 
 
-@dataclass(frozen=True)
-class ScatterChart:
-    """Estimates, shape (names, 1), over a quantity: a point for each name; NaN across leaves it
-    out."""
-
-    key: str
-    title: str
-    caption: str
-    names: Sequence[str]
-    across: NDArray[np.float64]
-    panel: Panel
-    axis: str
-    row_axis: str
-
-
-Chart = GridChart | BoxChart | MatrixChart | ScatterChart
+Chart = GridChart | MatrixChart
 """A drawing as data."""
 
 

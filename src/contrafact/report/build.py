@@ -29,8 +29,7 @@ _EXAM_NAMED = {"judge", "family", "task_version", "n", "seed"}
 
 @dataclass(frozen=True)
 class ReportPaths:
-    """Where a report was written: the page, ``results.json``, and the folders of tables (three
-    files each) and figures (two), with a folder in them per task where there are several."""
+    """Where a report was written; of several tasks, tables and figures are in folders for each."""
 
     page: Path
     results: Path
@@ -131,6 +130,6 @@ def _part(chapter: Chapter) -> dict[str, object]:
         "runs": meta.pop("runs"),
         "report": {**meta, "title": chapter.title},
         "warnings": [{"title": title, "text": text} for title, text in chapter.warnings],
-        "summary": [chapter.opening.sentence, *chapter.opening.more],
+        "summary": [chapter.summary.sentence, *chapter.summary.more],
         **chapter.results,
     }

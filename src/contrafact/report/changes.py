@@ -57,15 +57,10 @@ class ChangedItem:
 
 @dataclass(frozen=True)
 class DataChange:
-    """How the samples of two runs differ.
+    """How the samples of two runs differ, and whether both read the same contents (``same``).
 
-    Attributes:
-        same: Whether both runs read the same file contents, whatever its name.
-        shared: How many samples both have.
-        added: Ids of samples that only the second run has.
-        removed: Ids of samples that only the first run has.
-        changed: Samples that both have by id and that are not the same.
-        texts: What added and removed samples ask, by id.
+    Samples are named by their ids; ``changed`` ones are in both and not the same, ``texts`` say
+    what added and removed ones ask.
     """
 
     same: bool

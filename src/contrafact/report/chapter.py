@@ -32,8 +32,8 @@ from contrafact.report.estimates import (
 from contrafact.report.examples import draw_examples, invalid_examples, shown_example
 from contrafact.report.explorer import Packed, pack_items
 from contrafact.report.frames import TaskRuns
-from contrafact.report.opening import Opening, make_opening
 from contrafact.report.panel import panel
+from contrafact.report.summary import Summary, summarise
 from contrafact.report.tables import comparison_table, corrected_table, leaderboard_table
 from contrafact.report.words import facts, how_to_read, warnings
 from contrafact.stats.replicates import Bootstrap
@@ -45,13 +45,8 @@ __all__ = ["Chapter", "Options", "chapter_data", "eyebrow", "make_chapter", "sec
 class Options:
     """How a report is made.
 
-    Attributes:
-        with_published: Whether to show the paper's rows below the report's own.
-        seed: Seed of the intervals, the paired tests and the choice of examples.
-        resamples: How many resamples the intervals rest on.
-        level: Their confidence level.
-        exams: What is known of judges.
-        labels: What people said of the runs' items, as `contrafact.report.labels` reads it.
+    The seed is that of intervals, paired tests and the choice of examples; ``labels`` are what
+    people said of the runs' items, as `contrafact.report.labels` reads it.
     """
 
     with_published: bool = False
@@ -66,27 +61,14 @@ class Options:
 class Chapter:
     """All that a report shows of one task.
 
-    Attributes:
-        task: The task, which names its part of ``results.json`` and of the folders.
-        data: What it is made from.
-        opening: What was found, and what shows it.
-        sections: Its sections, of which none is empty; they show what is in ``tables`` and
-            ``figures``.
-        facts: What stands at the top.
-        warnings: Headings and texts that come before any table.
-        tables: By key.
-        figures: By key.
-        explorer: All its outputs, packed.
-        examples: What its examples show, marked.
-        examples_caption: How to read them.
-        invalid: The texts of some invalid outputs.
-        how: Terms and texts.
-        results: Its part of ``results.json``.
+    Sections, of which none is empty, show what is in ``tables`` and ``figures``. ``facts`` stand at
+    the top, ``warnings`` (headings and texts) before any table. ``invalid`` has the texts of some
+    invalid outputs, ``how`` terms and texts, ``results`` the task's part of ``results.json``.
     """
 
     task: str
     data: ChapterData
-    opening: Opening
+    summary: Summary
     sections: Sequence[Section]
     facts: Sequence[Fact]
     warnings: Warnings
@@ -106,7 +88,6 @@ class Chapter:
 
     @property
     def title(self) -> str:
-        """Its title; the page's, where it is the only one."""
         return self.spec.title
 
     @property
@@ -147,11 +128,11 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         shown_example(one, spec.examples.limit)
         for one in draw_examples(data, rng=data.streams["examples"])
     ]
-    opening = make_opening(data)
+    summary = summarise(data)
     return Chapter(
         task=runs.task,
         data=data,
-        opening=opening,
+        summary=summary,
         sections=sections,
         facts=facts(data),
         warnings=[
@@ -164,7 +145,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
             for one in shown
             if not isinstance(one, Table | str) and one is not None
         },
-        explorer=pack_items(data, runs.calls, best=opening.best),
+        explorer=pack_items(data, runs.calls, best=summary.best),
         examples=examples,
         examples_caption=Markup(spec.examples.caption).format(
             count=count(len(examples), "example"), seed=options.seed
@@ -172,7 +153,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         invalid=invalid_examples(data),
         how=how_to_read(data),
         results={
-            "opening": opening.results,
+            "opening": summary.results,
             "figures": data.figures,
             "paired": data.pairs,
             **rates,

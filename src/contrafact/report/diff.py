@@ -83,12 +83,9 @@ class SystemPair:
 class Flip:
     """An output of which a yes became a no, or a no a yes.
 
-    Attributes:
-        pair: The systems.
-        item: The columns that name the row, with the draw: ``{"sample_id": …, "draw": 1}``.
-        measures: By measure what it was and what it is, 1.0 or 0.0, and which way that goes.
-        before: The first run's text; None where ``invalid_before`` says why there is none.
-        after: The second run's, likewise.
+    ``item`` has the columns that name the row, with the draw. ``measures`` say by measure what it
+    was and what it is, 1.0 or 0.0, and which way that goes. A run's text is None where it was
+    invalid.
     """
 
     pair: SystemPair
@@ -117,18 +114,15 @@ class Flip:
 class RunDiff:
     """All that two runs differ in.
 
-    Attributes:
-        names: The names of both runs.
-        pairs: The systems that are compared.
-        items: The rows that are compared, of both runs, ``A ·`` and ``B ·`` before their systems.
-        differences: One row per pair, measure and form: ``first`` (of B), ``second`` (of A),
-            ``measure``, ``form``, ``before``, ``after``, each with its bounds, ``difference``,
-            ``low``, ``high``, ``level``, ``p_value``, ``p_adjusted``, ``n``, the number of
-            clusters, ``method``.
-        flips: What flipped, the worst first.
-        flip_counts: One row per pair and measure: ``improved``, ``worsened``, ``changed``,
-            ``same``, ``left_out`` (no yes or no on both sides).
-        notes: What a reader must know.
+    ``items`` are the rows that are compared, of both runs, ``A ·`` and ``B ·`` before their
+    systems.
+
+    ``differences`` has one row per pair, measure and form: ``first`` (of B), ``second`` (of A),
+    ``measure``, ``form``, ``before``, ``after``, each with its bounds, ``difference``, ``low``,
+    ``high``, ``level``, ``p_value``, ``p_adjusted``, ``n``, the number of clusters, ``method``.
+
+    ``flips`` has the worst first, ``flip_counts`` one row per pair and measure: ``improved``,
+    ``worsened``, ``changed``, ``same``, ``left_out`` (no yes or no on both sides).
     """
 
     task: str
@@ -268,12 +262,13 @@ def match_systems(
 
     Systems of the same name belong together; of the others those that have the same method and
     number of examples, if there is one on each side; then those of the same model likewise; and
-    then the last ones, if there is one on each side.
+    then the last ones, if there is one on each side. Where pairs ``A=B`` are wanted these alone are
+    compared, named as systems, models or methods.
 
     Args:
         before: Facts of the first run's systems: ``system``, ``model``, ``method``, ``shots``.
         after: Those of the second's.
-        wanted: ``A=B`` each; given, these alone are compared, named as systems, models or methods.
+        wanted: The pairs.
 
     Raises:
         InputError: If nothing can be matched, or a wanted system is not there.

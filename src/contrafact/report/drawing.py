@@ -8,19 +8,17 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from contrafact.family.display import (
-    BoxChart,
     Chart,
     GridChart,
     MatrixChart,
     Panel,
-    ScatterChart,
     figure_text,
     format_number,
 )
@@ -31,12 +29,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Plot
     from matplotlib.transforms import Bbox
 
-__all__ = ["Draw", "Figure", "Theme", "draw_chart", "render", "row_name", "short_name"]
-
-Theme = Literal["light", "dark"]
+__all__ = ["Figure", "draw_chart", "render"]
 
 # Okabe and Ito's palette, which the colour-blind tell apart, darkened for text on paper.
-_COLOURS: dict[Theme, dict[str, str]] = {
+_COLOURS: dict[str, dict[str, str]] = {
     "light": {
         "ink": "#1c2127",
         "muted": "#5d6670",
@@ -59,7 +55,6 @@ _COLOURS: dict[Theme, dict[str, str]] = {
 _WIDTH = 7.6
 _LABEL_LENGTH = 44
 _WRAP = 30
-_WIDE = 20  # from this ratio of the largest to the smallest on, an axis is logarithmic
 _PANELS = 3
 _MOST_PANELS = 24
 _MARKERS = "oDs^vPX*<>"
@@ -82,7 +77,7 @@ class Figure:
     png: bytes
 
 
-Draw = Callable[["Plot", dict[str, str]], None]
+_Draw = Callable[["Plot", dict[str, str]], None]
 
 
 @contextmanager
@@ -120,11 +115,11 @@ def _style(colours: dict[str, str]) -> Iterator[None]:
         yield
 
 
-def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: float) -> Figure:
+def render(key: str, title: str, caption: str, alt: str, draw: _Draw, *, height: float) -> Figure:
     """Draw a figure, given what draws on an empty plot with a theme's colours; height in inches."""
     places: list[Bbox] = []
 
-    def drawn(theme: Theme, kinds: tuple[str, ...]) -> Iterator[bytes]:
+    def drawn(theme: str, kinds: tuple[str, ...]) -> Iterator[bytes]:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Plot
 
@@ -159,26 +154,19 @@ def render(key: str, title: str, caption: str, alt: str, draw: Draw, *, height: 
 
 def draw_chart(chart: Chart) -> Figure:
     """Draw a chart; what it shows in words is made from its numbers."""
+    about = (chart.key, chart.title)
     if isinstance(chart, GridChart):
         draw, height_of = _GRIDS[chart.shape]
-        return _rendered(chart, _grid_text(chart), partial(draw, chart), height_of(chart))
-    if isinstance(chart, BoxChart):
-        return _rendered(chart, _box_text(chart), partial(_boxes, chart), _box_height(chart))
-    if isinstance(chart, ScatterChart):
-        height = 3.0 + 0.17 * len(chart.names)
-        return _rendered(chart, _scatter_text(chart), partial(_scatter, chart), height)
+        text, height = _grid_text(chart), height_of(chart)
+        return render(*about, chart.caption, text, partial(draw, chart), height=height)
     shown = chart.panels[:_MOST_PANELS]
     rows = math.ceil(len(shown) / _PANELS)
     height = 0.5 + rows * (0.75 + 0.33 * max(len(names) for _, names, _ in shown))
-    text = _matrix_text(chart)
+    caption = chart.caption
     if left := len(chart.panels) - len(shown):
-        more = f" The first {len(shown)} of {len(shown) + left} systems are drawn."
-        chart = replace(chart, caption=chart.caption + more)
-    return _rendered(chart, text, partial(_matrices, chart), height)
-
-
-def _rendered(chart: Chart, text: str, draw: Draw, height: float) -> Figure:
-    return render(chart.key, chart.title, chart.caption, text, draw, height=height)
+        caption += f" The first {len(shown)} of {len(shown) + left} systems are drawn."
+    drawn = partial(_matrices, chart)
+    return render(*about, caption, _matrix_text(chart), drawn, height=height)
 
 
 def _fields(chart: GridChart, plot: "Plot") -> Iterator[tuple["Axes", Panel]]:
@@ -199,7 +187,7 @@ def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
             solid = 1.0 if i < len(chart.colours) else 0.5
             ax.barh(
                 places[held], values[held], height=thick * 0.9, color=shade, alpha=solid,
-                label=short_name(name),
+                label=_short_name(name),
             )  # fmt: skip
             ax.hlines(places[held], lows[held], highs[held], color=colours["ink"], linewidth=1.3)
             for place, value, high in zip(places[held], values[held], highs[held], strict=True):
@@ -273,7 +261,7 @@ def _lines(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
         ax.vlines(where[held], lows[held], highs[held], color=shade, linewidth=1.2)
         ax.plot(
             where[held], values[held], color=shade, marker=_MARKERS[i % len(_MARKERS)],
-            markersize=5, label=short_name(name),
+            markersize=5, label=_short_name(name),
         )  # fmt: skip
     if chart.reference is not None:
         dashed = (0, (4, 3))
@@ -322,71 +310,6 @@ def _grid_text(chart: GridChart) -> str:
     return f"{chart.title}, as {chart.shape}. {'; '.join(lines)}."
 
 
-def _box_places(chart: BoxChart) -> list[float]:
-    """Return where each box lies: those of one row together."""
-    place, places = 0.0, []
-    for i, (row, _, _) in enumerate(chart.boxes):
-        if i and row != chart.boxes[i - 1][0]:
-            place += 0.55
-        places.append(place)
-        place += 0.62
-    return places
-
-
-def _box_height(chart: BoxChart) -> float:
-    return 1.2 + 0.3 * (_box_places(chart)[-1] + 1) / 0.62
-
-
-def _boxes(chart: BoxChart, plot: "Plot", colours: dict[str, str]) -> None:
-    ax, places = plot.subplots(), _box_places(chart)
-    for where, (_, series, values) in zip(places, chart.boxes, strict=True):
-        logs, colour = np.log10(values), colours[chart.colours[series]]
-        low, q1, middle, q3, high = np.quantile(logs, [0.05, 0.25, 0.5, 0.75, 0.95])
-        ax.hlines(where, low, high, color=colour, linewidth=1.4)
-        ax.barh(where, q3 - q1, left=q1, height=0.42, color=colour)
-        ax.vlines(middle, where - 0.21, where + 0.21, color="white", linewidth=2)
-        beyond = logs[(logs < low) | (logs > high)]
-        ax.plot(beyond, np.full(len(beyond), where), ".", color=colour, markersize=3, alpha=0.6)
-    if len(chart.reference):
-        median, dashed = float(np.log10(np.median(chart.reference))), (0, (4, 3))
-        ax.axvline(median, color=colours["headline"], linewidth=1, linestyle=dashed, zorder=0)
-    rows: dict[str, list[float]] = {}
-    for where, (row, _, _) in zip(places, chart.boxes, strict=True):
-        rows.setdefault(row, []).append(where)
-    ax.set_yticks([float(np.mean(own)) for own in rows.values()], [row_name(row) for row in rows])
-    ax.set_ylim(places[-1] + 0.6, -0.6)
-    _log_ticks(ax)
-    ax.set_xlabel(chart.axis)
-    ax.grid(axis="x")
-    named = dict.fromkeys(series for row, series, _ in chart.boxes if series != row)
-    handles = [
-        ax.plot([], [], "s", color=colours[chart.colours[name]], label=name)[0] for name in named
-    ]
-    if handles:
-        plot.legend(
-            handles=handles, loc="outside upper left", ncols=len(handles), handletextpad=0.2
-        )
-
-
-def _box_text(chart: BoxChart) -> str:
-    lines = [
-        f"{row if series == row else f'{row} {series}'}: {np.median(values):.1f} "
-        f"({np.quantile(values, 0.25):.1f} to {np.quantile(values, 0.75):.1f})"
-        for row, series, values in chart.boxes
-    ]
-    return f"Box plots on a logarithmic scale; median and middle half: {'; '.join(lines)}."
-
-
-def _log_ticks(ax: "Axes") -> None:
-    """Label a base-ten logarithmic axis with round numbers."""
-    low, high = ax.get_xlim()
-    rounds = [m * 10**e for e in range(-1, 9) for m in (1, 2, 5)]
-    shown = [value for value in rounds if low <= np.log10(value) <= high]
-    if len(shown) > 8:
-        shown = [value for value in shown if str(value).lstrip("0.").startswith("1")]
-    ax.set_xticks([float(np.log10(value)) for value in shown], [f"{value:,g}" for value in shown])
-
-
 def _matrices(chart: MatrixChart, plot: "Plot", colours: dict[str, str]) -> None:
     from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
@@ -404,7 +327,7 @@ def _matrices(chart: MatrixChart, plot: "Plot", colours: dict[str, str]) -> None
             ax.text(x, y, f"{counts[y, x]:,.0f}", ha="center", va="center", fontsize=8)
         ax.set_xticks(range(len(chart.columns)), list(chart.columns), fontsize=7.5)
         ax.set_yticks(range(len(rows)), list(rows), fontsize=7.5)
-        ax.set_title(row_name(name), loc="left", fontsize=8)
+        ax.set_title(_row_name(name), loc="left", fontsize=8)
         for side in ax.spines.values():
             side.set_visible(False)
 
@@ -421,54 +344,16 @@ def _matrix_text(chart: MatrixChart) -> str:
     return f"{chart.title}. {'. '.join(lines)}."
 
 
-def _scatter(chart: ScatterChart, plot: "Plot", colours: dict[str, str]) -> None:
-    """Points with whiskers over a quantity, each named in the legend."""
-    ax, panel = plot.subplots(), chart.panel
-    for i, name in enumerate(chart.names):
-        across, value = chart.across[i], panel.values[i, 0]
-        if np.isnan([across, value]).any():
-            continue
-        shade = colours[("opportunity", "risk", "third", "headline")[i % 4]]
-        ax.vlines(across, panel.lows[i, 0], panel.highs[i, 0], color=shade, linewidth=1.4)
-        marker = _MARKERS[i % len(_MARKERS)]
-        ax.plot([across], [value], marker, color=shade, label=short_name(name))
-    held = chart.across[~np.isnan(chart.across)]
-    if len(held) and held.min() > 0 and held.max() > _WIDE * held.min():
-        ax.set_xscale("log")
-    else:
-        ax.set_xlim(left=0)
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    if panel.kind == "share":
-        ax.set_ylim(-0.03, 1.03)
-        ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
-    ax.set_xlabel(chart.axis)
-    ax.set_ylabel(chart.row_axis)
-    ax.grid(axis="both")
-    handles, labels = ax.get_legend_handles_labels()
-    plot.legend(handles, labels, loc="outside upper left", ncols=2, handlelength=1.0)
-
-
-def _scatter_text(chart: ScatterChart) -> str:
-    points = [
-        f"{name}: {figure_text(value, chart.panel.kind)} at {across:,.6g}"
-        for name, across, value in zip(
-            chart.names, chart.across, chart.panel.values[:, 0], strict=True
-        )
-        if not math.isnan(across) and not math.isnan(value)
-    ]
-    return f"{chart.title}. {chart.row_axis} over {chart.axis}. {'; '.join(points)}."
-
-
-def short_name(name: str) -> str:
+def _short_name(name: str) -> str:
     """Return a name as it can be drawn: nothing hidden, and not too long."""
     plain = visible_text(name)
     return plain if len(plain) <= _LABEL_LENGTH else plain[: _LABEL_LENGTH - 1] + "…"
 
 
-def row_name(name: str) -> str:
+def _row_name(name: str) -> str:
     """Return a row's name over several lines, none much longer than the axis has room for."""
     lines = [""]
-    for word in short_name(name).replace(" · ", "\n", 1).replace("\n", " \n ").split(" "):
+    for word in _short_name(name).replace(" · ", "\n", 1).replace("\n", " \n ").split(" "):
         if word == "\n" or (lines[-1] and len(lines[-1]) + len(word) >= _WRAP):
             lines.append("")
         lines[-1] = f"{lines[-1]} {word.strip()}".strip()
@@ -476,7 +361,7 @@ def row_name(name: str) -> str:
 
 
 def _row_names(ax: "Axes", rows: Sequence[str]) -> None:
-    ax.set_yticks(range(len(rows)), [row_name(row) for row in rows])
+    ax.set_yticks(range(len(rows)), [_row_name(row) for row in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.grid(axis="x")
 

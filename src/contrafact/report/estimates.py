@@ -38,7 +38,7 @@ from contrafact.family.report import (
     ReportSpec,
 )
 from contrafact.family.run_facts import ReportMeta
-from contrafact.stats.intervals import Interval, interval_from_resamples
+from contrafact.stats.intervals import Interval, interval_from_resamples, resampled_counts
 from contrafact.stats.paired import holm, paired_comparison
 from contrafact.stats.replicates import Bootstrap
 
@@ -279,21 +279,12 @@ def compare_systems(
     pairs: Sequence[tuple[str, str]] | None = None,
     every: bool = False,
 ) -> pd.DataFrame:
-    """Compare every two systems on the items that both were asked about.
+    """Compare every two systems (or the given pairs) on the items that both were asked about.
 
     Few-shot draws of an item are averaged first, so that every item counts once. In the valid form
     an item counts where both systems have a value. Judged measures are compared only under one
-    judge, and perplexities only under one fluency model.
-
-    Args:
-        items: As ``prepare_items`` returns them.
-        spec: What the chapter shows; measures that are ``compared`` are.
-        comparable: What can be compared.
-        rng: Where randomness comes from.
-        resamples: How many resamples, and random sign patterns.
-        level: Confidence level.
-        pairs: The systems to compare; every two of them where not given.
-        every: Whether all measures that are a mean over rows are compared.
+    judge, and perplexities only under one fluency model. Measures that are ``compared`` are; with
+    ``every`` all that are a mean over rows.
 
     Returns:
         One row per pair, measure and form: ``first``, ``second``, ``measure``, ``form``,
@@ -357,11 +348,7 @@ def compare_figures(
     A figure is computed as in the report, for each system on the items that both were asked about.
     The interval of the difference draws whole clusters, for both systems the same ones; a cluster
     that is drawn twice counts as two. There is no p-value: a difference of such figures is no mean
-    of differences, whose signs could be flipped.
-
-    Returns:
-        One row per measure and form that both systems have, with the columns of
-        ``compare_systems``; ``p_value`` and ``p_adjusted`` are NaN.
+    of differences, whose signs could be flipped. The columns are those of `compare_systems`.
     """
     judges, (first, second) = _judges(items), systems
     names = {
@@ -379,8 +366,8 @@ def compare_figures(
     if not names:
         return pd.DataFrame()
     labels = sorted({str(label) for side in sides for label in side[spec.cluster]})
-    picked = rng.integers(0, len(labels), size=(min(resamples, _LOOPED), len(labels)))
-    counts = np.stack([np.bincount(row, minlength=len(labels)) for row in picked])
+    drawn = resampled_counts(len(labels), min(resamples, _LOOPED), rng)
+    counts = np.concatenate(list(drawn))
     drawn_of = [_resampler(side, spec, labels, int(counts.max())) for side in sides]
     made = {key: np.full(len(counts), np.nan) for key in shared}
     for i, times in enumerate(counts):
@@ -502,15 +489,11 @@ def _differences(
 class JudgedRates:
     """What judges said, what it is worth, and who stands where.
 
-    Attributes:
-        rates: As `contrafact.exam.correct.corrected_scores` returns them; corrected figures that
-            cannot be used are NaN. Where people labelled items, also ``by_labels``, its bounds
-            ``by_labels_low`` and ``by_labels_high``, and ``labelled``, the number of items.
-        ranks: As `contrafact.exam.correct.ranked_systems` returns them, with ``criterion``.
-        examined: Whether any exam was given.
-        labelled: Whether people's labels were.
-        labels: What a reader sees of each criterion.
-        leaderboard: The criteria of the leaderboard.
+    ``rates`` are those of `contrafact.exam.correct.corrected_scores`; corrected figures that cannot
+    be used are NaN. Where people labelled items there are also ``by_labels``, its bounds and
+    ``labelled``, the number of items. ``ranks`` are those of
+    `contrafact.exam.correct.ranked_systems`, with ``criterion``. ``labels`` are what a reader sees
+    of each criterion.
     """
 
     rates: pd.DataFrame

@@ -36,10 +36,7 @@ _TAGS = {"same": "{}", "removed": "<del>{}</del>", "added": "<ins>{}</ins>"}
 
 
 def draw_examples(data: ChapterData, *, count: int = 20, rng: np.random.Generator) -> list[Example]:
-    """Draw units at random and show what the systems made of them.
-
-    Only the first few-shot draw is shown. Nothing is picked by hand or by verdict.
-    """
+    """Draw units at random and show what the systems made of them, in the first few-shot draw."""
     items = data.items
     first = items[items["draw"].eq(items.groupby("system")["draw"].transform("min"))]
     chosen = choose_examples(first, data, count=count, rng=rng)

@@ -33,14 +33,7 @@ _NOT_MEASURED = -1
 
 @dataclass(frozen=True)
 class Packed:
-    """The explorer's data.
-
-    Attributes:
-        index: All that is filtered, sorted and listed, packed.
-        calls: Chunks of prompts and replies, packed.
-        items: How many outputs there are.
-        left_out: How many more the chapter has.
-    """
+    """The explorer's data: what is filtered, sorted and listed, and chunks of prompts and replies."""
 
     index: str
     calls: Sequence[str]
@@ -67,12 +60,9 @@ def pack_items(
 ) -> Packed:
     """Return the outputs of a chapter as its explorer shows them.
 
-    Args:
-        data: The chapter's data.
-        calls: What was sent to models and what they sent back, as
-            `contrafact.runs.items.RunItems` has it.
-        best: The system that stands beside others until another is chosen; the first where empty.
-        most: How many outputs at most: of more, whole units are drawn at random.
+    ``calls`` are what was sent to models and came back, as `contrafact.runs.items.RunItems` has it.
+    The system ``best`` stands beside others until another is chosen. Of more than ``most`` outputs,
+    whole units are drawn at random.
     """
     items = data.items
     unit = ["draw", *data.spec.key]

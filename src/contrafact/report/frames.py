@@ -24,16 +24,10 @@ _ASKED = ("judge_context", "structured")
 
 @dataclass(frozen=True)
 class TaskRuns:
-    """The runs of one task.
+    """The runs of one task: its per-item frame over all of them, and what they are.
 
-    Attributes:
-        task: The task.
-        family: The family it is of.
-        spec: What its chapter shows.
-        items: Its per-item frame over all runs; the columns are the family's.
-        meta: What the runs are.
-        calls: What was sent to models and what they sent back, as `RunItems` has it; None where no
-            run kept it.
+    ``calls`` are what was sent to models and came back, as `RunItems` has it; None where no run
+    kept it.
     """
 
     task: str
@@ -47,11 +41,7 @@ class TaskRuns:
 def task_runs(
     task: str, items: pd.DataFrame, meta: ReportMeta, calls: pd.DataFrame | None = None
 ) -> TaskRuns:
-    """Return the runs of a task, with what its family says of it.
-
-    Raises:
-        InputError: There is no such task.
-    """
+    """Return the runs of a task, with what its family says of it."""
     spec = task_named(task).report.load()
     return TaskRuns(task, family_of_task(task).name, spec, items, meta, calls)
 

@@ -65,11 +65,7 @@ def read_labels(paths: Iterable[str | Path]) -> "pd.DataFrame":
 
 
 def check_labels(labels: "pd.DataFrame", runs_of: Sequence[TaskRuns]) -> None:
-    """Refuse labels of what is in none of the runs.
-
-    Raises:
-        InputError: For the first such system and judge.
-    """
+    """Refuse labels of a system and judge that none of the runs has, by InputError."""
     judged = {
         (str(system), str(judge))
         for runs in runs_of
@@ -85,11 +81,7 @@ def check_labels(labels: "pd.DataFrame", runs_of: Sequence[TaskRuns]) -> None:
 
 
 def check_exams(exams: Sequence[Exam], runs_of: Sequence[TaskRuns]) -> None:
-    """Refuse an exam of a judge that judged nothing in the report.
-
-    Raises:
-        InputError: for the first such exam.
-    """
+    """Refuse an exam of a judge that judged nothing in the report, by InputError."""
     judges = {
         (str(judge), family_of_task(runs.task).name)
         for runs in runs_of

@@ -55,12 +55,7 @@ def panel(data: ChapterData) -> tuple[list[Table | Chart], dict[str, object]]:
 
 
 def member_table(data: ChapterData, *, rng: np.random.Generator) -> Table:
-    """Return how often each judge says true, and how often its reply cannot be read.
-
-    Args:
-        data: The chapter; its panel has verdicts of several judges.
-        rng: Where randomness comes from.
-    """
+    """Return how often each judge says true, and how often its reply cannot be read."""
     verdicts = data.meta.panel
     assert verdicts is not None
     clusters = cluster_labels(data.items, data.spec.cluster)

@@ -25,7 +25,8 @@ _SHARES = ("share", "coefficient", "points")
 @dataclass(frozen=True)
 class Check:
     """A measure that must not get worse by more than a margin: a fraction of 1 for shares and
-    coefficients, otherwise in the measure's own unit."""
+    coefficients, otherwise in the measure's own unit.
+    """
 
     measure: Measure
     form: Form
@@ -39,8 +40,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found of one pair of systems: ``first`` of the second run, ``second`` of the
-    first, which it is compared with; ``text`` says it in one line."""
+    """What a check found of two systems, ``first`` of the second run; ``text`` is one line."""
 
     check: Check
     first: str
@@ -104,13 +104,10 @@ def find_regressions(
     *,
     rule: Rule = "difference",
 ) -> list[Finding]:
-    """Return what each check finds of each pair of systems.
+    """Return what each check finds of each pair of systems: of the second run, of the first.
 
-    Args:
-        checks: The checks.
-        differences: The differences, as `contrafact.report.diff.RunDiff` has them.
-        pairs: The systems that are compared: of the second run, of the first.
-        rule: When a run counts as worse. Where no interval can be given, the difference decides.
+    ``differences`` are those of `contrafact.report.diff.RunDiff`. Where no interval can be given,
+    the difference decides, whatever the rule.
 
     Raises:
         InputError: If a measure could not be compared, so that nothing is known of it.

@@ -69,14 +69,11 @@ _HOW = (
 def prepare(items: pd.DataFrame) -> pd.DataFrame:
     """Add what the figures are made from.
 
-    Returns:
-        The items with ``was_judged`` (bool: a judge was asked, or would have been had there been a
-        response), ``correct_strict`` (``correct``, 0.0 where it is open or the
-        response is degenerate), ``suggested_mode`` (the suggested failure mode by its name), and
-        of each criterion
-        ``E1_fails`` (1.0 or 0.0; NaN where it was not asked or its verdict is invalid) and
-        ``E1_fails_strict`` (1.0 also where response or verdict is invalid); the strict ones are
-        NaN where nobody judged.
+    ``was_judged`` says whether a judge was asked, or would have been had there been a response;
+    ``correct_strict`` is ``correct``, 0.0 where it is open or the response is degenerate. Of each
+    criterion ``E1_fails`` is 1.0 or 0.0, NaN where it was not asked or its verdict is invalid, and
+    ``E1_fails_strict`` 1.0 also where response or verdict is invalid; the strict ones are NaN where
+    nobody judged. ``suggested_mode`` is the suggested failure mode by its name.
     """
     judged, valid = items["judge"].notna(), items["text"].notna()
     none = items["degenerate"].notna()

@@ -20,9 +20,7 @@ from contrafact.families.finforce.report_figures import (
     SHORT_NAMES,
     agreement,
     base_distance,
-    cost_chart,
     few_shot_change,
-    perplexities,
     risk_against_opportunity,
     side_figures,
 )
@@ -59,10 +57,7 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
 
     Of methods that write a factual first, the items have its text (``base``) and the
     counterfactual's edit distance from it (``base_distance``); judged error classes where they
-    were asked for.
-
-    Raises:
-        ValueError: A side is unknown: the caller's mistake.
+    were asked for. An unknown side is a ValueError: the caller's mistake.
     """
     if not items["side"].isin(SIDES).all():
         raise ValueError(f"sides are {' and '.join(SIDES)}")
@@ -146,7 +141,7 @@ def _cost(data: ChapterData) -> Section:
     )
     title, measures = "Score and cost", ("average", *COSTS)
     table = measure_table(data, "cost", title, measures, caption, counts=("headlines",))
-    return Section("cost", title, (cost_chart(data), table), "Cost")
+    return Section("cost", title, [table], "Cost")
 
 
 def _sides(data: ChapterData) -> Section:
@@ -303,7 +298,7 @@ SPEC = ReportSpec(
     estimate=side_figures,
     breakdowns=(Breakdown("category"),),
     sections=(
-        *(_results, _cost, _sides, perplexities, few_shot_change, base_distance, _categories),
+        *(_results, _cost, _sides, few_shot_change, base_distance, _categories),
         *("paired", agreement, _errors),
     ),
     examples=Examples(

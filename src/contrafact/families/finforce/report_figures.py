@@ -26,12 +26,10 @@ from contrafact.families.finforce.published import (
 )
 from contrafact.family.display import (
     PUBLISHED,
-    BoxChart,
     Column,
     GridChart,
     Kind,
     Panel,
-    ScatterChart,
     Table,
     finished_table,
     with_figures,
@@ -48,9 +46,7 @@ __all__ = [
     "PLAIN_CAPTION",
     "agreement",
     "base_distance",
-    "cost_chart",
     "few_shot_change",
-    "perplexities",
     "risk_against_opportunity",
     "side_figures",
 ]
@@ -460,74 +456,6 @@ def base_distance(data: ChapterData) -> Section:
     title = "Distance from the base continuation"
     frame = with_figures(lines, whole, wanted)
     return replace(section, shows=[Table("base_distance", title, caption, columns, frame)])
-
-
-def cost_chart(data: ChapterData) -> ScatterChart | None:
-    """Return the average score over what it takes to write, where that is known.
-
-    It is the strict score where any output is invalid or no answer: to answer rarely is not good.
-    """
-    sound = data.items["valid"].eq(1) & data.items["degenerate"].isna()
-    form: Form = "valid" if sound.all() else "strict"
-    over = "over valid outputs" if sound.all() else "with what is invalid or no answer as wrong"
-    scores = data.overall("average", form).set_index("system")
-    names = [name for name in data.systems if name in scores.index]
-    axes = {
-        "dollars_per_1000": "US dollars for 1,000 headlines, list price",
-        "tokens": "Tokens for a headline, sent and received",
-    }
-    spent = {
-        measure: data.overall(measure, "all").set_index("system")["estimate"].reindex(names)
-        for measure in axes
-    }
-    known = [measure for measure in axes if spent[measure].gt(0).all()]
-    if len(names) < 2 or not known:
-        return None
-    return ScatterChart(
-        "cost",
-        "Score and cost",
-        f"The average of forward-compatibility and directionality, {over}, with its interval, "
-        "against what it takes to write. Further left is cheaper, further up better; what the "
-        "judge costs is not counted.",
-        names,
-        spent[known[0]].to_numpy(float),
-        Panel.of_columns(
-            "",
-            scores.reindex(names).rename(
-                columns={"estimate": "avg", "low": "avg_low", "high": "avg_high"}
-            ),
-            ["avg"],
-        ),
-        axes[known[0]],
-        "Avg.",
-    )
-
-
-def perplexities(data: ChapterData) -> Section:
-    """Return the distribution of perplexity: headlines, risk, opportunity."""
-    items, able = data.items, data.comparable
-    if not able.scored or not able.one_fluency_model:
-        return Section("fluency", "Fluency")
-    headlines = items.drop_duplicates("sample_id")["headline_perplexity"].dropna().to_numpy(float)
-    boxes = [("Headlines", "Headlines", headlines)] if len(headlines) else []
-    scored = items[items["perplexity"].notna()]
-    for system in dict.fromkeys(scored["system"]):
-        for side in SIDES:
-            own = scored[scored["system"].eq(system) & scored["side"].eq(side)]
-            if len(own):
-                boxes.append((str(system), side.title(), own["perplexity"].to_numpy(float)))
-    chart = BoxChart(
-        "perplexity",
-        "Perplexity of headlines and counterfactuals",
-        "The box holds the middle half of the texts and its line is the median; whiskers reach "
-        "from the 5th to the 95th percentile, and dots are the texts beyond. The dashed line is "
-        "the headlines' median. Further left is more fluent to the scoring model.",
-        boxes,
-        {"Headlines": "headline", **{side.title(): side for side in SIDES}},
-        "Perplexity, logarithmic scale",
-        headlines,
-    )
-    return Section("fluency", "Fluency", [chart])
 
 
 def agreement(data: ChapterData) -> Section:

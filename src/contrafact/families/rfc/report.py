@@ -75,12 +75,9 @@ _MEASURES = ("accuracy", "precision", "recall", "f1", "mcc")
 def prepare(task: TaskName, items: pd.DataFrame) -> pd.DataFrame:
     """Add what the figures are made from.
 
-    Returns:
-        The items with ``right`` (1.0 or 0.0; NaN where the reply was invalid), ``right_strict``
-        (0.0 there), ``baseline`` (bool), and the probabilities, which not all tables have.
-
-    Raises:
-        ValueError: A label is not the task's: the caller's mistake.
+    ``right`` is 1.0 or 0.0, NaN where the reply was invalid, ``right_strict`` 0.0 there;
+    ``baseline`` a bool; not all tables have probabilities. A label that is not the task's is a
+    ValueError: the caller's mistake.
     """
     found = set(items["gold"]) | {label for label in items["predicted"] if label is not None}
     strays = found - set(labels_in(task, items))

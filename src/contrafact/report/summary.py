@@ -1,4 +1,4 @@
-"""How a chapter opens: what was found in one sentence, a drawing of it, a good and a bad example.
+"""A chapter in short: what was found in one sentence, a drawing of it, a good and a bad example.
 
 The sentence speaks of the first of the spec's headline measures that has figures, in the strict
 form where any output was invalid or no answer, so that a system gains nothing by answering only
@@ -20,29 +20,22 @@ from contrafact.report.examples import make_example, shown_example
 from contrafact.stats.intervals import MIN_CLUSTERS
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Bar", "Case", "Opening", "make_opening", "tied", "verdict", "with_interval"]
+__all__ = ["Summary", "summarise", "verdict", "with_interval"]
 
-SIGNIFICANT = 0.05
+_SIGNIFICANT = 0.05
 """Below this adjusted p-value a paired difference is called more than chance would make."""
-MOST_BARS = 12
+_MOST_BARS = 12
 """So many systems are drawn; the tables have all."""
-MOST_NAMED = 3
+_MOST_NAMED = 3
 """So many systems are named in a sentence; more are counted."""
 
 
 @dataclass(frozen=True)
-class Bar:
+class _Bar:
     """A system's line of the drawing: its figure and interval as they read, and where they lie.
 
-    Attributes:
-        system: The system.
-        text: The figure.
-        between: Its interval, or that it has none.
-        place: Where the figure lies, in percent of the axis.
-        left: Where its interval begins; NaN without one.
-        width: How wide it is.
-        other: Where the figure over valid outputs lies, where that is another; NaN otherwise.
-        below: How many outputs it rests on.
+    Places are in percent of the axis, NaN where there is none; ``other`` is that of the figure over
+    valid outputs, where that is another. ``below`` says how many outputs it rests on.
     """
 
     system: str
@@ -56,7 +49,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Case:
+class _Case:
     """One example: what is to be said of it, and what it shows."""
 
     heading: str
@@ -65,19 +58,12 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Opening:
-    """How a chapter opens.
+class Summary:
+    """What stands first in a chapter.
 
-    Attributes:
-        sentence: What was found.
-        more: What can be said of the differences, and what the finding rests on.
-        title: What the drawing shows.
-        caption: How to read it.
-        axis: What stands at the ends of its axis.
-        bars: Its lines, the best first.
-        cases: A good and a bad example, as far as there are such.
-        best: The system that stands first.
-        results: The same for machines.
+    ``more`` says what can be said of the differences, and what the finding rests on. ``axis`` is
+    what stands at the ends of the drawing's axis, ``bars`` its lines, the best first. ``cases`` are
+    a good and a bad example, as far as there are such.
     """
 
     sentence: str
@@ -85,15 +71,15 @@ class Opening:
     title: str
     caption: str
     axis: tuple[str, str]
-    bars: Sequence[Bar]
-    cases: Sequence[Case]
+    bars: Sequence[_Bar]
+    cases: Sequence[_Case]
     best: str
     results: dict[str, object]
 
 
 @dataclass(frozen=True)
 class _Finding:
-    """The figures that the opening speaks of; no measure for sound outputs.
+    """The figures that the summary speaks of; no measure for sound outputs.
 
     ``rows`` are those of all systems, the best first; ``ranked`` those of systems that ask a model,
     where there are such; ``best`` the systems that stand first among these.
@@ -108,8 +94,8 @@ class _Finding:
     kind: Kind
 
 
-def make_opening(data: ChapterData) -> Opening:
-    """Return how a chapter opens."""
+def summarise(data: ChapterData) -> Summary:
+    """Return what stands first in a chapter."""
     found = _finding(data)
     bars, axis, caption = _drawing(data, found)
     first = found.ranked.iloc[0]
@@ -121,7 +107,7 @@ def make_opening(data: ChapterData) -> Opening:
         _counts(data),
         "" if found.measure else _fluency(data),
     ]
-    return Opening(
+    return Summary(
         sentence=sentence,
         more=[one for one in more if one],
         title=found.phrase[0].upper() + found.phrase[1:],
@@ -167,7 +153,7 @@ def _finding(data: ChapterData) -> _Finding:
         found = _Finding(None, "all", rows, rows, [], phrase, "share")
     asking = rows[~rows["system"].isin(_modelless(data))]
     ranked = asking if len(asking) else rows
-    return replace(found, ranked=ranked, best=tied(ranked, found.kind))
+    return replace(found, ranked=ranked, best=_tied(ranked, found.kind))
 
 
 def _best_first(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
@@ -180,7 +166,7 @@ def _modelless(data: ChapterData) -> set[str]:
 
 def _soundness(data: ChapterData) -> pd.DataFrame:
     """Return the share of each system's outputs that are answers, as figures, the highest first."""
-    # Of its own stream: an opening changes no other interval.
+    # Of a stream apart: a summary changes no other interval.
     bootstrap = Bootstrap(rng=np.random.default_rng(0), resamples=data.resamples, level=data.level)
     lines: list[dict[str, object]] = []
     for system in data.systems:
@@ -191,20 +177,14 @@ def _soundness(data: ChapterData) -> pd.DataFrame:
     return rows.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)
 
 
-def tied(rows: pd.DataFrame, kind: Kind = "share") -> list[str]:
+def _tied(rows: pd.DataFrame, kind: Kind = "share") -> list[str]:
     """Return the systems of the first of some figures: several where they read alike."""
     read = [format_number(float(value), kind) for value in rows["estimate"]]
     return [str(one) for one, text in zip(rows["system"], read, strict=True) if text == read[0]]
 
 
 def with_interval(row: "pd.Series[Any]", clusters: str, kind: Kind = "share") -> str:
-    """Return a figure with its interval, or why it has none; shares are in percent.
-
-    Args:
-        row: A row of figures.
-        clusters: The name of the number of clusters, and what they are called.
-        kind: How the figure reads.
-    """
+    """Return a row's figure with its interval, or why it has none; shares are in percent."""
     text = figure_text(float(row["estimate"]), kind)
     if math.isnan(float(row["low"])):
         few = int(row[clusters]) < MIN_CLUSTERS
@@ -230,7 +210,7 @@ def verdict(pairs: pd.DataFrame, first: str, second: str, measure: str, form: Fo
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
     finding = (
         "the difference between the two is larger than chance would make it"
-        if adjusted < SIGNIFICANT
+        if adjusted < _SIGNIFICANT
         else "these data do not tell the two apart"
     )
     return f" On the same items, {finding} (paired test, {p} after Holm's adjustment)."
@@ -249,7 +229,7 @@ def _sentence(data: ChapterData, found: _Finding) -> str:
         ]
         return (
             "These systems were not all judged by the same judge, so none is called best; "
-            f"{phrase}: {listed(each[:MOST_BARS])}."
+            f"{phrase}: {listed(each[:_MOST_BARS])}."
         )
     shown = with_interval(rows.iloc[0], spec.clusters, found.kind)
     judged = found.measure is not None and found.measure.judged
@@ -284,7 +264,7 @@ def _one_judge(data: ChapterData, found: _Finding) -> bool:
 
 
 def _named(names: Sequence[str]) -> str:
-    return listed(names) if len(names) <= MOST_NAMED else f"{len(names)} systems"
+    return listed(names) if len(names) <= _MOST_NAMED else f"{len(names)} systems"
 
 
 def _differences(data: ChapterData, found: _Finding) -> str:
@@ -301,8 +281,8 @@ def _differences(data: ChapterData, found: _Finding) -> str:
         for first, second, p in zip(mine["first"], mine["second"], mine["p_adjusted"], strict=True)
         if not math.isnan(p)
     }
-    apart = [name for name in others if known.get(name, 1.0) < SIGNIFICANT]
-    alike = [name for name in others if known.get(name, 0.0) >= SIGNIFICANT]
+    apart = [name for name in others if known.get(name, 1.0) < _SIGNIFICANT]
+    alike = [name for name in others if known.get(name, 0.0) >= _SIGNIFICANT]
     rest = " (paired tests, Holm-adjusted)."
     if not known:
         return f"There are too few {data.spec.clusters} to test the differences."
@@ -310,7 +290,7 @@ def _differences(data: ChapterData, found: _Finding) -> str:
         who = "the other" if len(others) == 1 else "every other system"
         return f"It differs from {who} by more than chance would make{rest}"
     if not apart:
-        who = _named(alike) if len(alike) <= MOST_NAMED else "any of the others"
+        who = _named(alike) if len(alike) <= _MOST_NAMED else "any of the others"
         return f"These data do not tell it apart from {who}{rest}"
     return (
         f"It differs from {_named(apart)} by more than chance would make; these data do not tell "
@@ -336,7 +316,7 @@ def _other_form(data: ChapterData, found: _Finding) -> str:
         return ""
     rows = data.overall(found.measure.name, "valid")
     rows = _best_first(rows[rows["system"].isin(found.ranked["system"])], found.measure)
-    first = tied(rows, found.kind)
+    first = _tied(rows, found.kind)
     if len(rows) < 2 or set(first) & set(found.best):
         return ""
     shown = with_interval(rows.iloc[0], data.spec.clusters, found.kind)
@@ -371,13 +351,13 @@ def _fluency(data: ChapterData) -> str:
                 if part
             )
             shown = with_interval(rows.iloc[0], data.spec.clusters, measure.kind)
-            return f"Lowest {name}: {listed(tied(rows, measure.kind))}, {shown}."
+            return f"Lowest {name}: {listed(_tied(rows, measure.kind))}, {shown}."
     return ""
 
 
-def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, str], str]:
+def _drawing(data: ChapterData, found: _Finding) -> tuple[list[_Bar], tuple[str, str], str]:
     """Return the lines of the drawing, what stands at the ends of its axis, and its caption."""
-    rows, kind, measure = found.rows.iloc[:MOST_BARS], found.kind, found.measure
+    rows, kind, measure = found.rows.iloc[:_MOST_BARS], found.kind, found.measure
     other = pd.Series(dtype=float)
     if measure is not None and found.form == "strict" and "valid" in measure.forms:
         other = data.overall(measure.name, "valid").set_index("system")["estimate"]
@@ -397,7 +377,7 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[Bar], tuple[str, 
         reported = float(other.get(system, float("nan")))
         same = format_number(reported, kind) in (MISSING, format_number(estimate, kind))
         bars.append(
-            Bar(
+            _Bar(
                 system,
                 figure_text(estimate, kind),
                 "no interval" if math.isnan(low) else between,
@@ -451,7 +431,7 @@ def _passes(data: ChapterData, found: _Finding) -> "pd.Series[float]":
     return passed.where(verdicts.notna().all(axis=1) | verdicts.eq(0).any(axis=1))
 
 
-def _cases(data: ChapterData, found: _Finding) -> list[Case]:
+def _cases(data: ChapterData, found: _Finding) -> list[_Case]:
     """Return a good output and a bad one, of the same unit where there is such a pair.
 
     Both are drawn at random among those that are: the good one of the best system where it has
@@ -483,15 +463,15 @@ def _cases(data: ChapterData, found: _Finding) -> list[Case]:
     shared = {*_units(good, by)} & {*_units(bad, by)}
     if shared:
         good = good[[unit in shared for unit in _units(good, by)]]
-    cases: list[Case] = []
+    cases: list[_Case] = []
     if len(good):
         row = good.iloc[int(rng.integers(len(good)))]
-        cases.append(Case(_heading(row, found, fine=True), True, _shown(row, data)))
+        cases.append(_Case(_heading(row, found, fine=True), True, _shown(row, data)))
         if shared:
             bad = bad[[unit == tuple(row[by]) for unit in _units(bad, by)]]
     if len(bad):
         row = bad.iloc[int(rng.integers(len(bad)))]
-        cases.append(Case(_heading(row, found, fine=False), False, _shown(row, data)))
+        cases.append(_Case(_heading(row, found, fine=False), False, _shown(row, data)))
     return cases
 
 

@@ -13,8 +13,8 @@ from contrafact.family.report import ChapterData
 from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.estimates import judged_rates
 from contrafact.report.frames import task_runs
-from contrafact.report.opening import make_opening
 from contrafact.report.panel import panel
+from contrafact.report.summary import summarise
 from contrafact.report.tables import comparison_table, corrected_table
 from contrafact.report.write import row_groups
 
@@ -41,7 +41,7 @@ def opened(study: Any) -> Any:
         if change is not None:
             change(items)
         data = chapter_data(task_runs("finforce", items, study.make_meta()), Options(resamples=400))
-        return make_opening(data), data
+        return summarise(data), data
 
     return open_chapter
 
@@ -63,13 +63,13 @@ def test_the_best_stands_first_with_its_interval_and_whether_it_differs(opened: 
         all_read(items)
         passed(items, items["system"].str.startswith("embedded") & (items.index % 3 > 0), 0.0)
 
-    opening, _ = opened(change)
-    assert opening.sentence.startswith("northwind/large-2 · zero-shot has the highest average of")
-    assert "100.0%" in opening.sentence
-    assert "over 16 headlines" in opening.sentence
-    assert opening.more[0].startswith("It differs from the other by more than chance")
-    assert [bar.system.split("/")[0] for bar in opening.bars] == ["northwind", "embedded"]
-    good, bad = opening.cases
+    summary, _ = opened(change)
+    assert summary.sentence.startswith("northwind/large-2 · zero-shot has the highest average of")
+    assert "100.0%" in summary.sentence
+    assert "over 16 headlines" in summary.sentence
+    assert summary.more[0].startswith("It differs from the other by more than chance")
+    assert [bar.system.split("/")[0] for bar in summary.bars] == ["northwind", "embedded"]
+    good, bad = summary.cases
     assert (good.good, bad.good) == (True, False)
     assert good.example["text"] == bad.example["text"]
 
@@ -81,23 +81,23 @@ def test_copies_that_the_judge_passed_are_no_lead(opened: Any) -> None:
         items.loc[copies, "degenerate"] = "repeats its input"
         passed(items, ~copies & (items.index % 4 == 0), 0.0)
 
-    opening, _ = opened(change)
-    assert opening.sentence.startswith("embedded/smollm2-135m · zero-shot has the highest")
-    assert "no answer as wrong" in opening.sentence
-    assert any("Over valid outputs alone northwind" in text for text in opening.more)
-    assert any("32 are no answer" in text for text in opening.more)
+    summary, _ = opened(change)
+    assert summary.sentence.startswith("embedded/smollm2-135m · zero-shot has the highest")
+    assert "no answer as wrong" in summary.sentence
+    assert any("Over valid outputs alone northwind" in text for text in summary.more)
+    assert any("32 are no answer" in text for text in summary.more)
 
 
 def test_a_tie_has_no_best(opened: Any) -> None:
-    opening, _ = opened(all_read)
-    assert opening.sentence.startswith("All 2 systems have the same average")
-    assert not any("differs" in text for text in opening.more)
+    summary, _ = opened(all_read)
+    assert summary.sentence.startswith("All 2 systems have the same average")
+    assert not any("differs" in text for text in summary.more)
 
 
 def test_one_headline_names_no_best_and_marks_none(opened: Any) -> None:
-    opening, data = opened(headlines=1)
-    assert "On one headline, which says nothing of others" in opening.sentence or (
-        opening.sentence.startswith("None of")
+    summary, data = opened(headlines=1)
+    assert "On one headline, which says nothing of others" in summary.sentence or (
+        summary.sentence.startswith("None of")
     )
     shown = tables_of(data)
     assert {"overall", "risk_vs_opportunity"} <= set(shown)
@@ -107,11 +107,11 @@ def test_one_headline_names_no_best_and_marks_none(opened: Any) -> None:
 
 
 def test_when_nothing_was_judged_it_says_what_can_be_said(opened: Any) -> None:
-    opening, _ = opened(judged=False)
-    assert opening.sentence.startswith("Nothing was judged; ")
-    assert "that could be read and are an answer" in opening.sentence
-    assert any("could not be read" in text for text in opening.more)
-    assert any(text.startswith("Lowest mean perplexity: ") for text in opening.more)
+    summary, _ = opened(judged=False)
+    assert summary.sentence.startswith("Nothing was judged; ")
+    assert "that could be read and are an answer" in summary.sentence
+    assert any("could not be read" in text for text in summary.more)
+    assert any(text.startswith("Lowest mean perplexity: ") for text in summary.more)
 
 
 def test_when_nothing_could_be_read_it_says_so(opened: Any) -> None:
@@ -121,15 +121,15 @@ def test_when_nothing_could_be_read_it_says_so(opened: Any) -> None:
         for name in CRITERIA:
             items[name] = np.nan
 
-    opening, _ = opened(change)
-    assert opening.sentence.startswith("None of the 64 counterfactuals that were asked for could")
-    assert [case.heading for case in opening.cases] == ["Could not be read"]
+    summary, _ = opened(change)
+    assert summary.sentence.startswith("None of the 64 counterfactuals that were asked for could")
+    assert [case.heading for case in summary.cases] == ["Could not be read"]
 
 
 def test_one_system_is_not_compared(opened: Any) -> None:
-    opening, _ = opened(systems=1)
-    assert opening.sentence.startswith("The average of forward-compatibility and directionality of")
-    assert not any("differs" in text or "apart" in text for text in opening.more)
+    summary, _ = opened(systems=1)
+    assert summary.sentence.startswith("The average of forward-compatibility and directionality of")
+    assert not any("differs" in text or "apart" in text for text in summary.more)
 
 
 def test_systems_of_different_judges_are_not_told_apart(opened: Any) -> None:
@@ -139,9 +139,9 @@ def test_systems_of_different_judges_are_not_told_apart(opened: Any) -> None:
         passed(items, ~northwind, 0.0)
         items.loc[northwind, "judge"] = "moor/judge"
 
-    opening, _ = opened(change)
-    assert "none is called best" in opening.sentence
-    assert not any("differs" in text or "tell it apart" in text for text in opening.more)
+    summary, _ = opened(change)
+    assert "none is called best" in summary.sentence
+    assert not any("differs" in text or "tell it apart" in text for text in summary.more)
 
 
 def paid(items: pd.DataFrame) -> None:

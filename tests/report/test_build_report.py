@@ -89,7 +89,7 @@ def test_every_table_and_figure_is_written(built: ReportPaths) -> None:
     }
     for name in " ".join(names).split():
         assert {f"{name}.csv", f"{name}.md", f"{name}.tex"} <= tables
-    for name in ("risk_vs_opportunity", "perplexity", "few_shot_change", "panel_agreement"):
+    for name in ("risk_vs_opportunity", "few_shot_change", "panel_agreement"):
         assert (built.figures / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert b"<svg" in (built.figures / f"{name}.svg").read_bytes()
 

@@ -56,20 +56,10 @@ def corrected_scores(
     """Return every system's judged rates, raw and corrected by its judge's exam.
 
     Rates are over verdicts that could be read, as an exam's are. Intervals respect clusters (a
-    headline's two sides, a story's three phrasings, all draws of either).
-
-    Args:
-        items: The family's items frame, of one run or many.
-        exams: What is known of judges.
-        family: Whose items they are.
-        criteria: The judged columns, and what an exam calls them.
-        packs: For each system, the templates of its run and their hashes, where they are
-            known; an exam with other prompts is not of the same judge.
-        settings: For each system, how its judge was asked (``judge_context``, ``structured``),
-            where it is known; an exam that was asked otherwise is none of it.
-        rng: Where randomness comes from.
-        level: Confidence level.
-        resamples: How many times clusters are drawn for the raw rate's interval.
+    headline's two sides, a story's three phrasings, all draws of either). ``criteria`` are the
+    judged columns and what an exam calls them. Where ``packs`` (the templates of a system's run and
+    their hashes) or ``settings`` (how its judge was asked) say that an exam was asked otherwise, it
+    is not of the same judge.
 
     Returns:
         One row per system, judge and criterion that has verdicts: ``system``, ``judge``,
@@ -116,9 +106,9 @@ def corrected_by_labels(
     Args:
         items: The family's items frame.
         labels: One row per answer of a person: ``system``, ``judge``, ``sample_id``, the unit,
-            ``question`` (a judged column) and ``answer``; ``draw`` and ``item``, ``probability``
-            (of being drawn) where there are any. What most people say of an item is its label;
-            where they are split it has none.
+            ``question`` (a judged column) and ``answer``; ``draw`` and ``probability`` (of being
+            drawn) where there are any. What most people say of an item is its label; where they
+            are split it has none.
         criteria: The judged columns.
         unit: The column that tells the items of one sample apart, as ``side`` does; "" if none.
         level: Confidence level.

@@ -112,20 +112,11 @@ async def put(
     at_once: int = 16,
     each: Callable[[], None] = lambda: None,
 ) -> dict[str, str]:
-    """Ask what has no answer yet, and keep the answers as they come.
+    """Ask what has no answer yet, and keep the answers as they come; ``each`` is called after each.
 
-    A call that fails for good leaves its question open; the others go on.
-
-    Args:
-        questions: As `questions_of` returns them.
-        examiner: The family's way to ask.
-        judges: The judges, by the names that the questions have.
-        answers: Where verdicts are kept, as dictionaries; by criterion where one call answers all.
-        at_once: How many calls may be under way at the same time.
-        each: Called when a question is done with.
-
-    Returns:
-        Why a question has no answer, by its key, where that is so.
+    A call that fails for good leaves its question open; the others go on. Answers are verdicts as
+    dictionaries, by criterion where one call answers all. Returns why a question has no answer, by
+    its key, where that is so.
     """
     open_ones = {q.key: q for q in questions if q.key not in answers.known}
 

@@ -128,18 +128,11 @@ def prepare_exam(
     order: bool = True,
     settings: Mapping[str, Any] | None = None,
 ) -> PreparedExam:
-    """Draw an exam's items and make its questions.
+    """Draw an exam's items and make its questions, each put ``repeats`` times.
 
-    Args:
-        family: The family.
-        judges: The judges' names; several form a panel.
-        pack: The prompt pack.
-        options: The exam's own options.
-        n: How many items; None for what the family says.
-        seed: Seed of the draw.
-        repeats: How often each question is put, in the order of runs.
-        order: Whether each is put once more in the other order.
-        settings: How the judges are asked besides, without secrets.
+    Several judges form a panel; ``n`` is the number of items, None for what the family says; with
+    ``order`` each question is put once more in the other order. ``settings`` say how the judges are
+    asked besides, without secrets.
 
     Raises:
         InputError: The family has no exam, a template or a file of items is no use, or there are

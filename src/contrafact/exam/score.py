@@ -28,7 +28,6 @@ from contrafact.family.exam_file import (
     Repeats,
     SurfaceRow,
 )
-from contrafact.family.manifest import PackRecord
 from contrafact.judges.judge import all_pass, panel_verdict
 from contrafact.judges.surface import OVERALL, LeakItem, leak_rows
 from contrafact.records import Verdict
@@ -153,20 +152,13 @@ def likeness(texts: Sequence[str], references: Sequence[str]) -> dict[str, list[
 def examine(
     rows: Sequence[ExamRow],
     *,
-    judge: str,
-    family: str,
-    task_version: str,
-    pack: PackRecord,
-    items: str,
     seed: int,
-    settings: dict[str, Any] | None = None,
-    notes: Sequence[str] = (),
-    surface: Mapping[str, SurfaceRow] | None = None,
     surface_of: str = RESPONSE,
     surface_features: SurfaceFeatures | None = None,
     wholes: Sequence[str] = (),
     level: float = 0.95,
     resamples: int = 10_000,
+    **known: Any,
 ) -> Exam:
     """Return what an exam's rows say of the judge.
 
@@ -175,31 +167,20 @@ def examine(
 
     Args:
         rows: As `exam_rows` returns them.
-        judge: The judge's name, or a panel's.
-        family: Whose questions were asked.
-        task_version: The version of its task.
-        pack: The prompts.
-        items: The name of the file of items.
         seed: Seed of the resampling; the draw of items had it, too.
-        settings: How the judge was asked.
-        notes: What a reader should know.
-        surface: What readers reach that follow nothing, as `surface_rows` returns it.
         surface_of: The criterion for which surface features are compared with the judge.
         surface_features: Returns the features of texts; `likeness` if not given.
         wholes: Criteria that are verdicts on a kind as a whole, made of others.
         level: Confidence level.
         resamples: How many times clusters are drawn.
+        known: The other fields of `Exam`, which are known without its rows: judge, family, prompts.
     """
     by_criterion: dict[str, list[ExamRow]] = {}
     for row in sorted(rows, key=lambda row: (row.criterion == RESPONSE, row.criterion)):
         by_criterion.setdefault(row.criterion, []).append(row)
     figures = _Figures(level, resamples, seed)
     return Exam(
-        judge=judge,
-        family=family,
-        task_version=task_version,
-        pack=pack,
-        settings=settings or {},
+        **known,
         n=len({row.item for row in rows}),
         seed=seed,
         level=level,
@@ -207,14 +188,11 @@ def examine(
         surface_scores=figures.surface(
             by_criterion.get(surface_of, []), surface_features or likeness
         ),
-        surface=dict(surface or {}),
         together=figures.together({k: v for k, v in by_criterion.items() if k not in wholes}),
         repeats=Repeats(
             times=max((len(row.repeats) for row in rows), default=1),
             same=figures.repeats(by_criterion),
         ),
-        items=items,
-        notes=list(notes),
     )
 
 

@@ -88,6 +88,7 @@ class Chapter:
 
     @property
     def title(self) -> str:
+        """Its title; the page's, where it is the only one."""
         return self.spec.title
 
     @property

@@ -114,8 +114,7 @@ class Flip:
 class RunDiff:
     """All that two runs differ in.
 
-    ``items`` are the rows that are compared, of both runs, ``A ·`` and ``B ·`` before their
-    systems.
+    ``rows`` are what is compared, ``A ·`` and ``B ·`` before the runs' systems.
 
     ``differences`` has one row per pair, measure and form: ``first`` (of B), ``second`` (of A),
     ``measure``, ``form``, ``before``, ``after``, each with its bounds, ``difference``, ``low``,
@@ -131,10 +130,9 @@ class RunDiff:
     identities: tuple[str, str]
     meta: ReportMeta
     changes: Changes
-    pairs: Sequence[SystemPair]
+    rows: Mapping[SystemPair, pd.DataFrame]
     only_before: Sequence[str]
     only_after: Sequence[str]
-    items: pd.DataFrame
     differences: pd.DataFrame
     flips: Sequence[Flip]
     flip_counts: pd.DataFrame
@@ -142,6 +140,16 @@ class RunDiff:
     level: float = 0.95
     seed: int = 0
     resamples: int = 10_000
+
+    @property
+    def pairs(self) -> Sequence[SystemPair]:
+        """The systems that are compared."""
+        return list(self.rows)
+
+    @property
+    def items(self) -> pd.DataFrame:
+        """The rows of all pairs."""
+        return pd.concat(self.rows.values(), ignore_index=True)
 
     def measure(self, name: str) -> Measure:
         """Return a measure by its name, the share of invalid outputs among them."""
@@ -189,48 +197,46 @@ def diff_runs(
         ignore_index=True,
     )
     rows = rows.assign(invalid=1.0 - rows["valid"])
-    shared = {pair: _shared(rows, pair) for pair in pairs}
-    empty = [pair.name for pair in pairs if shared[pair].empty]
-    if len(empty) == len(pairs):
+    every = {pair: _shared(rows, pair) for pair in pairs}
+    shared = {pair: own for pair, own in every.items() if len(own)}
+    if not shared:
         raise InputError(
             f"{before} and {after} share no {spec.unit[0]}", hint="compare runs over the same data"
         )
-    pairs = [pair for pair in pairs if pair.name not in empty]
     meta = _meta(before, after)
     able = comparability(rows, spec, meta)
     streams = [np.random.default_rng(one) for one in np.random.SeedSequence(seed).spawn(3)]
     how: dict[str, Any] = {"resamples": resamples, "level": level}
-    parts = [_compared(shared[pair], spec, able, pair, streams, how) for pair in pairs]
+    parts = [_compared(own, spec, able, pair, streams, how) for pair, own in shared.items()]
     differences = pd.concat(parts, ignore_index=True)
     if len(differences):
         differences["p_adjusted"] = _adjusted(differences)
-    flips, counts = _flips(shared, pairs, spec)
-    changes = changes_between(old, new)
+    flips, counts = _flips(shared, spec)
     names = tuple(run.folder.resolve().name for run in (old, new))
-    return RunDiff(
+    found = RunDiff(
         task=task,
         spec=spec,
         names=(names[0], names[1]) if names[0] != names[1] else (str(before), str(after)),
         identities=(old.manifest.identity, new.manifest.identity),
         meta=meta,
-        changes=changes,
-        pairs=pairs,
+        changes=changes_between(old, new),
+        rows=shared,
         only_before=only_before,
         only_after=only_after,
-        items=pd.concat([shared[pair] for pair in pairs], ignore_index=True),
         differences=differences,
         flips=flips,
         flip_counts=counts,
-        notes=list(_notes(spec, able, shared, pairs, changes, empty, only_before, only_after)),
         level=level,
         seed=seed,
         resamples=resamples,
     )
+    empty = [pair.name for pair in pairs if pair not in shared]
+    return replace(found, notes=list(_notes(found, able, empty)))
 
 
 def pair_data(diff: RunDiff, pair: SystemPair) -> ChapterData:
     """Return a pair's rows as a family's hooks take them: those that show an example."""
-    items = diff.items[diff.items["system"].isin((pair.first, pair.second))]
+    items = diff.rows[pair]
     rng = np.random.default_rng(diff.seed)
     return ChapterData(
         spec=diff.spec,
@@ -410,12 +416,11 @@ def flip_measures(rows: pd.DataFrame, spec: ReportSpec) -> Iterator[tuple[Measur
 
 
 def _flips(
-    shared: Mapping[SystemPair, pd.DataFrame], pairs: Sequence[SystemPair], spec: ReportSpec
+    shared: Mapping[SystemPair, pd.DataFrame], spec: ReportSpec
 ) -> tuple[list[Flip], pd.DataFrame]:
     flips: list[Flip] = []
     counts: list[dict[str, object]] = []
-    for pair in pairs:
-        rows = shared[pair]
+    for pair, rows in shared.items():
         key = [*dict.fromkeys(("sample_id", *spec.key)), "draw"]
         sides = [
             rows[rows["system"].eq(name)].set_index(key).sort_index()
@@ -467,20 +472,11 @@ def _way(measure: Measure, before: float, after: float) -> Direction:
     return "improved" if (after > before) == (measure.better == "high") else "worsened"
 
 
-def _notes(
-    spec: ReportSpec,
-    able: Comparable,
-    shared: Mapping[SystemPair, pd.DataFrame],
-    pairs: Sequence[SystemPair],
-    changes: Changes,
-    empty: Sequence[str],
-    only_before: Sequence[str],
-    only_after: Sequence[str],
-) -> Iterator[str]:
+def _notes(diff: RunDiff, able: Comparable, empty: Sequence[str]) -> Iterator[str]:
     """Yield what a reader must know before the figures."""
-    yield from _rulers(shared, pairs)
-    data, (one, several) = changes.data, spec.unit
-    used = {str(sample) for pair in pairs for sample in shared[pair]["sample_id"]}
+    yield from _rulers(diff.rows)
+    data, (one, several) = diff.changes.data, diff.spec.unit
+    used = {str(sample) for sample in diff.items["sample_id"]}
     if data.added or data.removed:
         yield (
             f"The runs are over different data: the figures are over the "
@@ -493,28 +489,25 @@ def _notes(
             f"{count(len(data.changed), 'sample')} of one id {are} not the same in both runs: "
             "differences may come from the data."
         )
-    yield from _on_one_side(spec, shared, pairs)
+    yield from _on_one_side(diff)
     if able.scored and not able.one_fluency_model:
         yield (
             f"Perplexities come from different models ({listed(able.fluency_models)}), and are not "
             "compared."
         )
-    if only_before:
-        yield f"Only in A: {listed(list(only_before))}."
-    if only_after:
-        yield f"Only in B: {listed(list(only_after))}."
+    for side, left in (("A", diff.only_before), ("B", diff.only_after)):
+        if left:
+            yield f"Only in {side}: {listed(list(left))}."
     if empty:
         yield f"No {one} in common: {listed(list(empty))}."
 
 
-def _rulers(
-    shared: Mapping[SystemPair, pd.DataFrame], pairs: Sequence[SystemPair]
-) -> Iterator[str]:
+def _rulers(shared: Mapping[SystemPair, pd.DataFrame]) -> Iterator[str]:
     """Yield what is to be said of systems that different judges have judged."""
     names: dict[tuple[str, str], list[str]] = {}
-    for pair in pairs:
-        if "judge" in shared[pair].columns:
-            of_each = shared[pair].groupby("system")["judge"]
+    for pair, rows in shared.items():
+        if "judge" in rows.columns:
+            of_each = rows.groupby("system")["judge"]
             judges = {str(system): own.dropna().unique() for system, own in of_each}
             both = (" + ".join(sorted(judges[name])) for name in (pair.second, pair.first))
             names.setdefault(cast(tuple[str, str], tuple(both)), []).append(pair.name)
@@ -535,14 +528,11 @@ def _rulers(
             )
 
 
-def _on_one_side(
-    spec: ReportSpec, shared: Mapping[SystemPair, pd.DataFrame], pairs: Sequence[SystemPair]
-) -> Iterator[str]:
+def _on_one_side(diff: RunDiff) -> Iterator[str]:
     """Yield which measures only one of two systems has."""
     found: dict[str, dict[str, None]] = {"A": {}, "B": {}}
-    for pair in pairs:
-        rows = shared[pair]
-        for measure in compared_measures(spec):
+    for pair, rows in diff.rows.items():
+        for measure in compared_measures(diff.spec):
             column = measure.column_of(measure.forms[0])
             if measure.judged or column not in rows.columns:
                 continue

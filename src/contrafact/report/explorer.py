@@ -33,7 +33,7 @@ _NOT_MEASURED = -1
 
 @dataclass(frozen=True)
 class Packed:
-    """The explorer's data: what is filtered, sorted and listed, and chunks of prompts and replies."""
+    """The explorer's data: what is filtered and listed, and chunks of prompts and replies."""
 
     index: str
     calls: Sequence[str]

@@ -130,20 +130,20 @@ def _exam_warnings(found: JudgedRates | None) -> Warnings:
     return [("Some judged rates cannot be corrected", " ".join(lines))]
 
 
-_VALID_AND_STRICT = "Over valid outputs, and strict"
-
-
 def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
     """Return the spec's terms with those that every chapter needs."""
     spec = data.spec
     noun = spec.cluster_noun or spec.unit[0]
     standard = {
-        _VALID_AND_STRICT: "The first leaves out what could not be read. The second counts it as "
-        "wrong, so that a system gains nothing by answering only what is easy.",
+        "Over valid outputs, and strict": "The first, the papers' form, leaves out what could not "
+        "be read. The second counts it as wrong, so that a system gains nothing by answering only "
+        "what is easy.",
         "Intervals": "{level}% intervals from {resamples} resamples of whole "
         f"{spec.clusters}: all that was made from one {noun}, few-shot draws included, is drawn "
-        f"together. Under five {spec.clusters} none is given.",
-        "Bold and underlined": "The best and the second best of a column, as printed. Read the "
+        f"together. They speak of others like these, not of other judges or prompts. Under five "
+        f"{spec.clusters} none is given.",
+        "Bold and underlined": "The best and the second best of a column, as printed, within one "
+        "judge and one fluency model. Read the "
         "paired comparisons before calling one system better than another.",
         "Hidden characters": "Characters that would be invisible, or would reorder the text around "
         "them, are shown by their code point in a small box.",

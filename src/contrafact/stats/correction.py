@@ -110,10 +110,8 @@ def correct_rate(
 ) -> Corrected:
     """Return a judged rate corrected for the judge's measured sensitivity and specificity.
 
-    Args:
-        values: The judge's verdicts, 1 or 0 (or means of several), shape (n,).
-        sensitivity: How often it passed what should pass, in the exam.
-        specificity: How often it failed what should fail.
+    Values are verdicts, 1 or 0 (or means of several), shape (n,); sensitivity says how often the
+    judge passed what should pass in the exam, specificity how often it failed what should fail.
 
     Raises:
         ValueError: If a value is not between 0 and 1, or the exam's counts make no sense.
@@ -190,10 +188,8 @@ def ppi_mean(
 ) -> Interval:
     """Return the mean that people would give all items, from their labels of a random part.
 
-    Args:
-        labels: People's verdicts on the part they saw, 1 or 0, shape (n,).
-        judged_labelled: The judge's verdicts on the same items, shape (n,).
-        judged_rest: The judge's verdicts on all other items, shape (m,).
+    Labels and the judge's verdicts on the same items have the shape (n,), its verdicts on all other
+    items (m,).
 
     Raises:
         ValueError: If shapes differ or values are missing.

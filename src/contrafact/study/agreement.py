@@ -141,15 +141,9 @@ def agreement(
 ) -> Agreement:
     """Return how far the raters of a table agree.
 
-    Args:
-        table: The ratings.
-        categories: All categories that raters could choose, in their order. Where none is given
-            they are those that occur, and in order only if they are numbers.
-        reference: The rater that the others are measured against.
-        positive: Of two categories, the one that counts as positive.
-        seed: Seed of the resampling.
-        level: Confidence level.
-        resamples: How many times items are drawn.
+    Categories are all that raters could choose, in their order; where none is given they are those
+    that occur, and in order only if they are numbers. The others are measured against the
+    ``reference``; of two categories ``positive`` is the one that counts so.
 
     Raises:
         InputError: A rating is not among the categories, the reference is unknown, or there are

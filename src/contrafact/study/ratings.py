@@ -48,14 +48,14 @@ def read_ratings(
     count: str | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> RatingsTable:
-    """Return the ratings in a file.
+    """Return the ratings in a file: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
 
     Long: columns ``item``, ``rater`` and ``rating``. Wide: a column of items (``item`` or ``id``,
     else the first) and one column per rater. Empty cells are missing ratings. Spellings of a
     category that differ only in case are one.
 
     Args:
-        path: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
+        path: The file.
         raters: The raters to take, of a wide file the columns; all where none is named.
         count: A column of a wide file with the number of items that a row stands for.
         columns: By name (``item``, ``rater``, ``rating``, of a wide file any), the file's name for

@@ -68,13 +68,6 @@ def draw_study(
 ) -> DrawnStudy:
     """Draw items for people: ``n`` of each stratum or in all, as the study has it, or all.
 
-    Args:
-        spec: The study.
-        source: As `read_source` returns it.
-        n: How many to draw.
-        rng: Where randomness comes from.
-        kind: The kind of study, for its key.
-
     Raises:
         InputError: There is nothing to draw, or fewer are asked for than there are strata.
     """

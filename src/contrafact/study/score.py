@@ -111,14 +111,8 @@ def read_answers(
 
     A person is named by the column ``annotator``, or else by the name of the file. A cell that is
     no answer to its question, an item that is not in the key, and an item whose texts are not those
-    drawn are not used, and named in ``problems``.
-
-    Args:
-        paths: The sheets.
-        spec: The study.
-        items: The key's items.
-        command: Which command writes the sheets, for messages.
-        columns: By the name that a sheet was written with, what the file calls the column now.
+    drawn are not used, and named in ``problems``. ``columns`` has what a file calls a column now by
+    the name that its sheet was written with.
 
     Raises:
         InputError: A file is no sheet, or one person answered one item twice.

@@ -366,7 +366,6 @@ def test_every_draft_is_kept_counted_and_paid_for(quick_contrafact, writers, tmp
     assert (usage["role"] == "verifier").sum() == 2
     strict = pd.read_csv(tmp_path / "run" / "tables" / "cost.csv").set_index("system")
     assert strict["calls"].notna().all() and strict["tokens"].gt(0).all()
-    assert (tmp_path / "run" / "figures" / "cost.svg").exists()
     drafted = items[items["method"].isin(["best-of", "repair"])]
     texts = {text.partition(" (")[0] for one in drafted["details"] for text in
              list(json.loads(one).values())}  # fmt: skip

@@ -423,25 +423,9 @@ SPEC = ReportSpec(
             "it says how much the wording of the query matters.",
         ),
         (
-            "Over valid outputs, and strict",
-            "The first leaves out responses and verdicts that could not be read. The second counts "
-            "them as failed, so that a system gains nothing by answering only what is easy.",
-        ),
-        (
             "Failure modes",
             "The seven of the paper's appendix B.1. Stories carry them as labels of what they "
             "probe; a failed response gets a suggestion by rule.",
-        ),
-        (
-            "Intervals",
-            "{level}% intervals from {resamples} resamples of whole stories: the three phrasings "
-            "and all few-shot draws of a story are drawn together. Under five stories none is "
-            "given.",
-        ),
-        (
-            "Bold and underlined",
-            "The best and the second best of a column, as printed, where all have the same judge. "
-            "Read the paired comparisons before calling one system better than another.",
         ),
     ),
     terminal=(

@@ -351,25 +351,12 @@ SPEC = ReportSpec(
         (
             "Avg.",
             "The mean of the two. A system can buy one with the other: a text that changes little "
-            "is compatible with anything.",
+            "is compatible with anything. Overall figures are the mean of the two sides.",
         ),
         (
             "Perplexity and Δ",
             "How surprising a text is to the fluency model; lower reads more fluently to it. Δ "
             "takes away the headlines' own mean. Perplexities of different models do not compare.",
-        ),
-        (
-            "Over valid outputs, and strict",
-            "The first, the paper's form, leaves out what could not be read. The second counts it "
-            "as wrong, so a system gains nothing by answering only when it is easy. Overall "
-            "figures are the mean of the two sides.",
-        ),
-        (
-            "Intervals",
-            "{level}% intervals from {resamples} resamples of whole headlines: all that was "
-            "written about a headline is drawn together, few-shot draws included. They speak of "
-            "other headlines like these, not of other judges or prompts. Under five headlines none "
-            "is given.",
         ),
     ),
     terminal=(

@@ -341,11 +341,6 @@ def _how(task: TaskName) -> tuple[tuple[str, str], ...]:
         ("The task", _TASKS[task]),
         *((_PAIRWISE,) if detects else ()),
         ("Inv.", "Replies that give no label, or several. Nothing is guessed from them."),
-        (
-            "Over valid outputs, and strict",
-            "The first, the paper's form, leaves invalid replies out. The second counts them as "
-            "wrong, so that a system gains nothing by answering only what is easy.",
-        ),
         ("Pre., Rec., Macro-F1", "Averaged over the classes, each class counting the same."),
         (
             "MCC",
@@ -364,12 +359,6 @@ def _how(task: TaskName) -> tuple[tuple[str, str], ...]:
             "Baselines",
             "They ask no model: the most frequent label (majority), a logistic regression on "
             "surface features, cross-validated by article (surface).",
-        ),
-        (
-            "Intervals",
-            "{level}% intervals from {resamples} resamples of whole source articles: all pairs "
-            "made from an article, both their members and all few-shot draws are drawn together. "
-            "Under five articles none is given.",
         ),
     )
 

@@ -81,8 +81,8 @@ def labels_in(task: TaskName, rows: pd.DataFrame) -> tuple[str, ...]:
 def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
     """Return one row per system, draw and pair of which both members were shown, for detection.
 
-    Columns: ``system``, ``draw``, ``pair_id``, ``article_id``, ``manipulation``, ``right`` (both
-    members right; NaN where a reply was invalid), ``right_strict`` (invalid is wrong).
+    ``right`` says whether both members are, NaN where a reply was invalid; ``right_strict`` has
+    0.0.
     """
     by = ["system", "draw", "pair_id", "article_id", "manipulation"]
     grouped = items.groupby(by, sort=False)
@@ -96,11 +96,10 @@ def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
 def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
     """Yield the figures of some rows of one system.
 
-    Measures are accuracy, precision, recall, f1 (macro-averaged) and mcc, invalid (a share), auroc
-    where there are probabilities; in detection pairwise_accuracy, says_true, right_on_true,
-    right_on_false. In diagnosis, precision, recall, f1 and auroc of one manipulation are that
-    class's own, and auroc of all is the macro average over the manipulations present, each against
-    the rest. brier and ece are of the probabilities of all labels, and of the answer's.
+    Of all rows those of the confusion matrix and, where there are probabilities, of these; in
+    detection pairwise_accuracy, says_true, right_on_true, right_on_false. In diagnosis, precision,
+    recall, f1 and auroc of one manipulation are that class's own, and auroc of all is the macro
+    average over the manipulations present, each against the rest.
     """
     detects, labels = task == "rfc-detect", labels_in(task, part.rows)
     if part.group is None or detects:
@@ -449,10 +448,7 @@ def _replicates(
 
 
 def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
-    """Return counts of gold by predicted labels, one row per system and gold label.
-
-    Columns: ``system``, ``gold``, one per label of the task, ``invalid``.
-    """
+    """Return counts of gold by predicted labels and ``invalid``, one row per system and gold label."""
     labels = labels_in(task, data.items)
     counts = pd.crosstab(
         [data.items["system"], data.items["gold"]], data.items["predicted"].fillna("invalid")

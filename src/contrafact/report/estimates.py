@@ -313,7 +313,6 @@ def compare_systems(
                 rows += _differences(values, spec, measure, (first, second), how)
         if rows:
             frame = pd.DataFrame(rows)
-            frame.insert(8, "p_adjusted", np.nan)
             for _, part in frame.groupby("form"):
                 frame.loc[part.index, "p_adjusted"] = holm(part["p_value"].to_numpy(float))
             found.append(frame)
@@ -387,20 +386,20 @@ def compare_figures(
         )
         found = vars(interval) | {"difference": interval.estimate, "p_value": np.nan}
         rows.append(_pair_row(systems, measure, form, found, spec))
-    frame = pd.DataFrame(rows)
-    frame.insert(8, "p_adjusted", np.nan)
-    return frame
+    return pd.DataFrame(rows)
 
 
 def _pair_row(
     systems: tuple[str, str], measure: str, form: Form, found: Mapping[str, Any], spec: ReportSpec
 ) -> dict[str, object]:
-    """Return a row of the comparisons, without the adjusted p-value."""
+    """Return a row of the comparisons, its p-value not adjusted yet."""
     return {
         **dict(zip(("first", "second"), systems, strict=True)),
         "measure": measure,
         "form": form,
-        **{name: found[name] for name in ("difference", "low", "high", "p_value", "n")},
+        **{name: found[name] for name in ("difference", "low", "high", "p_value")},
+        "p_adjusted": np.nan,
+        "n": found["n"],
         spec.clusters: found["clusters"],
         "method": found["method"],
     }

@@ -448,7 +448,7 @@ def _replicates(
 
 
 def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
-    """Return counts of gold by predicted labels and ``invalid``, one row per system and gold label."""
+    """Return counts of predicted labels and ``invalid``, one row per system and gold label."""
     labels = labels_in(task, data.items)
     counts = pd.crosstab(
         [data.items["system"], data.items["gold"]], data.items["predicted"].fillna("invalid")

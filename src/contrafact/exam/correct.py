@@ -196,9 +196,9 @@ def _by_system(items: "pd.DataFrame") -> "list[tuple[tuple[str, str], pd.DataFra
 
 
 def _verdicts(own: "pd.DataFrame", column: str) -> tuple[Any, Any]:
-    held = own[own[column].notna()] if column in own.columns else own.iloc[:0]
-    values = held[column].to_numpy(float) if len(held) else np.empty(0)
-    return values, held["sample_id"].to_numpy(object)
+    judged = own[own[column].notna()] if column in own.columns else own.iloc[:0]
+    values = judged[column].to_numpy(float) if len(judged) else np.empty(0)
+    return values, judged["sample_id"].to_numpy(object)
 
 
 def _other_exam(
@@ -261,8 +261,8 @@ def _conjunction(
 
     The exam's rate for the whole holds for its own mix of failures only, so it is not used.
     """
-    held = own[own[list(parts)].notna().any(axis=1)]
-    asked = [column for column in parts if held[column].notna().any()]
+    judged = own[own[list(parts)].notna().any(axis=1)]
+    asked = [column for column in parts if judged[column].notna().any()]
     missing = [parts[column] for column in asked if parts[column] not in exam.criteria]
     if missing or not asked:
         return _nothing(f"the exam did not ask {', '.join(missing) or 'any of its criteria'}")
@@ -270,8 +270,8 @@ def _conjunction(
         return _nothing(why)
     known = [exam.criteria[parts[column]] for column in asked]
     found = correct_conjunction(
-        held[asked].to_numpy(float),
-        held["sample_id"].to_numpy(object),
+        judged[asked].to_numpy(float),
+        judged["sample_id"].to_numpy(object),
         names=asked,
         sensitivity=[one.sensitivity.exam_rate for one in known],
         specificity=[one.specificity.exam_rate for one in known],

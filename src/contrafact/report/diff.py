@@ -327,9 +327,9 @@ def _wanted(text: str, before: pd.DataFrame, after: pd.DataFrame) -> SystemPair:
 
 def _named(text: str, frame: pd.DataFrame) -> str | None:
     for column in ("system", "method", "model"):
-        held = frame.loc[frame[column].eq(text.strip()), "system"]
-        if len(held) == 1:
-            return str(held.iloc[0])
+        matching = frame.loc[frame[column].eq(text.strip()), "system"]
+        if len(matching) == 1:
+            return str(matching.iloc[0])
     return None
 
 

@@ -315,11 +315,11 @@ def _shown(diff: RunDiff) -> Iterator[dict[str, object]]:
 def _example(flip: Flip, data: Any, diff: RunDiff) -> Example:
     """Return a flipped output: what was asked, and what each run made of it, side by side."""
     rows = data.items
-    held = pd.Series(True, index=rows.index)
+    chosen = pd.Series(True, index=rows.index)
     for name, value in flip.item.items():
-        held &= rows[name].eq(value)
+        chosen &= rows[name].eq(value)
     own = {
-        name: rows[held & rows["system"].eq(name)].iloc[0]
+        name: rows[chosen & rows["system"].eq(name)].iloc[0]
         for name in (flip.pair.second, flip.pair.first)
     }
     where = f"{flip.direction} · {item_name(flip)}"

@@ -181,16 +181,16 @@ def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
     for ax, panel in _fields(chart, plot):
         for i, name in enumerate(chart.series):
             values, lows, highs = panel.values[:, i], panel.lows[:, i], panel.highs[:, i]
-            held = ~np.isnan(values)
+            known = ~np.isnan(values)
             places = np.arange(len(chart.rows)) + (i - (len(chart.series) - 1) / 2) * thick
             shade = colours[chart.colours[i % len(chart.colours)]]
             solid = 1.0 if i < len(chart.colours) else 0.5
             ax.barh(
-                places[held], values[held], height=thick * 0.9, color=shade, alpha=solid,
+                places[known], values[known], height=thick * 0.9, color=shade, alpha=solid,
                 label=_short_name(name),
             )  # fmt: skip
-            ax.hlines(places[held], lows[held], highs[held], color=colours["ink"], linewidth=1.3)
-            for place, value, high in zip(places[held], values[held], highs[held], strict=True):
+            ax.hlines(places[known], lows[known], highs[known], color=colours["ink"], linewidth=1.3)
+            for place, value, high in zip(places[known], values[known], highs[known], strict=True):
                 end = value if math.isnan(high) else max(value, high)
                 text = format_number(value, panel.kind)
                 ax.text(end + 0.012, place, text, va="center", fontsize=7.5)
@@ -257,10 +257,10 @@ def _lines(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
         where = places + (i - (len(chart.series) - 1) / 2) * 0.06
         values, lows, highs = panel.values[:, i], panel.lows[:, i], panel.highs[:, i]
         shade = colours[chart.colours[i % len(chart.colours)]]
-        held = ~np.isnan(values)
-        ax.vlines(where[held], lows[held], highs[held], color=shade, linewidth=1.2)
+        known = ~np.isnan(values)
+        ax.vlines(where[known], lows[known], highs[known], color=shade, linewidth=1.2)
         ax.plot(
-            where[held], values[held], color=shade, marker=_MARKERS[i % len(_MARKERS)],
+            where[known], values[known], color=shade, marker=_MARKERS[i % len(_MARKERS)],
             markersize=5, label=_short_name(name),
         )  # fmt: skip
     if chart.reference is not None:

@@ -472,13 +472,13 @@ def _differences(
     a, b = a.loc[shared], b.loc[shared]
     for form in measure.forms:
         column = measure.column_of(form)
-        held = a[column].notna() & b[column].notna() if column in values.columns else None
-        if held is None or not held.any():
+        both = a[column].notna() & b[column].notna() if column in values.columns else None
+        if both is None or not both.any():
             continue
         result = paired_comparison(
-            a.loc[held, column].to_numpy(float),
-            b.loc[held, column].to_numpy(float),
-            shared[held].get_level_values(spec.cluster).to_numpy(object),
+            a.loc[both, column].to_numpy(float),
+            b.loc[both, column].to_numpy(float),
+            shared[both].get_level_values(spec.cluster).to_numpy(object),
             **how,
         )
         yield _pair_row(systems, measure.name, form, vars(result), spec)

@@ -117,9 +117,9 @@ def find_regressions(
         for first, second in pairs:
             rows = differences
             if len(rows):
-                held = rows["first"].eq(first) & rows["second"].eq(second)
-                held &= rows["measure"].eq(check.measure.name) & rows["form"].eq(check.form)
-                rows = rows[held]
+                chosen = rows["first"].eq(first) & rows["second"].eq(second)
+                chosen &= rows["measure"].eq(check.measure.name) & rows["form"].eq(check.form)
+                rows = rows[chosen]
             if rows.empty:
                 raise InputError(
                     f"--fail-on-regression {check.name}: {check.measure.name} cannot be compared "

@@ -198,11 +198,11 @@ def verdict(pairs: pd.DataFrame, first: str, second: str, measure: str, form: Fo
     """Return a sentence, a space before it, on whether two systems differ; empty if unknown."""
     if pairs.empty:
         return ""
-    held = pairs["measure"].eq(measure) & pairs["form"].eq(form)
+    chosen = pairs["measure"].eq(measure) & pairs["form"].eq(form)
     either = (pairs["first"].eq(first) & pairs["second"].eq(second)) | (
         pairs["first"].eq(second) & pairs["second"].eq(first)
     )
-    rows = pairs[held & either & pairs["p_adjusted"].notna()]
+    rows = pairs[chosen & either & pairs["p_adjusted"].notna()]
     if rows.empty:
         return ""
     adjusted = float(rows.iloc[0]["p_adjusted"])
@@ -274,8 +274,8 @@ def _differences(data: ChapterData, found: _Finding) -> str:
     comparable = data.comparable.several and _one_judge(data, found)
     if measure is None or pairs.empty or len(best) > 1 or not others or not comparable:
         return ""
-    held = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
-    mine = pairs[held & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]
+    chosen = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
+    mine = pairs[chosen & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]
     known = {
         str(second if first == best[0] else first): float(p)
         for first, second, p in zip(mine["first"], mine["second"], mine["p_adjusted"], strict=True)
@@ -449,13 +449,13 @@ def _cases(data: ChapterData, found: _Finding) -> list[_Case]:
     asking = ~items["system"].isin(_modelless(data) - set(found.best))
     bad = next(
         (
-            items[held]
-            for held in (
+            items[chosen]
+            for chosen in (
                 answers & asking & passes.eq(0),
                 asking & items["degenerate"].notna(),
                 asking & items["valid"].eq(0),
             )
-            if held.any()
+            if chosen.any()
         ),
         items.iloc[:0],
     )
@@ -495,9 +495,9 @@ def _shown(row: "pd.Series[Any]", data: ChapterData) -> dict[str, Any]:
     """Return an output as an example of its own; where a family builds examples, of its unit."""
     items, examples = data.items, data.spec.examples
     names = examples.by if examples.build is not None else data.spec.key
-    held = items["system"].eq(row["system"]) & items["draw"].eq(row["draw"])
+    chosen = items["system"].eq(row["system"]) & items["draw"].eq(row["draw"])
     for name in names or data.spec.key:
-        held &= items[name].eq(row[name])
-    made = make_example(items[held], data)
+        chosen &= items[name].eq(row[name])
+    made = make_example(items[chosen], data)
     where = made.where if str(row["system"]) in made.where else f"{row['system']} · {made.where}"
     return {**shown_example(made, examples.limit), "where": where}

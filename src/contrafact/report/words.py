@@ -118,8 +118,8 @@ def _exam_warnings(found: JudgedRates | None) -> Warnings:
     """Return what a reader must know of judges that an exam found wanting."""
     if found is None or not found.examined:
         return []
-    held = found.rates["criterion"].isin(found.leaderboard) & ~found.rates["usable"]
-    rows = found.rates[held].drop_duplicates(["judge", "criterion", "why"])
+    unusable = found.rates["criterion"].isin(found.leaderboard) & ~found.rates["usable"]
+    rows = found.rates[unusable].drop_duplicates(["judge", "criterion", "why"])
     lines = [
         f"{row['judge']}, {found.labels[str(row['criterion'])]}: {row['why']}."
         for _, row in rows.iterrows()

@@ -262,7 +262,7 @@ def _one_hot(gold: Sequence[Hashable], labels: Sequence[Hashable]) -> NDArray[np
     """Return 1 where an item's label is a column's, shape (items, labels)."""
     # A cell of the confusion matrix is a row and a column: the row is the gold label's place.
     places = _cells(gold, [None] * len(gold), labels) // (len(labels) + 1)
-    return (places[:, None] == np.arange(len(labels))).astype(np.float64)
+    return np.asarray(places[:, None] == np.arange(len(labels)), dtype=np.float64)
 
 
 def _mean_area(

@@ -304,9 +304,9 @@ def _edge(
     rows = np.arange(len(near))
     for _ in range(_ZOOMS):
         points = np.linspace(near, far, _ZOOM, axis=1)
-        held = _score(points, counts) <= z2
-        held[:, 0] = True
-        until = np.where(held.all(axis=1), _ZOOM, held.argmin(axis=1))  # the first one outside
+        fits = _score(points, counts) <= z2
+        fits[:, 0] = True
+        until = np.where(fits.all(axis=1), _ZOOM, fits.argmin(axis=1))  # the first one outside
         near = points[rows, until - 1]
         far = points[rows, np.minimum(until, _ZOOM - 1)]
     return near

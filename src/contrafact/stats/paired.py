@@ -253,12 +253,12 @@ def compare_all(
         a, b = arrays[first], arrays[second]
         if a.shape != b.shape:
             raise ValueError(f"{first} and {second} do not have the same items")
-        held = ~(np.isnan(a) | np.isnan(b))
-        labels = None if clusters is None else np.asarray(clusters, dtype=object)[held]
+        known = ~(np.isnan(a) | np.isnan(b))
+        labels = None if clusters is None else np.asarray(clusters, dtype=object)[known]
         results.append(
             paired_comparison(
-                finite_values(a[held]),
-                finite_values(b[held]),
+                finite_values(a[known]),
+                finite_values(b[known]),
                 labels,
                 level=level,
                 resamples=resamples,

@@ -151,8 +151,8 @@ class Bootstrap:
 def mean_over(draws: Sequence[Replicates]) -> Replicates:
     """Return the mean over few-shot draws, leaving out a draw where it has no value."""
     stack = np.stack(draws)
-    held = ~np.isnan(stack)
-    counts = held.sum(axis=0)
+    known = ~np.isnan(stack)
+    counts = known.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean: Replicates = np.where(held, stack, 0.0).sum(axis=0) / counts
+        mean: Replicates = np.where(known, stack, 0.0).sum(axis=0) / counts
     return mean

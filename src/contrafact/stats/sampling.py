@@ -140,17 +140,17 @@ def pivotal_sample(
     certain = p >= 1.0 - _CERTAIN
     order = order[~certain[order] & (p[order] > _CERTAIN)]
     winners: list[int] = []
-    holder, held = -1, 0.0
+    holder, mass = -1, 0.0
     meetings = zip(order.tolist(), p[order].tolist(), rng.random(len(order)).tolist(), strict=True)
     for one, own, chance in meetings:
         if holder < 0:
-            holder, held = one, own
+            holder, mass = one, own
             continue
-        both = held + own
+        both = mass + own
         if both < 1.0:
-            if chance * both >= held:
+            if chance * both >= mass:
                 holder = one
-            held = both
+            mass = both
         else:
             # One is drawn, and the other goes on with what is left.
             if chance * (2.0 - both) < 1.0 - own:
@@ -158,13 +158,13 @@ def pivotal_sample(
                 holder = one
             else:
                 winners.append(one)
-            held = both - 1.0
-        if held <= _CERTAIN:
+            mass = both - 1.0
+        if mass <= _CERTAIN:
             holder = -1
-        elif held >= 1.0 - _CERTAIN:
+        elif mass >= 1.0 - _CERTAIN:
             winners.append(holder)
             holder = -1
-    if holder >= 0 and rng.random() < held:
+    if holder >= 0 and rng.random() < mass:
         winners.append(holder)
     certain[winners] = True
     return certain

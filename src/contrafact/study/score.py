@@ -24,9 +24,9 @@ from contrafact.files.sheets import probability, read_filled, read_key_rows
 from contrafact.stats.agreement import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement
 from contrafact.stats.votes import majority
 
-__all__ = ["MAJORITY", "Filled", "read_answers", "read_key", "score_study", "standard_tables"]
+__all__ = ["Filled", "read_answers", "read_key", "score_study"]
 
-MAJORITY = "majority"
+_MAJORITY = "majority"
 
 _KIND = "kind"
 _KEPT = ("item", "probability", "check")
@@ -170,17 +170,17 @@ def score_study(
             "no cell of these sheets is filled in", hint=f"write {choices} in {' and '.join(asked)}"
         )
     study = AnsweredStudy(items, filled.answers, filled.people, rng, level, resamples)
-    tables = list(spec.tables(study) if spec.tables else standard_tables(spec, study))
+    tables = list(spec.tables(study) if spec.tables else _standard_tables(spec, study))
     if spec.labels:
         tables.append(StudyTable("labels", "", _labels(spec, study)))
     return tables
 
 
-def standard_tables(spec: StudySpec, study: AnsweredStudy) -> list[StudyTable]:
+def _standard_tables(spec: StudySpec, study: AnsweredStudy) -> list[StudyTable]:
     """Return the tables of a study that has none of its own.
 
     A majority is more than half of those who answered. One that neither passes nor fails an item,
-    or none, decides nothing about what people are held against, and neither does a verdict that is
+    or none, decides nothing about the verdicts, and neither does a verdict that is
     open; both are counted. Where several questions are asked, rows say which they are of.
 
     - ``raters``: ``items``, ``raters``, ``fleiss``, ``ac1``, ``percent`` and ``unanimous`` (share
@@ -199,8 +199,8 @@ def standard_tables(spec: StudySpec, study: AnsweredStudy) -> list[StudyTable]:
     for question in questions:
         about = {"question": question.name} if len(spec.questions) > 1 else {}
         of = _OneQuestion(spec, study, question)
-        held = of.against_majority() if question.verdict else []
-        rows[spec.reference] += [about | row for row in held]
+        against = of.against_majority() if question.verdict else []
+        rows[spec.reference] += [about | row for row in against]
         rows["raters"].append(about | of.raters())
         rows["pairs"] += [about | row for row in of.pairs()]
         name = "ratings" if len(spec.questions) == 1 else f"ratings_{question.name}"
@@ -253,54 +253,53 @@ class _OneQuestion:
         return found
 
     def against_majority(self) -> list[dict[str, Any]]:
-        """Return what people are held against, judge by judge and all together."""
-        judges = list(
-            dict.fromkeys(item.facts.get("judge", self.spec.reference) for item in self.study.items)
-        )
-        rows = [self._against_majority(judge) for judge in judges]
-        return [*rows, self._against_majority(None)] if len(judges) > 1 else rows
+        """Return how the verdicts match people's majority, judge by judge and all together."""
+        by_judge: dict[str, list[StudyItem]] = {}
+        for item in self.study.items:
+            by_judge.setdefault(item.facts.get("judge", self.spec.reference), []).append(item)
+        rows = [self._against_majority(judge, items) for judge, items in by_judge.items()]
+        every = f"all {self.spec.reference}s"
+        return [*rows, self._against_majority(every, self.study.items)] if len(rows) > 1 else rows
 
-    def _against_majority(self, judge: str | None) -> dict[str, Any]:
-        given = self.study.given(self.question.name)
+    def _against_majority(self, judge: str, items: Sequence[StudyItem]) -> dict[str, Any]:
+        answers = self.study.given(self.question.name)
         passes = self.question.passes
         pairs: list[tuple[str, str]] = []
-        held: list[StudyItem] = []
+        compared: list[StudyItem] = []
         split = undecided = 0
-        for item in self.study.items:
-            votes = [own[item.name] for own in given.values() if item.name in own]
-            own_judge = item.facts.get("judge", self.spec.reference)
-            if not votes or (judge is not None and own_judge != judge):
+        for item in items:
+            most = majority(own[item.name] for own in answers.values() if item.name in own)
+            if not any(item.name in own for own in answers.values()):
                 continue
-            most = majority(votes)
             if most is None or (passes and self.question.passed(most) is None):
                 split += 1
             elif self.question.name not in item.verdicts:
                 undecided += 1
             else:
                 pairs.append((most, item.verdicts[self.question.name]))
-                held.append(item)
+                compared.append(item)
         count = Counter(pairs)
         yes, no = self.question.answers[:2]
         cells = {"tp": (yes, yes), "fp": (no, yes), "fn": (yes, no), "tn": (no, no)}
-        row: dict[str, Any] = {"judge": judge or f"all {self.spec.reference}s", "n": len(pairs)}
+        row: dict[str, Any] = {"judge": judge, "n": len(pairs)}
         row |= {name: count[cell] for name, cell in cells.items()} if passes else {}
         row |= {"split": split, "open": undecided}
         if not pairs:
             return row
-        row |= self.study.mean(held, [a == b for a, b in pairs]).columns("accuracy")
+        row |= self.study.mean(compared, [a == b for a, b in pairs]).columns("accuracy")
         if passes:
-            for figure, within in (("precision", 1), ("recall", 0)):
-                own = [place for place, pair in enumerate(pairs) if pair[within] == yes]
-                row |= self.study.mean(
-                    [held[place] for place in own], [pairs[place] == (yes, yes) for place in own]
-                ).columns(figure)
             # F1 as the weighted mean that it is: 2 tp / (2 tp + fp + fn).
-            own = [place for place, pair in enumerate(pairs) if yes in pair]
-            both = [pairs[place] == (yes, yes) for place in own]
-            row |= self.study.mean(
-                [held[place] for place in own], both, weights=[2.0 if one else 1.0 for one in both]
-            ).columns("f1")
-        return row | self.study.coefficient(cohen_kappa, held, pairs).columns("kappa")
+            among = {
+                "precision": [verdict == yes for _, verdict in pairs],
+                "recall": [most == yes for most, _ in pairs],
+                "f1": [yes in pair for pair in pairs],
+            }
+            for figure, chosen in among.items():
+                own = [item for item, one in zip(compared, chosen, strict=True) if one]
+                both = [pair == (yes, yes) for pair, one in zip(pairs, chosen, strict=True) if one]
+                weights = [1.0 + one for one in both] if figure == "f1" else None
+                row |= self.study.mean(own, both, weights=weights).columns(figure)
+        return row | self.study.coefficient(cohen_kappa, compared, pairs).columns("kappa")
 
     def pairs(self) -> list[dict[str, Any]]:
         given = self.study.given(self.question.name)
@@ -309,7 +308,7 @@ class _OneQuestion:
             (one, self.spec.reference, verdicts, True) for one in given if verdicts
         ]
         rows = []
-        for one, other, second, held in compared:
+        for one, other, second, judged in compared:
             own = [
                 item
                 for item in self.study.items
@@ -317,7 +316,7 @@ class _OneQuestion:
                 and item.name in second
                 # The judge has no third answer: what a person left open says nothing of it.
                 and not (
-                    held
+                    judged
                     and self.question.passes
                     and self.question.passed(given[one][item.name]) is None
                 )
@@ -345,8 +344,8 @@ class _OneQuestion:
             if "system" in item.facts:
                 facts["system"] = item["system"]
             facts["probability"] = item.probability
-            held = {self.spec.reference: item.verdicts.get(self.question.name)}
-            rows.append(facts | own | {MAJORITY: majority(votes)} | held)
+            facts |= own | {_MAJORITY: majority(votes)}
+            rows.append(facts | {self.spec.reference: item.verdicts.get(self.question.name)})
         return rows
 
 

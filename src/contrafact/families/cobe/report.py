@@ -115,14 +115,14 @@ def scope_parts(scope: str, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def _spread(part: Part, form: Form) -> Interval | None:
     """Return the sample standard deviation of the three phrasings' accuracies, if all have one."""
     column = "correct_strict" if form == "strict" else "correct"
-    held = part.rows[part.rows[column].notna()]
-    accuracies = held.groupby("phrasing")[column].mean()
+    known = part.rows[part.rows[column].notna()]
+    accuracies = known.groupby("phrasing")[column].mean()
     if set(accuracies.index) != set(PHRASINGS):
         return None
     nothing = float("nan")
     return Interval(
-        float(accuracies.std(ddof=1)), nothing, nothing, part.bootstrap.level, len(held),
-        held["sample_id"].nunique(), "standard deviation over phrasings",
+        float(accuracies.std(ddof=1)), nothing, nothing, part.bootstrap.level, len(known),
+        known["sample_id"].nunique(), "standard deviation over phrasings",
     )  # fmt: skip
 
 

@@ -219,9 +219,9 @@ def _by_side(
         labels = part["sample_id"].to_numpy(object)
         for key, column in wanted.items():
             values = part[column].to_numpy(float)
-            held = ~np.isnan(values)
-            if held.any():
-                columns[str(side), key, int(str(draw))] = (values[held], labels[held])
+            known = ~np.isnan(values)
+            if known.any():
+                columns[str(side), key, int(str(draw))] = (values[known], labels[known])
     means = dict(zip(columns, sampler.means(list(columns.values())), strict=True))
     missing = np.full(1 + sampler.resamples, np.nan)
     sides: dict[str, dict[Key, _Figure]] = {side: {} for side in SIDES}

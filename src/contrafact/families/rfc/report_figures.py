@@ -145,12 +145,12 @@ def _of_class(part: Part, label: str) -> Iterator[Estimate]:
         yield Estimate("precision", form, part.mean(found, "right_strict"))
         yield Estimate("recall", form, part.mean(rows, _RIGHT[form]))
         yield Estimate("accuracy", form, part.mean(rows, _RIGHT[form]))
-        held = whole[whole["gold"].eq(label) | predicted]
+        counted = whole[whole["gold"].eq(label) | predicted]
         if form == "valid":
-            held = held[held["valid"].eq(1)]
+            counted = counted[counted["valid"].eq(1)]
         # F1 is the mean of being right, weighted by how often an item counts: as gold, as found.
-        weights = held["gold"].eq(label).astype(int) + held["predicted"].eq(label).astype(int)
-        f1 = part.bootstrap.mean(held["right_strict"], held[part.cluster], weights)
+        weights = counted["gold"].eq(label).astype(int) + counted["predicted"].eq(label).astype(int)
+        f1 = part.bootstrap.mean(counted["right_strict"], counted[part.cluster], weights)
         yield Estimate("f1", form, f1)
 
 
@@ -171,11 +171,11 @@ def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     """Yield how well probabilities are calibrated, over valid outputs that have them, if any."""
     valid = part.rows[part.rows["valid"].eq(1)]
     names = PROBABILITIES | (CLAIM_PROBABILITIES if NEI in labels else {})
-    held = [label for label in labels if label in names]
-    known = valid[valid[[names[label] for label in held]].notna().all(axis=1)]
+    available = [label for label in labels if label in names]
+    known = valid[valid[[names[label] for label in available]].notna().all(axis=1)]
     if known.empty:
         return
-    shares = {label: known[names[label]] for label in held}
+    shares = {label: known[names[label]] for label in available}
     if FALSE in labels and FALSE not in shares:
         shares[FALSE] = 1.0 - shares[TRUE]
     of_each = np.stack([shares[label].to_numpy(float) for label in labels], axis=1)
@@ -301,9 +301,9 @@ def by_shots(data: ChapterData) -> Section:
         ),
     )
     # A run without a valid output has no figure: its place stays, and is empty.
-    held = [f"{form}_{n}{end}" for n in shots for form in _FORMS for end in ("", "_low", "_high")]
+    kept = [f"{form}_{n}{end}" for n in shots for form in _FORMS for end in ("", "_low", "_high")]
     caption = "Accuracy by the number of worked examples, with 95% intervals by source article."
-    frame = pd.DataFrame(lines.values()).reindex(columns=["system", *held]).assign(source=OWN)
+    frame = pd.DataFrame(lines.values()).reindex(columns=["system", *kept]).assign(source=OWN)
     table = Table("shots", "Worked examples", caption, columns, frame)
     keys = [column.key for column in table.columns if column.key.startswith("valid_")]
     chart = GridChart(

@@ -11,8 +11,7 @@ from contrafact.exam.correct import corrected_by_labels, examined_criteria
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.estimates import judged_rates
-from contrafact.report.frames import task_runs
-from contrafact.report.labels import check_labels, read_labels
+from contrafact.report.frames import check_labels, read_labels, task_runs
 from contrafact.report.tables import corrected_table
 
 

@@ -13,9 +13,8 @@ from contrafact.family.report import ChapterData
 from contrafact.report.chapter import Options, chapter_data, sections_of
 from contrafact.report.estimates import judged_rates
 from contrafact.report.frames import task_runs
-from contrafact.report.panel import panel
 from contrafact.report.summary import summarise
-from contrafact.report.tables import comparison_table, corrected_table
+from contrafact.report.tables import comparison_table, corrected_table, panel_tables
 from contrafact.report.write import row_groups
 
 SIDES = ("risk", "opportunity")
@@ -210,7 +209,7 @@ def test_judges_of_different_runs_are_no_panel(study: Any) -> None:
     for name, held in made.items():
         meta = study.make_meta(panel=held)
         data = chapter_data(task_runs("finforce", items, meta), Options(resamples=50))
-        table = next(one for one in panel(data)[0] if one.key == "panel")
+        table = next(one for one in panel_tables(data)[0] if one.key == "panel")
         titles[name] = table.title
         counts[name] = {row.criterion: row.judges for row in table.frame.itertuples(index=False)}
     assert titles == {"together": "Agreement of the panel", "apart": "Agreement of each panel"}

@@ -25,7 +25,7 @@ from contrafact.family import family_named
 from contrafact.family.exam import ExamSpec
 from contrafact.family.exam_file import read_exam
 from contrafact.family.study import StudySpec
-from contrafact.report.labels import read_labels
+from contrafact.report.frames import read_labels
 
 FAMILY = '''
 """Statements made questions."""

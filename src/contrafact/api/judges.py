@@ -159,8 +159,7 @@ def _corrected_run(
     from contrafact.family.exam_file import read_exams
     from contrafact.report.chapter import Options, chapter_data
     from contrafact.report.estimates import judged_rates
-    from contrafact.report.frames import read_tasks
-    from contrafact.report.labels import check_exams, check_labels, read_labels
+    from contrafact.report.frames import check_exams, check_labels, read_labels, read_tasks
 
     if not exams and not labels:
         raise InputError("there is nothing to correct by", hint="give exam=FILE or labels=FILE")

@@ -140,8 +140,7 @@ class Run(Result):
         """
         from contrafact.family.exam_file import read_exams
         from contrafact.report.build import build_report
-        from contrafact.report.frames import read_tasks
-        from contrafact.report.labels import read_labels
+        from contrafact.report.frames import read_labels, read_tasks
 
         exams, labelled = paths_of(exam), paths_of(labels)
         page = self.folder / "report.html"

@@ -47,8 +47,7 @@ def report(
     """
     from contrafact.family.exam_file import read_exams
     from contrafact.report.build import build_report
-    from contrafact.report.frames import read_tasks
-    from contrafact.report.labels import read_labels
+    from contrafact.report.frames import read_labels, read_tasks
 
     exams = read_exams(exam or [])
     given = read_labels(labels) if labels else None

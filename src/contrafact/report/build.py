@@ -11,9 +11,8 @@ from contrafact.family.display import listed
 from contrafact.family.exam_file import Exam
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.report.chapter import Chapter, Options, make_chapter
-from contrafact.report.frames import TaskRuns
+from contrafact.report.frames import TaskRuns, check_exams, check_labels
 from contrafact.report.html import render_page
-from contrafact.report.labels import check_exams, check_labels
 from contrafact.report.write import (
     render_json,
     render_latex,

@@ -32,9 +32,13 @@ from contrafact.report.estimates import (
 from contrafact.report.examples import draw_examples, invalid_examples, shown_example
 from contrafact.report.explorer import Packed, pack_items
 from contrafact.report.frames import TaskRuns
-from contrafact.report.panel import panel
 from contrafact.report.summary import Summary, summarise
-from contrafact.report.tables import comparison_table, corrected_table, leaderboard_table
+from contrafact.report.tables import (
+    comparison_table,
+    corrected_table,
+    leaderboard_table,
+    panel_tables,
+)
 from contrafact.report.words import facts, how_to_read, warnings
 from contrafact.stats.replicates import Bootstrap
 
@@ -46,7 +50,7 @@ class Options:
     """How a report is made.
 
     The seed is that of intervals, paired tests and the choice of examples; ``labels`` are what
-    people said of the runs' items, as `contrafact.report.labels` reads it.
+    people said of the runs' items, as `contrafact.report.frames` reads it.
     """
 
     with_published: bool = False
@@ -265,7 +269,7 @@ def _named(
     data: ChapterData, judged: JudgedRates | None
 ) -> tuple[Mapping[str, Table | Chart | None], Mapping[str, object]]:
     """Return what sections may name, and what several judges' agreement is for machines."""
-    agreed, results = panel(data)
+    agreed, results = panel_tables(data)
     return {
         "leaderboard": None if judged is None else leaderboard_table(judged, data),
         "corrected": None if judged is None else corrected_table(judged, data),

@@ -17,7 +17,7 @@ from contrafact.families.cobe.published import (
 )
 from contrafact.families.cobe.study import STUDY
 from contrafact.family.study import Answer, StudyItem
-from contrafact.report.labels import read_labels
+from contrafact.report.frames import read_labels
 from contrafact.stats.votes import majority
 from contrafact.study.sample import draw_study
 from contrafact.study.score import Filled, read_answers, read_key, score_study

@@ -20,8 +20,7 @@ from contrafact.family.tables import reason_table
 from contrafact.report.chapter import Chapter, Options, chapter_data, make_chapter, sections_of
 from contrafact.report.estimates import judged_rates
 from contrafact.report.frames import task_runs
-from contrafact.report.panel import member_table, panel
-from contrafact.report.tables import comparison_table, leaderboard_table
+from contrafact.report.tables import comparison_table, leaderboard_table, panel_tables
 from contrafact.report.words import warnings
 from contrafact.report.write import row_groups
 from contrafact.runs.items import agreement, cluster_labels
@@ -343,7 +342,7 @@ class TestPanel:
         ]
         value = pairs.set_index("criterion").loc["directionality", "estimate"]
         assert value == pytest.approx(np.mean(both))
-        made, _ = panel(data_of(items, study.make_meta(panel=votes), resamples=50))
+        made, _ = panel_tables(data_of(items, study.make_meta(panel=votes), resamples=50))
         table, members = (one for one in made if isinstance(one, Table))
         assert members.key == "members"
         assert [group.label for group in row_groups(table)] == [
@@ -355,7 +354,7 @@ class TestPanel:
         items = study.make_items(headlines=20)
         votes = study.make_panel(items)
         data = data_of(items, study.make_meta(panel=votes), resamples=200)
-        table = member_table(data, rng=np.random.default_rng(0))
+        table = next(one for one in panel_tables(data)[0] if one.key == "members")
         line = table.frame.set_index("judge").loc["moor/judge"]
         own = votes[votes["judge"].eq("moor/judge") & votes["criterion"].eq("directionality")]
         assert line["directionality_true"] == pytest.approx(own["passed"].mean())

@@ -30,12 +30,7 @@ class Progress:
 
     def __init__(self, what: str, total: int | None, done: int = 0):
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            TextColumn,
-            TimeRemainingColumn,
-        )
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
         self.what = what
@@ -120,11 +115,7 @@ def say_once(text: str) -> None:
 
 
 def show_table(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    stderr: bool = False,
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, stderr: bool = False
 ) -> None:
     """Print a table; columns whose every cell begins like a number are set to the right.
 

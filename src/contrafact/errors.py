@@ -27,7 +27,6 @@ class InputError(Exception):
         problem: What is wrong, in one clause.
         file: The file it was found in, if any.
         line: The line in that file, counted from 1, if known.
-        hint: What to do about it.
     """
 
     def __init__(
@@ -80,7 +79,6 @@ class ModelError(Exception):
     The command line prints it and exits with 1.
 
     Args:
-        problem: How many of what failed.
         causes: Why each failed; the most frequent are said.
     """
 

@@ -189,9 +189,6 @@ def key_values(option: str, given: Sequence[str] | None) -> dict[str, Any]:
 
     Args:
         given: What stood after it each time.
-
-    Raises:
-        InputError: One of them is not KEY=VALUE.
     """
     found: dict[str, Any] = {}
     for one in given or ():

@@ -68,7 +68,6 @@ class Limits:
         """Return how many calls a process may begin, and for how many seconds all pause.
 
         Args:
-            wanted: How many it would begin.
             done: Calls that ended since it last asked, refused ones among them.
             refused: Calls that were refused for their rate.
             retry_after: The longest wait that the service asked for; 0 for none.
@@ -137,7 +136,6 @@ class Gate:
         """Count a call that ended.
 
         Args:
-            tokens: What it took.
             refused: Whether it was refused for its rate.
             retry_after: For how many seconds the service asked to wait.
         """
@@ -176,9 +174,6 @@ class Connections:
     Calls begin apart from each other, by as long as a call keeps the processor busy. Answers that
     come together are worked on in turns: sent at once, what follows them would come back together
     as well, and connections would rest while the burst is worked off, again and again.
-
-    Args:
-        number: How many there are.
     """
 
     def __init__(self, number: int) -> None:
@@ -244,8 +239,6 @@ class Calls:
         rank: The partition's place among the others.
         made: How many were made, each try counted once it is answered.
         again: How many answers came from the journal.
-        read: Tokens sent.
-        written: Tokens received.
         cost: US dollars at list price, of models whose price is known.
         unpriced: Models that cost money and whose price is not known.
     """
@@ -295,7 +288,6 @@ class BulkModel(Model):
     Args:
         model: The model, as it was opened.
         gate: The process's way to the limits.
-        connections: Those of the process.
     """
 
     def __init__(self, model: Model, gate: Gate, connections: Connections) -> None:
@@ -317,11 +309,7 @@ class BulkModel(Model):
         cache: bool | CachePolicy | Any = False,
         on_stream: Any = None,
     ) -> ModelOutput:
-        """Return the model's answer, from the journal where it is there.
-
-        Raises:
-            Exception: The call failed for good, as Inspect raises it.
-        """
+        """Return the model's answer, from the journal where it is there."""
         calls = calls_of_partition.get()
         key = self._key(input, config)
         if calls.journal is not None and key in calls.journal.known:

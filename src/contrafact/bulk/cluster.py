@@ -20,15 +20,7 @@ from typing import Any, TypeVar
 
 from contrafact.errors import InputError, ModelError
 
-__all__ = [
-    "Cluster",
-    "batches_of",
-    "check_address",
-    "cluster",
-    "dataset_of",
-    "mapped",
-    "rows_of",
-]
+__all__ = ["Cluster", "batches_of", "check_address", "cluster", "dataset_of", "mapped", "rows_of"]
 
 _Item = TypeVar("_Item")
 
@@ -62,7 +54,6 @@ class Cluster:
 
     Attributes:
         cpus: How many processors it has now; one that scales itself may get more.
-        gpus: The same, of graphics processors.
         nodes: How many machines with processors it has now; a head may have none.
         cpus_of_node: The processors of the smallest of them.
         dashboard: Where Ray's dashboard is, if there is one.
@@ -265,9 +256,6 @@ def mapped(
         items: What is worked on, each small; they go to the workers by pickle.
         work: A function, or an actor's class.
         settings: For Ray Data's ``map``.
-
-    Raises:
-        InputError: Work raised it.
     """
     call: Any = partial(_tried, work)
     if isinstance(work, type):

@@ -47,14 +47,8 @@ def bulk_command(
     """Run a stage with the settings of its command line.
 
     Args:
-        stage: The verb.
-        given: What the command reads.
         out: The folder or URI of the output.
         settings: The fields of `contrafact.bulk.run.Engine`.
-        noun: What rows are called.
-
-    Raises:
-        InputError: Input or output cannot be used.
     """
     if given == "-" or out == "-":
         raise InputError(

@@ -215,12 +215,10 @@ def find_decisions(
     """Write down which rows of an input are duplicates, and of which; once for an output.
 
     Args:
-        partitions: The input.
         against: Another set, whose rows have places below 0.
         output: The output, which is given notes of each partition's duplicates.
         threshold: Similarity from which two texts are one.
         seed: Seed of the index's hash functions.
-        cpus: Processors of the cluster.
     """
     done = output.place.child(_DONE)
     if done.read_json() is not None:

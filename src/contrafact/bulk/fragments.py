@@ -25,10 +25,7 @@ class Fragment:
     """A stretch of a file.
 
     Attributes:
-        file: The file.
-        kind: What it is.
         start: Where the stretch begins: a row of Parquet, a byte of JSON Lines.
-        stop: Where it ends.
         first: The place of its first row in the file, from 0.
         rows: How many rows it has; lines, of JSON Lines.
         digest: Differs where the file's contents do.
@@ -52,12 +49,7 @@ class BadRow:
 
 @dataclass(frozen=True)
 class FileFragments:
-    """The fragments of a file, in order.
-
-    Attributes:
-        fragments: They.
-        rows: How many rows all have.
-    """
+    """The fragments of a file, in order."""
 
     fragments: tuple[Fragment, ...]
     rows: int
@@ -67,9 +59,6 @@ def fragments_of(file: Place, size: int) -> FileFragments:
     """Divide a file into fragments of at most so many rows.
 
     Of Parquet the footer is read, of JSON Lines the file, to count its lines.
-
-    Raises:
-        InputError: The file cannot be read.
     """
     if not file.path.endswith(".parquet"):
         return _lines_in_pieces(file, size)
@@ -123,11 +112,7 @@ def _lines_in_pieces(file: Place, size: int) -> FileFragments:
 
 
 def read_fragment(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
-    """Yield a fragment's rows with their place in the file, from 0; blank lines are passed over.
-
-    Raises:
-        InputError: The file cannot be read, or is damaged.
-    """
+    """Yield a fragment's rows with their place in the file, from 0; blank lines are passed over."""
     reader = _parquet if fragment.kind == "parquet" else _lines
     try:
         yield from reader(fragment)

@@ -31,7 +31,6 @@ class Partition:
     Attributes:
         number: Its number, from 0.
         offset: The place in the whole input of its first row.
-        fragment: Where its rows are.
         rows: How many there are; lines, of JSON Lines.
     """
 
@@ -63,10 +62,6 @@ class Output:
 
     def begin(self, facts: Mapping[str, Any], what: str) -> None:
         """Write down what makes this output, or check that it is the same as before.
-
-        Args:
-            facts: What decides the results.
-            what: What makes it, in messages.
 
         Raises:
             InputError: The folder holds something else, or was made from other facts.
@@ -110,16 +105,7 @@ class Output:
         return found
 
     def write(self, partition: Partition, made: Made, more: Mapping[str, Any]) -> dict[str, Any]:
-        """Write what was made of a partition, the manifest last, and return the manifest.
-
-        Args:
-            partition: The partition.
-            made: What was made of it.
-            more: What else the manifest says.
-
-        Raises:
-            InputError: A file cannot be written.
-        """
+        """Write what was made of a partition, the manifest last, and return the manifest."""
         hashes: dict[str, str] = {}
         for table in sorted({*made.tables, KEPT, FAILURES}):
             file = self.file(table, partition.name)

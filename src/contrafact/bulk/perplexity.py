@@ -16,13 +16,7 @@ __all__ = ["PerplexityStage", "scored_rows"]
 def scored_rows(
     rows: Sequence[Mapping[str, Any]], column: str, model: "CausalModel"
 ) -> list[dict[str, Any]]:
-    """Return rows with the perplexity of their text, its tokens, and why there is none.
-
-    Args:
-        rows: The rows.
-        column: The column of the texts.
-        model: What scores.
-    """
+    """Return rows with the perplexity of their text, its tokens, and why there is none."""
     from contrafact.models.whitebox.perplexity import perplexities
 
     scored = perplexities([row[column] for row in rows], model=model)
@@ -43,7 +37,6 @@ class PerplexityStage:
 
     Attributes:
         model: What scores: a name, a folder or a file that every worker has.
-        column: The column of the texts.
         weights: That each worker holds a model, so that workers are actors.
     """
 

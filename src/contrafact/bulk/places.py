@@ -131,11 +131,7 @@ class Place:
             ) from error
 
     def write(self, data: bytes) -> None:
-        """Write a file whole or not at all: one put, or a new file that is renamed.
-
-        Raises:
-            InputError: It cannot be written.
-        """
+        """Write a file whole or not at all: one put, or a new file that is renamed."""
         try:
             if not self.is_local:
                 with self.system.open_output_stream(self.path) as stream:

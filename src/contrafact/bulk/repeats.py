@@ -77,9 +77,7 @@ def find_repeats(
 
     Args:
         stage: What knows the key of a row.
-        partitions: The whole input.
         output: The output; each partition's repeats lie in its ``_work``.
-        cpus: Processors of the cluster.
     """
     done = output.place.child(_DONE)
     if (known := done.read_json()) is not None:

@@ -67,13 +67,10 @@ class Summary:
 
     Attributes:
         rows: How many rows went into which table.
-        counts: What the stage counted.
         given: How many rows the input has; lines, of JSON Lines.
-        partitions: How many partitions there are.
         before: How many of them an earlier start had finished.
         retry: How many rows failed for a reason that may pass.
         calls: Calls of models, by what is counted of them.
-        seconds: How long this start took.
     """
 
     given: int = 0
@@ -128,10 +125,8 @@ def run_bulk(
     Finished partitions of an earlier start are kept.
 
     Args:
-        stage: The verb.
         given: The input: a file, folder, glob or URI.
         out: The folder or URI of the output.
-        engine: How it is done.
         noun: What rows are called in the progress.
 
     Raises:
@@ -290,11 +285,6 @@ def _askers(
 
 def shared_out(stage: ModelStage, ray: Cluster, partitions: int) -> tuple[int, dict[str, Any]]:
     """Return how many actors ask a stage's model, and what each of them holds of the cluster.
-
-    Args:
-        stage: The stage.
-        ray: The cluster.
-        partitions: How many partitions are left.
 
     Raises:
         InputError: The model needs a GPU, and the cluster has none.

@@ -50,7 +50,6 @@ class Given:
 
     Attributes:
         index: Its place in the whole input, from 0.
-        fields: What it holds.
         repeats: The place of the first row with the same key, where the stage has keys and this
             is not the first.
         note: What the stage's preparation noted of it, where it has one.
@@ -89,7 +88,6 @@ class Made:
         """Add a row to the failures, with its reason.
 
         Args:
-            row: The row.
             reason: Why it failed, in a few words.
             retry: Whether a rerun shall try it again.
         """
@@ -135,9 +133,7 @@ class Prepared(Protocol):
         """Write down, once for an output, what the work on partitions is to know.
 
         Args:
-            partitions: The whole input.
             output: The output, which takes notes of each partition's rows.
-            cpus: Processors of the cluster.
         """
         ...
 

@@ -34,11 +34,7 @@ _opened: dict[str, Callable[[Sequence[Given]], Made]] = {}  # in a worker: stage
 
 
 def given_rows(stage: object, partition: Partition, output: Output) -> tuple[list[Given], Made]:
-    """Return a partition's rows for a stage, and the failures: those that cannot be read.
-
-    Raises:
-        InputError: The fragment as a whole cannot be read.
-    """
+    """Return a partition's rows for a stage, and the failures: those that cannot be read."""
     rows: list[Given] = []
     made = Made()
     before = partition.offset - partition.fragment.first
@@ -74,11 +70,7 @@ def alone(work: Callable[[Sequence[Given]], Made], rows: Sequence[Given]) -> Mad
 
 
 def work_on(stage: Stage, output: Output, partition: Partition) -> dict[str, Any]:
-    """Do a stage that asks no model on a partition, and return its manifest.
-
-    Raises:
-        InputError: Input cannot be read, or output not be written.
-    """
+    """Do a stage that asks no model on a partition, and return its manifest."""
     began, busy = time.perf_counter(), time.process_time()
     key = hash_of([stage.name, stage.facts()])
     if key not in _opened:
@@ -98,8 +90,6 @@ class Asker:
     answers, holds up nothing. All share the process's connections.
 
     Args:
-        stage: The stage.
-        output: The output.
         limits: The handle of the actor that holds the cluster's limits.
         bounded: Whether requests or tokens are limited.
         connections: Calls that this process may have under way.
@@ -121,11 +111,7 @@ class Asker:
         self._work = self._run(self._open(limits, bounded, connections))
 
     def __call__(self, partition: Partition) -> dict[str, Any]:
-        """Work on a partition, and return its manifest.
-
-        Raises:
-            InputError: Input cannot be read, or output not be written.
-        """
+        """Work on a partition, and return its manifest."""
         return self._run(self._partition(partition))
 
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:

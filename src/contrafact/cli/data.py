@@ -79,8 +79,7 @@ def fetch(
 @app.command("check")
 def check(
     file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A table, a published set, or hf://OWNER/NAME."),
+        str, typer.Argument(metavar="FILE", help="A table, a published set, or hf://OWNER/NAME.")
     ],
     schema: Annotated[
         str | None,

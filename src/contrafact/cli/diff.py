@@ -118,12 +118,7 @@ def diff(
 def show_diff(found: "RunDiff", *, shown: int) -> None:
     """Print a comparison: what changed, the differences, and some of what flipped."""
     from contrafact.console import show_table
-    from contrafact.report.diff_page import (
-        differences_table,
-        flips_table,
-        settings_table,
-        summary,
-    )
+    from contrafact.report.diff_page import differences_table, flips_table, settings_table, summary
     from contrafact.report.write import row_groups
 
     # What two figures cannot be held against each other for stands before their names.
@@ -198,10 +193,7 @@ def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
             yield f"  {measure_label(measure)}: {state(measure, before)} → {state(measure, after)}"
         a, b = (
             f"(invalid: {_short(why or '')})" if text is None else _short(text)
-            for text, why in (
-                (flip.before, flip.invalid_before),
-                (flip.after, flip.invalid_after),
-            )
+            for text, why in ((flip.before, flip.invalid_before), (flip.after, flip.invalid_after))
         )
         yield f"  A: {a}"
         yield f"  B: {'(the same text)' if flip.unchanged_text else b}"

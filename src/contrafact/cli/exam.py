@@ -33,8 +33,7 @@ _WIDE = 4
 
 def _common(
     judge: Annotated[
-        list[str],
-        typer.Option("--judge", metavar="J", help="The judge; several form a panel."),
+        list[str], typer.Option("--judge", metavar="J", help="The judge; several form a panel.")
     ],
     out: Annotated[
         Path | None,
@@ -43,12 +42,7 @@ def _common(
     family: Annotated[str, typer.Option(help="Whose questions it is to answer.")] = "",
     n: Annotated[
         int | None,
-        typer.Option(
-            "--n",
-            min=2,
-            metavar="N",
-            help="Items; if not given, the family's number.",
-        ),
+        typer.Option("--n", min=2, metavar="N", help="Items; if not given, the family's number."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the draw of items.")] = 0,
     repeats: Annotated[

@@ -29,7 +29,6 @@ def option_of(
     It is None where it is not given, so that the model's default counts.
 
     Args:
-        name: The field's name.
         field: The field, as pydantic has it.
         panel: The panel of the help page in which it stands; None for the first.
         flags: What is typed; the name with hyphens if not given.

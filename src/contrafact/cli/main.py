@@ -153,11 +153,7 @@ def main() -> None:
 
 
 def _command() -> Any:
-    """Run the command; where it misses the embedded weights, offer them and run it again.
-
-    Raises:
-        InputError: They are still missing, or anything else is wrong.
-    """
+    """Run the command; where it misses the embedded weights, offer them and run it again."""
     try:
         return app(standalone_mode=False)
     except InputError as error:

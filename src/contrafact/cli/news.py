@@ -57,8 +57,7 @@ def fetch(
     ] = None,
     language: Annotated[str, typer.Option(help="newsapi: two letters.")] = "en",
     base_url: Annotated[
-        str | None,
-        typer.Option(help="newsapi, yahoo: another address of the service."),
+        str | None, typer.Option(help="newsapi, yahoo: another address of the service.")
     ] = None,
     pause: Annotated[float, typer.Option(min=0, help="Seconds between two requests.")] = 1.0,
     max_pages: Annotated[int, typer.Option(min=1, help="Pages per search or feed at most.")] = 50,
@@ -110,12 +109,7 @@ def fetch(
                 Progress("requests", len(origin.first())) as steps,
             ):
                 pages = fetch_pages(
-                    origin,
-                    journal,
-                    get,
-                    max_pages=max_pages,
-                    before=len(had),
-                    progress=steps.one,
+                    origin, journal, get, max_pages=max_pages, before=len(had), progress=steps.one
                 )
             _write(pages, had[: pages.before], window, source, journal, out)
         except InputError:
@@ -193,8 +187,7 @@ def dedupe(
         typer.Option(metavar="FILE", help="Another set whose items must not come again."),
     ] = None,
     near: Annotated[
-        float,
-        typer.Option(min=0.3, max=1, help="Similarity from which two items are one."),
+        float, typer.Option(min=0.3, max=1, help="Similarity from which two items are one.")
     ] = 0.8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the index's hash functions.")] = 1,
     bulk: dict[str, Any] | None = None,

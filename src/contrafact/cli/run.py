@@ -138,11 +138,7 @@ def _with_task(args: list[str]) -> list[str]:
     return [str(task), *args]
 
 
-_FLAGS = {
-    "yes": ("--yes", "-y"),
-    "model_args": ("-M",),
-    "judge_args": ("--judge-arg",),
-}
+_FLAGS = {"yes": ("--yes", "-y"), "model_args": ("-M",), "judge_args": ("--judge-arg",)}
 _REPEATED = ("model", "judge", "method", "columns", "model_args", "judge_args")
 
 
@@ -309,7 +305,6 @@ def evaluate(
     """Run, or go on with, what was prepared, and say what the user should know of it first.
 
     Args:
-        prepared: The run.
         out: Its folder, if not the default one.
         yes: Whether many paid calls are made without a question.
         samples: Whether it is known that the bundled samples are used.

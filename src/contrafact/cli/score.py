@@ -141,7 +141,6 @@ def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> Non
     """Judge outputs partition by partition; there is no run, and no report.
 
     Raises:
-        InputError: An option is wrong, or is one of runs.
         typer.Exit: With 1 if rows failed.
     """
     from contrafact.bulk.command import bulk_command

@@ -75,7 +75,6 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
     that do not fit the terminal are left out, and said.
 
     Args:
-        folder: The folder of the report.
         brief: Whether warnings are one line, their titles, as the report explains them.
     """
     from rich.console import Console

@@ -188,10 +188,8 @@ def _with(
     """Return a function as a command: with these parameters and this help.
 
     Args:
-        function: The function.
         parameters: By name, the type, the option or argument, and the default; ``...`` where one
             has to be given.
-        text: The help.
     """
     made = [
         inspect.Parameter(

@@ -28,8 +28,7 @@ def srlm(
         Path | None, typer.Option("--out", metavar="DIR", help="Its folder. [runs/srlm-CONFIG]")
     ] = None,
     data: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Items with their answers. [bundled ones]"),
+        Path | None, typer.Option(metavar="FILE", help="Items with their answers. [bundled ones]")
     ] = None,
     model: Annotated[
         str | None, typer.Option(metavar="M", help="The model to begin with. [the config's]")

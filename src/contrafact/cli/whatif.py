@@ -21,8 +21,7 @@ def whatif(
         str, typer.Option(metavar="P", help="The prompt that the text was written under.")
     ],
     text: Annotated[
-        str | None,
-        typer.Option(metavar="T", help="The text, whole. [the model writes one]"),
+        str | None, typer.Option(metavar="T", help="The text, whole. [the model writes one]")
     ] = None,
     counterfactual_prompt: Annotated[
         str | None, typer.Option(metavar="Q", help="The prompt to write under instead. [P]")

@@ -31,7 +31,6 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
     """Return what the operating system said as an error that a user can fix.
 
     Args:
-        file: The file it was about.
         doing: What was tried, as in ``"cannot be written"``.
     """
     hints = {
@@ -164,11 +163,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write ``data`` to ``path``, whole or not at all.
-
-    Raises:
-        InputError: The path is a folder, or cannot be written.
-    """
+    """Write ``data`` to ``path``, whole or not at all."""
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
 
@@ -177,9 +172,6 @@ def write_text(path: str | Path, text: str) -> None:
     """Write ``text`` to ``path`` as UTF-8, whole or not at all; line ends are kept as they are.
 
     Lone surrogates, which UTF-8 cannot hold, become the replacement character U+FFFD.
-
-    Raises:
-        InputError: The path is a folder, or cannot be written.
     """
     write_bytes(path, replace_surrogates(text).encode())
 
@@ -189,10 +181,6 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
 
     Args:
         folder: The folder; it may be there if it is empty.
-        files: The texts by file name.
-
-    Raises:
-        InputError: The folder holds something else, or cannot be written.
     """
     if folder.exists():
         if all(_holds(folder / name, text) for name, text in files.items()):

@@ -24,8 +24,6 @@ class ConfigFile:
     """What a file of settings says.
 
     Attributes:
-        path: The file.
-        values: Its keys and values.
         lines: The line of each key, from 1, by the way to it; not of every key of TOML and JSON.
     """
 

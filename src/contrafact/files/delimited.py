@@ -51,7 +51,6 @@ class Dialect:
     """How a text table is written.
 
     Attributes:
-        delimiter: What divides its cells.
         mark: Whether it begins with a byte-order mark, without which Excel takes UTF-8 for
             Windows-1252.
     """
@@ -85,7 +84,6 @@ def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO,
 
     Args:
         stream: The bytes; can be set back. Closed where another stream is returned.
-        name: What messages call the text.
         legacy: Whether it may be Windows-1252.
 
     Raises:
@@ -191,7 +189,6 @@ def dialect_of(head: str, *, tabs: bool = False, named: Collection[str] = KNOWN_
     the comma before the semicolon, and the comma where there is one column.
 
     Args:
-        head: The table's first lines, whole.
         tabs: Whether the file's name says that tabs divide it.
     """
     first = head.lstrip("\ufeff\r\n").split("\n", 1)[0]
@@ -236,7 +233,6 @@ def read_delimited(
 
     Args:
         stream: Its bytes; closed when the rows have been read.
-        name: What messages call it.
         tabs: Whether the file's name says that tabs divide it.
         delimiter: What divides its cells, where that is known.
 

@@ -170,11 +170,7 @@ def fetch(
 
 
 def fetch_json(url: str, *, sleep: Callable[[float], None] = time.sleep) -> object:
-    """Return what ``url`` answers, read as JSON; tried again as `fetch` does.
-
-    Raises:
-        InputError: Not found or refused, no connection, not JSON.
-    """
+    """Return what ``url`` answers, read as JSON; tried again as `fetch` does."""
     body = fetch_text(url, sleep=sleep)
     try:
         found: object = json.loads(body)
@@ -184,19 +180,13 @@ def fetch_json(url: str, *, sleep: Callable[[float], None] = time.sleep) -> obje
 
 
 def fetch_text(
-    url: str,
-    *,
-    accept: str | None = None,
-    sleep: Callable[[float], None] = time.sleep,
+    url: str, *, accept: str | None = None, sleep: Callable[[float], None] = time.sleep
 ) -> str:
     """Return what ``url`` answers as text; tried again as `fetch` does.
 
     Args:
         url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only.
         accept: The media types that are wanted, as HTTP words them; any if not given.
-
-    Raises:
-        InputError: Not found or refused, no connection.
     """
     _check_scheme(httpx.URL(url), url, pinned=False)
     headers = {} if accept is None else {"Accept": accept}
@@ -306,11 +296,7 @@ def retry_after(response: httpx.Response) -> float | None:
 
 
 def _attempt(
-    client: httpx.Client,
-    url: str,
-    part: _Part,
-    sha256: str | None,
-    progress: Progress | None,
+    client: httpx.Client, url: str, part: _Part, sha256: str | None, progress: Progress | None
 ) -> None:
     """Get the file, or the rest of it, into ``part``, whole and with the right sum."""
     validator = part.validator(url)

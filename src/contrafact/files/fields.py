@@ -127,7 +127,6 @@ def named_columns(given: Iterable[str] | None, option: str = "--columns") -> dic
 
     Args:
         given: What stood after the option each time.
-        option: The option, for messages.
 
     Raises:
         InputError: Something is not of that form, or names one field twice.
@@ -153,9 +152,6 @@ def checked_columns(columns: dict[str, str], fields: Sequence[str]) -> dict[str,
     Args:
         columns: By the name that is wanted, the file's (`named_columns`).
         fields: What is read of a row; none where the reader does not say.
-
-    Raises:
-        InputError: A wanted name is none of these.
     """
     known = {fold(field): field for field in fields}
     for want in columns:

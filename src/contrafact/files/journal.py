@@ -43,7 +43,6 @@ class Journal:
     """Finished pieces of one work, by key. Use it in a ``with`` block.
 
     Attributes:
-        path: The file.
         facts: What decides the results, under names that users know; no secrets.
         known: The pieces that are there, in the order in which they were kept.
     """
@@ -59,17 +58,11 @@ class Journal:
 
     @classmethod
     def of_output(
-        cls,
-        out: str | Path,
-        facts: Mapping[str, Any],
-        *,
-        what: str,
-        path: str | Path | None = None,
+        cls, out: str | Path, facts: Mapping[str, Any], *, what: str, path: str | Path | None = None
     ) -> Self:
         """Return the journal of an output.
 
         Args:
-            facts: What decides it.
             what: What makes it, in messages: a noun, or a command in backticks.
             path: The journal's file; ``.name.part`` next to the output if not given.
         """
@@ -113,9 +106,7 @@ class Journal:
         except OSError as error:
             raise os_problem(error, self.record, doing="cannot be read") from error
         self._check_facts(
-            made,
-            f"holds the result of another {self._what}",
-            hint="name another file with --out",
+            made, f"holds the result of another {self._what}", hint="name another file with --out"
         )
         return True
 
@@ -152,9 +143,6 @@ class Journal:
         """Add a piece that no later start has to repeat; of one key the last counts.
 
         Answers are on the disk when this returns.
-
-        Raises:
-            InputError: The file cannot be written.
         """
         self._append({"key": key, "answer": piece})
         self.known[key] = piece
@@ -179,9 +167,6 @@ class Journal:
 
         Returns:
             Why work failed, by its key.
-
-        Raises:
-            InputError: The file cannot be written.
         """
         failures: dict[str, Exception] = {}
         free = asyncio.Semaphore(at_once)

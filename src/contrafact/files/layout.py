@@ -30,10 +30,7 @@ def filled(cells: Sequence[Any]) -> list[Any]:
 
 
 def header_place(
-    rows: Sequence[Sequence[Any]],
-    named: Collection[str] = KNOWN_NAMES,
-    *,
-    padded: bool = True,
+    rows: Sequence[Sequence[Any]], named: Collection[str] = KNOWN_NAMES, *, padded: bool = True
 ) -> int:
     """Return which of a table's first rows is its header; 0 unless there is reason for another.
 
@@ -82,7 +79,6 @@ def laid_out(
 
     Args:
         rows: The table's rows, blank ones left out.
-        name: What messages call the table.
         padded: Whether a title is followed by empty cells (`header_place`).
         empty: What stands for a cell that a short row lacks.
         hint: What to do about a row with more cells than the header.

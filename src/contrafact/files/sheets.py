@@ -45,9 +45,6 @@ class FilledRow:
 
     Attributes:
         person: By the column ``annotator``, or else by the name of the file.
-        item: Which item it is.
-        cells: The text of every column.
-        where: File and line, for messages.
     """
 
     person: str
@@ -153,11 +150,7 @@ def read_key_rows(
     """Yield the rows of a key, each with its line: the text of every column.
 
     Args:
-        columns: What it has to have.
         command: Which command writes it, for messages.
-
-    Raises:
-        InputError: The file has not these columns, or no rows.
     """
     empty = True
     for line, row in read_rows(path):

@@ -27,12 +27,7 @@ from contrafact.files.delimited import (
 )
 from contrafact.files.fields import fold, no_column, rename_row
 from contrafact.files.layout import KNOWN_NAMES
-from contrafact.files.workbooks import (
-    WORKBOOKS,
-    read_workbook,
-    split_sheet,
-    workbook_bytes,
-)
+from contrafact.files.workbooks import WORKBOOKS, read_workbook, split_sheet, workbook_bytes
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
@@ -167,9 +162,6 @@ def read_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> Ite
 
     Args:
         columns: By the name that is wanted, the column's name in the file, where they differ.
-
-    Raises:
-        InputError: The file cannot be read.
     """
     return open_table(path, columns).rows
 
@@ -295,11 +287,7 @@ def _renamed(
 
 
 def write_rows(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as JSON Lines, whole or not at all.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
+    """Write rows as JSON Lines, whole or not at all."""
     write_text(path, "".join(json_line(row) for row in rows))
 
 
@@ -330,11 +318,7 @@ def write_frame(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
 
 
 def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None = None) -> bytes:
-    """Return what `write_frame` writes of a table to a file of this name.
-
-    Raises:
-        InputError: More than a sheet holds.
-    """
+    """Return what `write_frame` writes of a table to a file of this name."""
     suffix, dialect = Path(path).suffix.lower(), dialect or Dialect()
     if suffix in (".csv", ".tsv"):
         delimiter = "\t" if suffix == ".tsv" else dialect.delimiter

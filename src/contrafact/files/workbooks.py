@@ -71,11 +71,7 @@ def split_sheet(path: str | Path) -> tuple[str, str | None]:
 
 
 def read_workbook(
-    stream: BinaryIO,
-    name: str,
-    *,
-    sheet: str | None = None,
-    named: Collection[str] = KNOWN_NAMES,
+    stream: BinaryIO, name: str, *, sheet: str | None = None, named: Collection[str] = KNOWN_NAMES
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows of a sheet as ``(line, row)``; blank ones are passed over.
 
@@ -84,7 +80,6 @@ def read_workbook(
 
     Args:
         stream: The workbook's bytes; closed when the rows have been read.
-        name: What messages call it.
         sheet: The sheet; the first that is not hidden if none is named.
 
     Raises:
@@ -185,7 +180,6 @@ def check_cells(rows: Sequence[tuple[int, dict[str, Any]]], file: str | Path, ou
     """Refuse rows that no sheet of Excel can hold, before any work is done.
 
     Args:
-        rows: The rows with their lines.
         file: Where they are from, for messages.
 
     Raises:
@@ -221,7 +215,6 @@ def workbook_bytes(
 
     Args:
         rows: Plain values; None is an empty cell. Lists and objects become JSON.
-        file: The workbook, for messages.
 
     Raises:
         InputError: There are more rows, or longer texts, than a sheet holds.

@@ -55,11 +55,7 @@ def task_of(source: Path) -> str:
 
 
 def require_task(source: Path, task: str) -> None:
-    """Refuse a run or a log that is of another task than it is said to be.
-
-    Raises:
-        InputError: It is, or it is neither.
-    """
+    """Refuse a run or a log that is of another task than it is said to be."""
     if (found := task_of(source)) != task:
         raise InputError(f"is of {found}, not of {task}", file=source, hint=f"say task: {found}")
 
@@ -108,9 +104,7 @@ def prepare_again(
     run = task_named(task).run.load()
     found = _read(source)
     settings = make_settings(
-        task,
-        {"methods": (), **found.settings(given)},
-        {**found.options(task), **(options or {})},
+        task, {"methods": (), **found.settings(given)}, {**found.options(task), **(options or {})}
     )
     path = settings.data or run.bundled
     items, notes = load_once(run.load, path)

@@ -12,14 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    create_model,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
 
 from contrafact.errors import InputError
@@ -218,23 +211,14 @@ class RunConfig(BaseModel):
 
 
 def task_options(task: str) -> type[TaskOptions]:
-    """Return the model of a task's own options.
-
-    Raises:
-        InputError: There is no such task.
-    """
+    """Return the model of a task's own options."""
     found = task_named(task)
     return found.options.load() if found.options else TaskOptions
 
 
 @cache
 def config_model(task: str) -> type[RunConfig]:
-    """Return the model of all options of a task's runs: its own besides those of every run.
-
-    Raises:
-        InputError: There is no such task.
-        ValueError: The task has an option that every run has.
-    """
+    """Return the model of all options of a task's runs: its own besides those of every run."""
     own = task_options(task).model_fields
     if clash := sorted(own.keys() & _EVERY_RUN.keys()):
         raise ValueError(f"the task {task} has an option '{clash[0]}' that every run has")
@@ -243,11 +227,7 @@ def config_model(task: str) -> type[RunConfig]:
 
 @cache
 def score_model(task: str) -> type[RunConfig]:
-    """Return the model of all options of scoring a task's outputs.
-
-    Raises:
-        InputError: There is no such task.
-    """
+    """Return the model of all options of scoring a task's outputs."""
     every = {name: _EVERY_RUN[name] for name in SCORING}
     own = scoring_fields(task_options(task))
     return _model(f"{task} score", {**Source.model_fields, **every, **own})
@@ -261,11 +241,7 @@ def _model(name: str, options: Mapping[str, FieldInfo]) -> type[RunConfig]:
 
 
 def model_of(task: str, names: Container[str]) -> type[RunConfig]:
-    """Return the model that options are of: those of scoring, if they name what is scored.
-
-    Raises:
-        InputError: There is no such task.
-    """
+    """Return the model that options are of: those of scoring, if they name what is scored."""
     scores = any(name in names for name in SOURCES)
     return score_model(task) if scores else config_model(task)
 
@@ -287,7 +263,6 @@ def make_config(
     """Return a run's options, checked; those of scoring, if they name what is scored.
 
     Args:
-        task: The task.
         values: The options by name; those that are None count as not given.
         file: The file that they are from, if any, for errors.
         ours: Those of them that are not from the file.
@@ -338,9 +313,7 @@ def config_schema() -> dict[str, Any]:
         "description": "The options of a run; `contrafact run --config FILE` runs it.",
         "type": "object",
         "required": ["task"],
-        "properties": {
-            "task": {"enum": list(tasks()), "description": "The task."},
-        },
+        "properties": {"task": {"enum": list(tasks()), "description": "The task."}},
         "oneOf": branches,
     }
 
@@ -399,7 +372,6 @@ def config_text(
     Of a prompt pack it names the run's own copy.
 
     Args:
-        settings: The settings of the run.
         folder: The run folder, in which the file is to stand; its paths are relative to it.
         source: Where the outputs come from that it scores, as `GivenOutputs.source` has it; none
             if it makes its own.

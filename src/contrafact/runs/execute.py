@@ -57,10 +57,7 @@ class RunResult:
     """How a run ended.
 
     Attributes:
-        folder: The run folder.
-        manifest: Its manifest.
         failures: Samples that ended in an error, with their causes.
-        samples: Samples in all.
         ran: Whether anything had to be run; false for a run that had finished before.
     """
 
@@ -85,9 +82,6 @@ def calls_to_confirm(runs: Iterable[tuple[Prepared, Path, Sequence[CallEstimate]
 
     Args:
         runs: Every run, its folder and what it is going to ask. One that has finished asks nothing.
-
-    Raises:
-        InputError: If a folder holds another run.
     """
     calls = 0
     for prepared, folder, estimates in runs:
@@ -109,8 +103,6 @@ def execute(
     """Run, or go on with, what was prepared.
 
     Args:
-        prepared: The run.
-        folder: Its folder.
         estimates: What it is going to ask.
         ready: Called when all that can be wrong is known, and nothing has been asked yet.
         cell: What tells it from other runs of its grid, if it is of one.
@@ -186,11 +178,7 @@ class _Models:
 
 
 def _check_models(settings: RunSettings, methods: Iterable[Method[Any, Any]]) -> None:
-    """Let methods that not every model can serve find out, before anything is written.
-
-    Raises:
-        InputError: If a method cannot work with a model.
-    """
+    """Let methods that not every model can serve find out, before anything is written."""
     checks = {type(one): one for one in methods if isinstance(one, ChecksModels)}
 
     async def check(name: str, method: ChecksModels) -> None:

@@ -39,11 +39,7 @@ DATA = "data.jsonl"
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a run folder.
-
-    Raises:
-        InputError: if there is none, or it cannot be read.
-    """
+    """Return the manifest of a run folder."""
     path = folder / MANIFEST
     try:
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
@@ -96,9 +92,7 @@ def begin(folder: Path, run: Manifest, paid_calls: int, cell: str = "") -> Manif
     """Return the folder's manifest: the one that is there, or a new one, not yet written.
 
     Args:
-        folder: The run folder.
         run: The manifest of the run, as it was prepared.
-        paid_calls: Calls that cost money.
         cell: What tells it from other runs of its grid, if it is of one.
 
     Raises:

@@ -37,7 +37,6 @@ class Cell:
     Attributes:
         folder: The name of its folder below the grid's; empty where there is no grid.
         label: What tells its systems from those of other cells, besides their names.
-        config: Its options.
     """
 
     folder: str

@@ -66,9 +66,6 @@ class Failure:
     """A sample that ended in an error.
 
     Attributes:
-        system: The system.
-        sample_id: The sample's id.
-        draw: The draw.
         cause: The error that lies at the bottom, in one line.
     """
 
@@ -83,9 +80,6 @@ class RunItems:
     """What a run that has come to its end keeps of its items.
 
     Attributes:
-        folder: The run's folder.
-        manifest: What was run.
-        items: The per-item table.
         verdicts: Every judge's own verdicts; None where there are none.
         calls: What was sent to the models that wrote, and what they sent back, one row a call in
             order: ``system``, ``draw``, what else names the rows made of it, ``prompt``, ``reply``;
@@ -210,10 +204,6 @@ def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFr
 
     It is called ``<criterion> · <judge>`` and holds 1.0, 0.0, or NaN where that judge gave no valid
     verdict on the item.
-
-    Args:
-        items: The per-item table.
-        verdicts: Every judge's own verdicts.
     """
     import pandas as pd
 
@@ -235,7 +225,6 @@ def cluster_labels(
     """Return what gives the clusters of samples, by their ids.
 
     Args:
-        items: The per-item table.
         cluster: The column by which its rows cluster; a table without it clusters by sample.
     """
     column = cluster if cluster in items.columns else "sample_id"
@@ -260,11 +249,8 @@ def agreement(
     """Return how far several judges agree, by criterion; empty where there is but one.
 
     Args:
-        verdicts: Every judge's own verdicts.
         clusters: Gives the clusters of samples, by their ids.
-        rng: Where randomness comes from.
         resamples: How many times clusters are drawn.
-        level: Confidence level.
 
     Returns:
         One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate``,

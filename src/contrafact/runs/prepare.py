@@ -12,14 +12,7 @@ from contrafact.errors import InputError
 from contrafact.family import families, task_named
 from contrafact.family.manifest import DataRecord, file_record, new_manifest
 from contrafact.family.method import check_helpers
-from contrafact.family.run import (
-    BUNDLED,
-    Prepared,
-    TaskRun,
-    open_inputs,
-    refuse,
-    require_model,
-)
+from contrafact.family.run import BUNDLED, Prepared, TaskRun, open_inputs, refuse, require_model
 from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.files.fields import checked_columns
 from contrafact.files.workbooks import split_sheet
@@ -43,7 +36,6 @@ def make_settings(
     """Return the settings of a run, checked, with the defaults of its task.
 
     Args:
-        task: The task.
         given: Settings that every run has, by name.
         options: The task's own options, by name.
         preset: A preset that fills in what is not given.
@@ -89,11 +81,7 @@ def preset_names() -> list[str]:
 
 
 def load_preset(name: str) -> Mapping[str, Any]:
-    """Return a preset's settings: those of a run and of its task, by name.
-
-    Raises:
-        InputError: If there is no such preset.
-    """
+    """Return a preset's settings: those of a run and of its task, by name."""
     if name not in _presets():
         raise InputError(
             f"there is no preset '{name}'", hint=f"use one of {', '.join(preset_names())}"
@@ -108,11 +96,7 @@ def preset_notes(name: str | None) -> Sequence[str]:
 
 
 def prepare(settings: RunSettings) -> Prepared:
-    """Load and check all that a run names: data, examples, prompts, methods.
-
-    Raises:
-        InputError: For the first thing that is wrong.
-    """
+    """Load and check all that a run names: data, examples, prompts, methods."""
     needs = load_preset(settings.preset).get("needs", {}) if settings.preset else {}
     for name, hint in needs.items():
         if getattr(settings, name) is None:
@@ -186,11 +170,7 @@ def _size_notes(settings: RunSettings, size: int) -> list[str]:
 
 
 def refuse_examples(settings: RunSettings, shows: bool) -> None:
-    """Refuse options of worked examples where no method shows any.
-
-    Raises:
-        InputError: For the first such option.
-    """
+    """Refuse options of worked examples where no method shows any."""
     filled_in = load_preset(settings.preset) if settings.preset else {}
     for option, given in (
         ("--shots", settings.option("shots", 0) > 0),

@@ -28,12 +28,7 @@ from contrafact.family.given import (
     given_spec,
 )
 from contrafact.family.manifest import DataRecord, file_record, new_manifest
-from contrafact.family.run import (
-    Prepared,
-    TaskRun,
-    load_once,
-    system_label,
-)
+from contrafact.family.run import Prepared, TaskRun, load_once, system_label
 from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.files.fields import columns_found, fold, fold_row, is_absent
@@ -85,7 +80,6 @@ def prepare_score(
     """Load and check outputs that were made elsewhere; `execute` then judges and tabulates them.
 
     Args:
-        task: The task.
         file: The outputs: a row each, or what the task's layouts say; or a published set's name,
             or a dataset of the hub, as `data_source` takes them.
         system: The system's name, where no column has it; the file's name by default.
@@ -130,11 +124,7 @@ def _with_source(prepared: Prepared, origin: str) -> Prepared:
 
 
 def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
-    """Write what a run scores into its folder, and return the run that reads it from there.
-
-    Raises:
-        InputError: If a file cannot be written.
-    """
+    """Write what a run scores into its folder, and return the run that reads it from there."""
     given = prepared.given
     if given is None:
         return prepared
@@ -164,17 +154,12 @@ class Reading:
     """A file of outputs as far as it was read.
 
     Attributes:
-        run: How the task is run.
-        file: The file.
-        settings: The settings of the run.
         units: What the data holds, where it is named.
         system: The system's name, where no column has it.
         items_given: The data's items, where it is named, and what their loader found.
-        rows: How many rows were read.
         parts: By system, sample and draw the parts of the output, each with its line.
         facts: By system its model and its method.
         items: Rows that items are loaded from, with their lines.
-        left_out: Rows that are not scored.
         repeated: Lines that give once more what was given before.
         first_problem: The first row's that is left out.
     """
@@ -217,11 +202,7 @@ class Reading:
         return cls(run, file, settings, Units(run.units(loaded[0])), system, loaded)
 
     def key(self, row: Mapping[str, Any]) -> str:
-        """Return what rows share that give the same part of a system's output of an item.
-
-        Raises:
-            InputError: The row cannot be used.
-        """
+        """Return what rows share that give the same part of a system's output of an item."""
         fields = self._fields(row)
         draw, found = self._given(fields, row)
         name = self._who(fields)[0]
@@ -422,10 +403,8 @@ def scored(
     """Return the run that judges outputs which are there already.
 
     Args:
-        run: How the task is run.
         settings: What was asked for; its models and methods are filled in here.
         items: The items that outputs are of.
-        given: The outputs.
         data: What the manifest says of the data.
         files: What it says of other files.
 

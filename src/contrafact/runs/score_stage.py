@@ -55,7 +55,6 @@ class ScoreStage:
     """Outputs in, the same with verdicts out.
 
     Attributes:
-        task: The task.
         source: The name of what is scored, which names the system where nothing else does.
         system: The system's name, where no column has it.
         columns: By field, what the input calls its column, where they differ.
@@ -78,11 +77,7 @@ class ScoreStage:
 
     @cached_property
     def settings(self) -> RunSettings:
-        """The settings of the run.
-
-        Raises:
-            InputError: One is wrong.
-        """
+        """The settings of the run."""
         options = dict(self.options)
         if "fluency_model" in task_options(self.task).model_fields:
             options["fluency_model"] = None
@@ -110,11 +105,7 @@ class ScoreStage:
         return int(self.settings.transport.get("max_connections", 16))
 
     def facts(self) -> dict[str, Any]:
-        """Return what decides the results.
-
-        Raises:
-            InputError: A setting, a template or the data is wrong.
-        """
+        """Return what decides the results."""
         settings, reading = self.settings, self._reading(Path(f"{self.source}.jsonl"))
         pack = open_pack(settings.prompts)
         if settings.judges:
@@ -139,9 +130,6 @@ class ScoreStage:
 
         Args:
             wrap: What every one of them goes through.
-
-        Raises:
-            InputError: One cannot be used.
         """
         given = dict(self.settings.transport)
         calls = call_config(given.pop("max_connections", 16))

@@ -39,14 +39,7 @@ from contrafact.family.method import Method
 from contrafact.files.atomic import atomic_path
 from contrafact.files.delimited import Dialect
 from contrafact.files.download import sha256_of
-from contrafact.files.fields import (
-    column_of,
-    fold_row,
-    is_absent,
-    no_column,
-    rename_row,
-    value_of,
-)
+from contrafact.files.fields import column_of, fold_row, is_absent, no_column, rename_row, value_of
 from contrafact.files.journal import Journal, hash_of
 from contrafact.files.sheets import guarded
 from contrafact.files.tables import Row, open_table, source_name, write_frame
@@ -96,7 +89,6 @@ class ResultRow:
     Attributes:
         position: Its place in the input, from 0.
         line: Its line there, from 1 (in Parquet its row).
-        given: The input's own columns.
         added: Our columns (`added_columns`), under their plain names.
         outcome: ``valid``; ``invalid``, the model's answer cannot be used; ``degenerate``, it can
             be read and a scenario of it is none; ``bad``, there is no headline to work on;
@@ -119,10 +111,6 @@ class BulkJob:
     """What to do with every row.
 
     Attributes:
-        method: The generation method.
-        ask: The model.
-        judging: Rubrics, where judges are named.
-        judges: The judges.
         at_once: How many rows are worked on at the same time.
         columns: By field, what the input calls its column, where they differ.
         batch: All headlines of the input, for scenarios that are another row's headline; none where
@@ -258,8 +246,6 @@ class BulkOutput:
     """The output of one job, and its work so far. Use it in a ``with`` block.
 
     Args:
-        out: The output.
-        rows: The input.
         settings: What else decides the result, by the names users know; no secrets.
         dialect: How the output is written if it is CSV.
 
@@ -361,7 +347,6 @@ def added_columns(*, judged: bool, headline: bool = False, more: Sequence[str] =
     """Return the names of the columns that are added to the input's own.
 
     Args:
-        judged: Whether there are verdicts.
         headline: Whether rows have their headline where it is no column (`is_nested`).
         more: What the method adds besides (`contrafact.families.finforce.generation.added_by`).
     """
@@ -424,8 +409,6 @@ def check_columns(
     """Check that some row has a headline's column.
 
     Args:
-        rows: The rows with their lines.
-        file: What messages call the file.
         columns: By field, what the file calls its column, where they differ.
 
     Raises:
@@ -453,7 +436,6 @@ def headlines_of(
     """Return the headlines of rows that can be worked on, each once, with what came with them.
 
     Args:
-        rows: The rows with their lines.
         columns: By field, what the file calls its column, where they differ.
     """
     texts = ((row, _headline_of(row, columns)[0]) for _, row in rows)
@@ -465,7 +447,6 @@ def batch_of(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str
     """Return the headlines of rows, those that can be worked on.
 
     Args:
-        rows: The rows with their lines.
         columns: By field, what the file calls its column, where they differ.
     """
     texts = (_headline_of(row, columns)[0] for _, row in rows)
@@ -482,7 +463,6 @@ def result_frame(
     would run as a formula.
 
     Args:
-        results: The rows, in order.
         names: What our columns are called (`column_names`).
         suffix: The format they are for: one of `contrafact.files.tables.TABLE_SUFFIXES`.
     """

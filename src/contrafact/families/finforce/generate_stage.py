@@ -46,21 +46,14 @@ class GenerateStage:
 
     Attributes:
         method: The generation method, with its options.
-        model: The model that writes.
-        judges: The judges, if any.
         shots: Worked examples of a prompt; the method's own number if none.
         shots_from: The file of examples; the bundled ones if none.
-        verifier: Ranks drafts.
-        news: The file that grounded searches.
         seed: Seed of the draw of examples.
         prompts: The folder of templates; the bundled pack if none.
         sampling: How the model writes: ``temperature``, ``top_p``, ``max_tokens``.
         structured: Whether providers are asked for JSON by schema.
         columns: By field, what the input calls its column, where they differ.
-        max_connections: Calls under way at once.
         bounds: Bounds of each call (`contrafact.models.opening.call_config`).
-        model_args: Provider arguments of the model.
-        judge_args: Provider arguments of the judges.
     """
 
     method: str
@@ -94,11 +87,7 @@ class GenerateStage:
 
     @cached_property
     def context(self) -> MethodContext:
-        """What the method is made from, but for the headlines it is used on.
-
-        Raises:
-            InputError: An option has no use with the method.
-        """
+        """What the method is made from, but for the headlines it is used on."""
         if self.news is not None and not (
             self.spec.partition(":")[0] == "grounded" or "." in self.spec
         ):
@@ -132,11 +121,7 @@ class GenerateStage:
         return METHODS.make(self.spec, replace(self.context, items=items))
 
     def check(self) -> Method[Headline, Generation]:
-        """Return the method, having checked all that can be wrong before the first call.
-
-        Raises:
-            InputError: An option is wrong.
-        """
+        """Return the method, having checked all that can be wrong before the first call."""
         chosen = self.chosen()
         check_verifiers("finforce", [*self.judge_names, *self.options.helpers.values()])
         if self.verifier is None:
@@ -178,8 +163,6 @@ class GenerateStage:
         """Return the job, with every model open.
 
         Args:
-            chosen: The method.
-            wrap: What every model goes through.
             at_once: Rows worked on at the same time; as many as calls if not given.
         """
         open_weights(chosen, [self.model], self.model_args)

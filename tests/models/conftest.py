@@ -29,7 +29,7 @@ def model() -> Iterator[Model]:
 def server(model: Model) -> EmbeddedServer:
     """The server behind the embedded model."""
     assert isinstance(model.api, EmbeddedAPI)
-    return model.api.server()
+    return model.api.engine()
 
 
 @pytest.fixture(scope="session")

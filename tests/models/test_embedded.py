@@ -312,8 +312,8 @@ def test_hostile_text_is_answered(ask: Ask, text: str) -> None:
 def test_subject_and_judge_share_one_loaded_model(server: EmbeddedServer) -> None:
     judge = get_model("embedded/smollm2-135m", memoize=False, threads=1)
     by_path = get_model(f"embedded/{embedded_weights()}", memoize=False, threads=1)
-    assert judge.api.server() is server  # type: ignore[attr-defined]
-    assert by_path.api.server() is server  # type: ignore[attr-defined]
+    assert judge.api.engine() is server  # type: ignore[attr-defined]
+    assert by_path.api.engine() is server  # type: ignore[attr-defined]
 
 
 def test_a_closed_model_leaves_no_port_and_opens_again() -> None:

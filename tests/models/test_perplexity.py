@@ -187,16 +187,6 @@ def test_a_model_that_caps_its_logits_is_scored_with_the_cap(tiny: CausalModel) 
     assert values(perplexities(texts, model=model)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_progress_counts_texts_up_to_all(tiny: CausalModel) -> None:
-    counts: list[tuple[int, int]] = []
-    texts = ["a" * 150, "b", "", "cd"]
-    perplexities(
-        texts, model=tiny, batch_tokens=1, progress=lambda done, all_: counts.append((done, all_))
-    )
-    done = [count for count, _ in counts]
-    assert done == sorted(done) and counts[-1] == (4, 4)
-
-
 @pytest.mark.parametrize("text", ["\ud800", "a\x00b", "x" * 500])
 def test_odd_text_is_scored(tiny: CausalModel, text: str) -> None:
     assert perplexities([text], model=tiny)[0].perplexity >= 1

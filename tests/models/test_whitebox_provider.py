@@ -178,9 +178,9 @@ def test_a_judge_of_true_and_false_always_answers_one_of_them(
 
 
 def test_a_schema_that_leaves_much_open_is_left_out_and_reported_once(
-    model: Model, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    model: Model, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(provider, "_warned", set())
+    provider._warn_of_schema.cache_clear()
     schema = ResponseSchema(name="free", json_schema=json_schema(Free))
     with caplog.at_level(logging.WARNING):
         outputs = [ask(model, "Say.", response_schema=schema) for _ in range(2)]
@@ -361,7 +361,7 @@ model = get_model("whitebox/{folder}")
 async def main():
     config = GenerateConfig(max_tokens=400, temperature=0.0, logit_bias={{9: 1000.0}})
     call = asyncio.ensure_future(model.generate("Go on.", config=config))
-    while not model.api._held:
+    while not model.api._engine:
         await asyncio.sleep(0.05)
     await asyncio.sleep(0.05)
     print("leaving")

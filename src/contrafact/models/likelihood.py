@@ -128,10 +128,7 @@ async def check_logprobs(ask: Ask, *, alternatives: int = ALTERNATIVES) -> None:
 
 
 def begun_label(token: str, labels: Sequence[str]) -> str | None:
-    """Return the label that a token begins, in any case and after white space, if any.
-
-    A token that is all of a label begins it too; labels that begin alike are not told apart.
-    """
+    """Return the first label that a token begins, in any case and after white space, if any."""
     plain = token.strip().casefold()
     if not plain:
         return None

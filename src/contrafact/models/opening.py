@@ -26,12 +26,7 @@ _MARKUP = re.compile(r"\x1b\[[0-9;]*m|\[/?(?:bold|italic|blue|red|dim)\]")
 
 
 def call_config(max_connections: int, **bounds: int | None) -> GenerateConfig:
-    """Return how calls are made: so many at once, each within `TRANSPORT`'s bounds or these.
-
-    Args:
-        max_connections: Calls under way at the same time.
-        bounds: Values that take the place of `TRANSPORT`'s, by its names; None leaves its own.
-    """
+    """Return how calls are made: so many at once, within `TRANSPORT`'s bounds or the ones named."""
     given = {name: value for name, value in bounds.items() if value is not None}
     return GenerateConfig(**{**TRANSPORT, **given, "max_connections": max_connections})
 
@@ -46,10 +41,8 @@ def open_model(
     """Return an Inspect model, or say in one line why it cannot be used.
 
     Args:
-        name: Inspect's name of it.
-        config: Settings of its calls.
-        transport: How a run was told to bound its calls, by the names of `TRANSPORT`, whose values
-            are taken for what it does not say. A model of this process is not bounded.
+        transport: The run's bounds, by the names of `TRANSPORT`, whose values stand in for missing
+            ones. A model of this process is not bounded.
         model_args: What its provider takes.
 
     Raises:

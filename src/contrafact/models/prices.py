@@ -81,7 +81,7 @@ class Tokens:
 
 
 def is_paid(model: str) -> bool:
-    """Whether calls of a model are taken to cost money: all but the user's own machines."""
+    """Whether calls of a model are taken to cost money: all but those on one's own machines."""
     return inspect_name(model).split("/", 1)[0] not in _OWN
 
 

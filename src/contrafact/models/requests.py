@@ -1,19 +1,23 @@
-"""Inspect's messages and settings as the request body of OpenAI's chat completions.
+"""What the providers of models in this process share: their arguments, requests and their bodies.
 
-The body is the one that Inspect's ``openai-api`` provider sends over HTTP, so that a model gives
-the same answers in process and behind a server; ``top_k`` and ``cache_prompt``, which OpenAI's
-protocol lacks and llama.cpp's takes, are added where they are set, and so is how long a list is
+A body is the one that Inspect's ``openai-api`` provider sends over HTTP, so that a model gives the
+same answers in process and behind a server; ``top_k`` and ``cache_prompt``, which OpenAI's protocol
+lacks and llama.cpp's takes, are added where they are set, and so is how long a list is
 (`OneItemArray`).
 """
 
+import threading
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
     ChatMessageTool,
     GenerateConfig,
+    ModelAPI,
+    ModelCall,
+    ModelOutput,
     ResponseSchema,
     messages_to_openai,
 )
@@ -25,10 +29,10 @@ from contrafact.text.delimit import tokenizable
 
 __all__ = [
     "GUIDED_CHOICE",
+    "MAX_TOKENS",
+    "InProcessAPI",
     "OneItemArray",
     "SharedSchema",
-    "check_arguments",
-    "check_request",
     "clean_value",
     "guided_choice",
     "request_body",
@@ -38,74 +42,104 @@ GUIDED_CHOICE = "guided_choice"
 """The key of ``GenerateConfig.extra_body`` that holds the only replies allowed, a list of strings;
 vLLM's name for it. Models in this process hold to it."""
 
+MAX_TOKENS = 2048
+"""Where the answer of a model in this process ends if nothing else says so."""
+
+_Engine = TypeVar("_Engine")
+
 # Keywords that Inspect leaves out of the schemas it sends to OpenAI-compatible servers.
 _KEYWORDS_NOT_SENT = frozenset(
     {"pattern", "minLength", "maxLength", "minimum", "maximum", "examples"}
 )
 
 
-def check_arguments(
-    kind: str, base_url: str | None, given: Iterable[str], known: Sequence[str]
-) -> None:
-    """Refuse provider arguments that a model in this process has not.
-
-    Args:
-        kind: What messages call such models: ``embedded``, ``white-box``.
-        base_url: The base URL that was given, if any.
-        given: The names of the other arguments given.
-        known: The names of those there are.
+class InProcessAPI(ModelAPI, Generic[_Engine]):
+    """A model in this process: what runs it is loaded at the first call and shared.
 
     Raises:
-        InputError: On a base URL, or an argument of another name.
+        InputError: On a base URL, or an argument that such models have not.
     """
-    if base_url is not None:
-        raise InputError(
-            f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} model runs in this process and has no "
-            "base URL",
-            hint="for a server use --model openai-api/<name>/<model>",
+
+    kind: str
+    """What messages call such models."""
+    arguments: Sequence[str]
+    """The names of the provider's arguments (``-M``)."""
+
+    def __init__(
+        self, name: str, base_url: str | None, config: GenerateConfig | None, given: Iterable[str]
+    ) -> None:
+        super().__init__(name, config=config or GenerateConfig())
+        self._engine: _Engine | None = None
+        self._lock = threading.Lock()
+        if base_url is not None:
+            raise InputError(
+                f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind} model runs in this "
+                "process and has no base URL",
+                hint="for a server use --model openai-api/<name>/<model>",
+            )
+        if unknown := sorted(set(given) - set(self.arguments)):
+            raise InputError(
+                f"{self.kind} models have no argument {', '.join(unknown)}",
+                hint=f"those they have are {', '.join(self.arguments)}",
+            )
+
+    def load(self) -> _Engine:
+        """Return what runs the model, where no model of this process has it yet. Blocking."""
+        raise NotImplementedError
+
+    def engine(self) -> _Engine:
+        """Return what runs the model, loading it if need be. Blocking.
+
+        Raises:
+            InputError: If the model cannot be loaded.
+        """
+        with self._lock:
+            if self._engine is None:
+                self._engine = self.load()
+            return self._engine
+
+    def max_tokens(self) -> int:
+        """Return where an answer ends if nothing else says so."""
+        return MAX_TOKENS
+
+    def close(self) -> None:
+        """Let go of what runs the model. It ends when no model of this process needs it."""
+        with self._lock:
+            self._engine = None
+
+    def too_long(self, error: str, call: dict[str, Any]) -> tuple[ModelOutput, ModelCall]:
+        """Return the output for a prompt that is longer than the context."""
+        output = ModelOutput.from_content(
+            self.model_name, error, stop_reason="model_length", error=error
         )
-    if unknown := sorted(set(given) - set(known)):
-        raise InputError(
-            f"{kind} models have no argument {', '.join(unknown)}",
-            hint=f"those they have are {', '.join(known)}",
-        )
+        return output, ModelCall.create(call, {"error": error})
 
+    def check_request(
+        self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], config: GenerateConfig
+    ) -> None:
+        """Refuse what a model in this process cannot do, before it is asked.
 
-def check_request(
-    messages: Sequence[ChatMessage],
-    tools: Sequence[ToolInfo],
-    config: GenerateConfig,
-    *,
-    kind: str = "embedded",
-) -> None:
-    """Refuse what a model in this process cannot do, before it is asked.
-
-    Args:
-        tools: The tools offered.
-        kind: What messages call such models.
-
-    Raises:
-        InputError: On tools, on content other than text, or on prompt log-probabilities.
-    """
-    if tools or any(
-        isinstance(message, ChatMessageTool)
-        or (isinstance(message, ChatMessageAssistant) and message.tool_calls)
-        for message in messages
-    ):
-        raise InputError(f"{kind} models take no tools", hint="use another --model for this task")
-    for message in messages:
-        for part in [] if isinstance(message.content, str) else message.content:
-            if part.type not in ("text", "reasoning"):
-                raise InputError(
-                    f"{kind} models take text only, and a message holds {part.type}",
-                    hint="use another --model for this task",
-                )
-    if config.prompt_logprobs is not None:
-        raise InputError(f"{kind} models give no log-probabilities of the prompt")
+        Raises:
+            InputError: On tools, on content other than text, or on prompt log-probabilities.
+        """
+        other = "use another --model for this task"
+        if tools or any(
+            isinstance(message, ChatMessageTool)
+            or (isinstance(message, ChatMessageAssistant) and message.tool_calls)
+            for message in messages
+        ):
+            raise InputError(f"{self.kind} models take no tools", hint=other)
+        for message in messages:
+            for part in [] if isinstance(message.content, str) else message.content:
+                if part.type not in ("text", "reasoning"):
+                    problem = f"{self.kind} models take text only, and a message holds {part.type}"
+                    raise InputError(problem, hint=other)
+        if config.prompt_logprobs is not None:
+            raise InputError(f"{self.kind} models give no log-probabilities of the prompt")
 
 
 def guided_choice(config: GenerateConfig) -> tuple[str, ...]:
-    """Return the only replies that a request allows; none where it allows all.
+    """Return the only replies that a request allows; empty where it allows all.
 
     Raises:
         InputError: If they are not strings of at least a character, or a schema is asked for too.
@@ -129,15 +163,11 @@ async def request_body(
 ) -> dict[str, Any]:
     """Return the request body, with every text in it as a tokenizer can read it (`tokenizable`).
 
-    Special-token strings such as ``<|im_end|>`` stay as they are, and llama.cpp reads them as
-    the tokens they name, here as over HTTP: who quotes text from outside in a prompt takes them
-    out of it first.
+    Special-token strings such as ``<|im_end|>`` stay, and llama.cpp reads them as the tokens they
+    name, here as over HTTP: who quotes text from outside in a prompt takes them out first.
 
     ``num_choices`` is not in the body: llama.cpp gives no more choices than it has slots. Nor is
     `GUIDED_CHOICE`, which takes the model's tokens to say.
-
-    Args:
-        model: The model's name, for the record.
     """
     body: dict[str, Any] = {
         "messages": await messages_to_openai(list(messages)),

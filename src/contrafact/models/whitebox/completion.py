@@ -14,13 +14,14 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from contrafact.errors import InputError
 from contrafact.models.whitebox.kv_cache import Prefix, PrefixStore, PromptBatch, common_length
 from contrafact.models.whitebox.noise import (
     Noise,
     Sampling,
+    check_finite,
     choose,
     continuation_text,
     end_tokens,
@@ -51,18 +52,15 @@ class CompletionRequest:
     """A prompt and how it is to be completed.
 
     Attributes:
-        tokens: The prompt, at least one token.
         max_tokens: The most tokens of the completion, the end token included.
-        sampling: Temperature and top-p; the likeliest token each time if none.
-        noise: What to sample with.
-        top_k: Sample from the so many likeliest tokens.
+        sampling: The likeliest token is taken each time if there is none.
         stops: Strings before which the completion ends.
-        alternatives: How many alternatives to each token are returned, with log-probabilities; none
+        alternatives: How many alternatives to each token are returned, with log-probabilities; None
             returns no log-probabilities at all.
         bias: Added to the logits of tokens.
         frequency_penalty: Taken from a token's logit for each time it was written.
         presence_penalty: Taken from the logits of tokens that were written.
-        replies: If given, the completion is one of these.
+        replies: If there are any, the completion is one of these.
         score_replies: Whether tokens of replies that had to come are scored like others, which
             takes a pass for each.
     """
@@ -86,15 +84,8 @@ class CompletionRequest:
         return self.max_tokens == 1 or bool(self.replies)
 
 
-@dataclass(frozen=True)
-class TokenLogprob:
-    """A token that was chosen, with log-probabilities under the model itself, at temperature 1.
-
-    Attributes:
-        token: The token.
-        logprob: Its log-probability.
-        others: The likeliest tokens there, the likeliest first, with theirs.
-    """
+class TokenLogprob(NamedTuple):
+    """A token that was chosen, and the likeliest others, with the model's own log-probabilities."""
 
     token: int
     logprob: float
@@ -108,11 +99,9 @@ class Completion:
     Attributes:
         text: The completion, without special tokens and without what stopped it.
         tokens: Its tokens; the end token is the last of them where the model ended it.
-        stop: Why it ended: by itself or at a stop string, or at the token limit.
         reused: How many of the prompt's tokens were kept from others, and served it (a few of
             them may be read again with its own).
-        scored: Its tokens' log-probabilities, if asked for. Tokens that had to come have none
-            without `CompletionRequest.score_replies`.
+        scored: Empty for tokens that had to come, without `CompletionRequest.score_replies`.
     """
 
     text: str
@@ -123,16 +112,12 @@ class Completion:
 
 
 class Completer:
-    """A model that completes batches of prompts, and keeps what they share.
-
-    For one thread at a time.
-    """
+    """A model that completes batches of prompts, and keeps what they share; for one thread."""
 
     def __init__(self, causal: CausalModel):
         self._causal = causal
         self._ends = end_tokens(causal)
         self._prefixes = PrefixStore()
-        self._packs: bool | None = None  # found out when first needed
 
     def complete(
         self, requests: Sequence[CompletionRequest], check: Callable[[], None] = lambda: None
@@ -161,21 +146,16 @@ class Completer:
                 while alike:
                     part = _fitting(alike)
                     del alike[: len(part)]
-                    if one_look and self._may_pack():
-                        self._look(part, check)
+                    if one_look and self._packs:
+                        asked = [(row.tokens, row.prefix, row.length) for row in part]
+                        _take(part, last_logits(self._causal, asked, check), 0)
                     else:
                         self._decode(part, check)
         return [row.completion() for row in rows]
 
-    def _may_pack(self) -> bool:
-        if self._packs is None:
-            self._packs = can_pack(self._causal)
-        return self._packs
-
-    def _look(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
-        """Complete prompts that the logits after them are all that is needed of."""
-        asked = [(row.tokens, row.prefix, row.length) for row in rows]
-        _take(rows, last_logits(self._causal, asked, check), 0)
+    @cached_property
+    def _packs(self) -> bool:
+        return can_pack(self._causal)
 
     def _decode(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
         batch = PromptBatch(self._causal, [(row.tokens, row.prefix, row.length) for row in rows])
@@ -192,7 +172,7 @@ class Completer:
 
 
 class _Row:
-    """A request on its way."""
+    """A request that is being worked on."""
 
     def __init__(self, causal: CausalModel, ends: frozenset[int], request: CompletionRequest):
         self._causal = causal
@@ -313,11 +293,7 @@ def _fitting(rows: Sequence[_Row]) -> list[_Row]:
 
 def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
     """Write each row's next token, and return them, ``(rows,)``."""
-    if not logits.amax(-1).isfinite().all():
-        raise InputError(
-            "the model's logits are not finite numbers",
-            hint="its weights may be damaged, or overflow at their precision",
-        )
+    check_finite(logits)
     chosen = _chosen(rows, logits, position)
     for row, own, token in zip(rows, logits, chosen.tolist(), strict=True):
         if not row.done:
@@ -347,11 +323,11 @@ def _chosen(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "tor
 
 
 def finite_replies(schema: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return all replies that a schema leaves open, as JSON; none if they cannot be listed.
+    """Return all replies that a schema leaves open, as JSON; None if they cannot be listed.
 
-    Such a reply need not be written token by token: the model says, where the replies part, which
-    way it goes. Listed are objects all of whose properties are required, booleans, null,
-    enumerations and alternatives of these.
+    Where the replies part, the model says which way it goes; the rest need not be written token by
+    token. Listed are objects all of whose properties are required, booleans, null, enumerations and
+    alternatives of these.
     """
     values = _values(schema)
     if not values:

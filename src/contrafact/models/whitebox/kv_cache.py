@@ -7,7 +7,7 @@ mark where a rubric ends.
 
 import inspect
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,10 @@ __all__ = [
     "Prefix",
     "PrefixStore",
     "PromptBatch",
+    "ServedPrompt",
+    "by_length",
     "common_length",
+    "forward_parameters",
     "plain_layers",
     "preallocate",
     "preallocated_layer",
@@ -32,6 +35,9 @@ __all__ = [
 
 Tokens = tuple[int, ...]
 
+ServedPrompt = tuple[Tokens, "Prefix | None", int]
+"""A prompt, the beginning that serves it, and how many of its tokens: fewer than there are."""
+
 _ROOM = 64  # positions that are allocated ahead; beyond them all is copied once more
 _LEAST = 32  # tokens by which a beginning must go past the one it builds on
 _WORTH = 128  # tokens that it must save, counted over the prompts known to share it
@@ -41,12 +47,7 @@ _KEPT_TOKENS = 8192  # of beginnings, over all; 370 MB for the embedded model in
 
 @dataclass(frozen=True, eq=False)
 class Prefix:
-    """A beginning and what the model made of it.
-
-    Attributes:
-        tokens: Its tokens.
-        layers: Each layer's keys and values, ``(1, heads, tokens, size)``.
-    """
+    """A beginning, and each layer's keys and values of it, ``(1, heads, tokens, size)``."""
 
     tokens: tuple[int, ...]
     layers: Sequence[tuple["torch.Tensor", "torch.Tensor"]]
@@ -56,30 +57,24 @@ class PromptBatch:
     """Rows that go through the model together, with their keys and values.
 
     Each row's beginning stands on the left, padded to the longest, then what it feeds itself,
-    padded on the left too, so that the last position is every row's own.
+    padded on the left too, so that the last position is every row's own. ``cache`` has keys and
+    values once logits were asked for.
 
     Args:
-        rows: Each row's tokens, the beginning that serves it, and how many of the tokens that
-            serves; fewer than there are.
         positions: How many of the last positions' logits `along` gives.
-
-    Attributes:
-        cache: The model's keys and values, once it has been asked for logits.
     """
 
     def __init__(
         self,
         causal: CausalModel,
-        rows: Sequence[tuple[tuple[int, ...], Prefix | None, int]],
+        rows: Sequence[ServedPrompt],
         *,
         positions: int = 1,
     ):
         import torch
 
         self._causal = causal
-        adapted = getattr(causal.model, "get_base_model", None)
-        plain = causal.model if adapted is None else adapted()
-        keeps = "logits_to_keep" in inspect.signature(plain.forward).parameters
+        keeps = "logits_to_keep" in forward_parameters(causal)
         self._positions = positions
         self._few = {"logits_to_keep": positions} if keeps else {}
         before = max(length for _, _, length in rows)
@@ -105,8 +100,7 @@ class PromptBatch:
     def along(self, *, use_cache: bool = False) -> "torch.Tensor":
         """Return the last positions' logits, ``(rows, positions, vocabulary)``.
 
-        Args:
-            use_cache: Whether to keep keys and values, for more tokens.
+        Keys and values are kept for more tokens with ``use_cache``.
         """
         output = self._causal.model(
             input_ids=self._fed,
@@ -142,6 +136,12 @@ class PromptBatch:
         self._fed = tokens.to(self._mask.device)[:, None]
         self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
         self._places = self._places[:, -1:] + 1
+
+
+def forward_parameters(causal: CausalModel) -> set[str]:
+    """Return what the model takes, an adapter looked through."""
+    plain = getattr(causal.model, "get_base_model", lambda: causal.model)()
+    return set(inspect.signature(plain.forward).parameters)
 
 
 def plain_layers(cache: Any) -> Sequence[Any] | None:
@@ -198,7 +198,7 @@ def preallocated_layer() -> Any:
             super().__init__()
             self.lazy_initialization(layer.keys, layer.values)
             self.keys, self.values = layer.keys, layer.values
-            self._held: tuple[torch.Tensor, torch.Tensor] | None = None
+            self._memory: tuple[torch.Tensor, torch.Tensor] | None = None
             self._shown: torch.Tensor | None = None
 
         def update(
@@ -207,11 +207,11 @@ def preallocated_layer() -> Any:
             """Append keys and values, ``(rows, heads, positions, size)``; return all of them."""
             start = self.keys.shape[-2]
             stop = start + key_states.shape[-2]
-            room = 0 if self._held is None else self._held[0].shape[-2]
+            room = 0 if self._memory is None else self._memory[0].shape[-2]
             # Whoever chose rows or cropped made other tensors, which have no room behind them.
-            if self._held is None or self.keys is not self._shown or stop > room:
-                self._held = (_roomy(self.keys, stop), _roomy(self.values, stop))
-            keys, values = self._held
+            if self._memory is None or self.keys is not self._shown or stop > room:
+                self._memory = (_roomy(self.keys, stop), _roomy(self.values, stop))
+            keys, values = self._memory
             keys[:, :, start:stop] = key_states
             values[:, :, start:stop] = value_states
             self.keys, self.values = keys[:, :, :stop], values[:, :, :stop]
@@ -223,9 +223,9 @@ def preallocated_layer() -> Any:
 
 def _roomy(known: "torch.Tensor", length: int) -> "torch.Tensor":
     rows, heads, there, size = known.shape
-    held = known.new_empty((rows, heads, length + _ROOM, size))
-    held[:, :, :there] = known
-    return held
+    longer = known.new_empty((rows, heads, length + _ROOM, size))
+    longer[:, :, :there] = known
+    return longer
 
 
 def read_prefix(
@@ -248,6 +248,16 @@ def read_prefix(
     return Prefix(tokens, [(layer.keys, layer.values) for layer in layers])
 
 
+def by_length(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Group rows by number, longest first, so that a group padded holds ``most`` tokens at most."""
+    order = sorted(range(len(lengths)), key=lambda row: lengths[row], reverse=True)
+    start = 0
+    while start < len(order):
+        count = max(1, most // max(1, lengths[order[start]]))
+        yield order[start : start + count]
+        start += count
+
+
 def common_length(one: Sequence[int], two: Sequence[int]) -> int:
     """Return how many tokens two sequences have in common from the start."""
     least = min(len(one), len(two))
@@ -260,10 +270,7 @@ def worth_sharing(asked: Sequence[Tokens], seen: Sequence[Tokens] = ()) -> list[
     """Return the beginnings that are worth computing once, shorter before longer.
 
     A beginning is worth it if it goes well past the one it builds on and saves enough, over all
-    prompts that share it. One that only earlier prompts share is not.
-
-    Args:
-        seen: Earlier prompts.
+    prompts that share it, earlier ones (``seen``) too. One that only those share is not.
     """
     marked = sorted([*((prompt, True) for prompt in asked), *((prompt, False) for prompt in seen)])
     found: list[Tokens] = []
@@ -291,8 +298,7 @@ def worth_sharing(asked: Sequence[Tokens], seen: Sequence[Tokens] = ()) -> list[
 class PrefixStore:
     """Beginnings with their keys and values, the least recently used of them forgotten.
 
-    Args:
-        kept_tokens: The most tokens that are kept, over all beginnings.
+    ``kept_tokens`` bounds them, over all beginnings.
     """
 
     def __init__(self, kept_tokens: int = _KEPT_TOKENS):
@@ -336,16 +342,12 @@ class PrefixStore:
                 self.add(prefix)
                 shares = (common_length(prompt, tokens) == len(tokens) for prompt in prompts)
                 computed[list(shares).index(True)] += len(tokens) - length
-            self.remember(prompts)
+            self._seen.extend(prompts)
         served = []
         for prompt, paid in zip(prompts, computed, strict=True):
             found, length = self.best(prompt)
             served.append((found, min(length, len(prompt) - 1), paid))
         return served
-
-    def remember(self, asked: Sequence[Tokens]) -> None:
-        """Compare later prompts with these too."""
-        self._seen.extend(asked)
 
     def best(self, prompt: Tokens) -> tuple[Prefix | None, int]:
         """Return the beginning that serves a prompt best, and how many of its tokens do."""

@@ -6,7 +6,6 @@ its prompt alone, so that responses that begin alike share that too. The last to
 stand at the end of the row, where logits are made.
 """
 
-import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from contrafact.models.whitebox.kv_cache import (
     Prefix,
     PromptBatch,
+    ServedPrompt,
     common_length,
+    forward_parameters,
     plain_layers,
     prefix_cache,
 )
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = ["Packed", "can_pack", "last_logits", "packed"]
-
-Row = tuple[tuple[int, ...], Prefix | None, int]
-"""A prompt, the beginning that serves it, and how many of its tokens that serves."""
 
 _ROW = 384  # tokens of a row, about: a token is held against all of its row, seen or not
 _FULL = "full_attention"
@@ -56,13 +54,11 @@ class Packed:
     paths: tuple[tuple[int, ...], ...]
 
 
-def packed(rows: Sequence[Row], context: int = sys.maxsize) -> list[Packed]:
+def packed(rows: Sequence[ServedPrompt], context: int = sys.maxsize) -> list[Packed]:
     """Lay prompts that go on from the same beginning into common rows, about equally long.
 
-    Args:
-        rows: The prompts; each has tokens of its own.
-        context: The most tokens of a row, those of the beginning included, unless one prompt
-            alone has more.
+    A row has at most ``context`` tokens, those of the beginning included, unless one prompt alone
+    has more.
     """
     order = sorted(range(len(rows)), key=lambda n: (id(rows[n][1]), rows[n][2]))
     kinds: list[list[int]] = []
@@ -92,7 +88,7 @@ def packed(rows: Sequence[Row], context: int = sys.maxsize) -> list[Packed]:
     return groups
 
 
-def _laid_out(rows: Sequence[Row], group: Sequence[int], length: int) -> Packed:
+def _laid_out(rows: Sequence[ServedPrompt], group: Sequence[int], length: int) -> Packed:
     """Return some prompts, in order of their tokens, as a tree in one row."""
     tokens: list[int] = []
     places: list[int] = []
@@ -115,7 +111,7 @@ def _laid_out(rows: Sequence[Row], group: Sequence[int], length: int) -> Packed:
 
 
 def last_logits(
-    causal: CausalModel, rows: Sequence[Row], check: Callable[[], None] = lambda: None
+    causal: CausalModel, rows: Sequence[ServedPrompt], check: Callable[[], None] = lambda: None
 ) -> "torch.Tensor":
     """Return the logits after each prompt, ``(prompts, vocabulary)``, float32.
 
@@ -174,16 +170,14 @@ def can_pack(causal: CausalModel) -> bool:
 
     if causal.device.type != "cpu" or causal.model.dtype != torch.float32:
         return False
-    plain = getattr(causal.model, "get_base_model", lambda: causal.model)()
-    needed = {"attention_mask", "position_ids", "logits_to_keep"}
-    if not needed <= set(inspect.signature(plain.forward).parameters):
+    if not {"attention_mask", "position_ids", "logits_to_keep"} <= forward_parameters(causal):
         return False
     config = causal.model.config.get_text_config()
     windows = (getattr(config, name, None) for name in _WINDOWS)
     kinds = getattr(config, "layer_types", None) or ()
     if any(size is not None for size in windows) or any(kind != _FULL for kind in kinds):
         return False
-    rows: list[Row] = [(tokens, None, 0) for tokens in _PROBE]
+    rows: list[ServedPrompt] = [(tokens, None, 0) for tokens in _PROBE]
     try:
         with torch.inference_mode():
             batch = PromptBatch(causal, rows)

@@ -12,13 +12,14 @@ threads (``OMP_NUM_THREADS``, else one per core); a model on a GPU is given larg
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.kv_cache import by_length
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.text.delimit import tokenizable
 
@@ -39,11 +40,10 @@ class TextPerplexity:
     """The perplexity of one text.
 
     Attributes:
-        perplexity: From 1 up; NaN where there is nothing to score.
+        perplexity: From 1 up; NaN, with a reason, where there is nothing to score.
         tokens: How many tokens were scored.
-        windowed: Whether the text is longer than the model's context, so that it was scored in
-            windows and its later tokens were predicted from less than all before them.
-        reason: Why there is no perplexity, where there is none.
+        windowed: Whether the text is longer than the model's context, so that its later tokens
+            were predicted from less than all before them.
     """
 
     perplexity: float
@@ -70,7 +70,6 @@ def perplexities(
     *,
     model: str | CausalModel,
     batch_tokens: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> list[TextPerplexity]:
     """Return the perplexity of each text, in the order of the texts.
 
@@ -79,12 +78,11 @@ def perplexities(
     headlines under the embedded model one was not, by 2.3e-5.
 
     Args:
-        texts: The texts. One without tokens gets NaN and a reason; one longer than the model's
-            context is scored in windows that overlap by half, each behind a start token.
+        texts: One longer than the model's context is scored in windows that overlap by half, each
+            behind a start token.
         model: A loaded model, or what ``load_causal`` takes.
         batch_tokens: Tokens in one batch, padding included; the memory it takes grows with it.
             384 on the CPU and 16,384 on a GPU if not given.
-        progress: Called after each batch with the texts done and the texts there are.
 
     Raises:
         InputError: If the model cannot be loaded, or ``batch_tokens`` is less than one.
@@ -99,29 +97,20 @@ def perplexities(
     )
     ids: list[list[int]] = tokens["input_ids"]
     rows = [row for text, own in enumerate(ids) for row in _rows(text, own, causal)]
-    rows.sort(key=lambda row: len(row.inputs), reverse=True)  # the largest batch comes first
-
-    left = np.bincount([row.text for row in rows], minlength=len(texts))
     surprise = np.zeros(len(texts))
     plain_head = _has_plain_head(causal)
     size = _ON_CPU if causal.device.type == "cpu" else _ON_GPU
-    for batch in _batches(rows, batch_tokens or size):
+    for part in by_length([len(row.inputs) for row in rows], batch_tokens or size):
+        batch = [rows[number] for number in part]
         for row, total in zip(batch, _scored(causal, batch, plain_head), strict=True):
             surprise[row.text] += total
-            left[row.text] -= 1
-        if progress is not None:
-            progress(int(np.count_nonzero(left == 0)), len(texts))
-    return [
-        _result(float(total), len(own), len(own) > causal.context)
-        for total, own in zip(surprise, ids, strict=True)
-    ]
-
-
-def _result(surprise: float, tokens: int, windowed: bool) -> TextPerplexity:
-    if tokens == 0:
-        return TextPerplexity(math.nan, 0, reason="the text has no tokens")
     with np.errstate(over="ignore"):
-        return TextPerplexity(float(np.exp(surprise / tokens)), tokens, windowed)
+        return [
+            TextPerplexity(float(np.exp(total / len(own))), len(own), len(own) > causal.context)
+            if own
+            else TextPerplexity(math.nan, 0, reason="the text has no tokens")
+            for total, own in zip(surprise, ids, strict=True)
+        ]
 
 
 def _rows(text: int, ids: Sequence[int], causal: CausalModel) -> Iterator[_Row]:
@@ -138,15 +127,6 @@ def _rows(text: int, ids: Sequence[int], causal: CausalModel) -> Iterator[_Row]:
             scored_from=done - begin,
         )
         done = end
-
-
-def _batches(rows: Sequence[_Row], batch_tokens: int) -> Iterator[list[_Row]]:
-    """Group rows, longest first, so that each group padded holds at most ``batch_tokens``."""
-    start = 0
-    while start < len(rows):
-        count = max(1, batch_tokens // len(rows[start].inputs))
-        yield list(rows[start : start + count])
-        start += count
 
 
 def _scored(causal: CausalModel, rows: Sequence[_Row], plain_head: bool) -> list[float]:
@@ -183,15 +163,9 @@ def _scored(causal: CausalModel, rows: Sequence[_Row], plain_head: bool) -> list
 
 
 def _by_blocks(states: "torch.Tensor", head: Any, target: "torch.Tensor") -> "torch.Tensor":
-    """Return the surprise at each place, never holding the whole vocabulary's logits.
+    """Return the surprise at each place, ``(places,)``, float64, by blocks of the vocabulary.
 
-    Args:
-        states: What the output layer reads, ``(places, size)``.
-        head: The output layer.
-        target: The token at each place, ``(places,)``.
-
-    Returns:
-        ``(places,)``, float64.
+    ``states`` is what the output layer reads, ``(places, size)``; ``target`` the tokens there.
     """
     import torch
 

@@ -15,13 +15,9 @@ _SIGNS = {"positive": 1.0, "negative": -1.0, "neutral": 0.0}
 
 
 def load_polarity_model(folder: str | Path) -> Polarity:
-    """Return a function that gives each text its tone, from -1 to 1, by a classifier.
+    """Return a function that gives each text its tone by a classifier's folder, without network.
 
-    The tone is the probability of ``positive`` less that of ``negative``. No network is used.
-
-    Args:
-        folder: A sequence classifier with its tokenizer, as transformers saves them, with the
-            labels positive, negative and neutral.
+    The tone is the probability of ``positive`` less that of ``negative``.
 
     Raises:
         InputError: There is no such folder, it holds no such model, or transformers is missing.

@@ -113,15 +113,10 @@ def _stretch(inputs: int) -> int:
 
 
 def blocks(layer: Any, input: "Tensor") -> "Iterator[tuple[int, Tensor]]":
-    """Yield where each block of a layer's outputs begins, and its outputs.
+    """Yield where each block of a layer's outputs begins, and its outputs, ``(rows, block)``.
 
-    Args:
-        layer: A linear layer, such as a model's output layer.
-        input: ``(rows, inputs)``.
-
-    Yields:
-        The first output's number, and ``(rows, outputs of the block)``: at most `BLOCK` of them,
-        or all where a `PackedLinear` is not wide.
+    ``input`` is ``(rows, inputs)``. A block has `BLOCK` outputs at most, or all where a
+    `PackedLinear` is not wide.
     """
     made = layer.blocks(input) if isinstance(layer, PackedLinear) else None
     if made is not None:
@@ -134,14 +129,11 @@ def blocks(layer: Any, input: "Tensor") -> "Iterator[tuple[int, Tensor]]":
 
 
 def pack_products(model: Any) -> None:
-    """Let a model's linear layers multiply by oneDNN where that serves.
+    """Let a float32 model's linear layers on the CPU multiply by oneDNN where that serves.
 
     Each takes the memory of its weights once more when it is first used so. Models with more than
     half a billion weights in such layers stay as they are, as does everything where PyTorch has no
     oneDNN, or the processor is no x86.
-
-    Args:
-        model: A model in float32 on the CPU; its plain linear layers are changed in place.
     """
     if not (
         platform.machine() in ("x86_64", "AMD64")
@@ -158,11 +150,7 @@ def pack_products(model: Any) -> None:
 
 
 def unpack_products(model: Any) -> None:
-    """Make a model's layers plain again, for whoever is going to change its weights.
-
-    Args:
-        model: A model; its layers are changed in place, and their copies are gone.
-    """
+    """Make a model's layers plain again, in place, for whoever is going to change its weights."""
     layers: list[Any] = [one for one in model.modules() if type(one) is PackedLinear]
     for layer in layers:
         layer.__dict__.pop("_kept", None)

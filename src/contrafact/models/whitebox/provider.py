@@ -32,8 +32,9 @@ import logging
 import secrets
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,6 @@ from inspect_ai.model import (
     GenerateConfig,
     Logprob,
     Logprobs,
-    ModelAPI,
     ModelCall,
     ModelOutput,
     ModelUsage,
@@ -54,7 +54,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
 from contrafact.models.gguf import full_path, looks_like_path
-from contrafact.models.requests import check_arguments, check_request, guided_choice
+from contrafact.models.requests import MAX_TOKENS, InProcessAPI, guided_choice
 from contrafact.models.server import PromptTooLong
 from contrafact.models.whitebox.completion import (
     Completer,
@@ -62,7 +62,7 @@ from contrafact.models.whitebox.completion import (
     CompletionRequest,
     finite_replies,
 )
-from contrafact.models.whitebox.noise import Sampling, draw
+from contrafact.models.whitebox.noise import Sampling, conversation_tokens, draw
 from contrafact.models.whitebox.queue import BatchQueue
 from contrafact.models.whitebox.weights import (
     CausalModel,
@@ -72,25 +72,15 @@ from contrafact.models.whitebox.weights import (
     load_causal,
     shared_causal,
 )
-from contrafact.text.delimit import tokenizable
 
 __all__ = ["WhiteboxAPI", "WhiteboxSettings"]
 
 _logger = logging.getLogger(__name__)
-_MAX_TOKENS = 2048
-_ARGUMENTS = ("rows", "device", "precision")
 
 
 @dataclass(frozen=True)
 class WhiteboxSettings:
-    """What a model is loaded with and answers with; equal settings share one model and queue.
-
-    Attributes:
-        name: The model, as ``load_causal`` takes it.
-        rows: The most calls that share a batch.
-        device: PyTorch's name of the device; a GPU if there is one, else the CPU.
-        precision: How the weights are kept.
-    """
+    """What a model is loaded with and answers with; equal settings share one model and queue."""
 
     name: str
     rows: int = 16
@@ -116,15 +106,8 @@ class _Engine:
             if plain
             else load_causal(settings.name, device=settings.device, precision=settings.precision)
         )
-        completer = Completer(self.causal)
-
-        def work(
-            requests: Sequence[CompletionRequest], check: Callable[[], None]
-        ) -> list[Completion]:
-            return completer.complete(requests, check)
-
         self.queue: BatchQueue[CompletionRequest, Completion] = BatchQueue(
-            work,
+            Completer(self.causal).complete,
             batch_key=lambda request: request.brief,
             max_batch=settings.rows,
             name=f"answering with {settings.name}",
@@ -136,26 +119,16 @@ _engines: weakref.WeakValueDictionary[WhiteboxSettings, _Engine] = weakref.WeakV
 _loading = threading.Lock()
 
 
-def _shared_engine(settings: WhiteboxSettings) -> _Engine:
-    with _loading:
-        engine = _engines.get(settings)
-        if engine is None:
-            engine = _engines[settings] = _Engine(settings)
-        return engine
-
-
-class WhiteboxAPI(ModelAPI):
+class WhiteboxAPI(InProcessAPI[_Engine]):
     """A causal language model in this process, as Inspect calls models.
-
-    Args:
-        model_name: ``smollm2-135m``, a path, or a name on the hub.
-        base_url: Not taken; there is no server to reach.
-        **model_args: Fields of `WhiteboxSettings` but the name.
 
     Raises:
         InputError: If there is no such file or folder, PyTorch is not installed, or on a bad
             argument.
     """
+
+    kind = "white-box"
+    arguments = ("rows", "device", "precision")
 
     def __init__(
         self,
@@ -167,11 +140,16 @@ class WhiteboxAPI(ModelAPI):
     ) -> None:
         is_path = looks_like_path(model_name) or Path(model_name).is_dir()
         name = full_path(model_name) if is_path else model_name
-        super().__init__(name, config=config or GenerateConfig())
-        check_arguments("white-box", base_url, model_args, _ARGUMENTS)
+        super().__init__(name, base_url, config, model_args)
         self.settings = WhiteboxSettings(name, **model_args)
-        self._held: _Engine | None = None
-        self._lock = threading.Lock()
+
+    def load(self) -> _Engine:
+        """Return the process's engine for these settings."""
+        with _loading:
+            engine = _engines.get(self.settings)
+            if engine is None:
+                engine = _engines[self.settings] = _Engine(self.settings)
+            return engine
 
     async def generate(
         self,
@@ -180,36 +158,30 @@ class WhiteboxAPI(ModelAPI):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
-        """Answer a conversation.
+        """Answer a conversation; return the output and what was asked.
 
-        Returns:
-            The output and what was asked. Usage counts the prompt's tokens that were read from
-            the cache apart (``input_tokens_cache_read``).
+        Usage counts apart the prompt's tokens that were read from the cache.
 
         Raises:
             InputError: If the request holds tools, images or settings that cannot be served, or
                 the model cannot be loaded.
         """
-        check_request(input, tools, config, kind="white-box")
-        engine = await asyncio.to_thread(self._engine)
-        prompt = _prompt(engine.causal, input)
+        self.check_request(input, tools, config)
+        engine = await asyncio.to_thread(self.engine)
+        turns = [{"role": one.role, "content": one.text} for one in input]
+        # An answer that is begun goes on.
+        begun = bool(input) and input[-1].role == "assistant"
+        prompt = tuple(conversation_tokens(engine.causal, turns, begun=begun))
         replies = _replies(engine.causal, config)
         room = engine.causal.context - len(prompt)
-        call = _call(self.model_name, prompt, config)
+        call = {"model": self.model_name, "prompt_tokens": len(prompt)}
+        call |= config.model_dump(mode="json", exclude_none=True)
         if room < max((len(reply) for reply in replies), default=1):
-            error = str(PromptTooLong(len(prompt), engine.causal.context))
-            output = ModelOutput.from_content(
-                self.model_name, error, stop_reason="model_length", error=error
-            )
-            return output, ModelCall.create(call, {"error": error})
+            return self.too_long(str(PromptTooLong(len(prompt), engine.causal.context)), call)
         requests = _requests(prompt, replies, room, config)
         answers = await asyncio.gather(*(engine.queue.submit(request) for request in requests))
         output = _output(self.model_name, engine.causal, len(prompt), answers)
         return output, ModelCall.create(call, output.model_dump(mode="json", exclude_none=True))
-
-    def max_tokens(self) -> int:
-        """Return where an answer ends if nothing else says so."""
-        return _MAX_TOKENS
 
     def max_connections(self) -> int:
         """Return how many calls are worth having under way: two batches of them."""
@@ -219,63 +191,26 @@ class WhiteboxAPI(ModelAPI):
         """Return what calls share their connections by: the model."""
         return self.settings.name
 
-    def close(self) -> None:
-        """Let go of the model's queue. It ends when no model of this process holds it."""
-        with self._lock:
-            self._held = None
-
-    def _engine(self) -> _Engine:
-        with self._lock:
-            if self._held is None:
-                self._held = _shared_engine(self.settings)
-            return self._held
-
-
-def _prompt(causal: CausalModel, messages: Sequence[ChatMessage]) -> tuple[int, ...]:
-    """Return the conversation's tokens, those that open the answer included."""
-    from jinja2 import TemplateError
-
-    turns = [{"role": one.role, "content": tokenizable(one.text)} for one in messages]
-    tokenizer = causal.tokenizer
-    if not tokenizer.chat_template:
-        text = "\n\n".join(turn["content"] for turn in turns)
-        return (
-            causal.start_token,
-            *tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"],
-        )
-    # An answer that is begun goes on.
-    begun = bool(turns) and turns[-1]["role"] == "assistant"
-    try:
-        shown = tokenizer.apply_chat_template(
-            turns, tokenize=False, add_generation_prompt=not begun, continue_final_message=begun
-        )
-    except TemplateError as error:
-        raise InputError(
-            f"the chat template of {causal.name} refuses the conversation ({error})"
-        ) from error
-    return tuple(tokenizer(shown, add_special_tokens=False, verbose=False)["input_ids"])
-
 
 def _replies(causal: CausalModel, config: GenerateConfig) -> tuple[tuple[int, ...], ...]:
     """Return the replies that a schema leaves open; none where it leaves too many or is none."""
     replies: tuple[str, ...] | None = guided_choice(config)
-    if replies:
-        return _ids(causal, replies)
-    if config.response_schema is None:
+    if not replies and config.response_schema is not None:
+        replies = finite_replies(config.response_schema.json_schema.model_dump(exclude_none=True))
+        if replies is None:
+            _warn_of_schema()
+    if not replies:
         return ()
-    replies = finite_replies(config.response_schema.json_schema.model_dump(exclude_none=True))
-    if replies is None:
-        _warn_once(
-            "white-box models hold replies to a response_schema only where it leaves few open "
-            "(true or false, one of a list); ignoring it"
-        )
-        return ()
-    return _ids(causal, replies)
-
-
-def _ids(causal: CausalModel, replies: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     ids = causal.tokenizer(list(replies), add_special_tokens=False, verbose=False)["input_ids"]
     return tuple(map(tuple, ids))
+
+
+@cache
+def _warn_of_schema() -> None:
+    _logger.warning(
+        "white-box models hold replies to a response_schema only where it leaves few open "
+        "(true or false, one of a list); ignoring it"
+    )
 
 
 def _requests(
@@ -295,7 +230,7 @@ def _requests(
     return [
         CompletionRequest(
             prompt,
-            max_tokens=min(room, config.max_tokens or _MAX_TOKENS),
+            max_tokens=min(room, config.max_tokens or MAX_TOKENS),
             sampling=sampling,
             noise=None if sampling is None else draw(seed + choice, sequence),
             top_k=config.top_k,
@@ -356,21 +291,3 @@ def _logprobs(causal: CausalModel, answer: Completion) -> Logprobs | None:
             for one in answer.scored
         ]
     )
-
-
-def _call(model: str, prompt: Sequence[int], config: GenerateConfig) -> dict[str, Any]:
-    """Return what was asked, for the log."""
-    return {
-        "model": model,
-        "prompt_tokens": len(prompt),
-        **config.model_dump(mode="json", exclude_none=True),
-    }
-
-
-_warned: set[str] = set()
-
-
-def _warn_once(message: str) -> None:
-    if message not in _warned:
-        _warned.add(message)
-        _logger.warning(message)

@@ -39,18 +39,15 @@ class _Entry(Generic[_Request, _Response]):
 class BatchQueue(Generic[_Request, _Response]):
     """Requests of concurrent callers, worked off in batches by one thread.
 
-    A batch begins with the request that has waited longest, and takes others like it, up to
-    ``max_batch``. While one is worked on, the next gathers; when the thread was idle it waits until
-    no request has come for ``linger`` seconds, since callers rarely come alone.
+    A batch begins with the request that has waited longest, and takes others with the same
+    ``batch_key``, up to ``max_batch``. While one is worked on, the next gathers; a thread that was
+    idle waits until no request has come for ``linger`` seconds: callers rarely come alone.
 
     Args:
         work: Answers a batch: one answer per request, in order; an exception among them is raised
             to that request's caller alone, one that is raised goes to all callers of the batch.
             Its second argument is a function to be called now and then, which raises when the work
             is no longer wanted: all its callers were cancelled, or the queue was closed.
-        batch_key: Requests with equal keys may share a batch; all may, if not given.
-        max_batch: The most requests in one batch.
-        linger: Seconds.
     """
 
     def __init__(

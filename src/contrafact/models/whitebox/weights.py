@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from contrafact.errors import InputError
-from contrafact.models.gguf import SMOLLM2, check_gguf, gguf_path, looks_like_path, plain_name
+from contrafact.models.gguf import (
+    FROM_WEIGHTS,
+    SMOLLM2,
+    check_gguf,
+    gguf_path,
+    looks_like_path,
+    plain_name,
+)
 from contrafact.models.whitebox.conversion import converted, first_line, quietly
 
 if TYPE_CHECKING:
@@ -25,13 +32,8 @@ __all__ = [
     "CausalModel",
     "Precision",
     "check_causal",
-    "check_packages",
     "check_precision",
-    "context_of",
     "load_causal",
-    "loading_options",
-    "locate_weights",
-    "placed_device",
     "shared_causal",
     "text_start",
     "weights_name",
@@ -47,8 +49,6 @@ Precision = Literal["float32", "bfloat16", "float16", "4bit"]
 _HUB = "https://huggingface.co"
 _HUB_SECONDS = 10.0  # to find out whether the hub can be reached at all
 _CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # one of them makes a model's folder
-# Inspect's providers that run a model from its weights, on this machine.
-_PROVIDERS = ("embedded", "whitebox", "hf")
 _FOLDER_HINT = "name a folder that holds config.json, a tokenizer and safetensors"
 
 
@@ -59,8 +59,6 @@ class CausalModel:
     Attributes:
         name: What it was loaded by.
         model: The transformers model, in evaluation mode; float32 unless asked for otherwise.
-        tokenizer: Its tokenizer.
-        device: Where it is.
         start_token: The id of the token that texts start after, as `text_start` finds it.
         context: The most tokens it reads at once.
     """
@@ -93,20 +91,14 @@ def load_causal(
 
     Raises:
         InputError: If the model is not there, cannot be had, or is not a causal language model,
-            if PyTorch or transformers is not installed, if there is no such device, or for 4 bits
-            without a GPU.
+            if a package or the device is missing, or for 4 bits without a GPU.
     """
     name = plain_name(name)
-    check_packages()
+    _check_packages()
     check_precision(precision, device)
-    placed = placed_device(device)
-    where = locate_weights(name, cache)
+    placed = _placed_device(device)
     with quietly():
-        options = loading_options(precision, placed)
-        if where is None:
-            model, tokenizer = _from_hub(name, options)
-        else:
-            model, tokenizer = _from_files(where, name, cache, options)
+        model, tokenizer = _loaded_pair(name, cache, _loading_options(precision, placed))
     start = text_start(tokenizer)
     if start is None:
         raise InputError(f"the tokenizer of {name} has neither a start nor an end token")
@@ -122,7 +114,7 @@ def load_causal(
         tokenizer=tokenizer,
         device=placed,
         start_token=int(start),
-        context=context_of(model, tokenizer),
+        context=_context_of(model, tokenizer),
     )
 
 
@@ -152,11 +144,7 @@ _loading = threading.Lock()
 def shared_causal(
     name: str, *, device: str | None = None, precision: Precision = "float32"
 ) -> CausalModel:
-    """Return a model, loaded once in this process. Blocking.
-
-    Raises:
-        InputError: If it cannot be loaded.
-    """
+    """Return a model, loaded once in this process; see `load_causal`. Blocking."""
     name = same = plain_name(name)
     if looks_like_path(name) or Path(name).is_dir():
         same = os.path.realpath(Path(name).expanduser())
@@ -168,14 +156,9 @@ def shared_causal(
 
 
 def weights_name(model: str) -> str | None:
-    """Return what ``load_causal`` calls the weights of an Inspect model; None for a service.
-
-    Args:
-        model: Inspect's name: ``embedded/smollm2-135m``, ``whitebox/<name or folder>``,
-            ``hf/<name or folder>``.
-    """
-    provider, _, name = model.partition("/")
-    return name if provider in _PROVIDERS and name else None
+    """Return what `load_causal` calls the weights of a model of Inspect's; None for a service."""
+    name = model.partition("/")[2]
+    return name if name and model.startswith(FROM_WEIGHTS) else None
 
 
 def check_causal(name: str) -> None:
@@ -186,17 +169,13 @@ def check_causal(name: str) -> None:
     Raises:
         InputError: If `load_causal` would fail for one of these.
     """
+    _check_packages()
     name = plain_name(name)
-    check_packages()
-    path = Path(name).expanduser()
-    if name == SMOLLM2:
-        gguf_path(name)
-    elif path.is_dir():
-        _check_folder(path, name)
-    elif path.is_file():
-        check_gguf(path)
-    elif _meant_as_path(name):
-        raise _missing(path)
+    found = _find(name)
+    if found is not None and found.is_dir():
+        _check_folder(found, name)
+    elif found is not None:
+        check_gguf(found)
 
 
 def check_precision(precision: Precision, device: str | None = None) -> None:
@@ -222,37 +201,18 @@ def check_precision(precision: Precision, device: str | None = None) -> None:
         raise InputError(problem, hint="run: pip install bitsandbytes")
 
 
-def locate_weights(name: str, cache: Path | None) -> Path | None:
-    """Return the folder a name stands for; none for a name on the hub.
-
-    Args:
-        cache: Where converted GGUF files are kept; the user's cache folder if not given.
-
-    Raises:
-        InputError: There is no such file or folder.
-    """
-    name = plain_name(name)
-    path = Path(name).expanduser()
-    if name == SMOLLM2:
-        return converted(gguf_path(name), cache)
-    if path.is_dir():
+def _find(name: str) -> Path | None:
+    """Return the file or folder that a name stands for; None for a name on the hub."""
+    path = gguf_path(name) if name == SMOLLM2 else Path(name).expanduser()
+    if path.exists():
         return path
-    if path.is_file():
-        return converted(path, cache)
-    if _meant_as_path(name):
-        raise _missing(path)
-    return None
-
-
-def _meant_as_path(name: str) -> bool:
-    """Tell whether a name that is no file or folder can be nothing but a path."""
     # A name on the hub has one slash at most.
-    return looks_like_path(name) or len(Path(name).parts) > 2
-
-
-def _missing(path: Path) -> InputError:
-    hint = "name a model's folder or a GGUF file by its path, or a model on the Hugging Face hub"
-    return InputError("there is no such file or folder", file=path, hint=hint)
+    if looks_like_path(name) or len(Path(name).parts) > 2:
+        hint = (
+            "name a model's folder or a GGUF file by its path, or a model on the Hugging Face hub"
+        )
+        raise InputError("there is no such file or folder", file=path, hint=hint)
+    return None
 
 
 def _check_folder(folder: Path, name: str) -> None:
@@ -263,12 +223,8 @@ def _check_folder(folder: Path, name: str) -> None:
         )
 
 
-def placed_device(device: str | None) -> "torch.device":
-    """Return the device of that name, or the best there is.
-
-    Raises:
-        InputError: PyTorch cannot use it.
-    """
+def _placed_device(device: str | None) -> "torch.device":
+    """Return the device of that name, or the best there is."""
     import torch
 
     try:
@@ -282,7 +238,7 @@ def placed_device(device: str | None) -> "torch.device":
     return placed
 
 
-def loading_options(precision: Precision, device: "torch.device") -> dict[str, Any]:
+def _loading_options(precision: Precision, device: "torch.device") -> dict[str, Any]:
     """Return what ``from_pretrained`` takes for a precision and a device."""
     import torch
 
@@ -296,9 +252,13 @@ def loading_options(precision: Precision, device: "torch.device") -> dict[str, A
     return {"dtype": torch.bfloat16, "quantization_config": small, "device_map": {"": device}}
 
 
-def _from_files(
-    folder: Path, name: str, cache: Path | None, options: dict[str, Any]
-) -> tuple[Any, Any]:
+def _loaded_pair(name: str, cache: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the model and the tokenizer of a name."""
+    folder = _find(name)
+    if folder is None:
+        return _from_hub(name, options)
+    if folder.is_file():
+        folder = converted(folder, cache)
     _check_folder(folder, name)
     try:
         if not (folder / _CONFIG).is_file():
@@ -325,12 +285,8 @@ def _adapted(folder: Path, cache: Path | None, options: dict[str, Any]) -> tuple
     from transformers import AutoTokenizer
 
     stated = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
-    base = str(stated["base_model_name_or_path"])
-    where = locate_weights(base, cache)
-    if where is None:
-        model, tokenizer = _from_hub(base, options)
-    else:
-        model, tokenizer = _from_files(where, base, cache, options)
+    base = plain_name(str(stated["base_model_name_or_path"]))
+    model, tokenizer = _loaded_pair(base, cache, options)
     if (folder / "tokenizer_config.json").is_file():
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     return PeftModel.from_pretrained(model, folder).merge_and_unload(), tokenizer
@@ -374,12 +330,8 @@ def _hub_answers() -> bool:
     return True
 
 
-def context_of(model: Any, tokenizer: Any) -> int:
-    """Return the most tokens that a model reads at once.
-
-    Raises:
-        InputError: Neither the model nor its tokenizer states it.
-    """
+def _context_of(model: Any, tokenizer: Any) -> int:
+    """Return the most tokens that a model reads at once."""
     stated = [
         getattr(model.config, "max_position_embeddings", None),
         getattr(tokenizer, "model_max_length", None),  # a huge number where it is unknown
@@ -390,12 +342,7 @@ def context_of(model: Any, tokenizer: Any) -> int:
     return min(known)
 
 
-def check_packages() -> None:
-    """Check that PyTorch and transformers are installed.
-
-    Raises:
-        InputError: They are not.
-    """
+def _check_packages() -> None:
     missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(

@@ -6,7 +6,7 @@ in every batch, or the first token that differs had a lead under ``CLOSE`` (1e-3
 runner-up; every token's lead is returned.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox.kv_cache import Prefix, PromptBatch
+from contrafact.models.whitebox.kv_cache import Prefix, PromptBatch, by_length
 from contrafact.models.whitebox.noise.gumbel import (
     DrawnNoise,
     HindsightNoise,
@@ -34,6 +34,7 @@ __all__ = [
     "Continuation",
     "CounterfactualText",
     "continuation_text",
+    "conversation_tokens",
     "counterfactual_texts",
     "end_tokens",
     "generate",
@@ -56,47 +57,66 @@ def end_tokens(causal: CausalModel) -> frozenset[int]:
     return frozenset(int(token) for token in (*several, own) if token is not None)
 
 
+def conversation_tokens(
+    causal: CausalModel, turns: Sequence[Mapping[str, str]], *, begun: bool = False
+) -> list[int]:
+    """Return the token ids of a conversation, those that open the answer included.
+
+    A model without a chat template continues the texts, an empty line between them, behind its
+    start token.
+
+    Args:
+        turns: The ``role`` and ``content`` of each.
+        begun: Whether the last turn is an answer that goes on.
+
+    Raises:
+        InputError: If the template refuses the conversation.
+    """
+    from jinja2 import TemplateError
+
+    turns = [{**turn, "content": tokenizable(turn["content"])} for turn in turns]
+    if not causal.tokenizer.chat_template:
+        return [causal.start_token, *_ids(causal, "\n\n".join(turn["content"] for turn in turns))]
+    try:
+        shown = causal.tokenizer.apply_chat_template(
+            turns, tokenize=False, add_generation_prompt=not begun, continue_final_message=begun
+        )
+    except TemplateError as error:
+        problem = f"the chat template of {causal.name} refuses the conversation ({error})"
+        raise InputError(problem) from error
+    return _ids(causal, shown)
+
+
 def prompt_tokens(causal: CausalModel, prompt: str, *, chat: bool | None = None) -> list[int]:
     """Return the token ids of a prompt.
 
     Args:
-        prompt: What to say to it.
-        chat: Whether it is a user's message, put into the tokenizer's chat template, or plain
-            text behind the start token that is to be continued. A message where there is a
-            template, if not given.
+        chat: Whether it is a user's message in the tokenizer's chat template, or plain text behind
+            the start token that is to be continued. A message where there is a template, if None.
 
     Raises:
         InputError: If a template is asked for and the tokenizer has none.
     """
-    tokenizer = causal.tokenizer
-    prompt = tokenizable(prompt)
-    if chat is None:
-        chat = bool(tokenizer.chat_template)
-    if not chat:
-        plain = tokenizer(prompt, add_special_tokens=False, verbose=False)["input_ids"]
-        return [causal.start_token, *plain]
-    if not tokenizer.chat_template:
+    if chat and not causal.tokenizer.chat_template:
         raise InputError(
             f"the tokenizer of {causal.name} has no chat template",
             hint="give the prompt as plain text to be continued",
         )
-    message = [{"role": "user", "content": prompt}]
-    shown = tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
-    ids: list[int] = tokenizer(shown, add_special_tokens=False, verbose=False)["input_ids"]
-    return ids
+    if chat is False:
+        return [causal.start_token, *_ids(causal, tokenizable(prompt))]
+    return conversation_tokens(causal, [{"role": "user", "content": prompt}])
 
 
 def text_tokens(causal: CausalModel, text: str, *, ended: bool = True) -> list[int]:
-    """Return the token ids of a text that follows a prompt.
-
-    Args:
-        ended: Whether the text is whole, so that the end token belongs to it.
-    """
-    ids: list[int] = causal.tokenizer(tokenizable(text), add_special_tokens=False, verbose=False)[
-        "input_ids"
-    ]
+    """Return the token ids of a text that follows a prompt; with the end token if it is whole."""
+    ids = _ids(causal, tokenizable(text))
     end = causal.tokenizer.eos_token_id
     return [*ids, int(end)] if ended and end is not None else ids
+
+
+def _ids(causal: CausalModel, text: str) -> list[int]:
+    ids: list[int] = causal.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+    return ids
 
 
 def continuation_text(causal: CausalModel, tokens: Sequence[int]) -> str:
@@ -132,11 +152,10 @@ def generate(
     sampling: Sampling = _DEFAULT,
     ends: Collection[int] | None = None,
     rows: int = 48,
-    progress: Callable[[int, int], None] | None = None,
-    check: Callable[[], None] | None = None,
+    check: Callable[[], None] = lambda: None,
     known: Sequence[tuple[Prefix | None, int]] | None = None,
 ) -> list[Continuation]:
-    """Continue each prompt under its noise.
+    """Continue each prompt under its noise; return a continuation for each, in order.
 
     The same prompt and noise give the same tokens; another prompt or model under the same noise
     gives the counterfactual.
@@ -147,13 +166,9 @@ def generate(
         max_tokens: The most tokens to write, the end token included.
         ends: The tokens that end a text; the model's own if not given.
         rows: Prompts in one batch; prompts of like length go together.
-        progress: Called after each batch with the prompts done and the prompts there are.
         check: Called before each token; what it raises ends the work.
         known: For each prompt, a beginning that the model has read before, and how many of the
             prompt's tokens that serves, fewer than there are; see `PrefixStore`.
-
-    Returns:
-        One continuation per prompt, in order.
 
     Raises:
         InputError: If a prompt and ``max_tokens`` do not fit the model's context together, a
@@ -170,15 +185,10 @@ def generate(
     done: dict[int, Continuation] = {}
     for start in range(0, len(order), rows):
         part = order[start : start + rows]
-        batch = PromptBatch(
-            causal,
-            [(tuple(prompts[index]), *(known[index] if known else (None, 0))) for index in part],
-        )
-        held = [noises[index] for index in part]
-        written = _decode(batch, held, max_tokens, sampling, last, check)
+        asked = [(tuple(prompts[n]), *(known[n] if known else (None, 0))) for n in part]
+        batch, own = PromptBatch(causal, asked), [noises[n] for n in part]
+        written = _decode(batch, own, max_tokens, sampling, last, check)
         done.update(zip(part, written, strict=True))
-        if progress is not None:
-            progress(len(done), len(prompts))
     return [done[index] for index in range(len(prompts))]
 
 
@@ -202,9 +212,6 @@ def infer(
         draws: The randomness of each; see `draw`.
         sampling: The mechanism that the text is taken to have been sampled by.
 
-    Returns:
-        The noise of each, in order.
-
     Raises:
         InputError: If a text cannot have been sampled so (a token outside top-p), does not fit
             the model's context, or the model's logits are not finite.
@@ -216,7 +223,7 @@ def infer(
             raise InputError("a text has no tokens, and says nothing of its noise")
         _check_room(causal, len(prompt), len(text))
     made: dict[int, HindsightNoise] = {}
-    for part in _like_length(texts):
+    for part in by_length([len(text) for text in texts], _READ_TOKENS):
         along = _read(causal, [prompts[index] for index in part], [texts[index] for index in part])
         for index, logits in zip(part, along, strict=True):
             _check_possible(causal, texts[index], logits, sampling)
@@ -226,13 +233,7 @@ def infer(
 
 @dataclass(frozen=True)
 class CounterfactualText:
-    """A text and what it would have been.
-
-    Attributes:
-        factual: The text that was written.
-        counterfactual: The text under the same noise and the intervention.
-        ended: Whether the counterfactual came to its end within the token limit.
-    """
+    """A text, and what it would have been under the intervention; ``ended`` within the limit."""
 
     factual: str
     counterfactual: str
@@ -253,23 +254,17 @@ def counterfactual_texts(
     max_tokens: int = 128,
     chat: bool | None = None,
 ) -> list[CounterfactualText]:
-    """Return what would have been written under another prompt, another model, or both.
+    """Return what would have been written under another prompt, another model, or both, by sample.
 
     Args:
-        causal: The model that wrote the text.
-        factual_prompt: The prompt it was written under.
-        counterfactual_prompt: The prompt to write under instead; the same for a change of the
-            model alone.
+        counterfactual_prompt: The factual one again for a change of the model alone.
         text: The text that was written, whole; its noise is inferred. Without it the model
             writes one, whose noise is known.
         other: The model to write with instead, with the same tokens.
         samples: How many counterfactuals to draw, each under noise of its own.
-        held: Whether the noise is held; otherwise it is drawn anew, for comparison.
+        held: Whether the noise is kept; otherwise it is drawn anew, for comparison.
         max_tokens: The most tokens to write; a given text may have more.
         chat: How prompts are put; see `prompt_tokens`.
-
-    Returns:
-        One pair per sample.
 
     Raises:
         InputError: If the models do not share their tokens, the text cannot have been sampled,
@@ -286,10 +281,8 @@ def counterfactual_texts(
     before = prompt_tokens(causal, factual_prompt, chat=chat)
     after = prompt_tokens(writer, counterfactual_prompt, chat=chat)
     drawn = [draw(seed, f"sample {number}") for number in range(samples)]
-    fresh = [draw(seed, f"fresh {number}") for number in range(samples)]
-    noises: Sequence[Noise]
+    noises: Sequence[Noise] = drawn
     if text is None:
-        noises = drawn
         written = generate(
             causal, [before] * samples, noises, max_tokens=max_tokens, sampling=sampling
         )
@@ -300,13 +293,9 @@ def counterfactual_texts(
         (first,) = infer(causal, [before], [tokens], drawn[:1], sampling=sampling)
         noises = [first.under(one) for one in drawn]
         facts = [text] * samples
-    instead = generate(
-        writer,
-        [after] * samples,
-        noises if held else fresh,
-        max_tokens=max_tokens,
-        sampling=sampling,
-    )
+    if not held:
+        noises = [draw(seed, f"fresh {number}") for number in range(samples)]
+    instead = generate(writer, [after] * samples, noises, max_tokens=max_tokens, sampling=sampling)
     return [
         CounterfactualText(fact, continuation_text(writer, one.tokens), one.ended)
         for fact, one in zip(facts, instead, strict=True)
@@ -319,7 +308,7 @@ def _decode(
     max_tokens: int,
     sampling: Sampling,
     ends: frozenset[int],
-    check: Callable[[], None] | None,
+    check: Callable[[], None],
 ) -> list[Continuation]:
     import torch
 
@@ -330,13 +319,12 @@ def _decode(
     kept_noise: NDArray[np.float64] | None = None
     with torch.inference_mode():
         for position in range(max_tokens):
-            if check is not None:
-                check()
+            check()
             logits = batch.logits()
-            held, over = [noises[text] for text in rows], [ended[text] for text in rows]
+            own, over = [noises[text] for text in rows], [ended[text] for text in rows]
             if kept_noise is None:
                 kept_noise = np.zeros((len(rows), logits.shape[-1]))
-            noise = _noise(kept_noise[: len(rows)], held, over, position)
+            noise = _noise(kept_noise[: len(rows)], own, over, position)
             chosen, leads = choose(logits, torch.from_numpy(noise).to(logits.device), sampling)
             for text, token, lead in zip(rows, chosen.tolist(), leads.tolist(), strict=True):
                 if not ended[text]:
@@ -396,16 +384,6 @@ def _read(
         logits = PromptBatch(causal, [(row, None, 0) for row in rows], positions=longest).along()
     for own, text in zip(logits, texts, strict=True):
         yield own[len(own) - len(text) :].cpu().clone()
-
-
-def _like_length(texts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Group texts, longest first, so that a group padded stays within ``_READ_TOKENS``."""
-    order = sorted(range(len(texts)), key=lambda index: len(texts[index]), reverse=True)
-    start = 0
-    while start < len(order):
-        count = max(1, _READ_TOKENS // max(1, len(texts[order[start]])))
-        yield order[start : start + count]
-        start += count
 
 
 def _check_room(causal: CausalModel, prompt: int, text: int) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "HindsightNoise",
     "Noise",
     "Sampling",
+    "check_finite",
     "choose",
     "draw",
     "log_probabilities",
@@ -48,23 +49,16 @@ class Noise(Protocol):
     """The noise of one sequence: a value for every position and token."""
 
     def at(self, position: int, vocabulary: int) -> NDArray[np.float64]:
-        """Return the noise of the tokens ``0 … vocabulary - 1`` at a position.
+        """Return the noise of the tokens ``0 … vocabulary - 1`` at a position of the continuation.
 
-        Args:
-            position: Place in the continuation; 0 is the first token after the prompt.
-            vocabulary: How many tokens the model chooses from. A token's noise does not depend
-                on it.
+        A token's noise does not depend on the size of the vocabulary.
         """
         ...
 
 
 @dataclass(frozen=True)
 class DrawnNoise:
-    """Independent standard Gumbel noise of one sequence.
-
-    Attributes:
-        key: Philox's key, 128 bits; see `draw`.
-    """
+    """Independent standard Gumbel noise of one sequence; the key is Philox's, of 128 bits."""
 
     key: int
 
@@ -90,11 +84,9 @@ class DrawnNoise:
 
 
 def draw(seed: int, sequence: str) -> DrawnNoise:
-    """Return the noise of a sequence under a seed.
+    """Return the noise of a sequence, such as an item's id, under a seed.
 
-    Args:
-        sequence: What the noise belongs to, as an item's id. Equal seed and sequence are equal
-            noise; anything else is independent of it.
+    Equal seed and sequence are equal noise; anything else is independent of it.
     """
     digest = hashlib.sha256(f"{seed}:{sequence}".encode("utf-8", "surrogatepass")).digest()
     return DrawnNoise(int.from_bytes(digest[:16], "little"))
@@ -163,7 +155,7 @@ def log_probabilities(logits: "torch.Tensor", sampling: Sampling) -> "torch.Tens
     """Return the log-probabilities that tokens are sampled with, minus infinity outside top-p.
 
     Args:
-        logits: ``(rows, vocabulary)``, of any size; minus infinity is a token of probability 0.
+        logits: ``(rows, vocabulary)``; minus infinity is a token of probability 0.
 
     Returns:
         ``(rows, vocabulary)``, float64. A constant added to a row's logits changes nothing.
@@ -208,15 +200,26 @@ def choose(
     return tokens, gaps
 
 
-def _scaled(logits: "torch.Tensor", sampling: Sampling) -> "torch.Tensor":
-    """Return the logits over the temperature, float64, each row's largest at 0."""
+def check_finite(logits: "torch.Tensor") -> "torch.Tensor":
+    """Return each row's largest logit, ``(rows, 1)``.
+
+    Raises:
+        InputError: If one is not a finite number.
+    """
     largest = logits.amax(-1, keepdim=True)
     if not largest.isfinite().all():
         raise InputError(
             "the model's logits are not finite numbers",
             hint="its weights may be damaged, or overflow at the precision they are loaded in",
         )
+    return largest
+
+
+def _scaled(logits: "torch.Tensor", sampling: Sampling) -> "torch.Tensor":
+    """Return the logits over the temperature, float64, each row's largest at 0."""
     import torch
+
+    largest = check_finite(logits)
 
     # In place: memory of this size is slow to get anew for each token.
     scaled = logits.to(torch.float64, copy=True).sub_(largest)
@@ -246,11 +249,7 @@ def _on_edge(
 ) -> "torch.Tensor":
     """Tell in which rows a small change of the logits could bring a token in that would win.
 
-    Args:
-        log_p: Log-probabilities before top-p, ``(rows, vocabulary)``.
-        tokens: The chosen tokens, ``(rows,)``.
-        top_p: The mass of the nucleus.
-        near: How far a log-probability may move.
+    ``log_p`` is before top-p, ``near`` how far a log-probability may move.
     """
     import torch
 
@@ -281,14 +280,11 @@ class HindsightNoise:
     """Noise under which a model writes a given text: one draw from the posterior.
 
     No token comes nearer to the text's own than ``CLOSE`` logits, so that the text comes back whole
-    from another batch too; the posterior is exact but for that.
-
-    It is made when asked for; what is kept is the model's logits along the text. Past the end of
-    the text the noise is fresh, from the same counter.
+    from another batch too; the posterior is exact but for that. Past the end of the text the noise
+    is fresh, from the same counter.
 
     Attributes:
         drawn: The randomness it uses.
-        tokens: The text.
         logits: The model's logits before each of its tokens, ``(tokens, vocabulary)``, on the
             CPU.
         sampling: The mechanism that the text is taken to have been sampled by.

@@ -52,11 +52,7 @@ class _Wanted:
 
 
 class Writer:
-    """A model that writes for concurrent callers, in batches.
-
-    Args:
-        batch: The most callers that share a batch.
-    """
+    """A model that writes for concurrent callers; at most ``batch`` of them share a batch."""
 
     def __init__(self, causal: CausalModel, *, batch: int = BATCH):
         self.causal = causal
@@ -155,9 +151,7 @@ def shared_writer(
 ) -> Writer:
     """Return the one writer of a model in this process, loading the model if need be. Blocking.
 
-    Args:
-        name: The model, as ``load_causal`` takes it.
-        precision: The same. Below float32 two batches differ by more than leads allow for.
+    Below float32 two batches differ by more than leads allow for.
 
     Raises:
         InputError: If it cannot be loaded.

@@ -6,11 +6,8 @@ A family is a package with one `Family`, named in the entry-point group ``contra
     flip = "contrafact_flip.family:FAMILY"
 
 The entry's name is the family's name. Its prompt templates lie in the folder ``prompts`` of that
-package. What an engine needs of a family is imported when the engine first asks for it.
-
-Light on purpose: the command line imports it to list tasks and commands. What is heavier stands in
-modules of its own: `contrafact.family.settings`, ``method``, ``run``, ``task``, ``report``,
-``study``, ``exam``, ``training`` and ``data``.
+package. What an engine needs of a family is imported when the engine first asks for it, so that
+the command line can list tasks and commands quickly.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -68,11 +65,8 @@ where the row is none of the family's files, or the project shows nothing that i
 class DraftFinding:
     """What a check finds in a text while somebody writes it.
 
-    Attributes:
-        rule: The rule's id.
-        message: What was found, in words a person understands.
-        fails: Whether the rule is broken; otherwise only a person can decide.
-        words: The words of the draft that it is about; empty where it is about none.
+    ``fails`` says whether the rule is broken; otherwise only a person can decide. ``words`` are
+    those of the draft that it is about; empty where it is about none.
     """
 
     rule: str
@@ -88,10 +82,7 @@ It raises `InputError` where it cannot check them."""
 
 @dataclass(frozen=True)
 class Lazy(Generic[_T]):
-    """Something of a family that is imported when it is first asked for.
-
-    Attributes:
-        path: Where it is: ``package.module:name``.
+    """Something of a family that is imported when it is first asked for: ``package.module:name``.
     """
 
     path: str
@@ -107,11 +98,8 @@ class Task:
     """A task of a family: what ``contrafact run NAME`` runs.
 
     Attributes:
-        name: Its name on the command line.
         summary: One line that says what is asked, for help and for the results' heading.
-        run: How it is run.
-        report: What its chapter of a report shows.
-        options: Its own options, as a pydantic model; None where it has none.
+        options: Its own options; None where it has none.
         default_methods: What is run where no method is named.
     """
 
@@ -125,12 +113,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Command:
-    """A command, or a group of commands, that a family adds to the command line.
-
-    Attributes:
-        help: One line for the list of commands.
-        app: The Typer application of a group, or the function of a single command.
-    """
+    """A command that a family adds to the command line: a function, or the Typer app of a group."""
 
     help: str
     app: "Lazy[typer.Typer | Any]"
@@ -140,12 +123,8 @@ class Command:
 class ShownText:
     """A text that the demo shows as soon as it is there.
 
-    Attributes:
-        label: What it is, in a word or two.
-        before: The text that it is read against.
-        after: The text itself, shown as what was changed; None shows ``before`` as it is.
-        note: What is to be known of it, such as an answer.
-        invalid: Why there is no text, where there should be one; then it alone is shown.
+    It is shown as what was changed in ``before``, or ``before`` as it is where ``after`` is None;
+    where there should be a text and is none, ``invalid`` says why and is shown alone.
     """
 
     label: str
@@ -160,17 +139,11 @@ class DemoPart:
     """A family's part of ``contrafact demo``: one small run on bundled samples.
 
     Attributes:
-        task: The task.
         noun: What its items are, in the plural; also the option that says how many.
-        count: How many of the bundled ones are taken.
-        most: How many there are.
+        count: How many of the bundled ones are taken, of ``most``.
         text: What is printed before it; ``{count}`` and ``{model}`` are filled in.
-        methods: The methods.
         judges: Who judges what it wrote; a verifier is examined, and its rates are corrected.
-        generation: How the model writes.
-        options: The task's own options.
-        extras: Methods besides, by the module that they need; left out, with a note, where it is
-            not installed.
+        extras: Methods besides, by the module that they need; left out, with a note, without it.
         shown: Returns what is shown of a sample as it ends, given Inspect's state of it.
         data: Writes the items to a file, given the file and how many; the bundled ones if none.
         ladder: Returns outputs to compare with, given how many items: rows as ``contrafact score``
@@ -199,21 +172,15 @@ class Family:
 
     Attributes:
         name: Its name, the entry point's: the first part of its templates' names.
-        title: What it is, in a few words.
-        question: The question that it asks.
-        tasks: Its tasks.
         commands: Commands of its own by name; the one called as the family is its group.
         study: Its studies with people, by kind; the kind ``""`` is the one that needs no name.
-        exam: The questions whose answers are known that a judge is examined with.
         verifiers: Judges that are no language models, by the name that ``--judge`` takes.
-        training: How a model is trained on its verdicts.
         data: The files that ``contrafact data check`` knows, by schema.
         presets: Settings of the paper, by name: the fields of a run's settings; ``needs``, by the
             setting that a user has to name, how to get it; ``notes`` to read before the first call.
-        demo: Its part of ``contrafact demo``.
         review_rows: Makes the items of a review of a row of the family's files.
-        draft_checks: Checks of a text while somebody writes it in a review, by name; a project
-            of a review names one as ``FAMILY/NAME``.
+        draft_checks: Checks of a text while somebody writes it in a review; a project of a review
+            names one as ``FAMILY/NAME``.
         rank: Its place in lists; families of the same rank stand by name.
     """
 

@@ -1,7 +1,7 @@
 """What a family says of its data: how a file of a schema is recognised, and what a check finds.
 
 A family lists its schemas in ``Family.data``; ``contrafact data check FILE`` asks them all whether
-the file's first row is theirs, checks the file against the one that says so, and prints the report.
+the file's first row is theirs, and prints the report of the one that says so.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,13 +15,7 @@ __all__ = ["DataReport", "DataSpec", "DataTable"]
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table of a report; cells are texts.
-
-    Attributes:
-        title: What it shows.
-        columns: Its columns' names.
-        rows: Its rows.
-    """
+    """A table of a report; cells are texts."""
 
     title: str
     columns: tuple[str, ...]
@@ -30,13 +24,9 @@ class DataTable:
 
 @dataclass(frozen=True)
 class DataReport:
-    """What a check found in a file.
+    """What a check found in a file: ``rows`` rows, and what is in it, in the order to show.
 
-    Attributes:
-        rows: How many rows were read.
-        contents: Sentences and tables that say what is in the file, in the order to show.
-        violations: A sentence for each thing that is wrong; none if the file keeps the schema.
-        notes: A sentence for each thing worth knowing that a loader can live with.
+    ``violations`` are sentences on what is wrong, ``notes`` on what a loader can live with.
     """
 
     rows: int
@@ -52,12 +42,10 @@ class DataReport:
 
 @dataclass(frozen=True)
 class DataSpec:
-    """A schema of a family's files.
+    """A schema of a family's files: whether a file's first row is of it, and its check.
 
-    Attributes:
-        recognises: Whether a file is of the schema, by its first row.
-        check: Checks the rows of a file, given with the name that messages call the file. A row
-            that is wrong is a violation in the report; it raises only what ends the reading.
+    The check gets the rows and the name that messages call the file. A row that is wrong is a
+    violation in the report; it raises only what ends the reading.
     """
 
     recognises: Callable[[Mapping[str, Any]], bool]

@@ -56,10 +56,7 @@ MISSING = "–"
 
 
 def format_number(value: object, kind: Kind, *, more_digits: int = 0) -> str:
-    """Return how a number, a text or nothing (None, NaN: a dash) reads. Minus signs are U+2212.
-
-    ``more_digits`` are decimals beyond the usual one (of coefficients, three).
-    """
+    """Return how a number, a text or nothing (None, NaN: a dash) reads. Minus signs are U+2212."""
     if value is None or (isinstance(value, float) and math.isnan(value)) or value is pd.NA:
         return MISSING
     if kind == "text":
@@ -97,16 +94,11 @@ def listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """A column of a table: ``key`` is its name in the table's frame.
 
-    Attributes:
-        key: Its name in the table's frame. Where the frame has them, ``<key>_low`` and
-            ``<key>_high`` bound it and ``<key>_sd`` is its spread over few-shot draws.
-        label: What a reader sees.
-        kind: How its values read.
-        group: A heading over several columns, or empty.
-        better: Whether more or less is better; None where neither is.
-        ranked: Whether the best and second best are marked.
+    Where the frame has them, ``<key>_low`` and ``<key>_high`` bound it and ``<key>_sd`` is its
+    spread over few-shot draws. ``group`` is a heading over several columns; of a ``ranked`` one the
+    best and second best are marked.
     """
 
     key: str
@@ -178,11 +170,10 @@ def with_figures(
     """Return lines of a table with a column, its bounds and its spread for each figure.
 
     Args:
-        frame: The lines, with the columns named by ``on``.
+        frame: The lines, with the columns ``on``, by which a figure finds its line.
         figures: Figures, one row each.
         wanted: The new columns, and for each what its figures have in which column of ``figures``:
             ``{"accuracy_valid": {"measure": "accuracy", "form": "valid"}}``.
-        on: The columns by which a figure finds its line.
 
     Raises:
         ValueError: Several figures are of one line and one new column.
@@ -214,11 +205,7 @@ def with_published(
 ) -> Table:
     """Return a table with a paper's rows below its own, of which it shows only its own columns.
 
-    Args:
-        table: The table.
-        rows: The paper's rows, with columns named as the table's.
-        label: What stands above them.
-        notes: What there is to say of them, below the table's own notes.
+    ``label`` stands above them; ``notes`` stand below the table's own.
     """
     keys = [column.key for column in table.columns if column.key in rows.columns]
     if table.group_by is not None and table.group_by in rows.columns:
@@ -286,12 +273,10 @@ class GridChart:
     """Estimates with intervals, by row and series, in one field or several side by side.
 
     Attributes:
-        key: Its file name without a suffix, of every chart.
         shape: ``bars`` and ``points`` lie beside their rows' names; ``changes`` are points about
             zero, a dot where better and a cross where worse; ``lines`` run over the rows, which
             stand below.
         series: The series' names; one without a name has no legend.
-        colours: The series' colours by name, taken in turn.
         axis: What the axis of the estimates is called; ``row_axis``, what the rows are, for lines.
         reference: Where a dashed line stands; None for none.
     """
@@ -349,12 +334,8 @@ class Chip:
 class Card:
     """A text beside others, marked against the text ``before`` that it was made from.
 
-    Attributes:
-        text: The text; None where there is none, ``invalid`` says why.
-        before: None shows the text without marks.
-        marks: Which parts of the difference are shown: without ``added`` it is the text before.
-        chips: What was found of it; ``note`` is a line below.
-        tone: ``risk`` or ``opportunity`` give it a colour; empty for none.
+    ``text`` is None where there is none and ``invalid`` says why; ``marks`` are the parts of the
+    difference that are shown. ``tone`` is ``risk`` or ``opportunity``, or empty.
     """
 
     title: str

@@ -29,7 +29,7 @@ RESPONSE = "response"
 """Names the verdict on a response as a whole, next to the criteria."""
 
 AskTogether = Callable[["Model", "ExamItem", str], Awaitable[Mapping[str, "Verdict"]]]
-"""Asks one judge about all criteria of an item with one prompt; returns a verdict on each."""
+"""Asks one judge about all criteria of an item with one prompt."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,6 @@ class ExamItem:
         cluster: What it shares with items that resemble it: its headline, story, review.
         kind: How it was made, as in ``contradiction``.
         about: The text that it is about: the headline, the story, the review.
-        text: The text to judge.
         known: The verdict on each criterion for which it is certain.
         whole: Whether the text as a whole is right; None where the family has no such verdict.
         reference: A text that it is compared with by surface features, where there is one.
@@ -74,7 +73,6 @@ class Examiner:
         prompts: Returns the prompt for each criterion whose verdict is known of an item; with
             ``together`` a single one, under any name.
         shown: Returns the texts to judge, as they stand in the prompts.
-        ask: Asks one judge one question.
         subject: Returns what a verifier is handed of an item; None in a family that has none.
         together: Asks one judge all about an item in one call, instead of ``ask``.
         settings: How it asks besides the options, for the exam's file.
@@ -97,19 +95,16 @@ class ExamSpec:
         criteria: The judged columns of the task's per-item table, and what they are called here.
         items: Returns the items, drawn by `draw_items`, for options, how many are asked for (None
             if no number is given) and the seed of the draw.
-        examiner: Returns how a judge is asked, its templates opened and checked, for a pack and
-            options.
         options: The exam's own options. One that is a path names a file of items.
-        surface_of: The criterion by which texts are told apart, where surface features are
-            compared with the judge. It is done where items have a reference.
+        surface_of: The criterion by which texts are told apart, where surface features are compared
+            with the judge: where items have a reference.
         surface_features: Returns each text's features, by name, for texts and their references;
             more is to mean right. BLEU, ROUGE-L and likeness by edits if not given.
-        surface: Returns items as readers see them that follow nothing; what those reach stands
-            beside the judge. It is not measured if not given.
+        surface: Returns items as readers see them that follow nothing (``unread`` names them, as in
+            "reads no story"); what those reach stands beside the judge.
         wholes: Criteria that are verdicts on a whole kind of item, each made of those that its
             name begins: ``flipping`` of ``flipping:reversed`` and others. Of each the exam says
             whether the judge may be trusted with it.
-        unread: Names those readers, as in "reads no story".
     """
 
     task: str
@@ -127,15 +122,10 @@ class ExamSpec:
 
 
 def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
-    """Draw items at random: half that should pass and half that should not, evenly over kinds.
+    """Draw ``n`` items at random, half that should pass and half not, evenly over kinds.
 
-    What one kind lacks goes to the others of its half, what one half lacks to the other. They
-    come back in the order in which they were given.
-
-    Args:
-        items: All there are.
-        n: How many to draw; None for all.
-        seed: Seed of the draw.
+    What one kind lacks goes to the others of its half, what one half lacks to the other. They come
+    back in the order in which they were given; all of them where ``n`` is None.
     """
     import numpy as np
 
@@ -164,11 +154,6 @@ def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Ex
 
     So nothing that a text says by itself tells which it is. Of what should not pass, items that
     fail what few have failed so far go first. What pairs lack is filled by `draw_items`.
-
-    Args:
-        items: All there are.
-        n: How many to draw; None for all.
-        seed: Seed of the draw.
     """
     import numpy as np
 

@@ -177,9 +177,8 @@ class Exam(_Part):
     def asked_otherwise(self, templates: Mapping[str, str], settings: Mapping[str, Any]) -> str:
         """Return how the judge was asked otherwise than elsewhere; blank where it was not.
 
-        Args:
-            templates: The templates that are used there, and their hashes.
-            settings: How the judge is asked there, as far as it is known.
+        ``templates`` are those used there with their hashes, ``settings`` how the judge is asked
+        there, as far as it is known.
         """
         if any(templates.get(name) != own for name, own in self.pack.templates.items()):
             return "the exam asked with other prompts than the run"
@@ -209,12 +208,9 @@ class Exam(_Part):
         """Return whether the judge may be trusted with a kind of item, and a sentence that says so.
 
         It may where the lower bounds of its sensitivity and specificity sum to 1.2 for the verdict
-        on the kind as a whole, and to more than 1 for each criterion of it: a judge that says the
-        same of everything reaches 1, and from 1.2 corrections were tested (`MIN_YOUDEN`).
-
-        Args:
-            whole: The criterion that is the verdict on the kind, as in ``flipping``; its own
-                criteria begin with its name, as in ``flipping:reversed``.
+        on the kind as a whole (``flipping``), and to more than 1 for each criterion of it
+        (``flipping:reversed``): a judge that says the same of everything reaches 1, and from 1.2
+        corrections were tested (`MIN_YOUDEN`).
         """
         parts = [
             name

@@ -1,9 +1,8 @@
 """Outputs that were made elsewhere: what a row of them says, and the method that repeats them.
 
 A family says in its `TaskRun` which fields such a row may have (``output_fields``), which of them
-together are enough (``output_layouts``), and what one row gives (``read_output``). Everything else
-is the engine's. Its outputs then stand in a file of the run's folder, and `Given` is the method of
-the run's tasks: it answers with them and asks no model.
+together are enough (``output_layouts``), and what one row gives (``read_output``). The outputs then
+stand in a file of the run's folder, and `Given` is the method that answers with them.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -43,7 +42,7 @@ __all__ = [
 UnitT = TypeVar("UnitT")
 
 OPTIONS = {"outputs": "", "system": ""}
-"""The method's options: the file of outputs and the system, both as `given_spec` writes them."""
+"""The method's options, both as `given_spec` writes them."""
 
 NOT_GIVEN = "no output was given"
 """Why an output is invalid that the file has not got."""
@@ -51,9 +50,6 @@ NOT_GIVEN = "no output was given"
 
 class Units(Generic[UnitT]):
     """What the data holds, to find the unit that a row belongs to; empty without data of its own.
-
-    Args:
-        units: The units, each with an ``id``.
     """
 
     def __init__(self, units: Sequence[UnitT]):
@@ -61,12 +57,7 @@ class Units(Generic[UnitT]):
         self._indexes: dict[str, dict[Hashable, list[str]]] = {}
 
     def ids(self, name: str, key: Callable[[UnitT], Hashable], value: Hashable) -> tuple[str, ...]:
-        """Return the ids of the units whose key has a value.
-
-        Args:
-            name: The key's name, under which its index is kept.
-            key: The key of a unit.
-            value: The value that is looked for.
+        """Return the ids of the units whose key has a value; the key's index is kept under a name.
         """
         if name not in self._indexes:
             index = self._indexes.setdefault(name, {})
@@ -83,7 +74,6 @@ class GivenRow:
         fields: What it holds, by the names of ``TaskRun.output_fields``; absent values left out.
         row: The row by the file's own columns.
         units: What the data holds.
-        settings: The settings of the run.
     """
 
     fields: Mapping[str, Any]
@@ -128,10 +118,7 @@ class GivenSystem:
     """A system whose outputs were made elsewhere.
 
     Attributes:
-        name: Its name in tables.
         model: The model that wrote them, as the file or the log names it; else the system's name.
-        method: How they were made.
-        shots: How many worked examples it showed.
         outputs: By sample and draw, the fields of the output as a sample's store keeps them.
         verdicts: Verdicts that judges have given on them before, as `TaskRun.verdict_rows` has it.
         costs: By sample and draw, what it took to write the output, as `cost_columns` has it.
@@ -158,13 +145,7 @@ class GivenSystem:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A row of a file that is not scored.
-
-    Attributes:
-        line: Where it stands.
-        system: Its system.
-        reason: Why it is left out.
-    """
+    """A row of a file that is not scored."""
 
     line: int
     system: str
@@ -180,7 +161,6 @@ class GivenOutputs:
         asked: The units that are scored, by id; what one of them lacks is invalid.
         items: The rows that the items are loaded from, where they came with the outputs; else None,
             and the settings name the data.
-        left_out: Rows that are not scored.
         scored: The perplexities of these texts, where they were scored before by the same model.
         source: What was asked to be scored, by option: ``score`` with ``system``, ``columns`` and
             ``partial``, or ``run`` with the options that were given besides.
@@ -195,12 +175,7 @@ class GivenOutputs:
 
 
 class Given:
-    """Answers with outputs that were made elsewhere.
-
-    Args:
-        outputs: By sample and draw, the fields of an output.
-        output_type: What is made of them.
-    """
+    """Answers with outputs that were made elsewhere: their fields, by sample and draw."""
 
     name = "given"
     shots = 0
@@ -227,9 +202,7 @@ class Given:
 def given_spec(outputs: Path, system: str) -> str:
     """Return the method that answers with the outputs of one system in a file.
 
-    Args:
-        outputs: A file of JSON Lines: ``system``, ``sample_id``, ``draw``, ``output``.
-        system: The system.
+    The file is JSON Lines: ``system``, ``sample_id``, ``draw``, ``output``.
     """
     return f"{__name__}:outputs={quote(str(outputs), safe='/')},system={quote(system, safe='')}"
 

@@ -25,13 +25,7 @@ __all__ = ["make_task", "task_arguments"]
 def task_arguments(
     function: Callable[..., Task], prepared: Prepared, method: str
 ) -> dict[str, Any]:
-    """Return the arguments of a ``@task`` function that run one method of a run.
-
-    Args:
-        function: The function; it gets those of the run's settings that it has parameters for.
-        prepared: The run.
-        method: The method.
-    """
+    """Return those arguments of a ``@task`` function that run one method of a run."""
     settings, taken = prepared.settings, inspect.signature(function).parameters
     shows = method in prepared.methods and prepared.methods[method].shots
     values: dict[str, Any] = {
@@ -62,10 +56,8 @@ _SHARED = frozenset(
 def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
     """Return the Inspect task of one method.
 
-    Args:
-        run: How the task is run.
-        arguments: ``data``, ``method``, ``seed``, ``prompts``, ``limit``, ``columns``, the task's
-            own options, ``judged``, ``cache_scope`` and ``fingerprint``, as far as they are given.
+    The arguments are ``data``, ``method``, ``seed``, ``prompts``, ``limit``, ``columns``, the
+    task's own options, ``judged``, ``cache_scope`` and ``fingerprint``, as far as they are given.
 
     Raises:
         InputError: For the first thing that is wrong with them.

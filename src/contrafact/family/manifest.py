@@ -76,13 +76,8 @@ def new_manifest(
 ) -> Manifest:
     """Return the manifest of a run that has not begun.
 
-    Args:
-        settings: Its settings.
-        version: The version of its task.
-        contents: Hashes of what its results rest on besides, as `identity` takes them.
-        data: The data.
-        files: Other files, by the option that names them.
-        pack: The prompt pack, its templates opened.
+    ``contents`` are hashes of what its results rest on besides, as `identity` takes them; ``files``
+    are further ones by the option that names them; the pack's templates have been opened.
     """
     import inspect_ai
 
@@ -104,15 +99,7 @@ def new_manifest(
 def file_record(
     path: Path, items: int, notes: Sequence[str] = (), *, name: str = "", source: str = ""
 ) -> DataRecord:
-    """Return what the manifest says of a file.
-
-    Args:
-        path: The file.
-        items: How many items were taken from it.
-        notes: What its loader found.
-        name: What it is called, if not by its file name.
-        source: Where it was downloaded from, if it was.
-    """
+    """Return what the manifest says of a file, from which so many items were taken."""
     return DataRecord(
         name=name or path.name,
         sha256=hash_file(path),

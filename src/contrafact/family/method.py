@@ -73,10 +73,8 @@ class MethodContext:
     """What a method is made from.
 
     Attributes:
-        settings: The settings of the run: its task, the seed of draws, the models that it will be
-            used with, where they are known already (a method refuses those that it cannot work
-            with), and the task's own options.
-        pack: The prompt pack.
+        settings: The settings of the run, with the models that it will be used with where they are
+            known already: a method refuses those that it cannot work with.
         items: All items of the data, also those that a limit leaves out.
         pool: Items to take examples from; where there are none, the method takes the bundled ones.
         files: What stands in the files that the task's options name, by the option's name.
@@ -115,16 +113,11 @@ class _Chosen:
 
 @dataclass(frozen=True)
 class Methods:
-    """The methods of a task: the modules of its packages, or any importable module.
+    """The methods of a task: the modules of its package, or any importable module.
 
     A method's options follow its name, ``NAME:OPTION=VALUE,OPTION=VALUE``, so that one run can
-    compare a method with itself under other options.
-
-    Attributes:
-        task: The task, for messages.
-        package: The package whose modules are methods.
-        baselines: The package whose modules are methods that ask no model, where there is one.
-        without: Modules of the two that are not for this task.
+    compare a method with itself under other options. Modules of ``baselines`` are methods that ask
+    no model; ``without`` are modules of the two that are not for this task.
     """
 
     task: str
@@ -147,16 +140,13 @@ class Methods:
     def spec(self, spec: str, generation: Mapping[str, Any] | None = None) -> str:
         """Return a method's name with its options, in the one way of writing them.
 
-        Args:
-            spec: A name, or a name with options: ``NAME:OPTION=VALUE,OPTION=VALUE``.
-            generation: How the models of the run write (``temperature``, ``max_tokens``, …). A
-                method with an option ``temperature`` takes what is set here as its options, where
-                its own do not say otherwise. It does not write through the model's interface, so
-                that nothing else would reach it, unless its module says ``SAMPLES_ITSELF = False``.
+        A method with an option ``temperature`` takes how the models of the run write
+        (``generation``: ``temperature``, ``max_tokens``, …) as its options, where its own do not
+        say otherwise. It does not write through the model's interface, so that nothing else would
+        reach it, unless its module says ``SAMPLES_ITSELF = False``.
 
         Raises:
-            InputError: If there is no such method or option, a value is not of its kind, or a
-                setting is none of the method's options.
+            InputError: If there is no such method or option, or a setting is none of the method's.
         """
         chosen = self._choose(spec)
         if "temperature" not in chosen.known:
@@ -179,10 +169,6 @@ class Methods:
 
     def make(self, spec: str, context: MethodContext) -> Method[Any, Any]:
         """Return the method of that name, its templates opened and checked.
-
-        Args:
-            spec: A name, or a name with options: ``NAME:OPTION=VALUE,OPTION=VALUE``.
-            context: What it is made from.
 
         Raises:
             InputError: If there is no such method or option, its prompts are not in order, or it
@@ -248,10 +234,7 @@ def check_helpers(
 ) -> None:
     """Refuse a model in a role that no method asks, and one that is a judge as well.
 
-    Args:
-        helpers: The models by their role.
-        methods: The methods.
-        judges: The judges.
+    ``helpers`` are the models by their role.
 
     Raises:
         InputError: For the first that is refused.
@@ -282,14 +265,7 @@ class _OpensWeights(Protocol):
 def open_weights(
     method: Method[Any, Any], models: Iterable[str], model_args: Mapping[str, Any]
 ) -> None:
-    """Let a method that runs models itself load them; nothing is to be done for others. Blocking.
-
-    Such a method has a function ``open(model, model_args)``.
-
-    Args:
-        method: The method.
-        models: Inspect's names of the models.
-        model_args: The arguments of their providers.
+    """Let a method that runs models itself (by its ``open``) load them. Blocking.
 
     Raises:
         InputError: If a model cannot be loaded.

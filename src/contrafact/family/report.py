@@ -50,8 +50,6 @@ class Part:
     Attributes:
         rows: The rows; ``whole`` are all of the system.
         breakdown: The breakdown's name, and ``group`` the group's; None over all rows.
-        cluster: The column by which rows cluster.
-        bootstrap: How intervals are made.
         wanted: The measures that are asked for, others being ignored; None for all. A figure of
             resampled rows is made a thousand times, so what nobody asks for is best not made.
     """
@@ -89,18 +87,13 @@ class Measure:
     """A column of a report: what is measured, how it reads, which way is better.
 
     It is the mean of a column over rows: of a rate the column holds 1.0 and 0.0, and NaN where
-    nothing was measured or a verdict could not be read. A row counts in the valid form where it
-    has a value; in the strict form an invalid output and an unread verdict (``<column>_invalid``
-    holds a reason) count as wrong, which is 0, or 1 of a rate that is better when low. A row that
-    was never measured counts in neither.
+    nothing was measured or a verdict could not be read. A row counts in the valid form where it has
+    a value; in the strict form an invalid output and an unread verdict (``<column>_invalid`` holds
+    a reason) count as wrong, which is 0, or 1 of a rate that is better when low. A row that was
+    never measured counts in neither.
 
     Attributes:
-        name: Its name in results.
-        label: Its heading.
-        kind: How it reads.
-        better: Whether more or less is better; None where neither is.
         column: The column of the items; the name where it is empty.
-        forms: Its forms. A strict form is for rates.
         group: A heading of its own; where it is empty, its forms head its columns.
         judged: Whether it rests on a judge: it is compared and marked within one judge only.
         fluency: Whether it rests on the fluency model: likewise.
@@ -110,11 +103,10 @@ class Measure:
         headline: Whether the chapter's first sentence may speak of it: it speaks of the first such
             measure that has figures, or of shares with a better direction where none is named.
         cost: Whether it is what it took to write: it stands beside every score, where it is known.
+        phrase: What it is called in a sentence: "average of the two scores"; the label where empty.
         units: From rows to other rows, where it is a mean over something else than the items: both
             members of a pair, all outputs for one input. They have the cluster's column and the
-            measure's, and ``system`` where the rows have it.
-        phrase: What it is called in a sentence: "average of the two scores"; the label where empty.
-        key: The columns that name a row, where ``units`` makes others.
+            measure's, and ``system`` where the rows have it; ``key`` are the columns that name one.
         compute: How it is computed of some rows where it is no mean; None gives no figure.
     """
 
@@ -153,7 +145,6 @@ class JudgedColumn:
 
     Attributes:
         column: The column; ``<column>_invalid`` says why a verdict could not be read.
-        label: What a reader sees.
         short: What stands beside a verdict; the label where it is empty.
         leaderboard: Whether systems are ranked by it.
         answers: What a judge answers to pass and to fail.
@@ -168,13 +159,9 @@ class JudgedColumn:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """What the rows are told apart by.
+    """What the rows are told apart by: a column, or ``parts`` of the rows under a name.
 
-    Attributes:
-        name: The column, or another name where ``parts`` is given.
-        measures: The measures estimated for every group; all where it is empty.
-        parts: The rows of every group, in order; those of each value of the column where it is
-            not given.
+    ``measures`` are those estimated for every group; all where it is empty.
     """
 
     name: str
@@ -196,11 +183,10 @@ class Examples:
         by: The columns that name what an example shows; the spec's key where it is empty.
         cluster: The column of which a second value comes before a second example of a first.
         strata: The column whose values are taken in turn, in their ``order``; empty for none.
-        order: The order of the strata.
         in_turn: Whether an example shows one system only, the systems taken in turn.
         text: The column of the text that is changed; outputs are marked against it.
-        where: What says which unit it is: ``"{sample_id}"``, ``"phrasing {phrasing}"``; what a
-            row has not got is left out.
+        where: What says which unit it is: ``"{sample_id}"``, ``"phrasing {phrasing}"``; what a row
+            has not got is left out.
         facts: Labels and columns of what is shown besides.
         card: The column that stands above an output.
         chips: What is shown of an output besides its verdicts: ``"Perplexity {perplexity:.1f}"``;
@@ -238,11 +224,11 @@ class Explorer:
 
     It filters by system, by whether an output is an answer, by every criterion and by every measure
     whose column holds 1.0 and 0.0 and is better when high, and sorts by every other measure that is
-    a column of the items. An item's column ``details``, a mapping or the JSON of one, is shown as
-    labels and texts. All but the last four are columns and their labels.
+    a column. A column ``details``, a mapping or the JSON of one, is shown as labels and texts.
 
     Attributes:
-        filters: What tells items apart; the key's parts and the breakdowns where it is empty.
+        filters: Columns and labels of what tells items apart; the key's parts and the breakdowns
+            where it is empty.
         classes: Error classes: 1.0 where an output is of the class, or the class's name.
         flags: A yes or no, where a measure's label does not say it.
         numbers: Numbers to sort by, besides measures.
@@ -267,8 +253,6 @@ class Section:
     """A section of a chapter; it is left out where nothing of it is there.
 
     Attributes:
-        anchor: Its anchor.
-        heading: Its heading.
         shows: What it shows, in order; None is left out. A name stands for what every chapter has:
             ``leaderboard``, ``corrected``, ``paired``, ``panel``, ``members``, ``invalid`` and
             ``invalid_reasons``; ``panel_agreement`` is a chart.
@@ -287,10 +271,9 @@ class Section:
 
 @dataclass(frozen=True)
 class TerminalColumn:
-    """A column of what the terminal shows after a run: a measure in a form, under a heading.
+    """A column of what the terminal shows after a run: a measure in a form, times ``scale``.
 
-    The figure is multiplied with ``scale``; columns of the highest ``rank`` are left out first
-    where the terminal is narrow.
+    Columns of the highest ``rank`` are left out first where the terminal is narrow.
     """
 
     measure: str
@@ -334,8 +317,7 @@ class ChapterData:
     Attributes:
         items: The items of all runs, checked and completed.
         systems: The systems in order: those that ask a model, then the others.
-        figures: Every figure, one row each.
-        pairs: The paired comparisons.
+        figures: Every figure, one row each; ``pairs`` are the paired comparisons.
         published: Whether the paper's rows are asked for.
         streams: Where randomness comes from, by the names of the spec.
         bootstrap: How the figures' own intervals were made; draws go on from there.
@@ -380,27 +362,21 @@ class ReportSpec:
     """What a task's chapter shows.
 
     Attributes:
-        title: The chapter's title.
         unit: What is sampled, one and several: ``("headline", "headlines")``.
         output: What a system makes of it: ``("rewrite", "rewrites")``.
-        measures: What is measured.
         resampled: What is resampled, where that is not the unit: the column by which rows cluster,
-            and what clusters are called, one and several: ``("article_id", "article",
-            "articles")``.
+            and what clusters are called: ``("article_id", "article", "articles")``.
         key: The columns that name a row, besides ``system`` and ``draw``.
         text: The column that is None where an output could not be read.
         columns: Columns besides, texts (``str``, which all items must have; what is missing is
             None) and numbers (``float``; what is none is NaN).
         criteria: What a judge is asked.
-        breakdowns: What rows are told apart by.
         prepare: Completes the items before anything is counted.
         scopes: What figures are about, the whole first, where ``estimate`` gives several: such
             figures are means over few-shot draws, with their spread.
         estimate: The figures of some rows, where they are not the measures' own means.
         sections: Its sections in the order in which they are shown: functions, and the names of
             those that every chapter may have.
-        examples: What an example looks like.
-        explorer: What the item explorer shows besides.
         facts: Facts at the top, before those that every chapter has.
         how: Terms and texts of how to read the chapter; the engine adds what every chapter needs.
             ``{level}`` and ``{resamples}`` are filled in.
@@ -486,9 +462,5 @@ class ReportSpec:
         return tuple(columns)
 
     def measure(self, name: str) -> Measure:
-        """Return the measure of that name.
-
-        Raises:
-            KeyError: If there is none.
-        """
+        """Return the measure of that name, which there must be."""
         return {measure.name: measure for measure in self.measures}[name]

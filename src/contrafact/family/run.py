@@ -66,11 +66,8 @@ BUNDLED = "bundled samples"
 class Evaluated:
     """One model and method, evaluated.
 
-    Attributes:
-        label: The system's name in tables.
-        log: Inspect's log of it.
-        samples: Those that ended with a score, by id and epoch.
-        judge: The judges' names joined by `` + ``; None where nobody judged.
+    ``samples`` are those that ended with a score; ``judge`` are the judges' names joined by `` +
+    ``, None where nobody judged.
     """
 
     label: str
@@ -146,9 +143,8 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
 
         Args:
             path: The file; of a workbook perhaps with ``#Sheet`` behind it.
-            columns: By the name that is wanted, what the file calls a column, where they differ:
-                as `contrafact.files.tables.read_rows` takes it. Given if ``--columns`` was; a task
-                without this argument has no use for that option.
+            columns: What the file calls its columns, by the names that are wanted, where
+                ``--columns`` says so; a task without this argument has no use for that option.
 
         Raises:
             InputError: If the file cannot be used.
@@ -163,21 +159,14 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         return {}
 
     def units(self, items: Sequence[ItemT]) -> Sequence[UnitT]:
-        """Return what a method is asked to work on; the items themselves where not said otherwise.
-
-        Every unit has an ``id``, which is the id of its sample.
-        """
+        """Return what a method works on, with its sample's ``id``; the items if nothing else."""
         return items  # type: ignore[return-value]
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
         """Refuse settings that would change nothing, so that nobody believes they did.
 
-        Args:
-            settings: The settings.
-            asking: The methods that ask a model.
-
-        Raises:
-            InputError: For the first such setting.
+        ``asking`` are the methods that ask a model. It raises `InputError` for the first such
+        setting.
         """
 
     def draws(self, settings: RunSettings, method: Method[Any, Any]) -> int:
@@ -206,14 +195,8 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     def read_output(self, given: GivenRow) -> OutputRow:
         """Return what one row of outputs made elsewhere gives.
 
-        A degenerate output (empty, endless, no label) is an invalid output, with its reason; only
-        a row that cannot be used raises, and is then left out and counted.
-
-        Args:
-            given: The row.
-
-        Raises:
-            InputError: If the row cannot be used.
+        A degenerate output (empty, endless, no label) is an invalid output, with its reason; only a
+        row that cannot be used raises `InputError`, and is then left out and counted.
         """
         if not given.text("id"):
             raise InputError("the row names no item", hint="fill in its id")
@@ -240,13 +223,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     ) -> Mapping[str, Any]:
         """Return how a sample is worked on: what `method_solver` takes besides the method.
 
-        Args:
-            inputs: What the task reads.
-            method: The method.
-            arguments: The task's arguments that were given.
-
-        Raises:
-            InputError: The arguments do not go together.
+        It raises `InputError` where the task's arguments do not go together.
         """
         raise NotImplementedError
 
@@ -256,19 +233,14 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
 
     @abstractmethod
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return the rows of one system in the per-item table, at least `columns`.
-
-        Each has ``system``, ``draw`` and ``sample_id``.
-        """
+        """Return the rows of one system in the per-item table, at least `columns`."""
 
     def verdict_rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return every judge's own verdicts: system, draw, sample_id, criterion, passed, …"""
         return ()
 
     def part_of(self, row: Mapping[str, Any]) -> str:
-        """Return the part of an output that a row of the tables is of, as `read_output` names it.
-
-        It is empty where a row is of the whole output.
+        """Return the part of an output that a row is of (see `read_output`); empty for the whole.
         """
         return ""
 
@@ -292,8 +264,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     def local_calls(self, sample: "EvalSample") -> Sequence[tuple[int, int]]:
         """Return what weights in this process wrote for a sample, with no call in its log.
 
-        Returns:
-            For each text the tokens that were read and those that were written.
+        For each text it is the tokens that were read and those that were written.
         """
         return ()
 
@@ -303,10 +274,7 @@ class Prepared:
     """A run that is ready to start: everything it names is loaded and checked.
 
     Attributes:
-        run: How the task is run.
-        settings: What was asked for.
         manifest: What its folder says of it, before it has begun.
-        pack: The prompt pack.
         items: The items, limited.
         units: What the methods work on.
         methods: The methods that ask a model, by name: each is run with every model.
@@ -345,7 +313,7 @@ class Prepared:
         return len(self.units) * (asking + sum(map(self.draws, self.baselines)))
 
     def draws(self, method: str) -> int:
-        """Return how often a method is run on every item; one that asks no model once.
+        """Return how often a method is run on every item: one that asks no model once.
 
         Outputs that were made elsewhere are taken as often as there are any of an item.
         """
@@ -365,11 +333,7 @@ class Prepared:
         return self.judging is not None and self.run.is_judged(self.settings, method)
 
     def task(self, method: str) -> "Task":
-        """Return the Inspect task of one method, the weights it runs itself loaded.
-
-        Raises:
-            InputError: If a model cannot be loaded.
-        """
+        """Return the Inspect task of one method, the weights it runs itself loaded."""
         if method in self.methods:
             open_weights(self.methods[method], self.settings.models, self.settings.model_args)
         made = self.run.task(self, method)
@@ -396,8 +360,7 @@ class Prepared:
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
         """Return one estimate for every writer and method, and one for every judge.
 
-        Args:
-            tokens: Whether to count tokens as well as calls; it takes seconds.
+        To count tokens as well as calls takes seconds.
         """
         settings = self.settings
         sample = sampled(self.units)
@@ -474,8 +437,7 @@ class Inputs:
         items: The items, all of them.
         notes: What their loader found.
         files: What stands in the files that the task's options name, by the option's name.
-        pool: The items that examples are taken from, and their file; none where nothing shows any.
-        pack: The prompt pack.
+        pool: The file that examples are taken from, and its items; none where nothing shows any.
         methods: The methods, by name, their templates opened and checked.
     """
 
@@ -488,10 +450,7 @@ class Inputs:
 
 
 def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
-    """Load and check data, examples, prompts and methods.
-
-    Raises:
-        InputError: For the first thing that is wrong.
+    """Load and check data, examples, prompts and methods; `InputError` for the first that is wrong.
     """
     path = settings.data or run.bundled
     items, notes = load_once(run.load, path, settings.columns)
@@ -518,14 +477,8 @@ def load_once(
 ) -> _T:
     """Return what a loader makes of a file; the same file is read once in a process.
 
-    A run checks its data before the first call, and its Inspect tasks, which can be made without
-    a run, name them by path. What was loaded is kept until a file of the same loader is changed or
-    another is loaded.
-
-    Args:
-        load: The loader.
-        path: The file.
-        columns: What the file calls its columns, as `TaskRun.load` takes it.
+    A run checks its data before the first call, and its Inspect tasks, which can be made without a
+    run, name them by path. What was loaded is kept until a file of the same loader is changed.
     """
     file, held = Path(path), table_file(path)
     state = held.stat() if held.exists() else None
@@ -553,11 +506,7 @@ def system_label(model: str, method: str, shots: int) -> str:
 def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
     """Refuse the first option that was given though it would change nothing.
 
-    Args:
-        useless: Options, whether each was given, and why it has no use.
-
-    Raises:
-        InputError: For the first that was given.
+    Options come with whether each was given, and why it has no use.
     """
     for option, given, why in useless:
         if given:
@@ -565,11 +514,7 @@ def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
 
 
 def require_model(settings: RunSettings, methods: Methods) -> None:
-    """Check that there is a model under test.
-
-    Raises:
-        InputError: If none is named.
-    """
+    """Check that there is a model under test; `InputError` if none is named."""
     if settings.models:
         return
     baselines = methods.baseline_names()
@@ -589,10 +534,7 @@ def cost_columns(
 ) -> dict[str, Any]:
     """Return what it took to write what a sample holds: all calls but the judge's.
 
-    Args:
-        sample: The sample.
-        model: The model under test.
-        local: What weights in this process read and wrote, as `TaskRun.local_calls` has it.
+    ``local`` is what weights in this process read and wrote, as `TaskRun.local_calls` has it.
 
     Returns:
         ``calls``, ``tokens`` (sent and received) and ``dollars`` (list price; NaN where it is not

@@ -141,11 +141,7 @@ def judge_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_verifiers(family: str, judges: Sequence[str]) -> None:
-    """Check that a family has the verifiers among its judges.
-
-    Raises:
-        InputError: It has no verifier of that name.
-    """
+    """Check that a family has the verifiers among its judges; `InputError` if it has not."""
     has = family_named(family).verifiers
     for judge in judges:
         name = judge.removeprefix(VERIFIER)
@@ -179,13 +175,8 @@ def option(
 ) -> Any:
     """Return a field that users set: an option of the command line and a key of a config file.
 
-    Args:
-        default: Its default; a factory of it as ``default_factory``.
-        description: Its help.
-        name: What users call it, if not by the field's name.
-        metavar: What stands for its value on the help page.
-        panel: The panel of the help page; the first if none.
-        more: As `pydantic.Field` takes it: bounds.
+    ``name`` is what users call it, if not by the field's name; ``panel`` is the help page's;
+    further arguments are `pydantic.Field`'s.
     """
     extra: dict[str, Any] = {"metavar": metavar, "panel": panel, "option": name}
     if "default_factory" not in more:
@@ -335,11 +326,8 @@ def identity(settings: RunSettings, contents: Mapping[str, Any]) -> str:
     """Return 12 hex digits that are equal for runs whose results are meant to be equal.
 
     Options that have their default do not count, so that a new option changes no identity of a run
-    that does not use it; nor do secrets, so that a run is the same under another key.
-
-    Args:
-        settings: The settings.
-        contents: Hashes of what they name: data, other files, templates used, task version.
+    that does not use it; nor do secrets, so that a run is the same under another key. ``contents``
+    are hashes of what settings name: data, other files, templates used, task version.
     """
     common = secrets_dropped(settings.model_dump(mode="json", exclude=_NOT_IDENTITY))
     options = {

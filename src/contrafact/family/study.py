@@ -48,7 +48,6 @@ class Question:
     """What people are asked of every item: a column of the sheet to fill in.
 
     Attributes:
-        name: The column.
         answers: The answers. Of a question that can pass and fail the first passes the item, the
             second fails it, and others decide nothing.
         spellings: What people may write besides the answers themselves, in lower case, and the
@@ -73,8 +72,7 @@ class Question:
     def read(self, cell: str) -> str | None:
         """Return the answer that a cell holds; None where it holds none of them.
 
-        Case does not matter, nor a full stop, nor whether words are joined by a space, a hyphen or
-        an underscore.
+        Case does not matter, nor a full stop, nor how words are joined (space, hyphen, underscore).
         """
         known = {_folded(answer): answer for answer in self.answers}
         meant = {_folded(text): _folded(answer) for text, answer in self.spellings.items()}
@@ -101,7 +99,6 @@ class StudyItem:
         probability: With which it was drawn.
         check: The hash of what the sheet shows of it.
         facts: The key's columns.
-        cluster: What it shares with items that resemble it.
         verdicts: By question, the answer that people's are held against, where there is one.
     """
 
@@ -135,8 +132,7 @@ class StudyTable:
         title: Its heading on the screen. Names of columns in braces make one table of each of
             their values. A table without a title is not shown.
         frame: The figures; each may have its bounds next to it, in ``_low`` and ``_high``.
-        shares: Columns of shares from 0 to 1, shown in percent.
-        coefficients: Columns of coefficients, shown with three digits.
+        shares: Columns shown in percent; ``coefficients`` are shown with three digits.
         empty: What is shown where it has no rows.
         undefined: Columns that say ``undefined`` in the file where a figure is.
         charts: Drawings of it. It then goes into a folder only, not into the one file of a study.
@@ -156,13 +152,7 @@ class StudyTable:
 class AnsweredStudy:
     """A study with people's answers: what its tables are made from.
 
-    Attributes:
-        items: The key's items, in its order.
-        answers: The answers that can be used, in the order in which they were read.
-        people: Who filled in a sheet, in the order in which they were met.
-        rng: Where the resampling's randomness comes from.
-        level: Confidence level of all intervals.
-        resamples: How many times clusters are drawn.
+    Items stand in the key's order; answers are those that can be used, in the order of reading.
     """
 
     items: Sequence[StudyItem]
@@ -193,13 +183,7 @@ class AnsweredStudy:
         *,
         weights: Sequence[float] | None = None,
     ) -> "Interval":
-        """Return the mean over the sample as it was drawn; NaN without values.
-
-        Args:
-            items: The items.
-            values: One value for each.
-            weights: One weight for each; equal ones if not given.
-        """
+        """Return the mean over the sample as it was drawn; NaN without values."""
         from contrafact.stats.intervals import cluster_bootstrap
 
         clusters = [item.cluster for item in items]
@@ -229,13 +213,10 @@ class AnsweredStudy:
         *,
         weighted: bool = False,
     ) -> "Interval":
-        """Return a coefficient of agreement.
+        """Return a coefficient of agreement (of `contrafact.stats.agreement`).
 
-        Args:
-            function: The coefficient, of `contrafact.stats.agreement`.
-            items: The items.
-            ratings: For each item one rating a rater; None where missing.
-            weighted: Whether items weigh by their inverse probability.
+        Ratings are one a rater for each item, None where missing; ``weighted`` is by inverse
+        probability.
         """
         import numpy as np
 
@@ -265,9 +246,6 @@ def at_random(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") ->
 
 def spread_over(column: str) -> Choose:
     """Return how rows are chosen at random, each value of a column once before any a second time.
-
-    Args:
-        column: The column, as ``sample_id``.
     """
 
     def choose(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
@@ -291,7 +269,6 @@ class StudySpec:
         noun: What an item is, in the plural.
         shown: The sheet's columns that show an item, and the columns of what can be drawn that
             they are taken from.
-        questions: What is asked.
         guidelines: The file of guidelines for people, plain text.
         key: The key's columns, in order: with ``item``, ``probability`` and ``check`` those of what
             can be drawn that lead back to an item, and each question's ``verdict``. One called
@@ -305,7 +282,6 @@ class StudySpec:
         strata: Columns of the key: every combination of their values is drawn from.
         each: Whether ``--n`` is the number of each stratum; else that of all, shared evenly.
         n: How many are drawn where no number is given.
-        choose: How rows of a stratum are chosen.
         assign: Fills in what hangs on the draw itself: called with the drawn rows, which have their
             place within their stratum's in the column ``place``.
         order_first: Whether the order of the sheet is drawn before the items' names, which say

@@ -27,13 +27,7 @@ _COUNTED = "Every output and verdict that could not be read, by the reason given
 
 
 def notes_on(data: ChapterData, *kinds: Literal["judge", "fluency", "items"]) -> tuple[str, ...]:
-    """Return a sentence for each thing that is missing or cannot be compared.
-
-    Args:
-        data: The chapter's data.
-        kinds: Of what to speak: a missing or a second judge, a missing or a second fluency model,
-            items that systems do not share.
-    """
+    """Return a sentence for each thing that is missing or cannot be compared, of these kinds."""
     able = data.comparable
     found: list[str] = []
     if "judge" in kinds and not able.judged:
@@ -75,10 +69,6 @@ def measure_table(
     needs a figure of its own.
 
     Args:
-        data: The chapter's data.
-        key: Its name.
-        title: What stands above it.
-        measures: The measures, in order.
         caption: How to read it; a usual one where it is empty.
         counts: Columns before the measures: ``judge``, ``asked``, ``invalid`` and the number of
             clusters by its name.
@@ -228,11 +218,9 @@ def with_costs(
     Of what is not known there is no column. The figures stand without their intervals.
 
     Args:
-        data: The chapter's data.
-        frame: The lines, with the columns named by ``on``.
+        frame: The lines, with the columns ``on``, by which a figure finds its line.
         figures: The figures that the table is of; those over all rows of a system where none.
         scope: What they are about, where the spec knows several scopes.
-        on: The columns by which a figure finds its line.
         minus: The column of other systems, whose costs are taken from the first ones'.
     """
     spec = data.spec
@@ -272,9 +260,6 @@ def measure_chart(
     """Return a drawing of measures over valid outputs, or None where there are no figures.
 
     Args:
-        data: The chapter's data.
-        key: Its file name without a suffix.
-        title: What it shows.
         measures: The measures and what they are called: rows of bars, or panels of points.
         of: The breakdown whose groups are the rows instead, of one measure.
         axis: What the axis of bars is called.
@@ -326,12 +311,8 @@ def invalid_table(
 ) -> Table:
     """Return how many outputs each system was asked for, and how many could not be read.
 
-    Args:
-        data: The chapter's data.
-        title: What stands above it.
-        caption: How to read it.
-        columns: Its columns, where there are more than asked for, valid and invalid.
-        counts: What these count of a system's rows; None where there is nothing to count.
+    ``columns`` are its columns where there are more than asked for, valid and invalid; ``counts``
+    are what these count of a system's rows, None where there is nothing to count.
     """
     any_degenerate = data.items["degenerate"].notna().any()
     lines: list[dict[str, object]] = []
@@ -383,10 +364,8 @@ def reason_table(
     The commonest have a line each, the rest share one, so that no count is lost.
 
     Args:
-        data: The chapter's data.
-        columns: Its columns: ``invalid_reason``, ``system``, ``count`` and, where verdicts are
-            counted too, one that says of what the reason is.
-        caption: How to read it.
+        columns: ``invalid_reason``, ``system``, ``count`` and, where verdicts are counted too, one
+            that says of what the reason is.
         output: What an output is called in that column.
         verdict: What a verdict is; ``{name}`` is the criterion's label in small letters.
         by_name: Whether lines that count alike stand by the systems' names, not in their order.

@@ -73,13 +73,10 @@ def method_solver(
     """Work on a sample by a method; a model that gives no answer makes an invalid output.
 
     Args:
-        method: The method.
-        item_of: Returns the item that a sample was made from.
         unanswered: Returns the output where the model gave no answer, for a reason.
         shown: Returns what the log shows as the sample's output.
         key: Where the sample's store keeps the output.
         structured: Whether to ask the provider for schema-constrained JSON, where JSON is asked.
-        cache: Inspect's cache policy for the calls.
         config: Settings of the calls on top of the model's own.
         judged: Whether a judge will be asked: a missing one is found here, before the first call.
         look: Looks an output over without a model, and returns it with what was found: from the
@@ -138,8 +135,6 @@ def degenerate_text(
     A reason that it has already, of when its prompt was at hand, stays.
 
     Args:
-        batch: The inputs that are worked on together.
-        output: The output.
         own: The texts of its own input: the first is what it was to change.
         shown: What the model was asked and answered on the way.
         same: Inputs besides that it may equal: variants of its own.
@@ -156,14 +151,9 @@ def read_text(
     trace: Mapping[str, Any] | None = None,
     max_characters: int = MAX_CHARACTERS,
 ) -> Output:
-    """Return the text that a model's output gives: all of it, as it came.
+    """Return the text that a model's output gives: all of it, as it came, with a trace.
 
-    Only an empty or an endless one is invalid.
-
-    Args:
-        output: The output.
-        trace: What to keep with it.
-        max_characters: A longer reply is invalid.
+    Only an empty or an endless one (over ``max_characters``) is invalid.
     """
     reply = output.completion
     text = replace_surrogates(reply).strip()
@@ -186,10 +176,6 @@ def log_scorer(
     A log names its scorers without the first part of their names, the package, and Inspect finds a
     scorer of a package only with it. So a log of this one names it ``contrafact/NAME``, and under
     that name it is found, as it is by ``--scorer contrafact/NAME``.
-
-    Args:
-        name: The scorer's name.
-        metrics: Its metrics.
     """
 
     def decorate(make: Callable[_P, Scorer]) -> Callable[_P, Scorer]:
@@ -239,10 +225,7 @@ def rates() -> Metric:
 def rate_of(name: str, values: Sequence[float], clusters: Sequence[Any]) -> dict[str, float]:
     """Return a rate and its standard error, by ``<name>`` and ``<name>_stderr``, for a log.
 
-    Args:
-        name: The rate's name.
-        values: A value of each outcome, NaN where there is none.
-        clusters: What they are not independent within: the headline, the story, the article.
+    Values are NaN where an outcome has none; clusters are what outcomes are not independent within.
     """
     from contrafact.stats.intervals import standard_error
 
@@ -256,9 +239,7 @@ def verdict_columns(
 ) -> dict[str, Any]:
     """Return a row's columns of criteria: the panel's verdict (1.0, 0.0 or NaN) and its fault.
 
-    Args:
-        verdicts: A score's ``metadata["verdicts"]``, as `Judged.as_json` makes it.
-        criteria: The criteria, asked or not.
+    ``verdicts`` are a score's ``metadata["verdicts"]``, as `Judged.as_json` makes it.
     """
     row: dict[str, Any] = {}
     for name in criteria:

@@ -93,13 +93,8 @@ class TextRun(TaskRun[ItemT, ItemT]):
     def look(self, batch: Batch, item: ItemT, output: Output, shown: Exchanges) -> Output:
         """Return an output with the reason why its text is no answer, if it is none.
 
-        A family in which an unchanged input can be right returns the output as it is.
-
-        Args:
-            batch: The inputs of all items.
-            item: The item.
-            output: What a method made of it.
-            shown: What the model was asked and answered on the way.
+        A family in which an unchanged input can be right returns the output as it is. ``batch`` are
+        the inputs of all items, ``shown`` what the model was asked and answered on the way.
         """
         return degenerate_text(batch, output, self.input_of(item), shown=shown)
 
@@ -197,14 +192,9 @@ def criteria_scorer(
     """Score one sample's `Output`: whether it is valid, and each criterion's verdict.
 
     All of a sample's judge calls are made by this one scorer. Its arguments are plain, so that
-    ``inspect score LOG --scorer contrafact/criteria -S task=NAME`` makes it again.
-
-    Args:
-        task: The task, whose run is a `TextRun`: it has the criteria, and what a judge is shown.
-        data: File of its items; the bundled ones where none is given.
-        judged: Whether the judge bound to the role ``grader`` is asked; else validity is scored.
-        prompts: Folder of a prompt pack; the default pack where none is given.
-        cache_scope: Keep every call's answer for a rerun under this name.
+    ``inspect score LOG --scorer contrafact/criteria -S task=NAME`` makes it again: the task, whose
+    run is a `TextRun`; the file of its items; whether the judge is asked; the folder of prompts;
+    and the name under which answers are kept for a rerun.
     """
     run: Any = task_named(task).run.load()
     items: dict[str, Any] = {}

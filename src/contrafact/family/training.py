@@ -30,14 +30,7 @@ Answer = Mapping[str, str]
 
 @dataclass(frozen=True)
 class TrainingItem:
-    """Something to answer, with the right answer where it is known.
-
-    Attributes:
-        id: The item's id; equal texts have equal ids.
-        text: What the model is asked about.
-        answer: The right answer, if there is one.
-        line: Where it stands in its file, if it is from one.
-    """
+    """Something to answer, with the right answer where it is known; equal texts have equal ids."""
 
     id: str
     text: str
@@ -47,13 +40,7 @@ class TrainingItem:
 
 @dataclass(frozen=True)
 class ReadReply:
-    """What was read in a model's reply.
-
-    Attributes:
-        texts: Each part of the answer; None where that part is invalid.
-        invalid: Why a part is invalid, if one is.
-        repairs: Names of the repairs that reading it took.
-    """
+    """What was read in a model's reply: each part of the answer, None where it is invalid."""
 
     texts: Mapping[str, str | None]
     invalid: str | None = None
@@ -68,11 +55,9 @@ class ReadReply:
 
 @dataclass(frozen=True)
 class CheckedReply:
-    """What checks without a model make of a reply.
+    """What checks without a model make of a reply: 0 to 10, and values by measure, among others.
 
-    Attributes:
-        score: 0 to 10; 0 where the reply cannot be read.
-        values: By measure, among others; empty where the reply cannot be read.
+    A reply that cannot be read has 0 and no values.
     """
 
     score: float
@@ -83,11 +68,8 @@ class CheckedReply:
 class TrainingMeasure:
     """A measure of a valid answer, as a column of the table of metrics.
 
-    Attributes:
-        name: Its column, and its key in `CheckedReply.values`.
-        label: What it is called in figures.
-        share: Whether it is a share from 0 to 1, shown in percent.
-        drawn: Whether it has a panel in the figure of metrics.
+    A ``share`` is from 0 to 1 and shown in percent; one that is ``drawn`` has a panel in the
+    figure.
     """
 
     name: str
@@ -102,14 +84,7 @@ class Judging(Protocol):
     async def __call__(
         self, pack: PromptPack, judge: str, item: str, answer: Answer
     ) -> dict[str, float]:
-        """Return what the judge finds of one answer, by measure; a verdict unread is left out.
-
-        Args:
-            pack: Where the rubrics are.
-            judge: Inspect's name of the judge.
-            item: The item's text.
-            answer: The answer to it.
-        """
+        """Return what a judge finds of one answer, by measure; a verdict unread is left out."""
         ...
 
 
@@ -135,21 +110,18 @@ class TrainingSpec:
 
     Attributes:
         item: What an item is called: a key of rows and configs, and a word in messages.
-        items: The same in the plural.
         answer: What a whole answer is called in messages, as ``both counterfactuals``.
         presets: The folder of configs that ship with the family.
-        load: Reads the items of a file, or the bundled ones without a file. Raises `InputError` on
-            a file that cannot be read.
+        load: Reads the items of a file, or the bundled ones without a file.
         row: An item with its answer as a row of a file that ``load`` reads.
         item_id: The id that an item's text gives it.
-        prompts: Opens the prompts of a pack. Raises `InputError` if the pack is not in order.
+        prompts: Opens the prompts of a pack.
         reply: The reply that the prompt for an answer asks for.
         read: Reads a reply; ``ended`` says whether the model came to its end.
         read_item: Reads a new item in a reply: its text, and why it is none, if it is none.
         check: Scores replies without a model: items and what was read of each.
         measures: What is reported of valid answers, in order.
         methods: Methods whose answers can be preferred, besides the model's own replies.
-        method_input: An item as those methods take it.
         method_answer: The answer in what they give; None where it is invalid.
         judged: What a judge finds of valid answers, by measure; none where the family has no judge.
     """

@@ -46,20 +46,16 @@ class CheckReport:
         categories: Rows by category, under its own name or another spelling of it.
         mapped: Rows per spelling that was mapped: (as found, as table 1 has it).
         unknown: Rows per category name that is none of the ten.
-        classifications: Rows by classification.
         first: The line of each distinct headline, by its id.
         duplicates: (line, line of the first) of each row whose headline came before.
-        empty: Lines at which a field that must have a text has none.
-        not_text: Lines at which a field holds something other than text.
+        empty: Lines at which a field that must have a text has none; ``not_text``: something else.
         lines: Lines by what is said of them (``near_empty``, ``too_long``, ``half_references``: one
             counterfactual of two; ``without_scenario``: neither, in the supplement;
             ``original_differs``: its ``original_headline`` is not the input's headline).
         sizes: The characters of each text, by its field.
-        hostile: Characters that can mislead a reader or break a program, by their kind.
-        hostile_rows: Rows by such a kind.
-        with_description: Rows with a description.
+        hostile: Characters that can mislead a reader or break a program, by their kind;
+            ``hostile_rows``: rows by such a kind.
         with_reference: Rows with both counterfactuals.
-        without_category: Rows without a category.
     """
 
     layouts: Counter[str] = field(default_factory=Counter)
@@ -202,11 +198,7 @@ class CheckReport:
 
 
 def check_items(items: Iterable[RawItem]) -> CheckReport:
-    """Return what the rows of a headline file hold.
-
-    Args:
-        items: The rows, from `contrafact.families.finforce.data.raw_items`.
-    """
+    """Return what the rows of a headline file hold."""
     report = CheckReport()
     for item in items:
         report.add(item)

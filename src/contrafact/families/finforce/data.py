@@ -152,10 +152,6 @@ class RawItem:
 def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[RawItem]:
     """Return the rows of a headline file, taken apart by the layout each is in.
 
-    Args:
-        path: The file.
-        rows: Its rows, where they are at hand; read from the file if not given.
-
     Raises:
         InputError: The file cannot be read, or a row has no headline field at all.
     """
@@ -177,19 +173,14 @@ def load_headlines(
 
     Accepts the published benchmark (a JSON list of ``headline``, ``classification``, ``category``),
     the published supplement (``input_item`` and ``output.scenarios[0]``, whose counterfactuals
-    become the reference), and CSV, Excel, JSON, JSON Lines or Parquet with a column ``headline``
-    (or ``title``, or ``text``) and, if there are any, ``category``, ``description``, ``date``,
-    ``risk_counterfactual`` and ``opportunity_counterfactual``. Column names match in any case.
-    ``-`` is standard input. Texts are kept as they are, control characters and all; only half a
-    character (a lone surrogate) is replaced by U+FFFD, since no table or request can hold it.
+    become the reference), and tables with a column ``headline`` (or ``title``, or ``text``) and, if
+    there are any, ``category``, ``description``, ``date``, ``risk_counterfactual`` and
+    ``opportunity_counterfactual``, in any case. Texts are kept as they are, control characters and
+    all; only half a character (a lone surrogate) is replaced by U+FFFD, since no table or request
+    can hold it.
 
     A category in another spelling is mapped; an unknown one becomes ``None``. A headline met before
     is left out. All this is counted in ``notes``.
-
-    Args:
-        path: The file.
-        notes: Filled with what was mapped, unknown, left out or replaced, if given.
-        columns: By field (`FIELDS`), what the file calls its column, where they differ.
 
     Raises:
         InputError: The file cannot be read, holds no rows, or has a headline that is empty or not
@@ -331,10 +322,6 @@ def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str
     """Return a row for each side that a row holds, where a project shows one counterfactual.
 
     A row of the published supplement has its parts side by side first.
-
-    Args:
-        row: A row of a file of headlines.
-        shown: The fields that the project shows.
     """
     item, output = row.get("input_item"), row.get("output")
     published = isinstance(item, dict)

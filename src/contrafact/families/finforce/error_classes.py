@@ -70,10 +70,8 @@ class ErrorClasses:
     Attributes:
         edit_distance: Character edits from the headline over the longer length, 0 to 1, case and
             punctuation aside.
-        similar_semantics: The two are nearly the same text.
         entities_lost: Share of the headline's named entities that the counterfactual no longer
-            names, 0 to 1; None if the headline names none.
-        fantastical_edit: The headline's entities are gone; None if it names none.
+            names, 0 to 1; None if the headline names none, as is ``fantastical_edit``.
         fluency_lapse: Its perplexity is far above the headline's; None if either is not scored.
         numeric_prediction: It states a figure that the headline does not, which the task forbids;
             a size without one ("thousands of jobs") is none.
@@ -97,14 +95,8 @@ def classify(
 ) -> ErrorClasses:
     """Return the error classes of one counterfactual.
 
-    Args:
-        headline: The headline it was made from.
-        counterfactual: The counterfactual, risk or opportunity.
-        named: The headline's entities, where they are known already; looked for if not given.
-        perplexity: The counterfactual's perplexity, if it was scored.
-        headline_perplexity: The headline's, by the same model.
-
-    Without spaCy no entity is found, and none is lost.
+    ``named`` are the headline's entities, where they are known already; without spaCy none is found
+    and none is lost. Perplexities are of one model, if they were scored.
     """
     if named is None:
         named = entities(headline) if installed("spacy") else []
@@ -126,14 +118,8 @@ def classify(
 def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
     """Return the items frame with a column for each error class; each headline is parsed once.
 
-    Args:
-        items: With the columns ``headline``, ``text`` (None or NaN where invalid), ``perplexity``
-            and ``headline_perplexity`` (NaN where not scored).
-
-    Returns:
-        A copy with ``edit_distance`` (NaN where invalid), ``similar_semantics``,
-        ``fantastical_edit``, ``fluency_lapse`` and ``numeric_prediction`` (True, False, or None
-        where the class does not apply).
+    ``text`` is None or NaN where invalid, perplexities are NaN where not scored. ``edit_distance``
+    is NaN where invalid; the other columns are True, False, or None where a class does not apply.
     """
     import pandas as pd
 

@@ -52,7 +52,6 @@ class Generation:
     Attributes:
         texts: The counterfactual of each side; none where that side is invalid.
         invalid: For each invalid side, the reason.
-        repairs: Names of the repairs the parser made, in order.
         trace: What the method kept of its way there (reasoning chain, masked headline, …).
         degenerate: For each side whose text can be read and is no counterfactual, the reason.
     """
@@ -70,10 +69,7 @@ class Generation:
 
 
 def added_by(method: Method[Headline, Generation]) -> tuple[str, ...]:
-    """Return the columns that `generate` writes of a method besides its texts: ``added``.
-
-    `contrafact.families.finforce.bulk.added_values` says what stands in them.
-    """
+    """Return the columns that `generate` writes of a method besides its texts: ``added``."""
     found: tuple[str, ...] = getattr(method, "added", ())
     return found
 
@@ -88,12 +84,7 @@ async def run_method(
 ) -> Generation:
     """Run a method on one headline; a model that gives no answer makes an invalid result.
 
-    Args:
-        method: The method.
-        headline: The headline.
-        ask: The model.
-        draw: Which draw of worked examples this is, from 1.
-        batch: The headlines that are worked on together; none where only this one is known.
+    ``batch`` are the headlines that are worked on together; none where only this one is known.
     """
     exchanges: list[tuple[str, str]] = []
     try:
@@ -109,13 +100,8 @@ def look_over(
 ) -> Generation:
     """Return a result with the reasons why texts of it are no counterfactuals, where they are none.
 
-    A reason that it has already, of when its prompt was at hand, stays.
-
-    Args:
-        batch: The headlines that are worked on together.
-        headline: The headline.
-        made: What a method made of it.
-        shown: What the model was asked and answered on the way.
+    A reason that it has already, of when its prompt was at hand, stays. ``shown`` is what the model
+    was asked and answered on the way.
     """
     found = {
         side: made.degenerate.get(side)
@@ -131,11 +117,8 @@ def look_over(
 def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
     """Return the schema of a reply: the named text fields first, then both counterfactuals.
 
-    The opportunity comes before the risk, as in the paper's formats (FIN-FORCE, table 8).
-
-    Args:
-        before: Names of text fields before the two.
-        nested: Whether the object stands in the paper's ``{"Counterfactuals": [{…}]}``.
+    The opportunity comes before the risk, as in the paper's formats (FIN-FORCE, table 8);
+    ``nested`` puts the object into the paper's ``{"Counterfactuals": [{…}]}``.
     """
     pair = _object({name: JSONSchema(type="string") for name in (*before, *pair_keys())})
     if nested:
@@ -208,12 +191,7 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
 
 
 def read_side(text: Any, side: Side) -> tuple[str | None, str]:
-    """Return the counterfactual of one side, or None and the reason why it is none.
-
-    Args:
-        text: What stands in its place.
-        side: The side, for the reason.
-    """
+    """Return the counterfactual of one side, or None and the reason why it is none."""
     if not isinstance(text, str):
         return None, f"the {side} counterfactual is not text"
     if not text.strip(" .…"):

@@ -17,12 +17,8 @@ __all__ = ["ladder"]
 def ladder(count: int) -> Sequence[Mapping[str, Any]]:
     """Return rows of outputs for the first bundled headlines that have references.
 
-    Args:
-        count: How many headlines are asked for.
-
-    Returns:
-        Rows as ``contrafact score finforce`` reads them, three systems a headline; fewer headlines
-        where fewer have references.
+    They are as ``contrafact score finforce`` reads them, three systems a headline; fewer headlines
+    than asked for where fewer have references.
     """
     samples = Path(__file__).with_name("samples")
     headlines = {row["headline"]: row for row in _rows(samples / "headlines.jsonl")}

@@ -132,13 +132,9 @@ def fluency_notes(data: ChapterData) -> tuple[str, ...]:
 
 
 def with_paper(own: Table, rows: pd.DataFrame, where: str, notes: tuple[str, ...] = ()) -> Table:
-    """Return a table with the paper's rows, where it has any of their figures.
+    """Return a table with the paper's rows (columns named as its own), where it has any figures.
 
-    Args:
-        own: The table.
-        rows: The paper's rows, with columns named as the table's.
-        where: Where they are printed.
-        notes: What there is to say of them first.
+    ``where`` says where they are printed; ``notes`` are what there is to say of them first.
     """
     shown = {column.key for column in own.columns} & set(rows.columns)
     if shown <= {"system", "model", "headlines", "draws"}:

@@ -85,10 +85,7 @@ def release_files(
 ) -> dict[str, str]:
     """Return the files of a release: contents by name, checksums among them.
 
-    Args:
-        released: The headlines, in their order.
-        facts: What the release says of itself.
-        counts: What became of the screened headlines, for the card.
+    ``counts`` say what became of the screened headlines, for the card.
     """
     rows = [one.fields() for one in released]
     plain = [

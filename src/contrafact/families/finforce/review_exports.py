@@ -60,13 +60,10 @@ def read_review_export(
 ) -> dict[str, ReviewedHeadline]:
     """Return what became of each headline, by id; a market event without a category is a hard case.
 
-    Args:
-        rows: The export's rows with their lines: items, or decisions, of which an item has several.
-        known: The ids that may be decided on.
-        file: The file's name, for messages.
+    Rows are items, or decisions, of which an item has several.
 
     Raises:
-        InputError: An id that is not among them, an outcome or category that is none, or
+        InputError: An id that is not among those known, an outcome or category that is none, or
             rows of one headline that disagree; the message names the line.
     """
     found: dict[str, ReviewedHeadline] = {}
@@ -107,11 +104,8 @@ def rows_of_items(rows: Sequence[Mapping[str, Any]], file: str) -> list[dict[str
     """Return a review's exported items as rows of headlines, with ids as `finforce screen` gives.
 
     Headlines that went into the review unscreened get their id from their text. One that is there
-    twice is kept twice: whoever releases them tells what to do.
-
-    Args:
-        rows: The items.
-        file: Their file; cells of text tables are empty where nothing is, and may be guarded.
+    twice is kept twice: whoever releases them tells what to do. Cells of text tables are empty
+    where nothing is, and may be guarded.
     """
     made = []
     sheet = table_file(file).suffix.lower() in (".csv", ".tsv", *WORKBOOKS)

@@ -282,17 +282,13 @@ def proposal_event(row: dict[str, Any]) -> LedgerEvent:
 def read_sheets(paths: Sequence[str | Path], known: set[str]) -> dict[str, list[SheetDecision]]:
     """Return what people decided, by headline; rows without a decision are passed over.
 
-    A sheet is CSV, JSON Lines or Parquet with ``item_id``, ``decision`` (yes, no or unsure),
-    ``decided_by`` and, where the proposed category is not the one, ``category``. A person's later
-    decision on a headline replaces an earlier one.
-
-    Args:
-        paths: The sheets.
-        known: The ids that may be decided on.
+    A sheet is a table with ``item_id``, ``decision`` (yes, no or unsure), ``decided_by`` and, where
+    the proposed category is not the one, ``category``. A person's later decision on a headline
+    replaces an earlier one.
 
     Raises:
-        InputError: An id that is not among them, a decision that is none, no name, or a category
-            that is none of the ten; the message names the line.
+        InputError: An id that is not among those known, a decision that is none, no name, or a
+            category that is none of the ten; the message names the line.
     """
     found: dict[str, dict[str, SheetDecision]] = defaultdict(dict)
     for path in paths:
@@ -373,14 +369,7 @@ def outcome_of(decisions: Sequence[SheetDecision], proposed: str | None) -> Outc
 def outcome_event(
     item_id: str, by: Sequence[str], when: str | None, outcome: Outcome
 ) -> LedgerEvent:
-    """Return the ledger's event of what people decided on a headline.
-
-    Args:
-        item_id: The headline's id.
-        by: Who decided.
-        when: The time of the last decision; now if it is not known.
-        outcome: What the decisions come to.
-    """
+    """Return the ledger's event of what people decided on a headline, now if no time is known."""
     who = ", ".join(sorted(by))
     return LedgerEvent(
         item_id=item_id,
@@ -402,11 +391,7 @@ def category_meanings() -> tuple[tuple[str, str], ...]:
 
 
 def screening_template(pack: PromptPack) -> PromptTemplate:
-    """Return the pack's template ``finforce/screen``.
-
-    Raises:
-        InputError: The pack lacks it, or it has other variables.
-    """
+    """Return the pack's template ``finforce/screen``."""
     return pack.template("finforce/screen", required={"headline", "categories"})
 
 
@@ -419,15 +404,7 @@ async def ask_screening(
     at_once: int,
     each: Callable[[str], None],
 ) -> dict[str, str]:
-    """Ask a model about each headline that has no reply yet; the replies are kept by id.
-
-    Args:
-        headlines: Texts by id.
-        ask: The model that labels.
-        template: The prompt, from `screening_template`.
-        journal: Where replies are kept as they come.
-        at_once: Calls under way at the same time.
-        each: Called with an id when it is done with.
+    """Ask a model about each headline (texts by id); the journal keeps the replies by id.
 
     Returns:
         Why a call failed, by the headline's id; a rerun makes it again.

@@ -357,8 +357,8 @@ def finforce(
     Args:
         data: File of headlines; the bundled samples where none is given.
         method: A generation method, by name or import path, with its options
-            (``NAME:OPTION=VALUE,OPTION=VALUE``); a list is joined, since Inspect parts
-            arguments at commas.
+            (``NAME:OPTION=VALUE,OPTION=VALUE``); a list is joined, since Inspect parts arguments at
+            commas.
         shots: Few-shot examples per prompt, for methods that show any.
         draws: Random draws of examples; each is an epoch.
         shots_from: File with the pool of examples; a pool of our own writing by default.

@@ -54,11 +54,7 @@ __all__ = [
 
 
 def load_items(path: Path | None) -> list[TrainingItem]:
-    """Return the headlines of a file, or the bundled ones, with their pairs where they have any.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """Return the headlines of a file, or the bundled ones, with their pairs where they have any."""
     if path is None:
         headlines = [*bundled_shots(), *bundled_headlines()]
         lines: dict[str, int] = {}
@@ -92,14 +88,7 @@ def _row(headline: str, pair: Answer) -> dict[str, Any]:
 
 
 class PairPrompts:
-    """The prompts of a training, from one pack.
-
-    Args:
-        pack: The prompt pack.
-
-    Raises:
-        InputError: The pack lacks a template, or one does not know its variables.
-    """
+    """The prompts of a training, from one pack."""
 
     def __init__(self, pack: PromptPack):
         self._pair = Prompted("zero-shot", pack)
@@ -132,12 +121,7 @@ def pair_reply(headline: str, pair: Answer) -> str:
 
 
 def read_reply(text: str, ended: bool = True) -> ReadReply:
-    """Return the two counterfactuals in a reply, as every run reads them.
-
-    Args:
-        text: The reply.
-        ended: Whether the model came to its end.
-    """
+    """Return the two counterfactuals in a reply, as every run reads them."""
     from inspect_ai.model import ModelOutput
 
     read = read_pair(
@@ -154,12 +138,6 @@ async def judge_pair(pack: PromptPack, judge: str, item: str, answer: Answer) ->
     """Return the share of both sides that a judge passes, by criterion (figure 5).
 
     A side whose verdict cannot be read is left out, and a criterion without any verdict as well.
-
-    Args:
-        pack: Where the rubrics are.
-        judge: Inspect's name of the judge.
-        item: The headline.
-        answer: The counterfactual of each side.
     """
     from contrafact.families.finforce.judging import Judging
     from contrafact.models.opening import call_config, open_model
@@ -191,10 +169,6 @@ def read_headline(text: str, ended: bool = True) -> tuple[str, str | None]:
     """Return the headline in a reply, and why it is none; no reason if it is one.
 
     Quotation marks, tags and a label around it are removed; of several lines the first counts.
-
-    Args:
-        text: The reply.
-        ended: Whether the model came to its end.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
@@ -243,11 +217,7 @@ _CONTENT_LETTERS = 4  # of a word that carries a headline's subject
 
 @dataclass(frozen=True)
 class CheckedPair(CheckedReply):
-    """What the checks make of a pair.
-
-    Attributes:
-        sides: Each side's points by kind; empty where the reply cannot be read.
-    """
+    """What the checks make of a pair: each side's points by kind; empty where it cannot be read."""
 
     sides: Mapping[Side, Mapping[str, float]] = field(default_factory=dict)
 
@@ -260,10 +230,6 @@ def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[
     Points are shares where there is more and less, so that candidates rarely tie. A scenario that
     could not happen has its points all the same. A reply that has to be repaired to be read loses a
     point; one that cannot be read has none.
-
-    Args:
-        headlines: What each is about.
-        replies: The replies, as they were read.
     """
     pairs = [reply.answer for reply in replies]
     once = list(dict.fromkeys(headlines))

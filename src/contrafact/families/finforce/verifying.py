@@ -97,7 +97,6 @@ class Finding:
         score: More is better: 0 to `SCALE` of a verifier, a draft's mean log probability a token
             of the writer; None where the verifier's reply could not be read.
         failed: The criterion that it fails by; None where it fails by none.
-        why: Why, in a sentence.
         by: Who found it: the verifier's name, or `LIKELIHOOD`.
     """
 
@@ -109,13 +108,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One side of one draft.
-
-    Attributes:
-        draft: Which draft it is of, from 1.
-        text: The text; None where it could not be read.
-        problem: Why it cannot be read or is no counterfactual; None of a sound text.
-        finding: What was found of it, if it is sound and was looked at.
+    """One side of one draft (from 1); ``problem`` says why it is no sound text, where it is none.
     """
 
     draft: int
@@ -142,14 +135,10 @@ class Candidate:
 
 @dataclass
 class Drafting:
-    """All that was drafted for one headline, side by side.
+    """All that was drafted for one headline, side by side: one candidate of every draft.
 
-    Attributes:
-        headline: The headline.
-        batch: The headlines that are worked on together.
-        exchanges: What the writer was asked and answered.
-        candidates: By side, one candidate of every draft.
-        drafts: How many there are.
+    ``batch`` are the headlines that are worked on together, ``exchanges`` what the writer was asked
+    and answered.
     """
 
     headline: Headline
@@ -252,12 +241,9 @@ def choose(candidates: Mapping[Side, Sequence[Candidate]]) -> dict[Side, Candida
     """Return the best candidate of each side, such that the two are not the same text.
 
     A side that has a sound candidate never gets a degenerate one. Where the only sound texts of
-    both sides are one and the same, the side where it stands better has it, and the other has
-    None. A side without a sound candidate keeps its first text, so that it is counted for what it
-    is, or else the first reason why there is none.
-
-    Args:
-        candidates: By side, the candidates in the order of their drafts; at least one.
+    both sides are one and the same, the side where it stands better has it, and the other has None.
+    A side without a sound candidate keeps its first text, so that it is counted for what it is, or
+    else the first reason why there is none.
     """
     ranked: dict[Side, list[Candidate]] = {side: _best_first(candidates[side]) for side in SIDES}
     held: dict[Side, list[Candidate]] = {}
@@ -282,11 +268,7 @@ def choose(candidates: Mapping[Side, Sequence[Candidate]]) -> dict[Side, Candida
 
 @dataclass(frozen=True)
 class Verifier:
-    """Looks at sound texts, where a model has the role.
-
-    Attributes:
-        template: What a model is asked by.
-    """
+    """Looks at sound texts, where a model has the role."""
 
     template: PromptTemplate
 
@@ -303,13 +285,7 @@ class Verifier:
     async def look(
         self, ask: Ask, headline: Headline, texts: Mapping[Side, str]
     ) -> dict[Side, Finding]:
-        """Return what is found of the sound texts of a draft, by side.
-
-        Args:
-            ask: The writer, with the verifier among its helpers, if there is one.
-            headline: The headline.
-            texts: The texts by side; where there is none, nobody is asked.
-        """
+        """Return what is found of the sound texts of a draft, by side, if there are any."""
         asked = ask.helper(VERIFIER)
         if not texts or asked is None:
             return {}
@@ -327,13 +303,7 @@ class Verifier:
 
 
 def read_findings(output: ModelOutput, sides: Sequence[Side], verifier: str) -> dict[Side, Finding]:
-    """Return what a verifier's reply says of each side; what cannot be read has no score.
-
-    Args:
-        output: The reply.
-        sides: The sides that were asked about.
-        verifier: Its name.
-    """
+    """Return what a verifier's reply says of each side; what cannot be read has no score."""
     reply = read_json_object(output.completion)
     found: dict[Side, Finding] = {}
     for side in sides:
@@ -383,11 +353,7 @@ def say_unranked(specs: Iterable[str]) -> None:
 
 
 def base_prompt(context: MethodContext, base: str) -> Prompted:
-    """Return the one prompt that drafts are written by.
-
-    Raises:
-        InputError: If ``base`` is neither ``zero-shot`` nor ``guided``.
-    """
+    """Return the one prompt that drafts are written by: ``zero-shot`` or ``guided``."""
     templates = {"zero-shot": "finforce/generate", "guided": "finforce/guided"}
     if base not in templates:
         raise InputError(f"the option base is {' or '.join(templates)}, not {base}")
@@ -428,11 +394,7 @@ def draft_seed(context: MethodContext, headline: Headline, draw: int, number: in
 
 
 def option_in(options: Mapping[str, Any], name: str, least: int, most: int) -> int:
-    """Return an option that is a whole number.
-
-    Raises:
-        InputError: If it is out of bounds.
-    """
+    """Return an option that is a whole number; `InputError` if it is out of bounds."""
     value = int(options[name])
     if not least <= value <= most:
         raise InputError(f"the option {name} is {least} to {most}, not {value}")

@@ -70,14 +70,9 @@ class Prompted:
 def draw_shots(
     pool: Sequence[Headline], count: int, *, seed: int, draw: int, exclude: str
 ) -> list[Headline]:
-    """Return `count` examples: the first of a seeded permutation of the pool, without one id.
+    """Return the first so many of a seeded permutation of the pool, without one id.
 
-    Args:
-        pool: Headlines with references.
-        count: How many.
-        seed: Seed of the run.
-        draw: Number of the draw, from 1; every draw is an order of its own.
-        exclude: The id of the headline that is being worked on.
+    Every draw (from 1) is an order of its own.
     """
     if not count:
         return []

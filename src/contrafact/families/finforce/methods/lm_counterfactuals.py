@@ -121,18 +121,10 @@ def method(context: MethodContext) -> LmCounterfactuals:
 
 
 def read_line(text: str, side: str, *, ended: bool) -> tuple[str | None, str | None, list[str]]:
-    """Return the headline in a reply of plain text, or the reason why there is none.
+    """Return the headline in a reply of plain text, or why there is none, and the repairs.
 
-    It is the first line. Mended, and said: words of introduction before it, whatever follows it,
+    It is the first line. Repaired, and named: words of introduction before it, whatever follows it,
     and quotation marks around it. A line that the token limit cut off is not read.
-
-    Args:
-        text: The reply.
-        side: What it is, for the reason.
-        ended: Whether the model ended it.
-
-    Returns:
-        The headline, the reason, and the names of what was repairs.
     """
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     repairs: list[str] = []
@@ -224,8 +216,8 @@ def _templates(context: MethodContext, *, one: bool) -> dict[str, PromptTemplate
 def _weights(model: str) -> str:
     """Return what the weights of a model are loaded by, checked as far as that takes no loading.
 
-    Raises:
-        InputError: If it is asked over a service, which takes no noise, or has no weights here.
+    It raises `InputError` if the model is asked over a service, which takes no noise, or has no
+    weights here.
     """
     from contrafact.models.whitebox.weights import WEIGHTS_HINT, check_causal, weights_name
 

@@ -82,8 +82,7 @@ It raises `InputError` where it cannot check them."""
 
 @dataclass(frozen=True)
 class Lazy(Generic[_T]):
-    """Something of a family that is imported when it is first asked for: ``package.module:name``.
-    """
+    """Something of a family, ``package.module:name``, imported when it is first asked for."""
 
     path: str
 

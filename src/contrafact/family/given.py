@@ -49,16 +49,14 @@ NOT_GIVEN = "no output was given"
 
 
 class Units(Generic[UnitT]):
-    """What the data holds, to find the unit that a row belongs to; empty without data of its own.
-    """
+    """What the data holds, to find the unit that a row belongs to; empty without data."""
 
     def __init__(self, units: Sequence[UnitT]):
         self.by_id: Mapping[str, UnitT] = {str(unit.id): unit for unit in units}  # type: ignore[attr-defined]
         self._indexes: dict[str, dict[Hashable, list[str]]] = {}
 
     def ids(self, name: str, key: Callable[[UnitT], Hashable], value: Hashable) -> tuple[str, ...]:
-        """Return the ids of the units whose key has a value; the key's index is kept under a name.
-        """
+        """Return the ids of the units whose key has a value; its index is kept under a name."""
         if name not in self._indexes:
             index = self._indexes.setdefault(name, {})
             for identity, unit in self.by_id.items():

@@ -240,8 +240,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         return ()
 
     def part_of(self, row: Mapping[str, Any]) -> str:
-        """Return the part of an output that a row is of (see `read_output`); empty for the whole.
-        """
+        """Return the part of an output that a row is of (`read_output`); empty for the whole."""
         return ""
 
     def order(self, row: Mapping[str, Any]) -> Hashable:
@@ -450,8 +449,7 @@ class Inputs:
 
 
 def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
-    """Load and check data, examples, prompts and methods; `InputError` for the first that is wrong.
-    """
+    """Load and check data, examples, prompts and methods; `InputError` if one is wrong."""
     path = settings.data or run.bundled
     items, notes = load_once(run.load, path, settings.columns)
     if not items:

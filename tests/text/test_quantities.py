@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.text.identifiers import number_names
+from contrafact.text.identifiers import identifiers
 from contrafact.text.quantities import new_quantities, quantities
 
 # Pieces that the grammar knows, set beside each other in any order.
@@ -101,7 +101,7 @@ def test_names_are_no_quantities(text: str) -> None:
 
 
 def test_names_say_what_they_are() -> None:
-    kinds = [(n.text, n.kind) for n in number_names("S&P 500 at Q3 2024 close, 10-K due by 2025")]
+    kinds = [(n.text, n.kind) for n in identifiers("S&P 500 at Q3 2024 close, 10-K due by 2025")]
     assert kinds == [
         ("S&P 500", "index"),
         ("Q3 2024", "quarter"),
@@ -118,7 +118,7 @@ def test_spans_are_right_in_order_and_apart(text: str) -> None:
         assert quantity.text == quantity.text.strip() != ""
         assert quantity.start >= end
         end = quantity.end
-    for name in number_names(text):
+    for name in identifiers(text):
         assert text[name.start : name.end] == name.text
 
 

@@ -8,18 +8,16 @@ from hypothesis import strategies as st
 
 from contrafact.text.words import LISTS, lexicon
 from contrafact.text.words.lexicon import guards, term_forms, words_of
-from contrafact.text.words.matcher import Matcher
 
 LEXICON = lexicon()
 
 
 def rows(texts):
     """What stands in each text: start, end, list, plain form."""
-    spots, found = LEXICON.spots(texts), [[] for _ in texts]
-    columns = (spots.text, spots.start, spots.end, spots.term)
-    for text, start, end, term in zip(*(column.tolist() for column in columns), strict=True):
-        found[text].append((start, end, LEXICON.terms[term].list, LEXICON.terms[term].text))
-    return found
+    return [
+        [(start, end, term.list, term.text) for term, start, end in LEXICON.spots(text)]
+        for text in texts
+    ]
 
 
 def found(text, name):
@@ -249,8 +247,3 @@ def test_inflections_follow_spelling_and_the_list_of_exceptions():
     assert forms("sell-off/n") == ["sell-off", "sell-offs"]
     assert forms("risky/a") == ["risky", "riskier", "riskiest"]
     assert "shares rose" in forms("share/n rise/v")
-
-
-def test_a_word_too_long_for_the_matcher_is_an_error():
-    with pytest.raises(ValueError, match="more than 24 letters"):
-        Matcher(["rise", "r" * 25])

@@ -34,7 +34,6 @@ __all__ = [
     "Figures",
     "Mention",
     "Replacement",
-    "kept_names",
     "names_of",
     "public_figures",
     "read_figures",
@@ -59,9 +58,6 @@ class Mention:
     """A place in a text that names a person, or may.
 
     Attributes:
-        start: Where the name begins.
-        end: Where it ends.
-        text: The name as it stands there.
         person: Who that is, by full name in lower case, where the list of figures says so.
         action: What is to be done: ``if known`` replaces a surname alone where its bearer is named
             in full in the item or, alone of that surname, in the set.
@@ -78,14 +74,14 @@ class Mention:
 
 @dataclass(frozen=True)
 class Replacement:
-    """One mention of a person: what stood where, and what stands there now."""
+    """What stood where in an item's ``title`` or ``summary``, and what stands there now.
+
+    Id and places are those of the item as it was.
+    """
 
     item_id: str
-    """The item as it was."""
     field: str
-    """``title`` or ``summary``."""
     start: int
-    """Where the name began in the field as it was."""
     end: int
     before: str
     after: str
@@ -93,20 +89,15 @@ class Replacement:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A place that a person has to look at."""
+    """A place of the item as it was that a person has to look at; ``left`` or ``replaced``."""
 
     item_id: str
-    """The item as it was."""
     field: str
-    """``title`` or ``summary``."""
     start: int
-    """Where the name began in the field as it was."""
     name: str
     done: str
-    """``left`` or ``replaced``."""
     why: str
     context: str
-    """What stands around it."""
 
 
 @dataclass(frozen=True)
@@ -178,13 +169,7 @@ def public_figures() -> Figures:
 
 
 def read_figures(path: Path) -> Figures:
-    """Return the figures of a user's file: a name a line, written as in ``figures.toml``.
-
-    Empty lines and lines that begin with ``#`` are passed over.
-
-    Raises:
-        InputError: The file cannot be read, or a line has no name in it.
-    """
+    """Return the figures of a file: a name a line, as in ``figures.toml``; ``#`` comments."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -212,11 +197,6 @@ def _data() -> dict[str, frozenset[str]]:
     }
 
 
-def kept_names() -> frozenset[str]:
-    """Return names of firms and the like that are taken for people, in lower case."""
-    return _data()["kept"]
-
-
 @dataclass
 class Anonymiser:
     """Replaces persons' names, and remembers who got which placeholder.
@@ -227,7 +207,6 @@ class Anonymiser:
     Attributes:
         keep: Further names to leave as they are.
         also: Names to replace although they are doubtful.
-        figures: Public figures; those that ship with the program, if not given.
         persons: Placeholder by full name in lower case, in the order of their first mention.
             Whoever has this can undo the work: keep it private.
         doubtful: How often each name that was left as doubtful was met.
@@ -242,7 +221,7 @@ class Anonymiser:
     def run(self, items: Iterable[NewsItem]) -> Iterator[Anonymised]:
         """Return each item without its persons, in order."""
         listed = list(items)
-        kept = kept_names() | {_plain(name) for name in self.keep}
+        kept = _data()["kept"] | {_plain(name) for name in self.keep}
         also = frozenset(map(_plain, self.also))
         texts = [text for item in listed for text in (item.title, item.summary)]
         small = Counter(word for text in texts for word in _SMALL.findall(text))
@@ -349,8 +328,7 @@ class _Token:
     start: int
     end: int
     word: str
-    gap: str
-    """What stands between it and the next one."""
+    gap: str  # between it and the next one
 
     @property
     def key(self) -> str:
@@ -468,12 +446,11 @@ def _by_given_name(words: Sequence[_Token], text: str) -> Iterator[Mention]:
         end = at + 1
         while end < len(words) - 1 and words[end].joins and _is_between(words[end]):
             end += 1
-        # A second given name, and the surname behind it: "Anna Maria Example".
-        if words[end].key in _data()["given"] and words[end].gap == " " and end + 1 < len(words):
-            end += words[end + 1].named and words[end + 1].key not in _data()["says"]
-        # A word of firms between two names is a name: "Anna Street Example".
-        if words[end].key in _data()["firm"] and words[end].gap == " " and end + 1 < len(words):
-            end += words[end + 1].named and words[end + 1].key not in _data()["says"]
+        # A second given name, and a word of firms between two names, are part of the name: "Anna
+        # Maria Example", "Anna Street Example".
+        for names in ("given", "firm"):
+            if words[end].key in _data()[names] and words[end].gap == " " and end + 1 < len(words):
+                end += words[end + 1].named and words[end + 1].key not in _data()["says"]
         last = words[end]
         if not last.named or last.key in _data()["firm"] or last.key in _data()["suffixes"]:
             continue
@@ -575,9 +552,8 @@ def _recognised(document: Any, kept: frozenset[str]) -> Iterator[tuple[int, int,
         if entity.label_ != "PERSON":
             continue
         text, start = str(entity.text), int(entity.start_char)
-        while (space := text.find(" ")) > 0 and text[:space].strip(".").casefold() in _data()[
-            "titles"
-        ]:
+        titles = _data()["titles"]
+        while (space := text.find(" ")) > 0 and text[:space].strip(".").casefold() in titles:
             start += space + 1
             text = text[space + 1 :]
         text = _DATELINE.sub("", _POSSESSIVE.sub("", text)).rstrip(" ,.;:-–—")

@@ -22,16 +22,18 @@ ALL = "all"
 
 @dataclass
 class StageCount:
-    """What one stage decided on the items of one category."""
+    """What one stage decided on the items of one category: a manipulation, ``none`` or ``all``.
+
+    Attributes:
+        decisions: Items per last decision of the stage on them.
+        articles: Those of the items that were not dropped; one may have several items.
+    """
 
     stage: str
     category: str
-    """A manipulation, ``none`` for items before they have one, or ``all``."""
     items: int = 0
     decisions: Counter[str] = field(default_factory=Counter)
-    """Items per last decision of the stage on them."""
     articles: set[str] = field(default_factory=set)
-    """The articles of the items that were not dropped; one may have several items."""
 
     @property
     def left(self) -> int:
@@ -46,7 +48,14 @@ class StageCount:
 
 @dataclass(frozen=True)
 class AuditRate:
-    """Errors that an audit found, and those it suggests are left."""
+    """Errors that an audit found, and those it suggests are left.
+
+    Attributes:
+        undecided: Hard cases, which are in neither rate.
+        rate: Share of faulty items in what was audited from, 0 to 1.
+        residual: Share of faulty items among those that were not drawn, 0 to 1: what is left in the
+            set once the faulty items that were found are fixed. NaN where every item was audited.
+    """
 
     stage: str
     round: int | None
@@ -54,12 +63,8 @@ class AuditRate:
     audited: int
     faulty: int
     undecided: int
-    """Hard cases, which are in neither rate."""
     rate: "Interval"
-    """Share of faulty items in what was audited from, 0 to 1."""
     residual: "Interval"
-    """Share of faulty items among those that were not drawn, 0 to 1: what is left in the set once
-    the faulty items that were found are fixed. NaN where every item was audited."""
 
 
 def _category(event: LedgerEvent) -> str:

@@ -39,12 +39,13 @@ _RECORD = "sources.json"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of a dataset."""
+    """One file of a dataset: its path at the source, with slashes, and the sum it must have.
+
+    There is no sum, in hex, before the first fetch of a file without a known one.
+    """
 
     path: str
-    """Its path at the source, with slashes."""
     sha256: str | None = None
-    """The sum it must have, in hex; none before the first fetch of a file without a known sum."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,7 @@ class Dataset:
     source: Literal["github", "hub", "file"]
     """A repository at a commit, a dataset of the hub, or a file that the user has."""
     page: str | None = None
-    """The page where people read about it."""
     schema: str | None = None
-    """The schema that its files are checked against, if there is one yet."""
     repository: str = ""
     revision: str = ""
     """The pinned commit; empty where the first fetch decides."""
@@ -85,11 +84,7 @@ def datasets() -> dict[str, Dataset]:
 
 
 def dataset_named(name: str) -> Dataset:
-    """Return one dataset.
-
-    Raises:
-        InputError: There is none of that name.
-    """
+    """Return one dataset, or raise an `InputError`."""
     found = datasets().get(name.strip().lower())
     if found is None:
         raise InputError(
@@ -120,9 +115,6 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
     A dataset without known sums (RFC-BENCH) is taken as the hub has it on the first fetch: its
     commit and the sums of its files are recorded in ``sources.json`` next to the files, and held to
     from then on.
-
-    Args:
-        name: The dataset's name in ``data list``.
 
     Raises:
         InputError: No such dataset, one that has no download, or a download that failed.

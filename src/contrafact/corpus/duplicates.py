@@ -49,19 +49,20 @@ class Text:
 
 @dataclass(frozen=True)
 class Duplicate:
-    """A text that came before, and how alike the two are."""
+    """A text, by its place, and the one that came before, by its id.
+
+    Attributes:
+        kind: ``exact``: equal but for case, punctuation and spaces. ``address``: the same web
+            address. ``near``: alike by at least the threshold, and no figure in place of another.
+        similarity: Jaccard similarity of the texts' 5-grams of characters, 0 to 1.
+        other_set: Whether the one before is of the other set.
+    """
 
     position: int
-    """Which of the texts, from 0."""
     of: str
-    """The id of the one that came before."""
     kind: Literal["exact", "address", "near"]
-    """``exact``: equal but for case, punctuation and spaces. ``address``: the same web address.
-    ``near``: alike by at least the threshold, and no figure in place of another."""
     similarity: float
-    """Jaccard similarity of the texts' 5-grams of characters, 0 to 1."""
     other_set: bool
-    """Whether the one before is of the other set."""
 
     @property
     def reason(self) -> str:
@@ -119,7 +120,6 @@ def find_duplicates(
     threshold is missed once in a long while.
 
     Args:
-        texts: The texts, in order.
         against: Another set, all of which counts as earlier. Its own duplicates are no concern.
         threshold: Jaccard similarity from which two texts are near duplicates, above 0; 1 finds
             texts with the same 5-grams only.
@@ -154,12 +154,7 @@ def find_duplicates(
 def kept_or_dropped(
     item: NewsItem, fields: dict[str, Any], duplicate: Duplicate | None, near: float
 ) -> tuple[dict[str, Any], LedgerEvent]:
-    """Return a news item as it is kept or dropped, and the ledger's event.
-
-    Args:
-        duplicate: What it is a duplicate of; None if of nothing.
-        near: The threshold.
-    """
+    """Return a news item as it is kept or dropped, and the ledger's event."""
     record = news_record(item, fields)
     if duplicate is not None:
         record |= {

@@ -50,14 +50,7 @@ class Window:
 
     @classmethod
     def of(cls, since: str | None, until: str | None, usual: Defaults | None = None) -> Self:
-        """Return the window between two days as a user writes them.
-
-        Args:
-            usual: Where a day is taken from that is not given.
-
-        Raises:
-            InputError: What is given is no day, or the window ends before it begins.
-        """
+        """Return the window between two days as users write them, or a source's usual ones."""
         days: list[str | None] = []
         for text in (since, until):
             try:
@@ -106,11 +99,8 @@ class Fetched:
     """What was left out, with its reason under ``dropped_because``."""
     events: list[LedgerEvent] = field(default_factory=list)
     repeated: int = 0
-    """Items that came more than once."""
-    outside: int = 0
-    """Items outside the window."""
-    known: int = 0
-    """Items that an earlier fetch had."""
+    outside: int = 0  # of the window
+    known: int = 0  # of an earlier fetch
 
 
 def open_source(
@@ -125,15 +115,10 @@ def open_source(
     """Return a source of news.
 
     Args:
-        name: Which kind: files, feeds, NewsAPI or Yahoo Finance.
         what: Files; addresses of feeds; keywords; tickers.
-        window: The days that are wanted; NewsAPI is asked for them.
         days: NewsAPI: days in one search.
         language: NewsAPI: two letters.
         base: NewsAPI, Yahoo: another address of the service.
-
-    Raises:
-        InputError: As the source's own.
     """
     if name == "file":
         return Files(what)
@@ -160,8 +145,6 @@ def fetch_pages(
     others go on.
 
     Args:
-        journal: Keeps each page as it comes; it is held.
-        get: Sends a request.
         max_pages: Pages of one request's chain at most; a chain that is cut is noted.
         before: Items that the output holds now. A fetch that goes on remembers its first start's.
         progress: Called with a request's label when its last page has come or it failed.
@@ -238,7 +221,6 @@ def assemble(
     ``found_by``.
 
     Args:
-        source: The source's name, for the ledger.
         earlier: Rows of earlier fetches, which stay and come first.
         notes: Filled with what was replaced or lacking in the items.
     """

@@ -53,14 +53,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class HubAddress:
-    """What an address names.
-
-    Attributes:
-        repository: ``OWNER/NAME``.
-        revision: A commit, branch or tag; empty for the one that is held to.
-        config: A configuration; empty for the only, or the default one.
-        split: A split, or the name of a file; empty for the only one.
-    """
+    """What an address names; a split may be the name of a file."""
 
     repository: str
     revision: str = ""
@@ -73,11 +66,7 @@ class HubAddress:
 
 
 def hub_address(text: str) -> HubAddress:
-    """Return what an address names.
-
-    Raises:
-        InputError: It is none.
-    """
+    """Return what an address names; raise an `InputError` where it is none."""
     found = _ADDRESS.fullmatch(text.strip())
     if found is None:
         raise InputError(f"'{text[:80]}' is no address of a dataset", hint=f"write {_SHAPE}")
@@ -87,13 +76,10 @@ def hub_address(text: str) -> HubAddress:
 def fetch_table(
     address: HubAddress, sleep: Callable[[float], None] = time.sleep
 ) -> tuple[Path, str]:
-    """Return a dataset's file in the cache, downloaded if it is not there, and where it is from.
+    """Return a dataset's file in the cache, downloaded if need be, and its address with the commit.
 
     A split of several files becomes one file of JSON Lines. A connection that drops, a 429 and a
     server error are tried again; what came stays, and a later call goes on from there.
-
-    Returns:
-        The file, and the address with the commit that it is of.
 
     Raises:
         InputError: No such dataset, revision, configuration or split; access is refused; there is
@@ -115,11 +101,7 @@ def fetch_table(
 
 
 def join_files(files: Sequence[Path], folder: Path) -> Path:
-    """Return a file with the rows of several, made in a folder if it is not there; or the only one.
-
-    Raises:
-        InputError: One of them cannot be read.
-    """
+    """Return a file with the rows of several, made in a folder unless it is there; or the one."""
     if len(files) == 1:
         return files[0]
     joined = folder / f"{files[0].stem}-and-{len(files) - 1}-more.jsonl"
@@ -141,10 +123,9 @@ def choose_files(
     """Return the names of the files that a configuration and a split are made of, sorted.
 
     Args:
-        names: A dataset's files.
         source: What messages call the dataset.
-        config: The configuration; the only, or the default one, if empty.
-        split: The split, or the name of a file without its suffix; the only one if empty.
+        config: The only, or the default one, if empty.
+        split: Or the name of a file without its suffix; the only one if empty.
         card: The metadata of the dataset's card, whose ``configs`` say which files are which.
 
     Raises:
@@ -172,12 +153,7 @@ def choose_files(
     if split:
         stems = [name for name in tables if PurePosixPath(name).stem == split]
         return _some(groups.get(split) or stems, source, "split", split, groups)
-    if len(groups) > 1:
-        raise InputError(
-            f"the dataset has several splits: {', '.join(list(groups)[:8])}",
-            file=source,
-            hint=f"name one of them: {source}:{next(iter(groups))}",
-        )
+    _require_one_split(groups, source, split)
     return tables
 
 
@@ -194,22 +170,25 @@ def _by_card(
             hint=f"name one behind a slash: {', '.join(list(known)[:8])}",
         )
     parts = known[chosen].get("data_files") or []
-    parts = [{"split": "train", "path": parts}] if isinstance(parts, str) else parts
     splits: dict[str, list[str]] = {}
-    for part in parts if isinstance(parts, list) else []:
-        entry = part if isinstance(part, dict) else {"split": "train", "path": part}
+    for part in [parts] if isinstance(parts, str) else parts if isinstance(parts, list) else []:
+        entry = part if isinstance(part, dict) else {"path": part}
         paths = entry.get("path") or []
         for pattern in [paths] if isinstance(paths, str) else paths:
             found = fnmatch.filter(tables, str(pattern).removeprefix("./"))
             splits.setdefault(str(entry.get("split", "train")), []).extend(found)
+    _require_one_split(splits, source, split)
+    wanted = split or next(iter(splits), "")
+    return sorted(_some(splits.get(wanted, []), source, "split", wanted, splits))
+
+
+def _require_one_split(splits: Mapping[str, object], source: str, split: str) -> None:
     if not split and len(splits) > 1:
         raise InputError(
             f"the dataset has several splits: {', '.join(list(splits)[:8])}",
             file=source,
             hint=f"name one of them: {source}:{next(iter(splits))}",
         )
-    wanted = split or next(iter(splits), "")
-    return sorted(_some(splits.get(wanted, []), source, "split", wanted, splits))
 
 
 def _some(
@@ -234,11 +213,7 @@ def _split_of(name: str) -> str:
 
 
 def _hub() -> Any:
-    """Return ``huggingface_hub``, its statistics and bars off.
-
-    Raises:
-        InputError: It is not installed.
-    """
+    """Return ``huggingface_hub``, its statistics and bars off."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # read when it is imported
     try:
         import huggingface_hub
@@ -337,60 +312,57 @@ def _asked(
     import httpx2
     from huggingface_hub import errors
 
-    page = f"{_endpoint()}/datasets/{address.repository}"
+    no_connection = (httpx2.TransportError, ConnectionError, TimeoutError)
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             return call()
-        except errors.GatedRepoError:
-            problem, hint = (
-                "access to the dataset is gated",
-                f"ask for it at {page}, and set HF_TOKEN (or run hf auth login)",
-            )
-        except errors.RepositoryNotFoundError:
-            problem, hint = (
-                "the hub has no such dataset, or it is private",
-                "check the name; for a private one set HF_TOKEN (or run hf auth login)",
-            )
-        except errors.RevisionNotFoundError:
-            problem, hint = f"there is no revision '{address.revision}'", f"see {page}/commits"
-        except errors.EntryNotFoundError as error:
-            if isinstance(error, errors.LocalEntryNotFoundError) and attempt < _ATTEMPTS:
+        except (errors.HfHubHTTPError, errors.EntryNotFoundError, *no_connection) as error:
+            status = _status(error)
+            passing = isinstance(
+                error, (errors.LocalEntryNotFoundError, *no_connection)
+            ) and not isinstance(error, errors.OfflineModeIsEnabled)
+            if attempt < _ATTEMPTS and (passing or status in RETRY_STATUSES):
                 sleep(0.5 * 2**attempt)
                 continue
-            problem, hint = "a file cannot be had from the hub", f"look at {page}, and try again"
-        except errors.OfflineModeIsEnabled:
-            problem, hint = (
-                "is not in the cache, and HF_HUB_OFFLINE is set",
-                "unset it for the first time, or name a file",
-            )
-        except errors.HfHubHTTPError as error:
-            status = error.response.status_code if error.response is not None else 0
-            if status in RETRY_STATUSES and attempt < _ATTEMPTS:
-                sleep(0.5 * 2**attempt)
-                continue
-            refused = status in (401, 403)
-            problem = (
-                f"the hub refuses access ({status})"
-                if refused
-                else (
-                    f"the hub answered {status}, {attempt} times"
-                    if attempt > 1
-                    else f"the hub answered {status}"
-                )
-            )
-            hint = (
-                "check HF_TOKEN, and what it may do"
-                if refused
-                else "run the command again: it goes on where it stopped"
-            )
-        except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
-            if attempt < _ATTEMPTS:
-                sleep(0.5 * 2**attempt)
-                continue
-            problem = f"the hub cannot be reached at {_endpoint()} ({type(error).__name__})"
-            hint = "check the connection and run the command again, or name a file"
-        raise InputError(problem, file=str(address), hint=hint) from None
+            problem, hint = _failure(error, address, status, attempt)
+            raise InputError(problem, file=str(address), hint=hint) from None
     raise AssertionError("the last attempt returns or raises")
+
+
+def _status(error: Exception) -> int:
+    """Return the HTTP status of a failure; 0 where there is none."""
+    return int(getattr(getattr(error, "response", None), "status_code", 0))
+
+
+def _failure(error: Exception, address: HubAddress, status: int, tries: int) -> tuple[str, str]:
+    """Return what a failed call says, and what to do about it."""
+    from huggingface_hub import errors
+
+    page, signed_in = f"{_endpoint()}/datasets/{address.repository}", "(or run hf auth login)"
+    match error:
+        case errors.GatedRepoError():
+            hint = f"ask for it at {page}, and set HF_TOKEN {signed_in}"
+            return "access to the dataset is gated", hint
+        case errors.RepositoryNotFoundError():
+            hint = f"check the name; for a private one set HF_TOKEN {signed_in}"
+            return "the hub has no such dataset, or it is private", hint
+        case errors.RevisionNotFoundError():
+            return f"there is no revision '{address.revision}'", f"see {page}/commits"
+        case errors.EntryNotFoundError():
+            return "a file cannot be had from the hub", f"look at {page}, and try again"
+        case errors.OfflineModeIsEnabled():
+            hint = "unset it for the first time, or name a file"
+            return "is not in the cache, and HF_HUB_OFFLINE is set", hint
+        case errors.HfHubHTTPError() if status in (401, 403):
+            return f"the hub refuses access ({status})", "check HF_TOKEN, and what it may do"
+        case errors.HfHubHTTPError():
+            times = f", {tries} times" if tries > 1 else ""
+            hint = "run the command again: it goes on where it stopped"
+            return f"the hub answered {status}{times}", hint
+        case _:
+            hint = "check the connection and run the command again, or name a file"
+            where = f"{_endpoint()} ({type(error).__name__})"
+            return f"the hub cannot be reached at {where}", hint
 
 
 def require_push(text: str) -> HubAddress:
@@ -421,10 +393,6 @@ def push_folder(
 
     A dataset that is not there is made, for its owner alone unless ``public``. Files that the
     folder does not hold stay. What is there already, byte for byte, makes no commit.
-
-    Args:
-        message: What the commit says.
-        public: Whether a new dataset can be seen by everybody.
 
     Raises:
         InputError: The hub refuses, or cannot be reached; the folder is left as it is.

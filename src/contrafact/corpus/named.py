@@ -13,12 +13,7 @@ __all__ = ["DataSource", "data_source"]
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """Data that were named, at hand.
-
-    Attributes:
-        path: The file.
-        origin: Where it is from, with the commit that it is of; empty for a file of the user's.
-    """
+    """A file, and where it is from, with the commit; empty for a file of the user's."""
 
     path: Path
     origin: str = ""

@@ -1,4 +1,4 @@
-"""Days, from the forms in which news sources write them."""
+"""News items in files, under whichever names, and the days that their sources write."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,6 +18,7 @@ from contrafact.text.delimit import replace_surrogates
 __all__ = [
     "NewsNotes",
     "NewsRow",
+    "day_and_time",
     "day_of",
     "item_of",
     "load_news",
@@ -37,19 +38,25 @@ def day_of(text: str) -> str | None:
     (``Fri, 18 Apr 2025 09:30:00 GMT``), and seconds or milliseconds since 1970. A time with a zone
     gives the day in UTC. A date that could be read two ways (``04/05/2025``) is not read at all.
     """
+    return day_and_time(text)[0]
+
+
+def day_and_time(text: str) -> tuple[str | None, datetime | None]:
+    """Return what `day_of` says, and the time with its zone, if any, where that can be read."""
     text = text.strip()
-    if _EPOCH.fullmatch(text):
-        seconds = float(text) / (1000 if len(text.split(".")[0]) > 10 else 1)
-        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
     day = _ISO_DAY.match(text)
     try:
-        if day is not None:
+        if _EPOCH.fullmatch(text):
+            seconds = float(text) / (1000 if len(text.split(".")[0]) > 10 else 1)
+            moment = datetime.fromtimestamp(seconds, UTC)
+        elif day is not None:
             moment = datetime.fromisoformat("-".join(day.groups()) + text[day.end() :])
         else:
             moment = parsedate_to_datetime(text)
-        return (moment.astimezone(UTC) if moment.tzinfo else moment).date().isoformat()
+        in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
+        return in_utc.date().isoformat(), moment
     except (ValueError, OverflowError):  # the first and last days there are have no day in UTC
-        return _plain_day(day)
+        return _plain_day(day), None
 
 
 def _plain_day(found: re.Match[str] | None) -> str | None:
@@ -104,13 +111,12 @@ class NewsNotes:
 
 @dataclass(frozen=True)
 class NewsRow:
-    """One news item and the row that it was read from."""
+    """One news item, the row that it was read from, and the line of that, from 1."""
 
     line: int
-    """The line of the row in its file, counted from 1."""
     item: NewsItem
     fields: dict[str, Any]
-    """The row as it was read, so that fields that no stage knows are carried along."""
+    """As they were read, so that fields that no stage knows are carried along."""
 
 
 def load_news(path: str | Path, notes: NewsNotes | None = None) -> list[NewsItem]:
@@ -138,11 +144,7 @@ def news_rows(path: str | Path, notes: NewsNotes | None = None) -> list[NewsRow]
 
 
 def stream_news(path: str | Path, notes: NewsNotes | None = None) -> Iterator[NewsRow]:
-    """Yield the news items of a file one by one, each with its whole row, as `news_rows` has them.
-
-    Raises:
-        InputError: when a bad row is reached, or at the end of a file that holds none.
-    """
+    """Yield the news items of a file one by one, as `news_rows` has them."""
     notes = NewsNotes() if notes is None else notes
     first_lines = FirstLines()
     for line, fields in read_rows(path):

@@ -11,24 +11,31 @@ counted over these alone, so that a text which may not be found changes nothing 
 """
 
 import math
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
-from contrafact.corpus.news_items import NewsNotes, day_of, item_of
+from contrafact.corpus.news_items import NewsNotes, day_and_time, item_of
 from contrafact.errors import InputError
 from contrafact.files.fields import fold_row, value_of
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import NewsItem
 from contrafact.text.degenerate import words
 
-__all__ = ["Bm25", "Dated", "Moment", "Related", "comes_before", "load_dated", "moment_of"]
+__all__ = [
+    "Bm25",
+    "Dated",
+    "Moment",
+    "Related",
+    "comes_before",
+    "is_same_story",
+    "load_dated",
+    "moment_of",
+]
 
 SAME_STORY = 0.5
 """Two texts whose words overlap by more than this (Jaccard) tell the same story."""
@@ -37,8 +44,6 @@ K1 = 1.5
 """How soon a word said again counts no more."""
 B = 0.75
 """How far long texts are held back, 0 to 1."""
-
-_EPOCH = re.compile(r"\d{9,13}(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
@@ -67,23 +72,10 @@ def moment_of(text: str) -> Moment | None:
 
     The forms are those of `contrafact.corpus.news_items.day_of`.
     """
-    text = text.strip()
-    day = day_of(text)
+    day, instant = day_and_time(text)
     if day is None:
         return None
-    instant: datetime | None = None
-    try:
-        if _EPOCH.fullmatch(text):
-            seconds = float(text) / (1000 if len(text.split(".")[0]) > 10 else 1)
-            instant = datetime.fromtimestamp(seconds, UTC)
-        elif text[:4].isdigit():
-            instant = datetime.fromisoformat(text.replace("/", "-", 2))
-        else:
-            instant = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return Moment(day)
-    midnight = (instant.hour, instant.minute, instant.second, instant.microsecond) == (0, 0, 0, 0)
-    if instant.tzinfo is None or midnight:
+    if instant is None or instant.tzinfo is None or instant.time() == time():
         return Moment(day)
     return Moment(day, instant)
 
@@ -117,14 +109,8 @@ def load_dated(path: str | Path, notes: NewsNotes | None = None) -> list[Dated]:
                 error.problem, file=source_name(path), line=line, hint=error.hint
             ) from error
         notes.rows += 1
-        found.append(
-            Dated(
-                item,
-                None
-                if item.date is None
-                else moment_of(str(value_of(fold_row(_inner(fields)), "date"))),
-            )
-        )
+        day = str(value_of(fold_row(_inner(fields)), "date"))
+        found.append(Dated(item, None if item.date is None else moment_of(day)))
     if not found:
         raise InputError(
             "the file holds no news", file=source_name(path), hint="give at least one row"
@@ -204,8 +190,8 @@ class Related:
         found: list[int] = []
         # Of equal scores the later comes first.
         for place in sorted(scores, key=lambda at: (-scores[at], -at)):
-            document = self._words[place]
-            if any(_same(document, one) for one in (query, *(self._words[at] for at in found))):
+            shown = (query, *(self._words[at] for at in found))
+            if any(is_same_story(self._words[place], one) for one in shown):
                 continue
             found.append(place)
             if len(found) == count:
@@ -218,6 +204,7 @@ def _inner(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, **inner} if isinstance(inner, dict) else fields
 
 
-def _same(one: Sequence[str], other: Sequence[str]) -> bool:
+def is_same_story(one: Collection[str], other: Collection[str]) -> bool:
+    """Return whether the words of two texts overlap so much that they tell the same story."""
     first, second = set(one), set(other)
     return len(first & second) > SAME_STORY * len(first | second)

@@ -5,11 +5,13 @@ from the same rows.
 """
 
 import hashlib
+import json
 import logging
 import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files as resources
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -41,56 +43,14 @@ _TYPES = {
     "array": "sc:Text",
     "date": "sc:Date",
 }
-_CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
 
 
 @dataclass(frozen=True)
 class Facts:
     """What a release says of itself.
 
-    Attributes:
-        name: Its name, fit for a file name.
-        version: Its version, as in 1.0.0.
-        license: The licence of what was added, as an SPDX name or an address; none if unsaid.
-        url: Where it is published, if anywhere.
-        date: The day of its publication, YYYY-MM-DD, if it is to be said.
+    The name is fit for a file name, the version as in 1.0.0, the licence (of what was added) an
+    SPDX name or an address, the date, of publication, YYYY-MM-DD.
     """
 
     name: str
@@ -101,12 +61,7 @@ class Facts:
 
 
 def check_facts(facts: Facts) -> None:
-    """Refuse facts that no metadata can hold.
-
-    Raises:
-        InputError: The name is not fit for a file name, the version is not three numbers, or the
-            date is no day.
-    """
+    """Raise an `InputError` for facts that no metadata can hold."""
     if not _NAME.fullmatch(facts.name):
         raise InputError(
             f"'{facts.name[:40]}' is no name for a dataset",
@@ -127,8 +82,6 @@ def croissant_of(
     """Return the metadata of a release as JSON-LD (Croissant 1.0, MLCommons).
 
     Args:
-        facts: What the release says of itself.
-        about: What it is, in a sentence or two.
         fields: By name, the type of a row's field (``string``, ``boolean``, ``integer``, ``array``
             of texts, ``date``) and its meaning; rows have a field ``id`` that no other row has.
         data: Its files of rows in JSON Lines, by name.
@@ -143,8 +96,9 @@ def croissant_of(
         "creator": {"@type": "Organization", "name": f"The authors of {facts.name}"},
         "citeAs": f"{facts.name} {facts.version}, built with contrafact.",
     }
+    context = resources("contrafact.corpus").joinpath("croissant_context.json")
     return {
-        "@context": _CONTEXT,
+        "@context": json.loads(context.read_text(encoding="utf-8")),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         **{key: value for key, value in properties.items() if value is not None},
@@ -187,11 +141,7 @@ def _record_set(file: str, fields: Mapping[str, tuple[str, str]]) -> dict[str, A
 
 
 def check_croissant(path: str | Path) -> tuple[list[str], list[str]]:
-    """Return mlcroissant's errors and warnings about a metadata file; nothing is downloaded.
-
-    Raises:
-        ImportError: mlcroissant is not installed.
-    """
+    """Return mlcroissant's errors and warnings about a metadata file; nothing is downloaded."""
     import mlcroissant  # type: ignore[import-untyped]
 
     errors: list[str] = []

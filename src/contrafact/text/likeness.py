@@ -4,7 +4,7 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 __all__ = ["bleu", "rouge_l"]
 
@@ -82,7 +82,3 @@ def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:
                 diagonal + 1 if word == against else max(row[at], row[at - 1]),
             )
     return row[-1]
-
-
-def _mean(measure: Callable[[str, str], float], pairs: Sequence[tuple[str, str]]) -> float:
-    return sum(measure(*pair) for pair in pairs) / len(pairs) if pairs else float("nan")

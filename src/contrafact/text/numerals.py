@@ -43,37 +43,17 @@ DIGITS = (
 )
 """A number in digits, without its sign."""
 
-_SCALES = {
-    "hundred": 100,
-    "k": 1_000,
-    "thousand": 1_000,
-    "lakh": 100_000,
-    "lakhs": 100_000,
-    "m": 1_000_000,
-    "mm": 1_000_000,
-    "mio": 1_000_000,
-    "mn": 1_000_000,
-    "mln": 1_000_000,
-    "mil": 1_000_000,
-    "million": 1_000_000,
-    "cr": 10_000_000,
-    "crore": 10_000_000,
-    "crores": 10_000_000,
-    "b": 1_000_000_000,
-    "mrd": 1_000_000_000,
-    "bn": 1_000_000_000,
-    "bln": 1_000_000_000,
-    "bil": 1_000_000_000,
-    "billion": 1_000_000_000,
-    "t": 1_000_000_000_000,
-    "tn": 1_000_000_000_000,
-    "trn": 1_000_000_000_000,
-    "trln": 1_000_000_000_000,
-    "trillion": 1_000_000_000_000,
-    "l cr": 1_000_000_000_000,
-    "lakh crore": 1_000_000_000_000,
-    "dozen": 12,
+_POWERS_OF_TEN = {
+    2: ("hundred",),
+    3: ("k", "thousand"),
+    5: ("lakh", "lakhs"),
+    6: ("m", "mm", "mio", "mn", "mln", "mil", "million"),
+    7: ("cr", "crore", "crores"),
+    9: ("b", "mrd", "bn", "bln", "bil", "billion"),
+    12: ("t", "tn", "trn", "trln", "trillion", "l cr", "lakh crore"),
 }
+_SCALES = {name: 10**power for power, names in _POWERS_OF_TEN.items() for name in names}
+_SCALES["dozen"] = 12
 
 MAGNITUDE = (
     r"(?:[\s\-]?(?:lakh\scrore|l\scr|hundred|thousand|million|billion|trillion|crores?|lakhs?|dozen"

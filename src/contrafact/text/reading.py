@@ -88,7 +88,7 @@ class Side:
         return times(self.text, self._names, [(q.start, q.end) for q in self.quantities])
 
     @cached_property
-    def _names(self) -> list[Identifier]:
+    def _names(self) -> tuple[Identifier, ...]:
         return identifiers(self.text)
 
     @cached_property

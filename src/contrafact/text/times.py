@@ -1,6 +1,7 @@
 """The times that a text names, by value: dates, quarters, weekdays, "last year", "a year ago"."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contrafact.text.identifiers import Identifier
@@ -49,7 +50,9 @@ class TimeReference:
     relative: bool = False
 
 
-def times(text: str, names: list[Identifier], taken: list[tuple[int, int]]) -> list[TimeReference]:
+def times(
+    text: str, names: Sequence[Identifier], taken: list[tuple[int, int]]
+) -> list[TimeReference]:
     """Return every reference to a time, in order.
 
     Args:

@@ -158,9 +158,7 @@ class Client:
 
     Args:
         client: The connection; it follows no redirects of its own.
-        source: The source whose headers are sent.
         pause: Seconds between two requests.
-        attempts: How often to try one request in all.
         longest_wait: Seconds; a server that asks for a longer wait is not waited for.
     """
 
@@ -235,7 +233,7 @@ class Client:
 
 @contextmanager
 def open_client(source: Source, *, pause: float) -> Iterator[Client]:
-    """Yield an `Client` for a source, with a connection of its own."""
+    """Yield a `Client` for a source, with a connection of its own."""
     timeout = httpx.Timeout(30.0, connect=15.0)
     agent = {"User-Agent": "contrafact (research; one request at a time)"}
     with httpx.Client(timeout=timeout, headers=agent, follow_redirects=False) as client:
@@ -257,14 +255,11 @@ def _body(response: httpx.Response) -> bytes:
 
 @dataclass(frozen=True)
 class Defaults:
-    """One source's questions in the paper that used it."""
+    """One source's questions (keywords or tickers) and days in the paper that used it."""
 
     asked: tuple[str, ...]
-    """Keywords or tickers."""
     since: str
-    """First day of the paper's window, YYYY-MM-DD."""
     until: str
-    """Its last day."""
 
 
 @cache

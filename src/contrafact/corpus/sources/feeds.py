@@ -169,9 +169,6 @@ class Yahoo:
     Args:
         tickers: Stocks, as Yahoo spells them.
         base: The service's address; else that in the environment, else the public one.
-
-    Raises:
-        InputError: A ticker that is none.
     """
 
     name = "yahoo"

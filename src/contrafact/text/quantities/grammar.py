@@ -2,16 +2,17 @@
 
 The grammar is a list of rules, tried in order on what earlier rules left; each rule is a pattern
 and a reader that turns a match into a quantity. Digits that name something (years, quarters,
-index names, forms, versions) are set aside first by `number_names`.
+index names, forms, versions) are set aside first by `identifiers`.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from typing import Literal, NamedTuple
 
-from contrafact.text.identifiers import number_names
+from contrafact.text.identifiers import identifiers
 from contrafact.text.numerals import (
     DIGITS,
     MAGNITUDE,
@@ -24,90 +25,24 @@ from contrafact.text.numerals import (
     words_value,
 )
 from contrafact.text.quantities.quantity import Form, Quantity, QuantityKind
+from contrafact.text.quantities.roles import cue_data
 from contrafact.text.tokens import Presence, folded
 
 __all__ = ["currency_code", "found_quantities"]
 
-_SIGNS = {
-    "$": "USD",
-    "us$": "USD",
-    "a$": "AUD",
-    "au$": "AUD",
-    "c$": "CAD",
-    "ca$": "CAD",
-    "hk$": "HKD",
-    "s$": "SGD",
-    "n$": "NAD",
-    "nz$": "NZD",
-    "nt$": "TWD",
-    "r$": "BRL",
-    "z$": "ZWL",
-    "t$": "TOP",
-    "mx$": "MXN",
-    "€": "EUR",
-    "£": "GBP",
-    "¥": "JPY",
-    "₹": "INR",
-    "₩": "KRW",
-    "₽": "RUB",
-    "₦": "NGN",
-    "฿": "THB",
-    "₺": "TRY",
-    "₱": "PHP",
-    "₫": "VND",
-    "₴": "UAH",
-    "₿": "BTC",
-    "rs": "INR",
-    "rp": "IDR",
-    "rm": "MYR",
-    "kr": "SEK",
-    "n": "NGN",
-    "p": "PHP",
-    "b": "THB",
-    "k": "ZMW",
-    "rmb": "CNY",
-}
-_WORDS = {
-    "dollar": "USD",
-    "euro": "EUR",
-    "pound": "GBP",
-    "yen": "JPY",
-    "yuan": "CNY",
-    "renminbi": "CNY",
-    "rupee": "INR",
-    "rupiah": "IDR",
-    "franc": "CHF",
-    "won": "KRW",
-    "peso": "MXN",
-    "rouble": "RUB",
-    "ruble": "RUB",
-    "rand": "ZAR",
-    "reais": "BRL",
-    "real": "BRL",
-    "lira": "TRY",
-    "zloty": "PLN",
-    "naira": "NGN",
-    "cedi": "GHS",
-    "baht": "THB",
-    "ringgit": "MYR",
-    "dong": "VND",
-    "taka": "BDT",
-    "hryvnia": "UAH",
-    "cent": "USD",
-    "pence": "GBP",
-    "paise": "INR",
-    "paisa": "INR",
-    "shekel": "ILS",
-    "bitcoin": "BTC",
-    "dirham": "AED",
-    "riyal": "SAR",
-}
 _OF_COUNTRY = {
     ("canadian", "dollar"): "CAD",
     ("australian", "dollar"): "AUD",
     ("hong kong", "dollar"): "HKD",
     ("singapore", "dollar"): "SGD",
 }
+
+
+@cache
+def _currencies(name: str) -> dict[str, str]:
+    """Return the codes of currencies by their ``signs``, or by their ``words``."""
+    rows: dict[str, str] = cue_data()["currency"][name]
+    return {spelled: code for code, row in rows.items() for spelled in row.split()}
 
 
 def currency_code(text: str) -> str | None:
@@ -118,13 +53,14 @@ def currency_code(text: str) -> str | None:
     """
     name = re.sub(r"[\s-]+", " ", folded(text.strip(" -.\t\n")))
     name = name.removeprefix("of ")
-    if name in _SIGNS:
-        return _SIGNS[name]
-    if re.fullmatch("[a-z]{3}", name) and name not in _WORDS:
+    signs, words = _currencies("signs"), _currencies("words")
+    if name in signs:
+        return signs[name]
+    if re.fullmatch("[a-z]{3}", name) and name not in words:
         return name.upper()
     country, _, word = name.removesuffix(" sterling").rpartition(" ")
-    word = word if word in _WORDS else word.removesuffix("s")
-    return _OF_COUNTRY.get((country, word)) or _WORDS.get(word)
+    word = word if word in words else word.removesuffix("s")
+    return _OF_COUNTRY.get((country, word)) or words.get(word)
 
 
 _SYMBOL = (
@@ -173,12 +109,18 @@ _AMOUNT_START = (
     rf"|(?<![\w.])(?<![0-9],))"
 )
 _IN_DIGITS = rf"{_DIGITS_FOLLOW}{_AMOUNT_START}(?P<digits>{DIGITS})(?P<magnitude>{MAGNITUDE})?"
-_IN_WORDS = rf"{_AMOUNT_START}(?P<words>\b{WORDS})"
 _UNIT = (
     rf"(?:(?P<points>{_POINTS})|(?P<percent>{_PERCENT})|(?P<basis>{_BASIS})"
     rf"|(?P<currency>[\s-]?{_CURRENCY_WORD}|\s{_CODE}\b)|(?P<cents>{_CENTS})"
     rf"|(?P<ratio>{_RATIO})|(?P<duration>{_DURATION})|(?P<measure>{_MEASURE}))?"
 )
+# A loss as accounts write it: "(1.2)", "$(0.12)", "(3.4)m".
+_IN_BRACKETS = (
+    rf"(?P<sign>(?:(?P<outside>(?<![A-Za-z0-9]){_SYMBOL}\s?)|(?<!\w))\()"
+    rf"(?P<symbol>{_SYMBOL}\s?)?(?P<digits>{DIGITS})(?P<magnitude>{MAGNITUDE})?"
+    rf"(?P<inside>{_PERCENT})?\)(?P<scale>{MAGNITUDE})?{_UNIT}"
+)
+_IN_WORDS = rf"{_AMOUNT_START}(?P<words>\b{WORDS})"
 # A longer run of digits is no amount that anyone states.
 _MAX_DIGITS = 40
 # "3D", "10th", "1:30" are no numbers, whatever stands before them.
@@ -270,6 +212,40 @@ def _read_amount(match: re.Match[str]) -> Read | None:
         float(factor),
     )
     return Read((-value if sign in ("-", "−") else value) * worth, kind, unit, form)
+
+
+# What a number follows; an amount in brackets after other words is an aside: "fell (4.5%)".
+_NUMBER_FOLLOWS = re.compile(
+    r"(?:\b(?:of|was|were|is|are|be|to|at|on|by|from|in|with|and|or|than|versus|vs\.?|against|posted"
+    r"|reported|EPS)|[:=|])\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def _read_in_brackets(match: re.Match[str]) -> Read | None:
+    """Return a loss, where a unit or a scale stands outside the brackets or a number is due."""
+    part = match.groupdict()
+    part["symbol"] = part["symbol"] or part["outside"]
+    part["percent"] = part["percent"] or part["inside"]
+    magnitude = part["magnitude"] or part["scale"] or ""
+    worth, kind, unit = _unit(part)
+    outside = part["outside"] or part["scale"] or (kind != "number" and not match[0].endswith(")"))
+    before = match.string[max(0, match.start() - 12) : match.start()]
+    if len(match["digits"]) > _MAX_DIGITS or not (outside or _NUMBER_FOLLOWS.search(before)):
+        return None
+    if kind == "number" and not outside and re.fullmatch("[0-9]{1,2}", match["digits"]):
+        return None  # "and (2)" counts what a text lists
+    factor = magnitude_value(magnitude) * worth
+    first, last = match.span("digits")
+    form = Form(
+        "digits",
+        match["sign"],
+        match.string[match.end("sign") : first],
+        match["digits"],
+        match.string[last : match.end()].rstrip(),
+        float(factor),
+    )
+    return Read(-digits_value(match["digits"]) * factor, kind, unit, form)
 
 
 def _form(style: _Style, match: re.Match[str], group: str, factor: float = 1.0) -> Form:
@@ -423,11 +399,19 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], 
                 ),
             ),
             (
-                r"\b(?:single|double|triple|high-single|low-double|mid-single)[ -]digits?\b"
+                r"\b(?:(?:low|mid|high|upper)[ -]){0,2}(?:single|double|triple)[ -]digits?\b"
                 r"(?P<currency>)(?P<symbol>)",
                 _read_vague,
                 ("digit",),
             ),
+            (
+                r"\b(?:low|mid|high|upper)[ -](?:to[ -](?:mid|high|upper)[ -])?"
+                r"(?:teens|(?<=-)teen|(?:twent|thirt|fort|fift|sixt|sevent|eight|ninet)ies)\b"
+                r"(?P<currency>)(?P<symbol>)",
+                _read_vague,
+                ("teen", "ties"),
+            ),
+            (_IN_BRACKETS + _NO_NAME_AFTER, _read_in_brackets, _has_digits),
             (_IN_DIGITS + _UNIT + _NO_NAME_AFTER, _read_amount, _has_digits),
             (_IN_WORDS + _UNIT + _NO_NAME_AFTER, _read_amount, has_words),
         )
@@ -447,7 +431,7 @@ def found_quantities(text: str) -> list[Quantity]:
     """Return the quantities of a text without what its sentences say of them, in order."""
     text = plain_digits(text)
     taken = bytearray(len(text))
-    for name in number_names(text):
+    for name in identifiers(text):
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)
     found: list[tuple[Quantity, re.Match[str]]] = []
     for number in _possible_rules(folded(text)):

@@ -63,7 +63,7 @@ class Form:
             fraction ("two-thirds"), a multiple in a verb ("doubled") or a fold ("threefold"),
             a part of a percentage point ("quarter-point"), a stock split ("10-for-1"), or
             vaguely ("billions").
-        sign: "+", "-", "−" or nothing.
+        sign: "+", "-", "−" or nothing; "(" or "$(" of a loss in brackets.
         before: What stands before the number: a currency sign or code.
         number: The digits or the words.
         after: What stands after it: magnitude and unit.
@@ -159,10 +159,15 @@ def render(quantity: Quantity, new_value: float) -> str:
         raise ValueError(f"{quantity.text!r} states no value that could be changed")
     if style in ("digits", "words"):
         number = float(new_value) / form.factor
+        written = _digits(form, abs(number)) if style == "digits" else _words(form, abs(number))
+        if form.sign.endswith("("):  # the brackets are a minus
+            sign, after = form.sign, form.after
+            if number > 0:
+                sign, after = sign[:-1], after.replace(")", "", 1)
+            return f"{sign}{form.before}{written}{after}"
         sign = "-" if number < 0 else form.sign if form.sign == "+" or number == 0 else ""
         if number < 0 and form.sign in ("-", "−"):
             sign = form.sign
-        written = _digits(form, abs(number)) if style == "digits" else _words(form, abs(number))
         return f"{sign}{form.before}{written}{form.after}"
     if style == "fraction":
         return _cased(form.number, min(_FRACTIONS, key=lambda n: abs(_FRACTIONS[n] - new_value)))
@@ -241,5 +246,5 @@ def same_value(a: Quantity, b: Quantity) -> bool:
 
 
 def in_one_spelling(text: str) -> str:
-    """Return words without case and hyphens."""
-    return " ".join(text.casefold().replace("-", " ").split())
+    """Return words without case, hyphens and the plural of the last."""
+    return " ".join(text.casefold().replace("-", " ").split()).removesuffix("s")

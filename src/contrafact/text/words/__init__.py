@@ -4,6 +4,6 @@ RFC-BENCH, appendices O, Q.1, R.4, S.1 and S.3. The lists are data: ``lists.toml
 forms that spelling rules get wrong in ``irregular.toml``. ``lexicon()`` compiles them once.
 """
 
-from contrafact.text.words.lexicon import LISTS, Lexicon, Spots, Term, lexicon
+from contrafact.text.words.lexicon import LISTS, Lexicon, Spot, Term, lexicon
 
-__all__ = ["LISTS", "Lexicon", "Spots", "Term", "lexicon"]
+__all__ = ["LISTS", "Lexicon", "Spot", "Term", "lexicon"]

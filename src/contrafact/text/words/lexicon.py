@@ -1,4 +1,4 @@
-"""Which terms of which lists stand where in many texts.
+"""Which terms of which lists stand where in a text.
 
 The words around a term may say that it is something else: "May" is a hedge or a month, "since" a
 reason or a time.
@@ -13,22 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from contrafact.text.words.matcher import Hits, Ints, Matcher
-
-__all__ = [
-    "LISTS",
-    "Guard",
-    "Lexicon",
-    "Spots",
-    "Term",
-    "guards",
-    "lexicon",
-    "term_forms",
-    "words_of",
-]
+__all__ = ["LISTS", "Lexicon", "Spot", "Term", "guards", "lexicon", "term_forms", "words_of"]
 
 LISTS = (
     "directional", "kpi", "hedge", "mild", "extreme", "connector", "catalyst", "reaction",
@@ -37,6 +22,11 @@ LISTS = (
 
 _SECTIONS = {"v": "verb", "n": "noun", "a": "adjective"}
 _CONSONANT_Y = re.compile(r"[^aeiou]y$")
+_WORD = re.compile(r"\w+")
+# What may part the words of a term, one at a time, where spaces may.
+_HYPHENS = tuple("-‐‑–")
+# Letters that Python's regular expressions take for an ASCII one where case does not count.
+_ODD_LETTERS = str.maketrans({"ſ": "s", "\u212a": "k", "İ": "i", "ı": "i"})
 _HISSING = re.compile(r"(?:s|x|z|ch|sh)$")
 # One syllable that ends in one vowel and one consonant: slip, trim, hit, big.
 _DOUBLES = re.compile(r"^[^aeiou]*(?:qu)?[aeiou][^aeiouwxy]$")
@@ -48,22 +38,20 @@ class Term(NamedTuple):
     list: str
     template: str
     """As the data writes it, the words that are inflected tagged: ``fall/v short of``."""
+    text: str
+    """Its plain form: ``fall short of``."""
 
-    @property
-    def text(self) -> str:
-        """The term in its plain form: ``fall short of``."""
-        return " ".join(word.rpartition("/")[0] or word for word in self.template.split())
+    @classmethod
+    def of(cls, name: str, template: str) -> "Term":
+        """Return a term as the data writes it."""
+        text = " ".join(word.rpartition("/")[0] or word for word in template.split())
+        return cls(name, template, text)
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A rule by which a spelling is something else between certain words.
-
-    Attributes:
-        spelled: The spelling that the rule is about, case and all; any if none.
-        before: Words before it that make it something else.
-        after: Words after it that do.
-        numbers: Whether a number after it does.
+    """A rule by which a spelling, case and all (any if none), is something else after or before
+    certain words, or before a number.
     """
 
     spelled: str | None
@@ -93,21 +81,15 @@ def guards() -> dict[tuple[str, str], Guard]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Spots:
-    """Where terms stand in many texts: a row in the columns for each, in order of text and place.
+class Spot(NamedTuple):
+    """Where a term stands in a text: ``text[start:end]``."""
 
-    Attributes:
-        text: Which text, by number.
-        start: Where the term begins in that text.
-        end: Where it ends.
-        term: Which term, by its number in ``Lexicon.terms``.
-    """
+    term: Term
+    start: int
+    end: int
 
-    text: Ints
-    start: Ints
-    end: Ints
-    term: Ints
+
+_Word = tuple[str, int, int]  # in small letters, and where it begins and ends
 
 
 class Lexicon:
@@ -119,53 +101,57 @@ class Lexicon:
 
     def __init__(self) -> None:
         data = _data("lists")
-        self.terms = tuple(Term(name, template) for name in LISTS for template in data[name])
-        spellings: dict[str, dict[str, int]] = {}
-        for number, term in enumerate(self.terms):
+        self.terms = tuple(Term.of(name, template) for name in LISTS for template in data[name])
+        # A tree of words; what a word in it ends is under the empty word, a term for each list.
+        self._tree: dict[str, Any] = {}
+        for term in self.terms:
             for form in term_forms(term.template):
-                lists = spellings.setdefault(" ".join(words_of(form)), {})
-                lists.setdefault(term.list, number)
-        self._matcher = Matcher(spellings)
-        # The terms of spelling s, one a list, are those from first[s] to first[s + 1].
-        counts = [len(lists) for lists in spellings.values()]
-        self._first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-        self._term = np.array([n for lists in spellings.values() for n in lists.values()])
-        self._list = np.array([LISTS.index(self.terms[n].list) for n in self._term])
-        rules = guards()
-        self._guards = {
-            number: rules[term.list, term.text]
-            for number, term in enumerate(self.terms)
-            if (term.list, term.text) in rules
-        }
+                node = self._tree
+                for word in words_of(form):
+                    node = node.setdefault(word, {})
+                node.setdefault("", {}).setdefault(term.list, term)
+        self._guards = guards()
 
-    def spots(self, texts: Sequence[str]) -> Spots:
-        """Return where terms stand in the texts, in one pass over all of them.
+    def spots(self, text: str) -> list[Spot]:
+        """Return where terms stand in a text, by place, then the longest first.
 
         Words match whole and in any case; a term's words may be parted by any spaces, or by one
         hyphen. Within one list terms do not overlap (the leftmost, then the longest, counts);
         those of different lists may. What a guard refuses (the month in "in May", the "since" of
         "since 2019") is not found.
         """
-        hits = self._matcher.scan(texts)
-        counts = self._first[hits.spelling + 1] - self._first[hits.spelling]
-        rows = np.repeat(np.arange(len(counts)), counts)
-        nth = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        places = self._first[hits.spelling[rows]] + nth
-        terms, lists = self._term[places], self._list[places]
-        start, end = hits.start[rows], hits.end[rows]
-        text = hits.text[rows]
-        offset = hits.offsets[text]
-        keep = np.ones(len(rows), dtype=np.bool_)
-        for i in np.flatnonzero(np.isin(terms, list(self._guards))).tolist():
-            begin = int(offset[i])
-            spelled = texts[int(text[i])][int(start[i]) - begin : int(end[i]) - begin]
-            keep[i] = not self._guards[int(terms[i])].refuses(spelled, *_around(hits, int(rows[i])))
-        found = np.flatnonzero(keep)
-        # By list, then by place; a list's places lie past those of the list before.
-        shift = lists[found] * (int(hits.offsets[-1]) + 1)
-        order = np.argsort(start[found] + shift, kind="stable")
-        keep[found[order]] = _apart((start[found] + shift)[order], (end[found] + shift)[order])
-        return Spots(text[keep], (start - offset)[keep], (end - offset)[keep], terms[keep])
+        small = text.translate(_ODD_LETTERS).lower()
+        words = [(match[0], *match.span()) for match in _WORD.finditer(small)]
+        ends = dict.fromkeys(LISTS, 0)
+        found: list[Spot] = []
+        for first, (word, start, _) in enumerate(words):
+            if word not in self._tree:
+                continue
+            for last, terms in self._spelled(small, words, first):
+                end = words[last][2]
+                for name, term in terms.items():
+                    guard = self._guards.get((name, term.text))
+                    if ends[name] > start or (
+                        guard and guard.refuses(text[start:end], *_around(words, first, last))
+                    ):
+                        continue
+                    ends[name] = end
+                    found.append(Spot(term, start, end))
+        return found
+
+    def _spelled(
+        self, small: str, words: Sequence[_Word], first: int
+    ) -> list[tuple[int, dict[str, Term]]]:
+        """Return what begins with a word, the longest first: its last word and its terms."""
+        found, last, node = [], first, self._tree.get(words[first][0])
+        while node is not None:
+            if "" in node:
+                found.append((last, node[""]))
+            last += 1
+            node = node.get(words[last][0]) if last < len(words) else None
+            if node is not None and not _joined(small[words[last - 1][2] : words[last][1]]):
+                break
+        return found[::-1]
 
 
 @cache
@@ -174,38 +160,20 @@ def lexicon() -> Lexicon:
     return Lexicon()
 
 
-def _apart(start: Ints, end: Ints) -> npt.NDArray[np.bool_]:
-    """Return which spans count, taken in order of their starts: those that begin past the last."""
-    keep = np.ones(len(start), dtype=np.bool_)
-    # Only where a span begins before an earlier one's end is there anything to decide.
-    reach = np.maximum.accumulate(end) if len(end) else end
-    close = (np.flatnonzero(start[1:] < reach[:-1]) + 1).tolist()
-    starts, ends = start.tolist(), end.tolist()
-    last, run = 0, -1
-    for i in close:
-        if i != run + 1:
-            last = ends[i - 1]
-        run = i
-        if starts[i] < last:
-            keep[i] = False
-        else:
-            last = ends[i]
-    return keep
+def _joined(gap: str) -> bool:
+    """Return whether what stands between two words lets them be words of one term."""
+    return gap == " " or gap in _HYPHENS or gap.isspace()
 
 
-def _around(hits: Hits, row: int) -> tuple[str, str]:
-    """Return the words before and after a hit, lower case; nothing at a text's ends."""
-    first, number = int(hits.first[row]), int(hits.text[row])
-    begin, end = hits.offsets[number : number + 2].tolist()
-    behind = first + int(hits.length[row])
-    before = hits.words_at(max(0, first - 1), first, begin, end)
-    after = hits.words_at(behind, behind + 1, begin, end)
-    return "".join(before), "".join(after)
+def _around(words: Sequence[_Word], first: int, last: int) -> tuple[str, str]:
+    """Return the words before and after some, lower case; nothing at a text's ends."""
+    after = words[last + 1][0] if last + 1 < len(words) else ""
+    return words[first - 1][0] if first else "", after
 
 
 def words_of(text: str) -> tuple[str, ...]:
     """Return a text's words as the matcher compares them: lower case, parted at all else."""
-    return tuple(re.findall(r"\w+", text.lower()))
+    return tuple(_WORD.findall(text.lower()))
 
 
 def term_forms(template: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from contrafact.families.rfc.contracts import check_pair
-from contrafact.text.quantities import quantities
+from contrafact.text.quantities import quantities, render
 
 LINES = (files("contrafact.families.rfc") / "samples" / "notations.jsonl").read_text("utf-8")
 ROWS = [json.loads(line) for line in LINES.splitlines()]
@@ -63,3 +63,42 @@ def test_digits_that_no_rule_reads_do_not_change_unseen(before, after):
         assert found(manipulation, before, after) & {"number-changed", "identifier-changed"}
     check = check_pair("numerical", TOLD.format(before), TOLD.format(after))
     assert "number-changed" in {one.rule for one in (*check.violations, *check.review)}
+
+
+SAME = [("¥13tn", "13 trillion yen"), ("(1.2)", "-1.2"), ("€(4.5) million", "-€4.5m")]
+
+
+@pytest.mark.parametrize(("before", "after"), SAME)
+def test_one_figure_in_two_notations_is_no_change(before, after):
+    for manipulation in EDITS:
+        assert found(manipulation, before, after) == set()
+    assert found("numerical", before, after) == {"quantity-unchanged"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("growth in the mid-teens", "growth in the low teens"),
+        ("growth in the mid- to high teens", "growth in the mid- to high twenties"),
+        ("low double-digit growth", "high double-digit growth"),
+        ("(1.2)", "1.2"),
+    ],
+)
+def test_a_figure_in_words_or_brackets_does_not_change_unseen(before, after):
+    for manipulation in EDITS:
+        assert found(manipulation, before, after) == (
+            set() if (manipulation, after) == ("flipping", "1.2") else {"number-changed"}
+        )
+
+
+@pytest.mark.parametrize(
+    "text", ["It fell (4.5%) in May.", "It has (12) shops.", "First (1) costs and (2) orders."]
+)
+def test_an_aside_or_a_numbering_in_brackets_is_no_loss(text):
+    assert all(quantity.value > 0 for quantity in quantities(text))
+
+
+def test_another_value_of_a_loss_in_brackets_is_written_so():
+    (loss,) = quantities("A result of $(0.12) in May.")
+    assert render(loss, -0.21) == "$(0.21)"
+    assert render(loss, 0.21) == "$0.21"

@@ -135,7 +135,7 @@ def _moves(side: Side) -> Iterator[Contradiction]:
         low, high = min(a.start, b.start), max(a.end, b.end)
         way = _WAY.search(side.text, max(0, low - 14), high)
         told = ("up" if way["up"] else "down") if way else _told(side, low, high)
-        signed = a.form.sign in ("-", "−") or worth(a) * worth(b) < 0
+        signed = worth(a) < 0 or worth(a) * worth(b) < 0
         rises = worth(b) > worth(a) if signed else abs(worth(b)) > abs(worth(a))
         if told is not None and (told == "up") != rises:
             yield _at("direction", f"said to go {told} from '{a.text}' to '{b.text}'", a, b)

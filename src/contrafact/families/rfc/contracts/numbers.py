@@ -250,13 +250,13 @@ def _is_other_currency(a: Quantity, b: Quantity) -> bool:
     """Whether an amount of money is now one in another currency."""
     if a.kind != "money" or b.kind != "money":
         return False
+    if a.unit and b.unit:
+        return a.unit != b.unit
     words = [_CURRENCY_NAME.search(q.text) for q in (a, b)]
     names = [stem(found[0]) for found in words if found]
     if len(names) == 2 and names[0] != names[1] and not {*names} & _MAGNITUDES:
         return True
-    if a.unit and b.unit:
-        return a.unit != b.unit
-    return a.unit != b.unit and all(_CURRENCY_NAME.search(q.text) for q in (a, b))
+    return a.unit != b.unit and all(words)
 
 
 def _is_incidental(quantity: Quantity) -> bool:

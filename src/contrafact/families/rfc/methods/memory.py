@@ -10,9 +10,8 @@ wire would give the answer away).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from contrafact.errors import InputError, require
+from contrafact.corpus.related import Bm25, is_same_story
+from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.prompting import CONSTRAINED, OneCall, kind_of
@@ -27,9 +26,6 @@ OPTIONS = CONSTRAINED
 
 SHOWN = 3
 """How many earlier items are shown."""
-
-SAME_STORY = 0.5
-"""Two texts whose words overlap by more than this (Jaccard) tell the same story."""
 
 ITEM_CHARACTERS = 1_200
 """An earlier item is cut here; a title with its lead is seldom longer."""
@@ -47,9 +43,6 @@ class Background:
     """News that can be searched for what came before an item."""
 
     def __init__(self, pairs: Sequence[Rewrite], news: Sequence[NewsItem] | None = None):
-        require("bm25s", "searches of earlier news")
-        from bm25s import BM25
-
         given = (
             [(pair.article_id, pair.date, pair.original) for pair in pairs]
             if news is None
@@ -62,28 +55,20 @@ class Background:
                 entries.setdefault(article, _Entry(article, date, text, frozenset(words)))
         self._entries = list(entries.values())
         self._position = {entry.article_id: at for at, entry in enumerate(self._entries)}
-        self._index = BM25()
-        if self._entries:
-            corpus = [_words(entry.text) for entry in self._entries]
-            self._index.index(corpus, show_progress=False)
+        self._index = Bm25([_words(entry.text) for entry in self._entries])
 
     def before(self, item: Item) -> list[str]:
         """Return the texts of the earlier items that fit best, best first; perhaps none."""
-        query = item.shown or item.pair.original
-        words = _words(query)
-        known = [word for word in words if word in self._index.vocab_dict] if self._entries else []
-        if not known:
-            return []
-        scores = self._index.get_scores(known)
-        # Equal scores keep the file's order, so that the same item always sees the same.
-        best = np.argsort(-scores, kind="stable")
+        words = _words(item.shown or item.pair.original)
+        scores = self._index.scores(words, range(len(self._entries)))
         found: list[str] = []
-        for position in best:
-            entry = self._entries[int(position)]
-            if scores[position] <= 0 or len(found) == SHOWN:
-                break
-            if self._is_earlier(entry, int(position), item) and not _same_story(entry, words):
+        # Equal scores keep the file's order, so that the same item always sees the same.
+        for position in sorted(scores, key=lambda at: (-scores[at], at)):
+            entry = self._entries[position]
+            if self._is_earlier(entry, position, item) and not is_same_story(entry.words, words):
                 found.append(entry.text)
+            if len(found) == SHOWN:
+                break
         return found
 
     def _is_earlier(self, entry: _Entry, position: int, item: Item) -> bool:
@@ -131,8 +116,3 @@ def method(context: MethodContext) -> Memory:
 
 def _words(text: str) -> list[str]:
     return [word.strip(".,;:!?()[]\"'“”’‘") or word for word in text.casefold().split()]
-
-
-def _same_story(entry: _Entry, words: Sequence[str]) -> bool:
-    other = set(words)
-    return len(entry.words & other) > SAME_STORY * len(entry.words | other)

@@ -6,16 +6,15 @@ given. An article may be a candidate for several, or for none.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from contrafact.corpus.ledger import LedgerEvent, event_time, write_stage
 from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
-from contrafact.text.words import LISTS, Spots, lexicon
+from contrafact.text.words import LISTS, lexicon
 
 __all__ = ["Sorted", "bucket", "bucket_file", "bucket_news", "repeated_row"]
 
@@ -79,9 +78,7 @@ class Sorted:
         return counts
 
 
-def bucket(
-    paragraphs: Sequence[str], spots: Callable[[Sequence[str]], Spots] | None = None
-) -> list[Bucketed]:
+def bucket(paragraphs: Sequence[str]) -> list[Bucketed]:
     """Return what the rules of appendix O say of each text.
 
     - numerical: it has a digit;
@@ -91,19 +88,17 @@ def bucket(
       which S.3 counts as extreme and O.3 does not, is none);
     - causal: a causal connector or a catalyst and, in other words, a financial term,
       a percentage or a market reaction.
-
-    Args:
-        paragraphs: The texts.
-        spots: What finds the terms; the compiled lexicon's if not given.
     """
-    found, uses = (spots or lexicon().spots)(paragraphs), _uses()
-    cues: list[list[Evidence]] = [[*_numbers(paragraph)] for paragraph in paragraphs]
-    columns = (found.text.tolist(), found.term.tolist(), found.start.tolist(), found.end.tolist())
-    for text, term, start, end in zip(*columns, strict=True):
-        cues[text].append((*uses[term], start, end))
-    for own in cues:
-        own.sort(key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0])))
-    return list(map(_bucketed, cues))
+    return [_bucketed(_cues(paragraph)) for paragraph in paragraphs]
+
+
+def _cues(paragraph: str) -> list[Evidence]:
+    spots = lexicon().spots(paragraph)
+    cues = [
+        *_numbers(paragraph),
+        *((spot.term.list, spot.term.text, spot.start, spot.end) for spot in spots),
+    ]
+    return sorted(cues, key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0])))
 
 
 def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorted:
@@ -158,12 +153,6 @@ def bucket_file(
     ]
     write_stage(out, result.kept, result.events, dropped=[*result.dropped, *repeated])
     return result.counts()
-
-
-@cache
-def _uses() -> tuple[tuple[str, str], ...]:
-    """Return of each term of the lexicon its list and its text."""
-    return tuple((term.list, term.text) for term in lexicon().terms)
 
 
 def _numbers(text: str) -> Iterator[Evidence]:

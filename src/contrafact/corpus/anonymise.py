@@ -61,7 +61,6 @@ class Mention:
         person: Who that is, by full name in lower case, where the list of figures says so.
         action: What is to be done: ``if known`` replaces a surname alone where its bearer is named
             in full in the item or, alone of that surname, in the set.
-        doubt: Why it is not sure; empty if it is.
     """
 
     start: int
@@ -125,11 +124,7 @@ class Figures:
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> "Figures":
-        """Return the figures of some entries, as ``figures.toml`` describes them.
-
-        Raises:
-            ValueError: For an entry without a name.
-        """
+        """Return the figures of some entries, as ``figures.toml`` describes them."""
         forms: dict[tuple[str, ...], str] = {}
         alone: dict[str, list[str]] = {}
         spelled: set[str] = set()
@@ -209,7 +204,6 @@ class Anonymiser:
         also: Names to replace although they are doubtful.
         persons: Placeholder by full name in lower case, in the order of their first mention.
             Whoever has this can undo the work: keep it private.
-        doubtful: How often each name that was left as doubtful was met.
     """
 
     keep: Sequence[str] = ()

@@ -115,9 +115,6 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
     A dataset without known sums (RFC-BENCH) is taken as the hub has it on the first fetch: its
     commit and the sums of its files are recorded in ``sources.json`` next to the files, and held to
     from then on.
-
-    Raises:
-        InputError: No such dataset, one that has no download, or a download that failed.
     """
     from contrafact.files.download import fetch, sha256_of
 

@@ -126,9 +126,6 @@ def find_duplicates(
         figures: Whether a text that has another figure in place of one is another text, however
             alike the two are: "up 45%" is no copy of "up 4.5%". One that only lacks figures, or
             has more, may be a copy.
-
-    Raises:
-        ValueError: A threshold outside (0, 1].
     """
     if not 0.0 < threshold <= 1.0:
         raise ValueError("the threshold is above 0 and at most 1")
@@ -178,7 +175,6 @@ class Reading:
     """What of a text is compared.
 
     Attributes:
-        form: Its normal form.
         figures: The values of its numbers; empty where they are not looked at.
         address: Its address, as `Text` has it without what differs between outlets; None if none.
     """

@@ -147,7 +147,6 @@ def fetch_pages(
     Args:
         max_pages: Pages of one request's chain at most; a chain that is cut is noted.
         before: Items that the output holds now. A fetch that goes on remembers its first start's.
-        progress: Called with a request's label when its last page has come or it failed.
 
     Raises:
         InputError: Every request would fail: no connection, a key that is refused.

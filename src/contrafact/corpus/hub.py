@@ -366,11 +366,7 @@ def _failure(error: Exception, address: HubAddress, status: int, tries: int) -> 
 
 
 def require_push(text: str) -> HubAddress:
-    """Return where a release is to go, checked before any work is done.
-
-    Raises:
-        InputError: It is no address of a dataset as a whole, or there is no token.
-    """
+    """Return where a release is to go, checked before any work is done."""
     address = hub_address(text)
     if address.revision or address.config or address.split:
         raise InputError(

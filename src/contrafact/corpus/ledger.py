@@ -86,11 +86,7 @@ class LedgerEvent(BaseModel):
 
 
 class Ledger:
-    """A ledger file, to which events are added.
-
-    Args:
-        path: The file, JSON Lines; made when the first event is added.
-    """
+    """A ledger file, to which events are added."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -166,7 +162,6 @@ def write_stage(
     Each file is whole or not there; once ``out`` is there, so is all that goes with it.
 
     Args:
-        rows: Its rows.
         events: Every decision, for ``<out>.ledger.jsonl``.
         sidecars: Further rows by what they are: ``dropped=…`` goes to ``<out>.dropped.jsonl``.
 

@@ -119,11 +119,7 @@ def load_dated(path: str | Path, notes: NewsNotes | None = None) -> list[Dated]:
 
 
 class Bm25:
-    """Texts that can be searched.
-
-    Args:
-        texts: The words of each.
-    """
+    """Texts that can be searched."""
 
     def __init__(self, texts: Sequence[Sequence[str]]):
         self._lengths = [len(text) for text in texts]
@@ -137,7 +133,6 @@ class Bm25:
 
         Args:
             query: The words; one that is there twice counts twice.
-            among: The places of the texts to look in.
         """
         wanted = set(among)
         if not wanted:

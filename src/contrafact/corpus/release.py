@@ -165,9 +165,6 @@ def write_release(files: Mapping[str, str], folder: Path) -> str:
 
     A folder that holds this very release is left as it is.
 
-    Args:
-        files: The files by name, `CROISSANT` among them.
-
     Returns:
         A sentence on the metadata: that they are valid, with what mlcroissant recommends, or that
         they were not checked, as it is not installed.

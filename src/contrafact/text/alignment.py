@@ -41,9 +41,6 @@ class Token(NamedTuple):
     """A word, or a whole quantity, identifier or time reference, of a text.
 
     Attributes:
-        start: Where it begins, in characters.
-        end: Where it ends.
-        text: The words.
         key: What it is compared by: `normal` of the word, "#" for any quantity, "@" for any
             identifier, "@t" for any time reference.
     """
@@ -115,7 +112,6 @@ class Change:
 
     Attributes:
         original: The original's tokens, ``(first, last + 1)``.
-        rewritten: The rewrite's tokens.
     """
 
     original: Span
@@ -126,9 +122,7 @@ class Alignment:
     """Which word of the rewrite stands for which of the original, and what changed.
 
     Attributes:
-        changes: The stretches that differ, in order.
         to_rewritten: The rewrite's token for each unchanged one of the original, by index.
-        to_original: The other way round.
     """
 
     def __init__(self, opcodes: Sequence[tuple[str, int, int, int, int]]) -> None:

@@ -168,9 +168,6 @@ class Shown:
     """The runs of words that a model was shown before it had written them itself.
 
     A method that puts a model's draft into its next prompt shows it nothing new by that.
-
-    Args:
-        exchanges: Each prompt and its reply, in order.
     """
 
     def __init__(self, exchanges: Iterable[tuple[str, str]]) -> None:
@@ -214,7 +211,6 @@ def copied_share(
 
     Args:
         text: The text. One that is shorter than `RUN` is looked up whole.
-        shown: Runs of words.
         own: Runs that count as not shown: those of its input.
     """
     found = words(text)
@@ -246,11 +242,7 @@ def _identifier() -> LanguageIdentifier:
 
 @dataclass(frozen=True)
 class Batch:
-    """The inputs that are worked on together, for finding what is no answer to one of them.
-
-    Attributes:
-        inputs: Their texts.
-    """
+    """The inputs that are worked on together, for finding what is no answer to one of them."""
 
     inputs: Sequence[str]
     _known: frozenset[tuple[str, ...]] = field(init=False, repr=False, compare=False)
@@ -279,7 +271,6 @@ class Batch:
 
         Args:
             own: The texts of its own input: the first is what it was to change.
-            shown: Each prompt that asked for it and the reply, in order.
             other: The text of its other side, where two were asked for.
             same: Inputs besides that it may equal: variants of its own.
         """
@@ -398,9 +389,6 @@ def across(answers: Sequence[tuple[str, str]]) -> list[str | None]:
     and less with its own. Answers fit any input where none of their marks is of their own input;
     what several inputs have alike, word for word, is taken together, so that a chance word does not
     count. The order of the answers does not matter.
-
-    Args:
-        answers: Each input and the text that a system gave to it.
     """
     alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, (_, text) in enumerate(answers):

@@ -123,9 +123,6 @@ def is_scattered(parts: Sequence[DiffPart]) -> bool:
 
     The share is of words, as spaces part them, and of both texts together: twice the shared ones
     over all. A text of which this is true is better shown whole.
-
-    Args:
-        parts: How two texts differ, as `word_diff` returns it.
     """
     words = {"same": 0, "removed": 0, "added": 0}
     changes, before = 0, "same"

@@ -10,6 +10,7 @@ from contrafact.text.tokens import alternation, folded
 __all__ = [
     "DIGITS",
     "MAGNITUDE",
+    "SCALES",
     "WORDS",
     "digits_value",
     "has_words",
@@ -52,8 +53,9 @@ _POWERS_OF_TEN = {
     9: ("b", "mrd", "bn", "bln", "bil", "billion"),
     12: ("t", "tn", "trn", "trln", "trillion", "l cr", "lakh crore"),
 }
-_SCALES = {name: 10**power for power, names in _POWERS_OF_TEN.items() for name in names}
-_SCALES["dozen"] = 12
+SCALES = {name: 10**power for power, names in _POWERS_OF_TEN.items() for name in names}
+SCALES["dozen"] = 12
+"""What the names of magnitudes stand for, in small letters."""
 
 MAGNITUDE = (
     r"(?:[\s\-]?(?:lakh\scrore|l\scr|hundred|thousand|million|billion|trillion|crores?|lakhs?|dozen"
@@ -158,7 +160,7 @@ def plain_digits(text: str) -> str:
 def magnitude_value(text: str) -> Decimal:
     """Return the factor that a magnitude stands for (``bn`` is 1e9); 1 for an empty text."""
     name = " ".join(folded(text.replace("-", " ")).split())
-    return Decimal(_SCALES[name]) if name else Decimal(1)
+    return Decimal(SCALES[name]) if name else Decimal(1)
 
 
 def words_value(text: str) -> Decimal:
@@ -170,17 +172,17 @@ def words_value(text: str) -> Decimal:
     if words[0] == "half":
         return Decimal("0.5") * _scale(words[2:])
     total = Decimal(0)
-    while words and words[0] not in _SCALES:
+    while words and words[0] not in SCALES:
         total += _SMALL[words.pop(0)]
         if words and words[0] == "hundred":
-            total *= _SCALES[words.pop(0)]
+            total *= SCALES[words.pop(0)]
     return total * _scale(words)
 
 
 def _scale(words: list[str]) -> Decimal:
     factor = Decimal(1)
     for word in words:
-        factor *= _SCALES[word]
+        factor *= SCALES[word]
     return factor
 
 

@@ -40,31 +40,19 @@ _NOT_FOR_SYNTAX = ["ner"]
 
 
 def parsed(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
-    """Return the texts with parts of speech and syntax, but without entities and lemmas.
-
-    Raises:
-        InputError: The pipeline is not installed.
-    """
+    """Return the texts with parts of speech and syntax, but without entities and lemmas."""
     docs: Iterator[Doc] = _pipeline().pipe(texts, disable=_NOT_FOR_SYNTAX, batch_size=batch_size)
     return docs
 
 
 def recognised(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
-    """Return the texts with their named entities alone.
-
-    Raises:
-        InputError: The pipeline is not installed.
-    """
+    """Return the texts with their named entities alone."""
     docs: Iterator[Doc] = _pipeline().pipe(texts, disable=_NOT_FOR_ENTITIES, batch_size=batch_size)
     return docs
 
 
 def package_folder() -> Path:
-    """Return the folder in which the pipeline's package is installed.
-
-    Raises:
-        InputError: It is not installed.
-    """
+    """Return the folder in which the pipeline's package is installed."""
     return Path(_spacy().util.get_package_path(_installed()))
 
 

@@ -275,9 +275,7 @@ class Relation:
     """An arithmetic relation that holds between quantities of a text.
 
     Attributes:
-        what: The relation in words.
         members: The quantities' indices, in the order that the formula takes.
-        formula: By how much values are from it.
     """
 
     what: str
@@ -288,7 +286,6 @@ class Relation:
         """Return whether the relation holds between values, as far as they are written.
 
         Args:
-            found: The quantities, in the order of the members.
             slack: How many times the rounding they may be off.
             share: And by which share of what is worked out.
         """

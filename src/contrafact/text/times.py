@@ -36,9 +36,6 @@ class TimeReference:
     """A time that a text names; two with equal values name the same time.
 
     Attributes:
-        start: Where it begins, in characters.
-        end: Where it ends.
-        text: The words.
         value: The time in one spelling.
         relative: Whether it is counted from the day of writing ("last year").
     """

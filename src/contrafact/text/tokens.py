@@ -153,9 +153,6 @@ class Caseless:
 
     Args:
         pattern: A regular expression that means the same in small letters: it has no capitals.
-
-    Raises:
-        ValueError: It has capitals.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -165,11 +162,7 @@ class Caseless:
         self._small = re.compile(pattern)
 
     def finditer(self, text: str, small: str | None) -> Iterator[re.Match[str]]:
-        """Yield the matches; their words may be in small letters, their places are the text's.
-
-        Args:
-            small: What `small_letters` makes of it.
-        """
+        """Yield the matches; their words may be in small letters, their places are the text's."""
         if small is None:
             return self._any_case.finditer(text)
         return self._small.finditer(small)

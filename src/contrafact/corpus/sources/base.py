@@ -130,11 +130,7 @@ def base_url(given: str | None, variable: str, usual: str) -> str:
 
 
 def json_object(answer: Response) -> dict[str, Any]:
-    """Return the JSON object of an answer.
-
-    Raises:
-        RequestFailed: It holds something else.
-    """
+    """Return the JSON object of an answer."""
     try:
         value = json.loads(answer.body)
     except (ValueError, RecursionError):

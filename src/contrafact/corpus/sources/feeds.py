@@ -74,9 +74,6 @@ def read_feed(response: Response, request: Request) -> NewsPage:
 
     A feed that is not well-formed XML is read as far as it goes, and that is noted. A feed that
     declares entities is refused unread: no feed needs them, and attacks do.
-
-    Raises:
-        RequestFailed: Not found, or not a feed.
     """
     if response.status != 200:
         raise RequestFailed(f"the server answered {response.status}")
@@ -132,11 +129,7 @@ def _text(value: Any, key: str) -> str | None:
 
 
 class Rss:
-    """Feeds, each with the pages that it links to.
-
-    Raises:
-        InputError: No address, or one that is not ``https://`` (nor on the loopback interface).
-    """
+    """Feeds, each with the pages that it links to."""
 
     name = "rss"
     headers: Mapping[str, str] = {}

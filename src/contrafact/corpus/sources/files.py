@@ -13,11 +13,7 @@ __all__ = ["Files"]
 
 
 class Files:
-    """Files of news, in any layout that `contrafact.corpus.news_items.load_news` reads.
-
-    Raises:
-        InputError: No file is named, or one is not there.
-    """
+    """Files of news, in any layout that `contrafact.corpus.news_items.load_news` reads."""
 
     name = "file"
     headers: Mapping[str, str] = {}
@@ -36,11 +32,7 @@ class Files:
         return [Request(path, path, {}, {"found_by": Path(path).name}) for path in self._paths]
 
     def read(self, request: Request, get: Get) -> NewsPage:
-        """Read a file; a row without a title, or with one that is not text, is kept apart.
-
-        Raises:
-            InputError: It cannot be read, or holds no rows.
-        """
+        """Read a file; a row without a title, or with one that is not text, is kept apart."""
         rows: list[dict[str, Any]] = []
         rejected = []
         for line, row in read_rows(request.url):

@@ -40,9 +40,6 @@ class NewsApi:
         days: Days in one search. NewsAPI gives only the first articles of a search, how many
             depends on the account, so short searches find more. None is the whole window at once.
         base: The service's address; else that in the environment, else the public one.
-
-    Raises:
-        InputError: There is no key in the environment, or a day is none.
     """
 
     name = "newsapi"

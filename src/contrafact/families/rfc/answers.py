@@ -38,9 +38,7 @@ class Answer:
 
     Attributes:
         predicted: A label of the task; None where the reply was invalid.
-        invalid: The reason, where it was.
         reply: The model's last reply, as it came; None where none was read.
-        rationale: The reasons given, where they were asked for.
         probabilities: By label, its probability against the others, adding up to 1, or a
             baseline's scores on that scale; None without them.
         trace: What the method kept of its way there (first answer, background, …).

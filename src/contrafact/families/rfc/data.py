@@ -116,9 +116,6 @@ class Item:
 
     Attributes:
         id: The sample's id: the pair's, with ``-true`` or ``-false`` in detection; the claim's.
-        task: The task.
-        pair: The pair, or the claim.
-        gold: The gold label.
         shown: The paragraph or claim that detection shows; empty in diagnosis, which shows both.
         labels: What is asked for; the task's own labels where none are given.
     """
@@ -199,9 +196,6 @@ def load_pairs(
     itself. A pair without an original has the empty text there.
 
     Args:
-        path: The file; ``-`` is standard input.
-        notes: Filled with what was left out, mapped or lacking, if given.
-        originals: Whether every pair must have its original, as diagnosis needs.
         columns: By field (`FIELDS`), what the file calls its column, where they differ.
 
     Raises:

@@ -87,8 +87,6 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> R
     """Return the label that a reply gives.
 
     Args:
-        reply: The model's reply.
-        labels: The label space.
         reasons: Whether reasons were asked for, with the label on the last line: then only that
             line is read, and what stands before it is the rationale.
     """

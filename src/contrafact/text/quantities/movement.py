@@ -138,13 +138,7 @@ _RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
 def moving(
     text: str, found: list[Quantity], moves: list[Movement], ends: list[int]
 ) -> list[Statement]:
-    """Return for each quantity its direction and whether it is a level.
-
-    Args:
-        found: Its quantities, in order.
-        moves: Its words of movement, as `movements` gives them.
-        ends: Where its sentences end.
-    """
+    """Return for each quantity its direction and whether it is a level."""
     by_sentence: dict[int, list[Movement]] = {}
     for move in moves:
         by_sentence.setdefault(bisect_right(ends, move.start), []).append(move)
@@ -357,8 +351,6 @@ def pairs(text: str, found: list[Quantity], ends: list[int], changed: set[int]) 
     """Return the pairs of a text's quantities; a quantity is in one pair at most.
 
     Args:
-        found: Its quantities, in order.
-        ends: Where its sentences end.
         changed: The indices of the changes that follow a word of movement ("rose $5").
     """
     result: list[Pair] = []

@@ -65,7 +65,6 @@ class Form:
             vaguely ("billions").
         sign: "+", "-", "−" or nothing; "(" or "$(" of a loss in brackets.
         before: What stands before the number: a currency sign or code.
-        number: The digits or the words.
         after: What stands after it: magnitude and unit.
         factor: What one of ``number`` is worth.
     """
@@ -85,13 +84,10 @@ class Quantity:
     Attributes:
         text: The words, sign, currency and unit included: ``source[start:end]``. The noun that
             is counted is not part of it ("12,000" of "12,000 jobs").
-        start: Where it begins, in characters.
-        end: Where it ends.
         value: Its worth: units of currency (whichever it is), percent, basis points (percentage
             points times 100), days, a multiple ("doubled" is 2), a fraction of the whole
             ("halved" and "by half" are 0.5), or the number itself. None where the words are
             vague ("billions", "double-digit").
-        kind: What is counted.
         unit: The unit as the text has it: a currency's ISO code ("$" alone is "USD"), "%", "pp"
             (percentage points), "bps", "x", "days" and the like, or the noun counted ("jobs",
             "units"). None where nothing is named.
@@ -105,7 +101,6 @@ class Quantity:
         is_level: True for a level ("at $96", "to 5%"), False for a change ("up 12%", "by $3").
         is_loss: True where the amount is a loss ("net loss of $5 million").
         is_estimate: True where the amount is what analysts or markets expected.
-        form: How it is written; see `render`.
     """
 
     text: str

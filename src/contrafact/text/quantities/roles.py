@@ -112,12 +112,7 @@ def role_and_unit(
     *,
     central_bank: bool,
 ) -> tuple[Role, str | None]:
-    """Return a quantity's role and unit.
-
-    Args:
-        cue: The cue nearest to it, as `nearest_cue` tells.
-        central_bank: Whether the text speaks of a central bank.
-    """
+    """Return a quantity's role and unit."""
     kind, style, after = quantity.kind, quantity.form.style, quantity.end
     if kind == "duration":
         return "duration", quantity.unit
@@ -232,12 +227,7 @@ _COMPANY_GUIDES = re.compile(
 
 
 def outcome(text: str, quantity: Quantity, first: int, end: int) -> tuple[bool, bool]:
-    """Return whether a quantity is a loss, and whether an estimate.
-
-    Args:
-        first: Where its sentence begins.
-        end: Where its sentence ends.
-    """
+    """Return whether a quantity is a loss, and whether an estimate."""
     before = text[max(first, quantity.start - _REACH) : quantity.start]
     after = text[quantity.end : min(end, quantity.end + _REACH)]
     expected = _EXPECTED_BEFORE.search(before[-90:]) and not _COMPANY_GUIDES.search(before[-90:])

@@ -93,11 +93,7 @@ _Word = tuple[str, int, int]  # in small letters, and where it begins and ends
 
 
 class Lexicon:
-    """The word lists, compiled. Where two terms of one list are spelled alike, the first counts.
-
-    Attributes:
-        terms: The terms of all lists.
-    """
+    """The word lists, compiled. Where two terms of one list are spelled alike, the first counts."""
 
     def __init__(self) -> None:
         data = _data("lists")

@@ -115,15 +115,8 @@ def check_pair(
 ) -> Check:
     """Return what a pair's contract finds in it.
 
-    Args:
-        manipulation: Which contract: ``numerical``, ``flipping``, ``sentiment`` or ``causal``.
-        original: The paragraph as published.
-        rewritten: Its manipulated version.
-        options: What a user chose; our rules alone if nothing.
-
     Raises:
         ValueError: There is no such manipulation.
-        InputError: A rule gives a finding an id that it does not declare.
     """
     row = {"manipulation": manipulation, "original": original, "rewritten": rewritten}
     return next(check_pairs([row], options=options))
@@ -152,16 +145,7 @@ def check_draft(fields: Mapping[str, Any]) -> list[DraftFinding]:
 def check_pairs(
     rows: Iterable[Mapping[str, Any]], *, options: Options | None = None
 ) -> Iterator[Check]:
-    """Yield the check of each row, in order.
-
-    Args:
-        rows: Rows with ``manipulation``, ``original`` and ``rewritten``.
-        options: What a user chose.
-
-    Raises:
-        ValueError: There is no such manipulation.
-        InputError: A rule gives a finding an id that it does not declare.
-    """
+    """Yield the check of each row, in order."""
     options = options or Options()
     contracts = CONTRACTS
     if options.rules:
@@ -265,11 +249,6 @@ def check_rows(
     """Yield each row with its check, in order; a bad one with None.
 
     Few rows are held at a time, however many there are.
-
-    Args:
-        rows: The rows, as `read_pairs` yields them.
-        name: What messages call their file.
-        options: What a user chose.
 
     Raises:
         InputError: The file cannot be read on, or a rule of another package fails; the message

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
+from contrafact.text.numerals import SCALES
 from contrafact.text.quantities import Identifier, Quantity, same_value, worth
 from contrafact.text.quantities.quantity import in_one_spelling
 from contrafact.text.times import TimeReference
@@ -242,7 +243,7 @@ def _lost_its_unit(a: Quantity, b: Quantity) -> bool:
     return a.value is not None and a.value == b.value and "number" in (a.kind, b.kind)
 
 
-_MAGNITUDES = {stem(word) for word in ("million", "billion", "trillion", "thousand", "bn", "mn")}
+_MAGNITUDES = frozenset(map(stem, SCALES))
 _CURRENCY_NAME = re.compile(r"[^\W\d_]+\Z")
 
 
@@ -250,12 +251,13 @@ def _is_other_currency(a: Quantity, b: Quantity) -> bool:
     """Whether an amount of money is now one in another currency."""
     if a.kind != "money" or b.kind != "money":
         return False
-    if a.unit and b.unit:
-        return a.unit != b.unit
     words = [_CURRENCY_NAME.search(q.text) for q in (a, b)]
     names = [stem(found[0]) for found in words if found]
+    # Both ends of a change have one unit, so that names come first.
     if len(names) == 2 and names[0] != names[1] and not {*names} & _MAGNITUDES:
         return True
+    if a.unit and b.unit:
+        return a.unit != b.unit
     return a.unit != b.unit and all(words)
 
 

@@ -62,7 +62,6 @@ class Finding:
 
     Attributes:
         rule: The rule's id, in kebab-case; `docs/contracts.md` lists them.
-        message: What was found, in words a person understands.
         original_span: Where in the original, ``(start, end)`` in characters, if anywhere.
         rewritten_span: Where in the rewrite, if anywhere.
         for_review: Whether only a person can decide; such a finding never fails a pair.
@@ -92,7 +91,6 @@ class Check:
         passed: False where a rule is broken. True where none is and facts alone decide, in a
             numerical pair. None where none is and the rest is a matter of meaning, for a judge or
             a person.
-        violations: What broke a rule.
         review: What a fact leaves to a person; it fails nothing.
     """
 
@@ -135,11 +133,8 @@ class Rule:
     """A rule as it was declared.
 
     Attributes:
-        function: The function that finds what breaks it.
         ids: The ids its findings may have, in kebab-case.
         about: The topic among whose findings its own are listed.
-        paper: The sections of the paper that it implements; "ours" if it is from none.
-        manipulations: Whose contract it belongs to.
         to_review: What it leaves to a person, for the table; blank if nothing.
     """
 
@@ -208,11 +203,7 @@ def rule(
     part of a check that names it (`load_rules`).
 
     Args:
-        ids: The ids that its findings may have, in kebab-case.
-        about: The topic among whose findings its own are listed, one of `TOPICS`.
-        paper: The sections of the paper that it implements.
         manipulations: Whose contract it belongs to; all four if not given.
-        to_review: What it leaves to a person, for the table.
 
     Raises:
         ValueError: There is no id, one is not in kebab-case, the topic or a manipulation is

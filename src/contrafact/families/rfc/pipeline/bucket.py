@@ -142,9 +142,6 @@ def bucket_file(
 
     A row that repeats another is among the dropped, after the others, with the line of that; its
     article has its events in the ledger already. ``notes`` is filled with what the reader met.
-
-    Returns:
-        What `Sorted.counts` says.
     """
     result = bucket_news(stream_news(path, notes), titles_alone=titles_alone)
     repeated = [

@@ -151,11 +151,7 @@ def label_rows(
     model: str | None = None,
     file: str | None = None,
 ) -> Labelled:
-    """Return the labels of articles.
-
-    Raises:
-        InputError: A row's candidates are not a list of manipulations; the line is named.
-    """
+    """Return the labels of articles."""
     result = Labelled()
     for row in rows:
         _check_candidates(row, file)

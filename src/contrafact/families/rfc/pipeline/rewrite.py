@@ -56,8 +56,6 @@ class Outcome:
 
     Attributes:
         rewritten: The rewrite that is kept; none where the row is dropped.
-        edits: Its edit log.
-        attempts: How many proposals were made.
         reason: Why the row is dropped, in a few words.
         violations: What the best of the refused proposals broke.
         undecided: Why nobody knows yet whether the rewrite means what it is to mean; empty where

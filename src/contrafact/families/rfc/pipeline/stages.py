@@ -38,7 +38,6 @@ def read_stage(
     """Return the rows of a stage file, each checked.
 
     Args:
-        path: The file; ``-`` is standard input.
         texts: Fields that every row needs, as text that is not blank.
         unique: Fields that together name a row; no two rows may have the same. Empty if rows
             need no name.

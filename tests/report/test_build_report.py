@@ -6,13 +6,13 @@ import hashlib
 import io
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.pages import read
 
 from contrafact.errors import InputError
 from contrafact.family.display import Column, Example, Table
@@ -24,43 +24,10 @@ from contrafact.report.frames import task_runs
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
 Study = Any
-VOID = {"meta", "img", "source", "br", "wbr", "link"}
-
-
-class Reader(HTMLParser):
-    """Reads a page: its tags, attributes and text, and whether every tag is closed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.text: list[str] = []
-        self.open: list[str] = []
-        self.ill: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open.pop() != tag:
-            self.ill.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
 
 
 def build_report(items: pd.DataFrame, meta: Any, out: Path, **options: Any) -> ReportPaths:
     return build.build_report([task_runs("finforce", items, meta)], out, **options)
-
-
-def read(page: str) -> Reader:
-    reader = Reader()
-    reader.feed(page)
-    reader.close()
-    return reader
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.pages import read
 
 from contrafact.errors import InputError
 from contrafact.family import task_named
@@ -408,30 +408,10 @@ class TestRegression:
         assert "\n" not in str(error.value)
 
 
-class Reader(HTMLParser):
-    VOID = frozenset({"meta", "img", "source", "br", "wbr", "link"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
 def test_the_page_is_well_formed_runs_nothing_and_asks_for_nothing(compared: RunDiff) -> None:
     page = render_diff(compared)
-    reader = Reader()
-    reader.feed(page)
-    assert not reader.open
+    reader = read(page)
+    assert not reader.open and not reader.ill
     assert not {"script", "iframe", "object", "form", "link", "base"} & set(reader.tags)
     assert not [name for name, _ in reader.attributes if name.startswith("on")]
     for name, value in reader.attributes:

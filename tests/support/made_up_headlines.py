@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from contrafact.family.run_facts import ReportMeta, RunFacts
 
@@ -188,3 +189,8 @@ class Study:
     systems = SYSTEMS
     hostile = HOSTILE
     judge = JUDGE
+
+
+@pytest.fixture(scope="session")
+def study() -> Study:
+    return Study()

@@ -1,27 +1,17 @@
 """A made-up study of headlines, and a writer that is weak, good and malicious by turns."""
 
-import importlib.util
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.support.made_up_headlines import study
+
+__all__ = ["study"]
 
 _WRITER = Path(__file__).parents[2] / "support" / "writer_server.py"
-_MADE_UP = Path(__file__).parents[2] / "support" / "made_up_headlines.py"
-
-
-@pytest.fixture(scope="session")
-def study() -> Any:
-    spec = importlib.util.spec_from_file_location("made_up_headlines", _MADE_UP)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module.Study()
 
 
 @pytest.fixture(scope="session")

@@ -17,11 +17,11 @@ from contrafact.files.journal import Journal
 from contrafact.judges.verifier import Subject, is_verifier
 from contrafact.models.asking import failure_cause
 
-__all__ = ["Question", "other_order", "put", "questions_of"]
+__all__ = ["JudgeCall", "other_order", "put", "questions_of"]
 
 
 @dataclass(frozen=True)
-class Question:
+class JudgeCall:
     """One call of one judge.
 
     ``repeat`` counts from 1; ``swapped`` says whether the texts come in the other order.
@@ -59,7 +59,7 @@ def questions_of(
     *,
     repeats: int = 1,
     order: bool = True,
-) -> list[Question]:
+) -> list[JudgeCall]:
     """Return every call that an exam takes, with ``order`` each once more in the other order."""
     found = []
     for item in items:
@@ -70,14 +70,14 @@ def questions_of(
                 if is_verifier(judge):
                     # It reads data, in one order, and says the same each time.
                     subject = examiner.subject(item) if examiner.subject else None
-                    found.append(Question(item.id, criterion, prompt, judge, 1, False, subject))
+                    found.append(JudgeCall(item.id, criterion, prompt, judge, 1, False, subject))
                     continue
                 found += [
-                    Question(item.id, criterion, prompt, judge, repeat, False, about=about)
+                    JudgeCall(item.id, criterion, prompt, judge, repeat, False, about=about)
                     for repeat in range(1, repeats + 1)
                 ]
                 if swapped is not None:
-                    asked = Question(item.id, criterion, swapped, judge, 1, True, about=about)
+                    asked = JudgeCall(item.id, criterion, swapped, judge, 1, True, about=about)
                     found.append(asked)
     return found
 
@@ -104,7 +104,7 @@ def other_order(prompt: str, shown: Sequence[str]) -> str | None:
 
 
 async def put(
-    questions: Sequence[Question],
+    questions: Sequence[JudgeCall],
     examiner: Examiner,
     judges: Mapping[str, Model],
     answers: Journal,

@@ -8,7 +8,7 @@ from typing import Any
 
 from contrafact.console import Progress
 from contrafact.errors import InputError, ModelError
-from contrafact.exam.questions import Question, put, questions_of
+from contrafact.exam.questions import JudgeCall, put, questions_of
 from contrafact.exam.score import exam_rows, examine, leak_notes, row_object, surface_rows
 from contrafact.family import family_named, task_named
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec
@@ -42,7 +42,7 @@ class PreparedExam:
     pack: PromptPack
     examiner: Examiner
     items: Sequence[ExamItem]
-    questions: Sequence[Question]
+    questions: Sequence[JudgeCall]
     judges: Sequence[str]
     seed: int
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
-from contrafact.exam.questions import Question
+from contrafact.exam.questions import JudgeCall
 from contrafact.family.exam import RESPONSE, ExamItem
 from contrafact.family.exam_file import (
     CriterionExam,
@@ -98,7 +98,7 @@ def row_object(row: ExamRow) -> dict[str, Any]:
 
 def exam_rows(
     items: Sequence[ExamItem],
-    questions: Sequence[Question],
+    questions: Sequence[JudgeCall],
     answers: Mapping[str, Mapping[str, Any]],
 ) -> list[ExamRow]:
     """Return the rows of an exam whose questions all have an answer, by the questions' keys.
@@ -178,7 +178,7 @@ def examine(
     by_criterion: dict[str, list[ExamRow]] = {}
     for row in sorted(rows, key=lambda row: (row.criterion == RESPONSE, row.criterion)):
         by_criterion.setdefault(row.criterion, []).append(row)
-    figures = _Figures(level, resamples, seed)
+    figures = _Estimates(level, resamples, seed)
     return Exam(
         **known,
         n=len({row.item for row in rows}),
@@ -239,7 +239,7 @@ def leak_notes(surface: Mapping[str, SurfaceRow], unread: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Figures:
+class _Estimates:
     """The settings that all figures share. Each has a random stream of its own."""
 
     level: float

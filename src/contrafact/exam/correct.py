@@ -7,7 +7,7 @@ was tested.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from contrafact.family import families
 from contrafact.family.exam import RESPONSE
 from contrafact.family.exam_file import Exam
 from contrafact.stats.correction import Corrected, correct_conjunction, correct_rate, ppi_mean
-from contrafact.stats.intervals import cluster_bootstrap
+from contrafact.stats.intervals import Resampling, cluster_bootstrap, resampling
 from contrafact.stats.paired import Difference, compare_all, rank_intervals
 
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ def corrected_scores(
     criteria: Mapping[str, str],
     packs: Mapping[str, Mapping[str, str]] | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
-    rng: np.random.Generator,
-    level: float = 0.95,
-    resamples: int = 10_000,
+    **how: Unpack[Resampling],
 ) -> "pd.DataFrame":
     """Return every system's judged rates, raw and corrected by its judge's exam.
 
@@ -79,16 +77,16 @@ def corrected_scores(
             values, clusters = _verdicts(own, column)
             if not len(values):
                 continue
-            raw = cluster_bootstrap(values, clusters, level=level, resamples=resamples, rng=rng)
+            raw = cluster_bootstrap(values, clusters, **how)
             row = {"system": system, "judge": judge, "criterion": column, "n": raw.n}
             row |= {"clusters": raw.clusters, **raw.columns("raw")}
             found = _nothing(why)
             if exam is not None and not why:
                 parts = {c: n for c, n in criteria.items() if n != RESPONSE and c in own.columns}
                 if name == RESPONSE and parts:
-                    found = _conjunction(own[own[column].notna()], parts, exam, level, rng)
+                    found = _conjunction(own[own[column].notna()], parts, exam, how)
                 else:
-                    found = _corrected(values, clusters, exam, name, level)
+                    found = _corrected(values, clusters, exam, name, how)
             rows.append({**row, **found, "by": "exam"})
     return pd.DataFrame(rows)
 
@@ -135,13 +133,7 @@ def corrected_by_labels(
 
 
 def ranked_systems(
-    items: "pd.DataFrame",
-    column: str,
-    *,
-    unit: str = "",
-    rng: np.random.Generator,
-    level: float = 0.95,
-    resamples: int = 10_000,
+    items: "pd.DataFrame", column: str, *, unit: str = "", **how: Unpack[Resampling]
 ) -> "pd.DataFrame":
     """Rank systems of one judge by a judged rate, sharing ranks where they cannot be told apart.
 
@@ -166,9 +158,9 @@ def ranked_systems(
             continue
         clusters = table.index.get_level_values("sample_id").to_numpy(object)
         values = {str(name): table[name].to_numpy(float) for name in table.columns}
-        compared = compare_all(values, clusters, level=level, resamples=resamples, rng=rng)
+        compared = compare_all(values, clusters, **how)
         pairs: list[Difference] = [pair for pair, _ in compared]
-        ranks = rank_intervals(list(values), pairs, level=level)
+        ranks = rank_intervals(list(values), pairs, level=resampling(how)[0])
         taken = [rank.best for rank in ranks.values()]
         rows += [
             {
@@ -234,7 +226,9 @@ def _nothing(why: str) -> dict[str, Any]:
     return _row(found, (nan, nan), (0, 0), examined=False)
 
 
-def _corrected(values: Any, clusters: Any, exam: Exam, name: str, level: float) -> dict[str, Any]:
+def _corrected(
+    values: Any, clusters: Any, exam: Exam, name: str, how: Resampling
+) -> dict[str, Any]:
     part = exam.criteria.get(name)
     if part is None:
         return _nothing("the exam did not ask this criterion")
@@ -243,7 +237,7 @@ def _corrected(values: Any, clusters: Any, exam: Exam, name: str, level: float) 
         clusters,
         sensitivity=part.sensitivity.exam_rate,
         specificity=part.specificity.exam_rate,
-        level=level,
+        level=resampling(how)[0],
     )
     a, b = part.sensitivity.estimate, part.specificity.estimate
     rates = (math.nan if a is None else a, math.nan if b is None else b)
@@ -251,11 +245,7 @@ def _corrected(values: Any, clusters: Any, exam: Exam, name: str, level: float) 
 
 
 def _conjunction(
-    own: "pd.DataFrame",
-    parts: Mapping[str, str],
-    exam: Exam,
-    level: float,
-    rng: np.random.Generator,
+    own: "pd.DataFrame", parts: Mapping[str, str], exam: Exam, how: Resampling
 ) -> dict[str, Any]:
     """Return the share of responses that pass everything, corrected criterion by criterion.
 
@@ -269,14 +259,15 @@ def _conjunction(
     if why := exam.errs_together():
         return _nothing(why)
     known = [exam.criteria[parts[column]] for column in asked]
+    level, _, rng = resampling(how)
     found = correct_conjunction(
         judged[asked].to_numpy(float),
         judged["sample_id"].to_numpy(object),
         names=asked,
         sensitivity=[one.sensitivity.exam_rate for one in known],
         specificity=[one.specificity.exam_rate for one in known],
-        rng=rng,
         level=level,
+        rng=rng,
     )
     asked_of = [exam.criteria[RESPONSE]] if RESPONSE in exam.criteria else known
     counts = min(one.sensitivity.n for one in asked_of), min(one.specificity.n for one in asked_of)

@@ -215,10 +215,7 @@ def hold_exam(
         settings={"judge_args": without_secrets(given)} if given else {},
     )
     calls = call_config(
-        max_connections,
-        max_retries=max_retries,
-        timeout=timeout,
-        attempt_timeout=attempt_timeout,
+        max_connections, max_retries=max_retries, timeout=timeout, attempt_timeout=attempt_timeout
     )
     models = {name: open_model(name, config=calls, **given) for name in prepared.judges}
     with Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts) as answers:

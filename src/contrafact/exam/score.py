@@ -33,6 +33,7 @@ from contrafact.judges.surface import OVERALL, LeakItem, leak_rows
 from contrafact.records import Verdict
 from contrafact.stats.classification import auroc
 from contrafact.stats.intervals import (
+    Resampling,
     cluster_bootstrap,
     clustered_proportion,
     difference_between_groups,
@@ -246,7 +247,7 @@ class _Estimates:
     resamples: int
     seed: int
 
-    def how(self, stream: str, name: str) -> dict[str, Any]:
+    def how(self, stream: str, name: str) -> Resampling:
         rng = np.random.default_rng([self.seed, _STREAMS[stream], *name.encode()])
         return {"level": self.level, "resamples": self.resamples, "rng": rng}
 
@@ -265,10 +266,7 @@ class _Estimates:
             specificity=self._rate([r for r in read if not r.known], lambda r: not r.passed),
             invalid=self._rate(rows, lambda r: r.passed is None),
             bias_true=Figure(
-                estimate=apart.estimate / 2.0,
-                low=apart.low / 2.0,
-                high=apart.high / 2.0,
-                n=apart.n,
+                estimate=apart.estimate / 2.0, low=apart.low / 2.0, high=apart.high / 2.0, n=apart.n
             ),
             auroc=_auroc(with_chance, _column(with_chance, lambda r: r.probability), how)
             if with_chance
@@ -348,7 +346,7 @@ class _Estimates:
         outcomes = _column(rows, counted)
         return Rate.of(clustered_proportion(outcomes, _clusters(rows), level=self.level))
 
-    def _order(self, rows: Sequence[ExamRow], how: Mapping[str, Any]) -> OrderEffect | None:
+    def _order(self, rows: Sequence[ExamRow], how: Resampling) -> OrderEffect | None:
         if not any(row.asked_swapped for row in rows):
             return None
         both = [row for row in rows if row.passed is not None and row.swapped is not None]
@@ -364,7 +362,7 @@ def _length(
     passed: NDArray[np.float64],
     known: NDArray[np.float64],
     clusters: list[str],
-    how: Mapping[str, Any],
+    how: Resampling,
 ) -> Figure:
     words = _column(rows, lambda row: row.words)
     longer, apart = np.zeros(len(rows)), passed.copy()
@@ -376,10 +374,10 @@ def _length(
     return Figure.of(difference_between_groups(apart, longer, clusters, **how))
 
 
-def _auroc(rows: Sequence[ExamRow], scores: NDArray[np.float64], how: Mapping[str, Any]) -> Figure:
+def _auroc(rows: Sequence[ExamRow], scores: NDArray[np.float64], how: Resampling) -> Figure:
     known = _column(rows, lambda row: row.known)
-    fewer = {**how, "resamples": min(2_000, how["resamples"])}
-    return Figure.of(auroc(known, scores, _clusters(rows), **fewer))
+    how = {**how, "resamples": min(2_000, how["resamples"])}
+    return Figure.of(auroc(known, scores, _clusters(rows), **how))
 
 
 def _column(

@@ -13,12 +13,7 @@ from contrafact.files.atomic import write_bytes, write_text
 from contrafact.report.chapter import Chapter, Options, make_chapter
 from contrafact.report.frames import TaskRuns, check_exams, check_labels
 from contrafact.report.html import render_page
-from contrafact.report.write import (
-    render_json,
-    render_latex,
-    render_markdown,
-    render_table_csv,
-)
+from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
 __all__ = ["ReportPaths", "build_report", "make_chapters", "write_chapters"]
 
@@ -107,11 +102,7 @@ def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]
     head: dict[str, object] = {
         "format": "contrafact-report",
         "version": _RESULTS_VERSION,
-        "settings": {
-            "seed": options.seed,
-            "resamples": options.resamples,
-            "level": options.level,
-        },
+        "settings": {"seed": options.seed, "resamples": options.resamples, "level": options.level},
         "published_shown": options.with_published,
         "exams": [exam.model_dump(include=_EXAM_NAMED) for exam in options.exams],
         "labels": 0 if options.labels is None else len(options.labels),

@@ -16,13 +16,7 @@ import pandas as pd
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.display import count, listed
-from contrafact.family.report import (
-    ChapterData,
-    Comparable,
-    Form,
-    Measure,
-    ReportSpec,
-)
+from contrafact.family.report import ChapterData, Comparable, Form, Measure, ReportSpec
 from contrafact.family.run_facts import ReportMeta
 from contrafact.report.changes import Changes, changes_between
 from contrafact.report.estimates import (

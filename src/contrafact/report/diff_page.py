@@ -5,15 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from contrafact.family.display import (
-    Card,
-    Column,
-    Example,
-    Fact,
-    Table,
-    count,
-    format_number,
-)
+from contrafact.family.display import Card, Column, Example, Fact, Table, count, format_number
 from contrafact.family.report import Measure
 from contrafact.report.chapter import eyebrow
 from contrafact.report.diff import Flip, RunDiff, measure_label, pair_data
@@ -324,10 +316,7 @@ def _example(flip: Flip, data: Any, diff: RunDiff) -> Example:
     }
     where = f"{flip.direction} · {item_name(flip)}"
     facts = [
-        (
-            measure_label(measure),
-            f"{state(measure, before)} → {state(measure, after)} ({way})",
-        )
+        (measure_label(measure), f"{state(measure, before)} → {state(measure, after)} ({way})")
         for measure, before, after, way in (
             (diff.measure(name), *move) for name, move in flip.measures.items()
         )

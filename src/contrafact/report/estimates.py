@@ -13,7 +13,7 @@ in the place of a corrected figure.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,13 @@ from contrafact.family.report import (
     ReportSpec,
 )
 from contrafact.family.run_facts import ReportMeta
-from contrafact.stats.intervals import Interval, interval_from_resamples, resampled_counts
+from contrafact.stats.intervals import (
+    Interval,
+    Resampling,
+    interval_from_resamples,
+    resampled_counts,
+    resampling,
+)
 from contrafact.stats.paired import holm, paired_comparison
 from contrafact.stats.replicates import Bootstrap
 
@@ -272,12 +278,9 @@ def compare_systems(
     items: pd.DataFrame,
     spec: ReportSpec,
     comparable: Comparable,
-    *,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
     pairs: Sequence[tuple[str, str]] | None = None,
     every: bool = False,
+    **how: Unpack[Resampling],
 ) -> pd.DataFrame:
     """Compare every two systems (or the given pairs) on the items that both were asked about.
 
@@ -293,7 +296,6 @@ def compare_systems(
         its name, ``method``.
     """
     chosen = list(combinations(systems_of(items), 2)) if pairs is None else pairs
-    how: dict[str, Any] = {"rng": rng, "resamples": resamples, "level": level}
     judges = _judges(items)
     compared = [
         (measure, _per_unit(items, spec, measure))
@@ -338,9 +340,7 @@ def compare_figures(
     *,
     measures: Sequence[Measure],
     systems: tuple[str, str],
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
+    **how: Unpack[Resampling],
 ) -> pd.DataFrame:
     """Compare two systems by figures that are no mean over rows: F1, a median, a coefficient.
 
@@ -365,6 +365,7 @@ def compare_figures(
     if not names:
         return pd.DataFrame()
     labels = sorted({str(label) for side in sides for label in side[spec.cluster]})
+    level, resamples, rng = resampling(how)
     drawn = resampled_counts(len(labels), min(resamples, _LOOPED), rng)
     counts = np.concatenate(list(drawn))
     drawn_of = [_resampler(side, spec, labels, int(counts.max())) for side in sides]
@@ -461,7 +462,7 @@ def _differences(
     spec: ReportSpec,
     measure: Measure,
     systems: tuple[str, str],
-    how: Mapping[str, Any],
+    how: Resampling,
 ) -> Iterator[dict[str, object]]:
     first, second = systems
     known = values.index.get_level_values("system")
@@ -516,7 +517,7 @@ def judged_rates(
         return None
     items, in_vain = _with_nothing_as_failed(data.items, spec)
     rng = data.streams["judged"]
-    how: dict[str, Any] = {"rng": rng, "level": data.level, "resamples": data.resamples}
+    how: Resampling = {"rng": rng, "level": data.level, "resamples": data.resamples}
     packs = {system: run.templates for run in runs for system in run.systems if run.templates}
     asked = {system: run.asked for run in runs for system in run.systems}
     columns = [criterion.column for criterion in spec.criteria]

@@ -72,10 +72,7 @@ def parse_check(text: str, measures: Sequence[Measure]) -> Check:
         problem = f"there is no measure '{name}'"
         if found is not None:
             problem = f"of '{name}' neither more nor less is better"
-        raise InputError(
-            f"{option}: {problem}",
-            hint=f"use one of {known}",
-        )
+        raise InputError(f"{option}: {problem}", hint=f"use one of {known}")
     if dot and form not in found.forms:
         hint = f"it has {' and '.join(found.forms)}"
         raise InputError(f"{option}: '{name}' has no form '{form}'", hint=hint)

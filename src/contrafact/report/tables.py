@@ -7,15 +7,7 @@ import numpy as np
 import pandas as pd
 
 from contrafact.exam.correct import NOT_EXAMINED
-from contrafact.family.display import (
-    Chart,
-    Column,
-    GridChart,
-    Panel,
-    Table,
-    format_number,
-    listed,
-)
+from contrafact.family.display import Chart, Column, GridChart, Panel, Table, format_number, listed
 from contrafact.family.report import ChapterData
 from contrafact.family.tables import with_costs
 from contrafact.report.estimates import JudgedRates

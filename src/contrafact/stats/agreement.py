@@ -20,7 +20,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,13 +29,14 @@ from contrafact.stats.intervals import (
     MIN_CLUSTERS,
     Clusters,
     Interval,
-    check_settings,
+    Resampling,
     cluster_codes,
     cluster_sums,
     column_totals,
     finite_values,
     interval_from_resamples,
     resampled_sums,
+    resampling,
 )
 
 __all__ = [
@@ -186,9 +187,7 @@ def with_interval(
     *,
     clusters: Clusters = None,
     weights: ArrayLike | None = None,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: np.random.Generator,
+    **how: Unpack[Resampling],
 ) -> Interval:
     """Return a coefficient of this module with a bootstrap interval over items or clusters.
 
@@ -215,7 +214,7 @@ def with_interval(
     Raises:
         ValueError: If the function is not of this module, and as the coefficients.
     """
-    check_settings(level, resamples)
+    level, resamples, rng = resampling(how)
     plain, options = function, {}
     if isinstance(function, partial) and not function.args:
         plain, options = function.func, dict(function.keywords)

@@ -29,7 +29,7 @@ moved by how far their median lies from the estimate.
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,7 +38,7 @@ from contrafact.stats.intervals import (
     Clusters,
     Interval,
     Proportion,
-    check_settings,
+    Resampling,
     cluster_bootstrap,
     cluster_codes,
     cluster_sums,
@@ -47,6 +47,7 @@ from contrafact.stats.intervals import (
     interval_from_resamples,
     resampled_counts,
     resampled_sums,
+    resampling,
 )
 
 __all__ = [
@@ -145,32 +146,23 @@ def classification(
     predicted: Sequence[Hashable | None],
     labels: Sequence[Hashable],
     clusters: Clusters,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: np.random.Generator,
+    **how: Unpack[Resampling],
 ) -> Classification:
     """Return every measure in both forms, with intervals that resample clusters.
 
     Predictions are None where a reply was no label. Errors are those of `confusion_matrix`.
     """
-    check_settings(level, resamples)
+    level, resamples, rng = resampling(how)
     cells = _cells(gold, predicted, labels)
     width = len(labels) + 1
     codes, count = cluster_codes(clusters, len(cells))
     valid = np.array([label is not None for label in predicted], dtype=bool)
     right = np.array([p == g for g, p in zip(gold, predicted, strict=True)], dtype=np.float64)
-    invalid_rate = cluster_bootstrap(
-        (~valid).astype(np.float64), codes, level=level, resamples=resamples, rng=rng
-    )
+    invalid_rate = cluster_bootstrap((~valid).astype(np.float64), codes, **how)
     # Accuracies are plain means, and keep the exact bounds that all-right or all-wrong has there.
     figures: dict[tuple[str, Form], Interval] = {
-        ("accuracy", "valid"): cluster_bootstrap(
-            right[valid], codes[valid], level=level, resamples=resamples, rng=rng
-        ),
-        ("accuracy", "strict"): cluster_bootstrap(
-            right, codes, level=level, resamples=resamples, rng=rng
-        ),
+        ("accuracy", "valid"): cluster_bootstrap(right[valid], codes[valid], **how),
+        ("accuracy", "strict"): cluster_bootstrap(right, codes, **how),
     }
     one_hot = np.zeros((len(cells), len(labels) * width))
     one_hot[np.arange(len(cells)), cells] = 1.0
@@ -197,13 +189,7 @@ def classification(
 
 
 def auroc(
-    positive: ArrayLike,
-    scores: ArrayLike,
-    clusters: Clusters,
-    *,
-    level: float = 0.95,
-    resamples: int = 2_000,
-    rng: np.random.Generator,
+    positive: ArrayLike, scores: ArrayLike, clusters: Clusters, **how: Unpack[Resampling]
 ) -> Interval:
     """Return the area under the ROC curve with an interval that resamples clusters.
 
@@ -217,13 +203,12 @@ def auroc(
     Raises:
         ValueError: On NaN or infinity, lengths that differ, or labels other than 0 and 1.
     """
-    check_settings(level, resamples)
     y, x = finite_values(positive, "positive"), finite_values(scores, "scores")
     if len(y) != len(x):
         raise ValueError(f"{len(y)} labels for {len(x)} scores")
     if not np.isin(y, (0.0, 1.0)).all():
         raise ValueError("positive must be 0 or 1")
-    return _mean_area(y[:, None], x[:, None], clusters, level, resamples, rng)
+    return _mean_area(y[:, None], x[:, None], clusters, how)
 
 
 def auroc_one_vs_rest(
@@ -231,10 +216,7 @@ def auroc_one_vs_rest(
     scores: ArrayLike,
     labels: Sequence[Hashable],
     clusters: Clusters,
-    *,
-    level: float = 0.95,
-    resamples: int = 2_000,
-    rng: np.random.Generator,
+    **how: Unpack[Resampling],
 ) -> Interval:
     """Return the mean over classes of the area under the ROC curve of each against the rest.
 
@@ -250,12 +232,11 @@ def auroc_one_vs_rest(
         ValueError: On NaN or infinity, lengths that differ, a label that repeats or is not in
             ``labels``.
     """
-    check_settings(level, resamples)
     x = np.asarray(scores, dtype=np.float64).reshape(-1, len(labels))
     finite_values(x.ravel(), "scores")
     if len(gold) != len(x):
         raise ValueError(f"{len(gold)} labels for {len(x)} rows of scores")
-    return _mean_area(_one_hot(gold, labels), x, clusters, level, resamples, rng)
+    return _mean_area(_one_hot(gold, labels), x, clusters, how)
 
 
 def _one_hot(gold: Sequence[Hashable], labels: Sequence[Hashable]) -> NDArray[np.float64]:
@@ -266,14 +247,10 @@ def _one_hot(gold: Sequence[Hashable], labels: Sequence[Hashable]) -> NDArray[np
 
 
 def _mean_area(
-    positive: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    clusters: Clusters,
-    level: float,
-    resamples: int,
-    rng: np.random.Generator,
+    positive: NDArray[np.float64], scores: NDArray[np.float64], clusters: Clusters, how: Resampling
 ) -> Interval:
     """Return the mean of the columns' areas with its interval; both are of (items, columns)."""
+    level, resamples, rng = resampling(how, 2_000)
     codes, count = cluster_codes(clusters, len(scores))
     if len(scores) == 0:
         return Interval(math.nan, math.nan, math.nan, level, 0, 0, "no values")
@@ -340,13 +317,7 @@ def _ratio(numerator: NDArray[np.float64], denominator: ArrayLike) -> NDArray[np
 
 
 def binary_figures(
-    reference: ArrayLike,
-    rater: ArrayLike,
-    clusters: Clusters = None,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: np.random.Generator,
+    reference: ArrayLike, rater: ArrayLike, clusters: Clusters = None, **how: Unpack[Resampling]
 ) -> tuple[dict[str, int], dict[str, Proportion | Interval]]:
     """Return how a rater's 0 and 1 match a reference's, both of shape (n,).
 
@@ -356,7 +327,7 @@ def binary_figures(
     Raises:
         ValueError: On lengths that differ, or anything but 0 and 1.
     """
-    check_settings(level, resamples)
+    level, resamples, rng = resampling(how)
     y, x = finite_values(reference, "reference"), finite_values(rater, "rater")
     if len(y) != len(x) or not (np.isin(y, (0.0, 1.0)).all() and np.isin(x, (0.0, 1.0)).all()):
         raise ValueError("reference and rater must pair up, and be 0 or 1")
@@ -402,10 +373,7 @@ def brier(
     probabilities: ArrayLike,
     labels: Sequence[str],
     clusters: Clusters,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: np.random.Generator,
+    **how: Unpack[Resampling],
 ) -> Interval:
     """Return the mean Brier score, from 0 to 1, with an interval that resamples clusters.
 
@@ -420,17 +388,11 @@ def brier(
     if len(p) != len(gold):
         raise ValueError(f"{len(gold)} labels for {len(p)} rows of probabilities")
     errors = ((p - _one_hot(gold, labels)) ** 2).sum(axis=1) / 2
-    return cluster_bootstrap(errors, clusters, level=level, resamples=resamples, rng=rng)
+    return cluster_bootstrap(errors, clusters, **how)
 
 
 def calibration_error(
-    right: ArrayLike,
-    probabilities: ArrayLike,
-    clusters: Clusters,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: np.random.Generator,
+    right: ArrayLike, probabilities: ArrayLike, clusters: Clusters, **how: Unpack[Resampling]
 ) -> Interval:
     """Return the expected calibration error with an interval that resamples clusters.
 
@@ -441,7 +403,7 @@ def calibration_error(
     Raises:
         ValueError: On lengths that differ, or values outside 0 to 1.
     """
-    check_settings(level, resamples)
+    level, resamples, rng = resampling(how)
     y, p, places = _binned(right, probabilities)
     if not len(y):
         return Interval(math.nan, math.nan, math.nan, level, 0, 0, "no values")

@@ -116,7 +116,7 @@ def correct_rate(
     Raises:
         ValueError: If a value is not between 0 and 1, or the exam's counts make no sense.
     """
-    check_settings(level, 1)
+    check_settings(level)
     x = finite_values(values)
     if len(x) == 0 or x.min() < 0.0 or x.max() > 1.0:
         raise ValueError("there must be verdicts, between 0 and 1")
@@ -194,7 +194,7 @@ def ppi_mean(
     Raises:
         ValueError: If shapes differ or values are missing.
     """
-    check_settings(level, 1)
+    check_settings(level)
     y, f = finite_values(labels, "labels"), finite_values(judged_labelled, "judged_labelled")
     rest = finite_values(judged_rest, "judged_rest")
     if len(y) != len(f):
@@ -339,7 +339,7 @@ def correct_conjunction(
     Raises:
         ValueError: If shapes differ, a verdict is none, or nothing was asked of a response.
     """
-    check_settings(level, 1)
+    check_settings(level)
     given = np.asarray(verdicts, dtype=np.float64)
     if given.ndim != 2 or given.shape[1] != len(names) or not len(given):
         raise ValueError("there must be one row of verdicts a response, one column a criterion")

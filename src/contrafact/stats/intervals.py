@@ -36,7 +36,7 @@ number says what a clustered rate is worth to a calculation that takes independe
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Required, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +48,7 @@ __all__ = [
     "Clusters",
     "Interval",
     "Proportion",
+    "Resampling",
     "check_settings",
     "chunk_sizes",
     "cluster_bootstrap",
@@ -62,13 +63,32 @@ __all__ = [
     "interval_from_resamples",
     "resampled_counts",
     "resampled_sums",
+    "resampling",
     "standard_error",
     "variance_of_mean",
     "wilson_bounds",
 ]
 
 
-def check_settings(level: float, resamples: int) -> None:
+class Resampling(TypedDict, total=False):
+    """How an interval is made: its level (0.95), how often clusters are drawn (10,000), by chance.
+
+    Areas under a curve, which take long, have 2,000 resamples where no number is given.
+    """
+
+    level: float
+    resamples: int
+    rng: Required[np.random.Generator]
+
+
+def resampling(how: Resampling, resamples: int = 10_000) -> tuple[float, int, np.random.Generator]:
+    """Return level, resamples and randomness, as given or usual; ValueError on what cannot be."""
+    level, resamples = how.get("level", 0.95), how.get("resamples", resamples)
+    check_settings(level, resamples)
+    return level, resamples, how["rng"]
+
+
+def check_settings(level: float, resamples: int = 1) -> None:
     """Raise ValueError unless ``level`` lies between 0 and 1 and ``resamples`` is at least 1."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
@@ -217,9 +237,7 @@ def cluster_bootstrap(
     *,
     statistic: Literal["mean", "median"] = "mean",
     weights: ArrayLike | None = None,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: np.random.Generator,
+    **how: Unpack[Resampling],
 ) -> Interval:
     """Return the mean or median of ``values`` with an interval that resamples clusters.
 
@@ -240,7 +258,7 @@ def cluster_bootstrap(
         ValueError: On NaN or infinity, weights that are not positive, lengths that differ, an
             unknown statistic, a level outside (0, 1) or no resamples.
     """
-    check_settings(level, resamples)
+    level, resamples, rng = resampling(how)
     if statistic not in ("mean", "median"):
         raise ValueError(f"statistic must be 'mean' or 'median', not {statistic!r}")
     x = finite_values(values)
@@ -444,7 +462,7 @@ def clustered_proportion(
     Raises:
         ValueError: On other outcomes, lengths that differ, or a level outside (0, 1).
     """
-    check_settings(level, 1)
+    check_settings(level)
     x = finite_values(outcomes, "outcomes")
     if not np.isin(x, (0.0, 1.0)).all():
         raise ValueError("outcomes must be 0 or 1")
@@ -521,13 +539,7 @@ def variance_of_mean(values: NDArray[np.float64], codes: NDArray[np.intp], clust
 
 
 def difference_between_groups(
-    values: ArrayLike,
-    group: ArrayLike,
-    clusters: Clusters,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: np.random.Generator,
+    values: ArrayLike, group: ArrayLike, clusters: Clusters, **how: Unpack[Resampling]
 ) -> Interval:
     """Return the mean of one group of values less that of the other, resampling clusters.
 
@@ -540,7 +552,7 @@ def difference_between_groups(
     Raises:
         ValueError: On NaN or infinity, or lengths that differ.
     """
-    check_settings(level, resamples)
+    level, resamples, rng = resampling(how)
     x, g = finite_values(values), finite_values(group, "group")
     if len(x) != len(g) or not np.isin(g, (0.0, 1.0)).all():
         raise ValueError("group must be true or false for each value")

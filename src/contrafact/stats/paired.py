@@ -18,7 +18,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,13 +26,14 @@ from numpy.typing import ArrayLike, NDArray
 from contrafact.stats.distributions import binomial_half_tail
 from contrafact.stats.intervals import (
     Clusters,
-    check_settings,
+    Resampling,
     chunk_sizes,
     cluster_codes,
     cluster_sums,
     finite_values,
     interval_from_resamples,
     resampled_sums,
+    resampling,
 )
 
 __all__ = [
@@ -69,13 +70,7 @@ class PairedResult:
 
 
 def paired_comparison(
-    a: ArrayLike,
-    b: ArrayLike,
-    clusters: Clusters,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: np.random.Generator,
+    a: ArrayLike, b: ArrayLike, clusters: Clusters, **how: Unpack[Resampling]
 ) -> PairedResult:
     """Compare two systems' values on the same items, cluster by cluster.
 
@@ -92,7 +87,7 @@ def paired_comparison(
     Raises:
         ValueError: On NaN or infinity, or lengths that differ.
     """
-    check_settings(level, resamples)
+    level, resamples, rng = resampling(how)
     first, second = finite_values(a, "a"), finite_values(b, "b")
     if len(first) != len(second):
         raise ValueError(f"a and b must pair up: {len(first)} values against {len(second)}")
@@ -106,8 +101,8 @@ def paired_comparison(
     interval = interval_from_resamples(
         difference, draws[:, 0] / draws[:, 1], n=n, clusters=count, level=level
     )
-    p_value, how = _sign_flip_p_value(sums[:, 0], resamples, rng)
-    method = f"{interval.method}; {how}"
+    p_value, test = _sign_flip_p_value(sums[:, 0], resamples, rng)
+    method = f"{interval.method}; {test}"
     return PairedResult(difference, interval.low, interval.high, p_value, n, count, method)
 
 
@@ -232,12 +227,7 @@ def rank_intervals(
 
 
 def compare_all(
-    values: Mapping[Any, ArrayLike],
-    clusters: Clusters,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: np.random.Generator,
+    values: Mapping[Any, ArrayLike], clusters: Clusters, **how: Unpack[Resampling]
 ) -> list[tuple[Difference, PairedResult]]:
     """Compare every two systems on the same items, p-values adjusted by Holm over all pairs.
 
@@ -256,14 +246,7 @@ def compare_all(
         known = ~(np.isnan(a) | np.isnan(b))
         labels = None if clusters is None else np.asarray(clusters, dtype=object)[known]
         results.append(
-            paired_comparison(
-                finite_values(a[known]),
-                finite_values(b[known]),
-                labels,
-                level=level,
-                resamples=resamples,
-                rng=rng,
-            )
+            paired_comparison(finite_values(a[known]), finite_values(b[known]), labels, **how)
         )
     adjusted = holm([result.p_value for result in results]) if results else np.empty(0)
     return [

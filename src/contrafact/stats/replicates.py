@@ -8,7 +8,7 @@ turns one into an interval. Few-shot draws are averaged inside a resample; a dra
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from contrafact.stats.intervals import (
     Interval,
+    Resampling,
     cluster_bootstrap,
     interval_from_resamples,
     resampled_counts,
+    resampling,
 )
 
 __all__ = ["Bootstrap", "Replicates", "Sampler", "mean_over"]
@@ -33,21 +35,15 @@ class Sampler:
     """Resamples of a set of clusters, shared by all figures about them."""
 
     def __init__(
-        self,
-        clusters: "Sequence[str] | pd.Series[str]",
-        *,
-        rng: np.random.Generator,
-        resamples: int = 10_000,
-        level: float = 0.95,
+        self, clusters: "Sequence[str] | pd.Series[str]", **how: Unpack[Resampling]
     ) -> None:
         self.clusters = sorted(set(clusters))
-        self.resamples = resamples
-        self.level = level
+        self.level, self.resamples, rng = resampling(how)
         self._position = {cluster: i for i, cluster in enumerate(self.clusters)}
         count = len(self.clusters)
-        weights = np.ones((1 + resamples, count), dtype=np.float32)
+        weights = np.ones((1 + self.resamples, count), dtype=np.float32)
         start = 1
-        for counts in resampled_counts(count, resamples, rng):
+        for counts in resampled_counts(count, self.resamples, rng):
             weights[start : start + len(counts)] = counts
             start += len(counts)
         self._weights = weights
@@ -88,12 +84,9 @@ class Sampler:
 class Bootstrap:
     """How the intervals of a report are made: the resamples, their level, and where chance is."""
 
-    def __init__(
-        self, *, rng: np.random.Generator, resamples: int = 10_000, level: float = 0.95
-    ) -> None:
-        self.rng = rng
-        self.resamples = resamples
-        self.level = level
+    def __init__(self, **how: Unpack[Resampling]) -> None:
+        self.how = how
+        self.level, self.resamples, self.rng = resampling(how)
         self._samplers: dict[tuple[str, ...], Sampler] = {}
 
     def mean(
@@ -110,9 +103,7 @@ class Bootstrap:
             clusters[known].to_numpy(object),
             statistic=statistic,
             weights=None if weights is None else weights[known].to_numpy(float),
-            level=self.level,
-            resamples=self.resamples,
-            rng=self.rng,
+            **self.how,
         )
 
     def statistic(
@@ -142,9 +133,7 @@ class Bootstrap:
         """Return the sampler of these clusters: one for each set, so that systems share theirs."""
         key = tuple(sorted(set(clusters)))
         if key not in self._samplers:
-            self._samplers[key] = Sampler(
-                key, rng=self.rng, resamples=self.resamples, level=self.level
-            )
+            self._samplers[key] = Sampler(key, **self.how)
         return self._samplers[key]
 
 

@@ -29,6 +29,7 @@ and 7; Zrnic and Candes).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +39,7 @@ from contrafact.stats.intervals import (
     MIN_CLUSTERS,
     Clusters,
     Interval,
+    Resampling,
     check_settings,
     cluster_bootstrap,
     cluster_codes,
@@ -175,9 +177,7 @@ def horvitz_thompson_mean(
     probabilities: ArrayLike,
     *,
     clusters: Clusters = None,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    rng: np.random.Generator,
+    **how: Unpack[Resampling],
 ) -> Interval:
     """Return the mean of a population from a sample of unequal inclusion probabilities.
 
@@ -197,9 +197,7 @@ def horvitz_thompson_mean(
     p = finite_values(probabilities, "probabilities")
     if ((p <= 0.0) | (p > 1.0)).any():
         raise ValueError("inclusion probabilities must be above 0 and at most 1")
-    interval = cluster_bootstrap(
-        values, clusters, weights=1.0 / p, level=level, resamples=resamples, rng=rng
-    )
+    interval = cluster_bootstrap(values, clusters, weights=1.0 / p, **how)
     return replace(interval, method=f"Hajek ratio; {interval.method}")
 
 
@@ -239,7 +237,7 @@ def stratified_share(
         ValueError: On outcomes other than 0 and 1, weights that are not positive, or lengths that
             differ.
     """
-    check_settings(level, 1)
+    check_settings(level)
     y, w = finite_values(outcomes, "outcomes"), finite_values(weights, "weights")
     if not np.isin(y, (0.0, 1.0)).all():
         raise ValueError("outcomes must be 0 or 1")
@@ -370,7 +368,7 @@ def difference_estimate(
     Raises:
         ValueError: If there are no items to speak of, or a level lies outside (0, 1).
     """
-    check_settings(level, 1)
+    check_settings(level)
     chosen = np.ones(len(labels), dtype=bool) if among is None else among
     size = int(chosen.sum())
     if size == 0:

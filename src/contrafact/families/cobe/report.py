@@ -382,11 +382,7 @@ SPEC = ReportSpec(
         cluster="sample_id",
         text="story",
         where=("{sample_id}", "phrasing {phrasing}", "{domain}", "{graph}"),
-        facts=(
-            ("Query", "query"),
-            ("Representative answer", "answer"),
-            *_STORY_HAS.items(),
-        ),
+        facts=(("Query", "query"), ("Representative answer", "answer"), *_STORY_HAS.items()),
         chips=(),
         note=_mode,
         invalid=(("sample_id", "Story"), ("phrasing", "Phrasing"), ("system", "System")),

@@ -305,11 +305,7 @@ SPEC = ReportSpec(
         by=("sample_id",),
         in_turn=True,
         text="headline",
-        where=(
-            "{category}",
-            "{system}",
-            "headline's perplexity {headline_perplexity:,.1f}",
-        ),
+        where=("{category}", "{system}", "headline's perplexity {headline_perplexity:,.1f}"),
         facts=(("Base continuation", "base"),),
         card="side",
         chips=("Perplexity {perplexity:,.1f}",),

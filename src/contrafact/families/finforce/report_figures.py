@@ -64,11 +64,7 @@ ERROR_CLASSES: tuple[str, ...] = (
 """The error classes of FIN-FORCE's figure 4 and the forbidden number; the last two need a judge,
 and the items frame may lack them."""
 
-COSTS: Mapping[str, str] = {
-    "calls": "Calls",
-    "tokens": "Tokens",
-    "dollars_per_1000": "$ per 1,000",
-}
+COSTS: Mapping[str, str] = {"calls": "Calls", "tokens": "Tokens", "dollars_per_1000": "$ per 1,000"}
 """What it takes to write both counterfactuals of a headline, all calls but the judge's: means over
 headlines, dollars for a thousand of them. Items of outputs that were made elsewhere lack it."""
 

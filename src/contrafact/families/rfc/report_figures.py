@@ -7,7 +7,7 @@ manipulations of an article, and all few-shot draws are drawn together.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import pandas as pd
@@ -39,6 +39,7 @@ from contrafact.stats.classification import (
     classification,
     measures,
 )
+from contrafact.stats.intervals import Resampling
 from contrafact.stats.replicates import Sampler
 
 __all__ = [
@@ -115,18 +116,13 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
         yield from _of_detection(part)
 
 
-def _resampled(part: Part) -> dict[str, Any]:
-    of = part.bootstrap
-    return {"level": of.level, "resamples": of.resamples, "rng": of.rng}
-
-
 def _over_all(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     result = classification(
         list(part.rows["gold"]),
         list(part.rows["predicted"]),
         labels,
         part.rows[part.cluster].to_numpy(object),
-        **_resampled(part),
+        **part.bootstrap.how,
     )
     yield Estimate("invalid", "all", result.invalid_rate)
     for measure in MEASURES:
@@ -181,7 +177,7 @@ def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     of_each = np.stack([shares[label].to_numpy(float) for label in labels], axis=1)
     of_answer = of_each[np.arange(len(known)), [labels.index(one) for one in known["predicted"]]]
     articles = known[part.cluster].to_numpy(object)
-    how = _resampled(part)
+    how = part.bootstrap.how
     gold = list(known["gold"])
     yield Estimate("brier", "valid", brier(gold, of_each, labels, articles, **how))
     error = calibration_error(known["right"].to_numpy(float), of_answer, articles, **how)
@@ -199,7 +195,8 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
     if known["gold"].nunique() < 2:
         return
     articles = known[part.cluster].to_numpy(object)
-    how = _resampled(part) | {"resamples": min(part.bootstrap.resamples, _AUROC_RESAMPLES)}
+    resamples = min(part.bootstrap.resamples, _AUROC_RESAMPLES)
+    how: Resampling = {**part.bootstrap.how, "resamples": resamples}
     if not two and (part.group is None or task == "rfc-detect"):
         of_each = known[columns].to_numpy(float)
         area = auroc_one_vs_rest(list(known["gold"]), of_each, labels, articles, **how)
@@ -384,14 +381,7 @@ def surface(task: TaskName, data: ChapterData) -> Section:
     return replace(section, shows=(chart, table))
 
 
-def surface_figures(
-    items: pd.DataFrame,
-    task: TaskName,
-    *,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
-) -> pd.DataFrame:
+def surface_figures(items: pd.DataFrame, task: TaskName, **how: Unpack[Resampling]) -> pd.DataFrame:
     """Return accuracy and macro-F1, over valid outputs, of baseline, median and their difference.
 
     Every resample of articles gives one value of each system, and so of the median over the models
@@ -403,7 +393,7 @@ def surface_figures(
     models = list(systems.loc[~systems["baseline"], "system"])
     if not baseline or not models:
         return pd.DataFrame()
-    sampler = Sampler(items["article_id"], rng=rng, resamples=resamples, level=level)
+    sampler = Sampler(items["article_id"], **how)
     of = {
         s: _replicates(items[items["system"].eq(s)], task, sampler) for s in (baseline[0], *models)
     }

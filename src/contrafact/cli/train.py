@@ -7,7 +7,7 @@ import typer
 
 if TYPE_CHECKING:
     from contrafact.family.training import TrainingSpec
-    from contrafact.training.run import Outcome
+    from contrafact.training.run import Training
 
 __all__ = ["app"]
 
@@ -71,22 +71,22 @@ def srlm(
     )
     folder = out or Path("runs") / f"srlm-{Path(config).stem}"
     spec = specs[settings.family]
-    outcome = train(settings, spec, folder, say=lambda line: typer.echo(line, err=True))
-    _show(outcome, spec)
-    for path in outcome.checkpoints:
+    training = train(settings, spec, folder, say=lambda line: typer.echo(line, err=True))
+    _show(training, spec)
+    for path in training.checkpoints:
         typer.echo(f"{path}: use it as --model whitebox/{path}")
-    if outcome.saturated is not None:
-        typer.echo(f"Iteration {outcome.saturated} is saturated: training stopped there.")
+    if training.saturated is not None:
+        typer.echo(f"Iteration {training.saturated} is saturated: training stopped there.")
     typer.echo(f"Tables and figures are in {folder}")
 
 
-def _show(outcome: "Outcome", spec: "TrainingSpec") -> None:
+def _show(training: "Training", spec: "TrainingSpec") -> None:
     import pandas as pd
 
     from contrafact.console import show_frame
     from contrafact.training.evaluation import measures_of
 
-    metrics = pd.DataFrame(outcome.metrics)
+    metrics = pd.DataFrame(training.metrics)
     measures = [one for one in measures_of(spec) if metrics[one.name].notna().any()]
     names = [one.name for one in measures]
     columns = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
@@ -96,7 +96,7 @@ def _show(outcome: "Outcome", spec: "TrainingSpec") -> None:
         shares=[one.name for one in measures if one.share],
         coefficients=[one.name for one in measures if not one.share],
     )
-    if outcome.saturation:
+    if training.saturation:
         columns = ["iteration", spec.items, "candidates", "valid", "ties", "pairs", "spread"]
-        saturation = pd.DataFrame(outcome.saturation)[columns].astype({"spread": float})
+        saturation = pd.DataFrame(training.saturation)[columns].astype({"spread": float})
         show_frame("Scores of candidates", saturation, coefficients=["spread"])

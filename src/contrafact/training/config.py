@@ -7,7 +7,7 @@ the fields here are ``items`` and ``per_item``.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -19,40 +19,27 @@ from contrafact.models.gguf import SMOLLM2, looks_like_path, plain_name
 
 __all__ = [
     "ALL_LINEAR",
-    "Candidates",
-    "Dpo",
-    "JudgeSettings",
     "Learning",
     "Lora",
-    "NewItems",
-    "Part",
-    "Preferences",
+    "Sampled",
     "TrainConfig",
-    "TrainingConfig",
-    "WarmUp",
-    "checked_config",
     "family_words",
     "load_config",
-    "located_model",
     "presets",
 ]
 
 ALL_LINEAR = "all-linear"
 """Every linear layer but the head."""
-_C = TypeVar("_C", bound=BaseModel)
-_HINTS = {
-    "extra_forbidden": "remove it, or check its spelling",
-    "missing": "give it a value",
-}
+_HINTS = {"extra_forbidden": "remove it, or check its spelling", "missing": "give it a value"}
 
 
-class Part(BaseModel):
+class _Part(BaseModel):
     """Keys of a config; one that is not known is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class _Sampled(Part):
+class Sampled(_Part):
     """How texts are sampled."""
 
     temperature: float = Field(gt=0, le=5, description="Divides the logits.")
@@ -60,7 +47,7 @@ class _Sampled(Part):
     max_tokens: int = Field(ge=1, description="The most tokens of a text.")
 
 
-class Lora(Part):
+class Lora(_Part):
     """The adapter that is trained and then merged (peft)."""
 
     r: int = Field(default=64, ge=1, description="Its rank.")
@@ -78,7 +65,7 @@ class Lora(Part):
         return (given,) if isinstance(given, str) else given
 
 
-class Learning(Part):
+class Learning(_Part):
     """How a stage learns (trl)."""
 
     epochs: float = Field(gt=0, description="Passes over its data.")
@@ -109,7 +96,7 @@ class WarmUp(Learning):
     final_learning_rate: float = Field(default=1.1e-6, ge=0)
 
 
-class NewItems(_Sampled):
+class NewItems(Sampled):
     """New items, written by the model from examples."""
 
     count: int = Field(ge=1, description="How many an iteration wants.")
@@ -120,7 +107,7 @@ class NewItems(_Sampled):
     max_tokens: int = Field(default=48, ge=1)
 
 
-class Candidates(_Sampled):
+class Candidates(Sampled):
     """Candidate answers to each item."""
 
     method: str = Field(
@@ -133,7 +120,7 @@ class Candidates(_Sampled):
     max_tokens: int = Field(default=160, ge=1)
 
 
-class JudgeSettings(_Sampled):
+class JudgeSettings(Sampled):
     """The judge that scores candidates, from 0 to 10."""
 
     by: str = Field(
@@ -146,7 +133,7 @@ class JudgeSettings(_Sampled):
     max_tokens: int = Field(default=24, ge=1)
 
 
-class Preferences(Part):
+class Preferences(_Part):
     """Best against worst."""
 
     margin: float = Field(
@@ -166,8 +153,8 @@ class Dpo(Learning):
     final_learning_rate: float = Field(default=1e-7, ge=0)
 
 
-class TrainingConfig(Part):
-    """What every kind of training is told."""
+class TrainConfig(_Part):
+    """One self-rewarding training."""
 
     model: str = Field(description="A folder, a GGUF file, smollm2-135m, or a name on the hub.")
     seed: int = Field(default=0, ge=0, lt=2**32, description="Seed of all that is drawn.")
@@ -180,11 +167,6 @@ class TrainingConfig(Part):
     save_memory: bool = Field(
         default=False, description="Compute activations twice instead of keeping them."
     )
-
-
-class TrainConfig(TrainingConfig):
-    """One self-rewarding training."""
-
     family: str = Field(description="Which family is trained; the only one, if there is one.")
     data: Path | None = Field(
         default=None, description="File of items with answers; the bundled ones if none."
@@ -207,7 +189,6 @@ class TrainConfig(TrainingConfig):
     fluency_model: str | None = Field(
         default="smollm2-135m", description="Scores perplexity, the same for all; none for none."
     )
-
     verdicts_by: str | None = Field(
         default=None,
         description="Inspect model that judges held-out answers by the family's criteria; none.",
@@ -230,9 +211,6 @@ def presets(specs: Mapping[str, TrainingSpec]) -> dict[str, tuple[str, Path]]:
     """Return the configs that ship with families: the family and the file of each, by its name.
 
     A name that two families have is written ``FAMILY/NAME``.
-
-    Args:
-        specs: What training needs of each family, by its name.
     """
     files = [(family, path) for family in specs for path in specs[family].presets.glob("*.yaml")]
     stems = [path.stem for _, path in files]
@@ -256,14 +234,10 @@ def _words(spec: TrainingSpec) -> dict[str, str]:
 
 
 def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) -> TrainConfig:
-    """Return a checked config.
+    """Return the checked config of a preset's name or a YAML file.
 
-    Args:
-        source: The name of a preset, or a YAML file. A path in a file is relative to the file's
-            folder.
-        specs: What training needs of each family, by its name.
-        changes: Keys to set, over what the file says; None changes nothing. ``judge`` is
-            ``judge.by``.
+    Paths in a file are relative to its folder. ``changes`` are keys to set, over what the file
+    says; None changes nothing, and ``judge`` is ``judge.by``.
 
     Raises:
         InputError: There is no such config, it is no YAML, or a key is wrong; the message names
@@ -289,7 +263,7 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
             given[key] = path.parent / Path(given[key]).expanduser()
     for key in ("model", "fluency_model"):
         if isinstance(name := given.get(key), str):
-            given[key] = located_model(name, path.parent)
+            given[key] = _located_model(name, path.parent)
     for key, value in changes.items():
         if value is None:
             continue
@@ -306,36 +280,20 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
 
     if isinstance(given.get("candidates"), dict):
         given["candidates"] = renamed(given["candidates"])
-    return checked_config(TrainConfig, renamed(given), file, words)
+    return _checked(renamed(given), file, words)
 
 
-def located_model(name: str, folder: Path) -> str:
-    """Return a model's name as a config in a folder means it.
-
-    What may be a folder or a name on the hub is the folder if that is there.
-    """
+def _located_model(name: str, folder: Path) -> str:
+    """Return a model's name; what may be a name on the hub is a folder if that is there."""
     if name == SMOLLM2:
         return name
     here = (folder / Path(name).expanduser()).absolute()
     return str(here) if looks_like_path(name) or here.exists() else name
 
 
-def checked_config(
-    kind: type[_C], given: Mapping[str, Any], file: ConfigFile, words: Mapping[str, str] = {}
-) -> _C:
-    """Return a config of some kind from what a file says.
-
-    Args:
-        kind: The kind.
-        given: By field, its value.
-        file: The file, for its lines.
-        words: By field, its key in the file, where they differ.
-
-    Raises:
-        InputError: A key is wrong; the message names the file, the line of the key, and a hint.
-    """
+def _checked(given: Mapping[str, Any], file: ConfigFile, words: Mapping[str, str]) -> TrainConfig:
     try:
-        return kind.model_validate(given)
+        return TrainConfig.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         where = tuple(words.get(str(part), str(part)) for part in first["loc"])

@@ -8,12 +8,11 @@ killed stage left there is its journal, and it goes on from it.
 import errno
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contrafact import __version__
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.family.training import TrainingSpec
@@ -31,15 +30,17 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 __all__ = [
+    "Advance",
     "TrainingContext",
-    "identify",
     "read_json",
     "read_lines",
     "run_stage",
     "stage_journal",
-    "steps_shown",
     "write_json",
 ]
+
+Advance = Callable[[int], None]
+"""Called with how many more pieces of work are done."""
 
 _DOING = "the stage cannot be written"
 _NO_ROOM = (
@@ -48,41 +49,15 @@ _NO_ROOM = (
 )
 
 
-def identify(out: Path, facts: dict[str, Any], *, begun: bool) -> None:
-    """Write down which training a folder holds, or hold it to be of this one.
-
-    Args:
-        out: The training's folder.
-        facts: What tells it from others.
-        begun: Whether a stage is done there, that this training would have to fit.
-
-    Raises:
-        InputError: The folder holds another training.
-    """
-    path = out / "training.json"
-    if not begun:
-        write_json(path, {"version": __version__, "facts": facts})
-        return
-    known = read_json(path)["facts"]
-    if known != facts:
-        names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
-        raise InputError(
-            f"holds another training (it differs in {', '.join(names)})",
-            file=out,
-            hint="name another folder with --out",
-        )
-
-
 def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
     """Do a stage, unless it is done; return whether there was anything to do.
 
-    Args:
-        folder: The stage's folder, which is there if and only if the stage is done.
-        work: Does it, in the folder it is given, which may hold its journal from a killed start.
+    The stage's folder is there if and only if the stage is done; ``work`` does it in the folder it
+    is given, which may hold its journal from a killed start.
 
     Raises:
         InputError: The disk is full, or the folder cannot be written. What other stages made is
-            as it was, and what this one got is gone on from when there is room.
+            as it was, and this one goes on from its journal when there is room.
     """
     if folder.is_dir():
         return False
@@ -109,36 +84,10 @@ def run_stage(folder: Path, work: Callable[[Path], None]) -> bool:
 
 @contextmanager
 def stage_journal(folder: Path) -> Iterator[Journal]:
-    """Hold the journal of what a stage has got so far, and remove it when the stage has all.
-
-    Args:
-        folder: The folder in which the stage works; it is for one config alone.
-    """
+    """Open the journal of what a stage has so far, and remove it when the stage has all."""
     with Journal(folder / ".journal.jsonl", {}) as journal:
         yield journal
         journal.discard()
-
-
-@contextmanager
-def steps_shown(progress: Callable[[str, int], Progress], what: str) -> Iterator[Steps]:
-    """Show the steps of a trainer, who says with each how many are done and how many there are.
-
-    Args:
-        progress: Shows the progress of a piece of work.
-        what: What a step is, in the plural.
-    """
-    bar: Progress | None = None
-    counted = 0
-    with ExitStack() as stack:
-
-        def count(done: int, total: int) -> None:
-            nonlocal bar, counted
-            if bar is None:
-                bar = stack.enter_context(progress(what, total))
-            bar.step(done - counted)
-            counted = done
-
-        yield count
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -152,12 +101,7 @@ def read_json(path: Path) -> Any:
     Raises:
         InputError: It is not there, or not whole.
     """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise os_problem(error, path, doing="cannot be read") from error
-    except ValueError as error:
-        raise _damaged(path) from error
+    return _parsed(path, json.loads)
 
 
 def read_lines(path: Path) -> list[Any]:
@@ -166,29 +110,24 @@ def read_lines(path: Path) -> list[Any]:
     Raises:
         InputError: It is not there, or not whole.
     """
+    rows: list[Any] = _parsed(
+        path, lambda text: [json.loads(line) for line in text.split("\n") if line]
+    )
+    return rows
+
+
+def _parsed(path: Path, parse: Callable[[str], Any]) -> Any:
     try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+        return parse(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise os_problem(error, path, doing="cannot be read") from error
     except ValueError as error:
-        raise _damaged(path) from error
-
-
-def _damaged(path: Path) -> InputError:
-    return InputError(
-        "is damaged", file=path, hint=f"remove the folder {path.parent.name} to do it again"
-    )
+        hint = f"remove the folder {path.parent.name} to do it again"
+        raise InputError("is damaged", file=path, hint=hint) from error
 
 
 class TrainingContext:
-    """What the stages of one training work with.
-
-    Args:
-        config: The training.
-        spec: What training needs of the family.
-        out: Its folder.
-        say: Called with one line for each thing worth knowing.
-        progress: Shows the progress of a piece of work: what is counted, and how many there are.
+    """What the stages of one training work with; see `run.train` for its arguments.
 
     Raises:
         InputError: The prompt pack is not in order.
@@ -223,11 +162,7 @@ class TrainingContext:
         return self._model
 
     def model_to_train(self, name: str | Path) -> CausalModel:
-        """Return a model whose weights may be changed: it is not kept for others.
-
-        Raises:
-            InputError: It cannot be loaded.
-        """
+        """Return a model whose weights may be changed: it is not kept for others."""
         from contrafact.models.whitebox.products import unpack_products
 
         causal, self._model = self.model(name), None
@@ -235,7 +170,7 @@ class TrainingContext:
         return causal
 
     def free_model(self) -> None:
-        """Let go of the model in memory, if there is one."""
+        """Let go of the model in memory."""
         self._model = None
 
     def examples(self, share: str) -> list[Example]:
@@ -255,11 +190,7 @@ class TrainingContext:
     ) -> TokenizedExample:
         """Return the tokens of the prompt for an item, and of the reply or replies to learn from.
 
-        Args:
-            causal: The model whose tokens they are.
-            item: The item.
-            chosen: The reply, or the better one, and whether it came to its end.
-            rejected: The worse one, if there are two.
+        A reply comes with whether it came to its end; ``chosen`` is the better of two.
         """
         return TokenizedExample(
             prompt_tokens(causal, self.prompts.answer(item)),
@@ -274,17 +205,31 @@ class TrainingContext:
         write_rows(path, [{words.get(key, key): row[key] for key in row} for row in dicts])
 
     def read_rows(self, path: Path) -> list[dict[str, Any]]:
-        """Return the rows that `write_rows` wrote.
-
-        Raises:
-            InputError: The file is not there, or not whole.
-        """
+        """Return the rows that `write_rows` wrote."""
         fields = {self.spec.item: "item", self.spec.items: "items"}
         return [{fields.get(key, key): row[key] for key in row} for row in read_lines(path)]
 
-    def steps(self, what: str) -> AbstractContextManager[Steps]:
-        """Show the steps of a trainer; see `steps_shown`."""
-        return steps_shown(self.progress, what)
+    @contextmanager
+    def work(self, folder: Path, what: str, total: int) -> Iterator[tuple[Journal, Advance]]:
+        """Open a stage's journal, and show how many of the pieces of its work are done."""
+        with stage_journal(folder) as journal, self.progress(what, total) as bar:
+            yield journal, bar.step
+
+    @contextmanager
+    def steps(self, what: str) -> Iterator[Steps]:
+        """Show the steps of a trainer, which says with each how many are done and there are."""
+        bar: Progress | None = None
+        counted = 0
+        with ExitStack() as stack:
+
+            def count(done: int, total: int) -> None:
+                nonlocal bar, counted
+                if bar is None:
+                    bar = stack.enter_context(self.progress(what, total))
+                bar.step(done - counted)
+                counted = done
+
+            yield count
 
     def say_losses(self, stage: str, losses: Sequence[Mapping[str, float]]) -> None:
         """Say what a stage learned, in a few words."""

@@ -11,7 +11,7 @@ from contrafact.errors import InputError
 from contrafact.family.training import Answer, TrainingItem, TrainingSpec
 from contrafact.text.delimit import delimit
 
-__all__ = ["Example", "Pool", "RejectedItem", "Shares", "fault_of", "load_pool", "share_out"]
+__all__ = ["Example", "Pool", "fault_of", "load_pool", "share_out"]
 
 MOST_POISON = 0.02
 """A file with a larger share of hostile rows was not made for training: it is refused whole."""
@@ -42,14 +42,7 @@ class RejectedItem:
 
 @dataclass(frozen=True)
 class Pool:
-    """What a file, or the program, has to offer.
-
-    Attributes:
-        source: The file; None for the bundled items.
-        examples: Items with answers, fit to learn from.
-        bare: Items without.
-        rejected: What is left out, with reasons.
-    """
+    """The items of a file, or the bundled ones: with answers fit to learn from, and without."""
 
     source: Path | None
     examples: tuple[Example, ...]
@@ -67,13 +60,7 @@ class Shares:
 
 
 def fault_of(word: str, item: str, answer: Answer) -> str | None:
-    """Return why an answer is not fit to learn from; none if it is.
-
-    Args:
-        word: What an item is called.
-        item: The item.
-        answer: Its answer.
-    """
+    """Return why an answer is not fit to learn from; None if it is. ``word`` is an item's."""
     for name, text in {word: item, **answer}.items():
         plain = " ".join(text.split())
         if delimit(plain) != plain:
@@ -103,12 +90,7 @@ def load_pool(
     """Return the examples of a file, or the bundled ones.
 
     Left out, with the reason: what `fault_of` finds, near duplicates of an earlier item, and what
-    does not fit the model's context.
-
-    Args:
-        spec: What is trained.
-        path: The file; the bundled examples if none.
-        fits: Whether an item and its answer fit the model's context.
+    ``fits`` says does not fit the model's context.
 
     Raises:
         InputError: The file cannot be read, holds no answers, or is poisoned: too many rows hold
@@ -159,11 +141,8 @@ def share_out(
     Held-out items are drawn first, from those without answers as far as they go.
 
     Args:
-        pool: The pool.
-        held_out: How many items to hold out.
         validation: Share of the rest to validate on; one at least.
         most: At most so many examples in training and validation together.
-        seed: The seed.
 
     Raises:
         InputError: Too few examples are left.

@@ -6,7 +6,6 @@ Every checkpoint answers the same items under the same noise, so that two are co
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,16 @@ from contrafact.errors import ModelError
 from contrafact.family.training import ReadReply, TrainingMeasure, TrainingSpec
 from contrafact.files.journal import Journal
 from contrafact.models.asking import failure_cause
-from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.stats.intervals import cluster_bootstrap, clustered_proportion
 from contrafact.stats.paired import mcnemar
-from contrafact.training.context import TrainingContext
-from contrafact.training.generation import Advance, generate_replies
+from contrafact.training.context import Advance, TrainingContext
+from contrafact.training.generation import generate_replies
 
-__all__ = ["HeldOutReply", "evaluate", "measure_checkpoint", "measures_of", "metrics_rows"]
+__all__ = ["evaluate", "measures_of", "metrics_rows"]
+
+_AT_ONCE = 16  # answers that a judge is asked about at the same time
 
 
 def measures_of(spec: TrainingSpec) -> tuple[TrainingMeasure, ...]:
@@ -41,41 +41,6 @@ def measures_of(spec: TrainingSpec) -> tuple[TrainingMeasure, ...]:
     )
 
 
-@dataclass(frozen=True)
-class HeldOutReply:
-    """A checkpoint's reply to one held-out item, and what is made of it.
-
-    Attributes:
-        id: The item's.
-        item: Its text.
-        reply: As the model wrote it.
-        ended: Whether it came to its end.
-        texts: The parts of the answer; None where one is invalid.
-        invalid: Why a part is invalid, if one is.
-        values: By measure; those that only valid replies have are left out for others.
-    """
-
-    id: str
-    item: str
-    reply: str
-    ended: bool
-    texts: Mapping[str, str | None]
-    invalid: str | None
-    values: Mapping[str, float]
-
-    def row(self) -> dict[str, Any]:
-        """Return it as a row of a file, each part of the answer in a column."""
-        return {
-            "id": self.id,
-            "item": self.item,
-            "reply": self.reply,
-            "ended": self.ended,
-            **self.texts,
-            "invalid": self.invalid,
-            "values": self.values,
-        }
-
-
 def evaluate(
     context: TrainingContext,
     causal: CausalModel,
@@ -84,69 +49,67 @@ def evaluate(
     scorer: CausalModel | None,
     journal: Journal,
     advance: Advance = lambda _: None,
-) -> list[HeldOutReply]:
-    """Return a checkpoint's replies to the held-out items.
+) -> list[dict[str, Any]]:
+    """Return a checkpoint's replies to the held-out items, as rows.
+
+    A row has the ``id`` and the text (``item``) of its item, the ``reply`` and whether it ``ended``,
+    each part of the answer in a column, why one is ``invalid``, and ``values`` by measure; those
+    that only valid replies have are left out for others.
 
     Args:
-        context: The training: how candidates are sampled, and the seed.
-        causal: The checkpoint.
-        items: The held-out items.
-        scorer: Scores perplexity, the same for every checkpoint; none leaves it out.
+        scorer: Scores perplexity, the same for every checkpoint; None leaves it out.
         journal: Where replies are kept.
-        advance: Called with how many more items are answered.
     """
     spec, config = context.spec, context.config
     ids = [spec.item_id(item) for item in items]
+    asked = zip(ids, items, strict=True)
     replies = generate_replies(
         causal,
-        {
-            f"held out {id}": context.prompts.answer(item)
-            for id, item in zip(ids, items, strict=True)
-        },
+        {f"held out {id}": context.prompts.answer(item) for id, item in asked},
+        settings=config.candidates,
         seed=config.seed,
-        sampling=Sampling(config.candidates.temperature, config.candidates.top_p),
-        max_tokens=config.candidates.max_tokens,
         journal=journal,
         advance=advance,
     )
-    own = [replies[f"held out {id}"] for id in ids]
-    read = [spec.read(reply.text, reply.ended) for reply in own]
-    verdicts = _verdicts(context, dict(zip(ids, items, strict=True)), read, journal)
-    perplexity: dict[str, float] = {}
-    if scorer is not None:
-        parts = (text for one in read for text in one.texts.values() if text)
-        texts = list(dict.fromkeys([*items, *parts]))
-        found = perplexities(texts, model=scorer)
-        perplexity = {text: one.perplexity for text, one in zip(texts, found, strict=True)}
-    made = []
+    written = [replies[f"held out {id}"] for id in ids]
+    read = [spec.read(reply.text, reply.ended) for reply in written]
+    answers = {id: (item, one) for id, item, one in zip(ids, items, read, strict=True)}
+    verdicts = _verdicts(context, answers, journal)
+    perplexity = _perplexities(items, read, scorer)
+    rows = []
     for id, item, reply, one, checked in zip(
-        ids, items, own, read, spec.check(items, read), strict=True
+        ids, items, written, read, spec.check(items, read), strict=True
     ):
-        answer = one.answer
         values = {
-            "valid": float(answer is not None),
-            "clean": float(answer is not None and not one.repairs),
+            "valid": float(one.answer is not None),
+            "clean": float(one.answer is not None and not one.repairs),
             "score": checked.score,
             **checked.values,
             **verdicts.get(id, {}),
         }
-        if answer is not None:
-            of_parts = [perplexity.get(text, math.nan) for text in answer.values()]
-            change = float(np.mean(of_parts)) - perplexity.get(item, math.nan)
+        if one.answer is not None:
+            parts = [perplexity.get(text, math.nan) for text in one.answer.values()]
+            change = float(np.mean(parts)) - perplexity.get(item, math.nan)
             if math.isfinite(change):
                 values["delta_perplexity"] = change
-        made.append(HeldOutReply(id, item, reply.text, reply.ended, one.texts, one.invalid, values))
-    return made
+        reply_of = {"id": id, "item": item, "reply": reply.text, "ended": reply.ended}
+        rows.append({**reply_of, **one.texts, "invalid": one.invalid, "values": values})
+    return rows
 
 
-_AT_ONCE = 16  # answers that a judge is asked about at the same time
+def _perplexities(
+    items: Sequence[str], read: Sequence[ReadReply], scorer: CausalModel | None
+) -> dict[str, float]:
+    if scorer is None:
+        return {}
+    parts = (text for one in read for text in one.texts.values() if text)
+    texts = list(dict.fromkeys([*items, *parts]))
+    found = perplexities(texts, model=scorer)
+    return {text: one.perplexity for text, one in zip(texts, found, strict=True)}
 
 
 def _verdicts(
-    context: TrainingContext,
-    items: Mapping[str, str],
-    read: Sequence[ReadReply],
-    journal: Journal,
+    context: TrainingContext, read: Mapping[str, tuple[str, ReadReply]], journal: Journal
 ) -> dict[str, dict[str, float]]:
     """Return what the judge of held-out answers finds of each valid one, by the item's id.
 
@@ -158,7 +121,7 @@ def _verdicts(
         return {}
     answers = {
         f"verdict {id}": (item, one.answer)
-        for (id, item), one in zip(items.items(), read, strict=True)
+        for id, (item, one) in read.items()
         if one.answer is not None
     }
 
@@ -175,16 +138,10 @@ def _verdicts(
     return {key.removeprefix("verdict "): journal.known[key] for key in answers}
 
 
-def measure_checkpoint(
+def _measured(
     replies: Sequence[Mapping[str, Any]], spec: TrainingSpec, *, seed: int
 ) -> dict[str, Any]:
-    """Return a checkpoint's figures with 95% intervals: a row of the table of metrics.
-
-    Args:
-        replies: Rows of `HeldOutReply.row`.
-        spec: What is trained.
-        seed: Seed of the resampling.
-    """
+    """Return a checkpoint's figures with 95% intervals: a row of the table of metrics."""
     row: dict[str, Any] = {spec.items: len(replies)}
     for name in (one.name for one in measures_of(spec)):
         values = [one["values"][name] for one in replies if name in one["values"]]
@@ -204,18 +161,14 @@ def metrics_rows(
 ) -> list[dict[str, Any]]:
     """Return a row for each checkpoint, and compare its validity with the first's.
 
-    ``valid_p`` is the mid-p value of McNemar's test against the first checkpoint.
-
-    Args:
-        replies: Rows of `HeldOutReply.row` by checkpoint, in order; the items are the same.
-        spec: What is trained.
-        seed: Seed of the resampling.
+    ``valid_p`` is the mid-p value of McNemar's test against the first checkpoint. ``replies`` are
+    the rows of `evaluate` by checkpoint, in order; the items are the same.
     """
     rows = []
     base: list[bool] | None = None
     for name, own in replies.items():
         valid = [bool(one["values"]["valid"]) for one in own]
-        row = {"checkpoint": name, **measure_checkpoint(own, spec, seed=seed)}
+        row = {"checkpoint": name, **_measured(own, spec, seed=seed)}
         row["valid_p"] = math.nan if base is None else mcnemar(base, valid)
         base = valid if base is None else base
         rows.append(row)

@@ -7,7 +7,7 @@ beginning that all prompts of a stage share, which is most of them, goes through
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,12 +29,11 @@ from contrafact.models.whitebox.noise import (
 )
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.records import content_id
-from contrafact.training.context import TrainingContext
+from contrafact.training.config import NewItems, Sampled
+from contrafact.training.context import Advance, TrainingContext
 
 __all__ = [
-    "Advance",
     "Candidate",
-    "GeneratedItems",
     "Reply",
     "candidates_by_method",
     "candidates_by_model",
@@ -47,10 +46,6 @@ __all__ = [
 _ROWS = 48  # on two cores the best measured; few rows cost nearly as much as many
 _ECHO = 6  # words in a row that are no coincidence
 _MARKS = ".,:;!?\"'“”‘’"
-
-Advance = Callable[[int], None]
-"""Called with how many more pieces of work are done."""
-
 
 # Replies
 
@@ -67,29 +62,24 @@ def generate_replies(
     causal: CausalModel,
     prompts: Mapping[str, str],
     *,
+    settings: Sampled,
     seed: int,
-    sampling: Sampling,
-    max_tokens: int,
     journal: Journal,
     advance: Advance = lambda _: None,
 ) -> dict[str, Reply]:
     """Return a reply to each prompt.
 
     Args:
-        causal: The model.
         prompts: By a key that says what the reply is for, and gives it its noise.
         seed: Seed of the noise.
-        sampling: Temperature and top-p.
-        max_tokens: The most tokens of a reply.
         journal: Where batches are kept and looked up.
-        advance: Called after each batch.
 
     Raises:
         InputError: A prompt is too long for the model, or its logits are not numbers.
     """
     keys = sorted(prompts, key=lambda key: (len(prompts[key]), key))
     tokens = {key: tuple(prompt_tokens(causal, prompts[key])) for key in keys}
-    longest = max(map(len, tokens.values()), default=0)
+    longest, max_tokens = max(map(len, tokens.values()), default=0), settings.max_tokens
     if longest + max_tokens > causal.context:
         raise InputError(
             f"a prompt of {longest:,} tokens and {max_tokens:,} more do not fit the context of "
@@ -114,7 +104,7 @@ def generate_replies(
                 [tokens[key] for key in batch],
                 [draw(seed, key) for key in batch],
                 max_tokens=max_tokens,
-                sampling=sampling,
+                sampling=Sampling(settings.temperature, settings.top_p),
                 known=[known] * len(batch),
             )
             journal.keep(name, [[continuation_text(causal, m.tokens), m.ended] for m in made])
@@ -125,16 +115,10 @@ def generate_replies(
 
 
 def check_context(causal: CausalModel, prompt: str, max_tokens: int, *, what: str) -> None:
-    """Check that a prompt and its reply fit the model's context.
-
-    Args:
-        causal: The model.
-        prompt: The longest prompt of its kind, or one like them.
-        max_tokens: The most tokens of the reply.
-        what: What is asked for, for the message.
+    """Check that the longest prompt of its kind and a reply of ``max_tokens`` fit the context.
 
     Raises:
-        InputError: They do not.
+        InputError: They do not; ``what`` says in it what is asked for.
     """
     tokens = len(prompt_tokens(causal, prompt))
     if tokens + max_tokens > causal.context:
@@ -148,14 +132,6 @@ def check_context(causal: CausalModel, prompt: str, max_tokens: int, *, what: st
 # New items
 
 
-@dataclass(frozen=True)
-class GeneratedItems:
-    """What an iteration wrote: the items it keeps, and the others with the reason."""
-
-    kept: tuple[str, ...]
-    rejected: tuple[tuple[str, str], ...]
-
-
 def generate_items(
     context: TrainingContext,
     causal: CausalModel,
@@ -165,25 +141,15 @@ def generate_items(
     iteration: int,
     journal: Journal,
     advance: Advance = lambda _: None,
-) -> GeneratedItems:
-    """Return new items; fewer than wanted where the tries do not suffice.
-
-    Each prompt shows examples, as in Yuan et al. (2024): some of the data, some of the model's own.
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return new items, fewer than wanted where the tries do not suffice; and others, with reasons.
 
     Args:
-        context: The training.
-        causal: The model.
         seeds: Items of the data, to be shown as examples.
-        known: Items that are not new: of the data, held out, of earlier iterations.
-        iteration: Which iteration this is.
+        known: Items that are not new: of the data, kept apart, of earlier iterations.
         journal: Where replies are kept.
         advance: Called with how many more items are kept.
     """
-
-    def some(rng: np.random.Generator, texts: Sequence[str], count: int) -> list[str]:
-        count = min(count, len(texts))
-        return [texts[int(place)] for place in rng.choice(len(texts), size=count, replace=False)]
-
     spec, settings, seed = context.spec, context.config.items, context.config.seed
     before = [Text(spec.item_id(text), text) for text in dict.fromkeys([*seeds, *known])]
     prompted = _word_runs(context.prompts.new_item([]))
@@ -193,26 +159,13 @@ def generate_items(
     for start in range(0, most, _ROWS):
         if len(kept) >= settings.count:
             break
-        batch = {}
-        for number in range(start, min(most, start + _ROWS)):
-            rng = np.random.default_rng([seed, iteration, number])
-            own = min(settings.own_examples, len(kept))
-            examples = [
-                *some(rng, seeds, settings.seed_examples + settings.own_examples - own),
-                *some(rng, [one.text for one in kept], own),
-            ]
-            order = rng.permutation(len(examples))
-            batch[f"{spec.item} {iteration}.{number}"] = context.prompts.new_item(
-                [examples[int(place)] for place in order]
+        batch = {
+            f"{spec.item} {iteration}.{number}": context.prompts.new_item(
+                _examples(np.random.default_rng([seed, iteration, number]), seeds, kept, settings)
             )
-        replies = generate_replies(
-            causal,
-            batch,
-            seed=seed,
-            sampling=Sampling(settings.temperature, settings.top_p),
-            max_tokens=settings.max_tokens,
-            journal=journal,
-        )
+            for number in range(start, min(most, start + _ROWS))
+        }
+        replies = generate_replies(causal, batch, settings=settings, seed=seed, journal=journal)
         fresh: list[Text] = []
         for key in batch:
             text, reason = spec.read_item(replies[key].text, replies[key].ended)
@@ -222,16 +175,31 @@ def generate_items(
                 fresh.append(Text(spec.item_id(text), text))
             else:
                 rejected.append((text, reason))
-        twins = {
-            found.position: found
-            for found in find_duplicates(fresh, [*before, *kept], figures=False)
-        }
+        found = find_duplicates(fresh, [*before, *kept], figures=False)
+        twins = {one.position: one.reason for one in found}
+        rejected += [(fresh[position].text, reason) for position, reason in twins.items()]
         new = [one for position, one in enumerate(fresh) if position not in twins]
-        rejected += [(fresh[position].text, found.reason) for position, found in twins.items()]
-        room = settings.count - len(kept)
-        kept += new[:room]
-        advance(len(new[:room]))
-    return GeneratedItems(tuple(one.text for one in kept), tuple(rejected))
+        new = new[: settings.count - len(kept)]
+        kept += new
+        advance(len(new))
+    return [one.text for one in kept], rejected
+
+
+def _examples(
+    rng: np.random.Generator, seeds: Sequence[str], kept: Sequence[Text], settings: NewItems
+) -> list[str]:
+    """Draw what a prompt shows (Yuan et al., 2024): some of the data, some of the model's own."""
+
+    def some(texts: Sequence[str], count: int) -> list[str]:
+        count = min(count, len(texts))
+        return [texts[int(place)] for place in rng.choice(len(texts), size=count, replace=False)]
+
+    own = min(settings.own_examples, len(kept))
+    examples = [
+        *some(seeds, settings.seed_examples + settings.own_examples - own),
+        *some([one.text for one in kept], own),
+    ]
+    return [examples[int(place)] for place in rng.permutation(len(examples))]
 
 
 def _word_runs(text: str) -> set[tuple[str, ...]]:
@@ -261,24 +229,13 @@ def candidates_by_model(
     journal: Journal,
     advance: Advance = lambda _: None,
 ) -> list[Candidate]:
-    """Return the model's own replies about all items, in order, each under noise of its own.
-
-    Args:
-        context: The training.
-        causal: The model.
-        items: The items.
-        iteration: Which iteration this is.
-        journal: Where replies are kept.
-        advance: Called with how many more there are.
-    """
-    settings = context.config.candidates
+    """Return the model's own replies about all items, in order, each under noise of its own."""
     wanted = _wanted(context, items, iteration)
     replies = generate_replies(
         causal,
         {key: context.prompts.answer(item) for key, (item, _) in wanted.items()},
+        settings=context.config.candidates,
         seed=context.config.seed,
-        sampling=Sampling(settings.temperature, settings.top_p),
-        max_tokens=settings.max_tokens,
         journal=journal,
         advance=advance,
     )
@@ -297,14 +254,6 @@ def candidates_by_method(
     """Return the answers that a method gives, each as the reply that would have held it.
 
     One that is invalid is an empty reply, which says nothing and is preferred to nothing.
-
-    Args:
-        context: The training.
-        model: The model's folder or name.
-        items: The items.
-        iteration: Which iteration this is.
-        journal: Where candidates are kept.
-        advance: Called with how many more there are.
 
     Raises:
         InputError: There is no such method, or it cannot work with this model.

@@ -7,52 +7,39 @@ it. A judge's reply that cannot be read is counted and left out of the average; 
 import asyncio
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
-from typing import Protocol
 
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal
 from contrafact.models.asking import failure_cause
 from contrafact.models.gguf import inspect_name
-from contrafact.models.whitebox.noise import Sampling
 from contrafact.models.whitebox.weights import CausalModel
-from contrafact.training.context import TrainingContext
-from contrafact.training.generation import Advance, Candidate, generate_replies
+from contrafact.training.context import Advance, TrainingContext
+from contrafact.training.generation import Candidate, generate_replies
 from contrafact.training.preferences import ScoredCandidate
 
-__all__ = ["HIGHEST", "Judge", "by_inspect", "by_self", "read_score", "score_candidates"]
+__all__ = ["Judge", "by_inspect", "by_self", "read_score", "score_candidates"]
 
-HIGHEST = 10
-"""The most points that an answer can have."""
+Judge = Callable[[Mapping[str, str], Advance], Mapping[str, str]]
+"""Answers prompts that ask for points; by their keys."""
 
+_HIGHEST = 10  # points that an answer can have
 _AT_ONCE = 16
 _SCORE = re.compile(r"\bscore\b[\s*_`\"']*[:=][\s*_`\"']*(-?\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
 def read_score(reply: str) -> tuple[float | None, str | None]:
-    """Return the points in a judge's reply, or why there are none. Nothing is guessed.
-
-    Returns:
-        The points, 0 to 10, and none; or none and the reason.
-    """
+    """Return the points in a judge's reply, 0 to 10, or None and the reason; no guesses."""
     found = {float(number) for number in _SCORE.findall(reply)}
     if not found:
         return None, "no 'score: …' in the reply"
     if len(found) > 1:
         return None, "several different scores"
     score = found.pop()
-    if not 0 <= score <= HIGHEST:
-        return None, f"a score of {score:g}, not 0 to {HIGHEST}"
+    if not 0 <= score <= _HIGHEST:
+        return None, f"a score of {score:g}, not 0 to {_HIGHEST}"
     return score, None
-
-
-class Judge(Protocol):
-    """Answers prompts that ask for points."""
-
-    def __call__(self, prompts: Mapping[str, str], advance: Advance) -> Mapping[str, str]:
-        """Return the reply to each prompt, by its key."""
-        ...
 
 
 def score_candidates(
@@ -63,11 +50,7 @@ def score_candidates(
 ) -> tuple[list[ScoredCandidate], Counter[str]]:
     """Return the candidates with their scores, and why judge's replies could not be read.
 
-    Args:
-        context: The training.
-        candidates: The candidates.
-        judge: Who answers; none for the family's checks.
-        advance: Called with how many more scores there are.
+    Without a judge the family's checks give the scores.
     """
     spec = context.spec
     read = [spec.read(one.reply.text, one.reply.ended) for one in candidates]
@@ -109,22 +92,14 @@ def score_candidates(
 
 
 def by_self(context: TrainingContext, causal: CausalModel, journal: Journal) -> Judge:
-    """Return the model itself as the judge.
-
-    Args:
-        context: The training.
-        causal: The model.
-        journal: Where its replies are kept.
-    """
-    settings = context.config.judge
+    """Return the model itself as the judge, its replies kept in the journal."""
 
     def judge(prompts: Mapping[str, str], advance: Advance) -> Mapping[str, str]:
         replies = generate_replies(
             causal,
             prompts,
+            settings=context.config.judge,
             seed=context.config.seed,
-            sampling=Sampling(settings.temperature, settings.top_p),
-            max_tokens=settings.max_tokens,
             journal=journal,
             advance=advance,
         )
@@ -137,10 +112,6 @@ def by_inspect(context: TrainingContext, journal: Journal) -> Judge:
     """Return any Inspect model as the judge; answers that came are kept when a call fails.
 
     Services that take a seed are given one, each sample its own.
-
-    Args:
-        context: The training.
-        journal: Where its replies are kept.
     """
     from inspect_ai.model import GenerateConfig, get_model
 

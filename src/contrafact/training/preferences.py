@@ -5,20 +5,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
-__all__ = ["Preference", "Saturation", "ScoredCandidate", "pair_up"]
+__all__ = ["Preference", "ScoredCandidate", "pair_up"]
 
 
 @dataclass(frozen=True)
 class ScoredCandidate:
-    """A candidate reply with what it was given.
+    """A candidate reply with its scores.
 
     Attributes:
-        item: What it is about.
-        text: The reply, as the model wrote it.
         ended: Whether it came to its end.
         valid: Whether an answer could be read in it.
-        score: Its points, 0 to 10; none where no judge's reply could be read.
+        score: Its points, 0 to 10; None where no judge's reply could be read.
         samples: The scores that were averaged.
         unreadable: Judge's replies that could not be read, and do not count.
     """
@@ -45,56 +44,20 @@ class Preference:
     rejected_ended: bool
 
 
-@dataclass(frozen=True)
-class Saturation:
-    """What an iteration's scores can still tell apart.
-
-    Attributes:
-        items: Items with candidates.
-        candidates: Candidates in all.
-        valid: Candidates that could be read.
-        unscored: Candidates that no judge's reply could be read of.
-        unreadable_replies: Judge's replies that could not be read.
-        mean_score: Over scored candidates.
-        spread: Mean over items of the best score less the worst.
-        deviation: Standard deviation of all scores.
-        ties: Items whose best and worst are equal.
-        within_margin: Items whose best and worst differ, by no more than the margin.
-        alone: Items with fewer than two different candidates that are scored.
-        pairs: Preferences that came of it.
-    """
-
-    items: int
-    candidates: int
-    valid: int
-    unscored: int
-    unreadable_replies: int
-    mean_score: float | None
-    spread: float | None
-    deviation: float | None
-    ties: int
-    within_margin: int
-    alone: int
-    pairs: int
-
-    @property
-    def tie_share(self) -> float | None:
-        """Ties over the items with at least two scored candidates."""
-        compared = self.items - self.alone
-        return self.ties / compared if compared else None
-
-
 def pair_up(
     candidates: Sequence[ScoredCandidate], *, margin: float
-) -> tuple[list[Preference], Saturation]:
-    """Return a preference for each item whose candidates differ enough, and the figures.
+) -> tuple[list[Preference], dict[str, Any]]:
+    """Return a preference for each item whose best candidate is more than a margin above its worst.
 
     Equal replies are one candidate, with their mean score; empty ones are none. The chosen reply
     is always one that could be read.
 
-    Args:
-        candidates: All candidates, in any order.
-        margin: The best must be more than this above the worst.
+    Returns:
+        The preferences, and what the scores can still tell apart: counts of items and candidates;
+        the mean score, its standard deviation (``deviation``) and the mean over items of the best
+        score less the worst (``spread``), None without scores; items whose best and worst are equal
+        (``ties``), differ by no more than the margin (``within_margin``), or that have fewer than
+        two different scored candidates (``alone``); ties over all but the last (``tie_share``).
     """
     grouped: dict[str, dict[str, list[tuple[float, ScoredCandidate]]]] = defaultdict(
         lambda: defaultdict(list)
@@ -134,19 +97,21 @@ def pair_up(
             )
     scores = [one.score for one in candidates if one.score is not None]
     mean = fmean(scores) if scores else None
-    return made, Saturation(
-        items=len(grouped),
-        candidates=len(candidates),
-        valid=sum(one.valid for one in candidates),
-        unscored=sum(one.score is None for one in candidates),
-        unreadable_replies=sum(one.unreadable for one in candidates),
-        mean_score=mean,
-        spread=fmean(spreads) if spreads else None,
-        deviation=(
+    compared = len(grouped) - alone
+    return made, {
+        "items": len(grouped),
+        "candidates": len(candidates),
+        "valid": sum(one.valid for one in candidates),
+        "unscored": sum(one.score is None for one in candidates),
+        "unreadable_replies": sum(one.unreadable for one in candidates),
+        "mean_score": mean,
+        "spread": fmean(spreads) if spreads else None,
+        "deviation": (
             None if mean is None else math.sqrt(fmean((score - mean) ** 2 for score in scores))
         ),
-        ties=ties,
-        within_margin=within,
-        alone=alone,
-        pairs=len(made),
-    )
+        "ties": ties,
+        "within_margin": within,
+        "alone": alone,
+        "pairs": len(made),
+        "tie_share": ties / compared if compared else None,
+    }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Plot
 
-__all__ = ["loss_figure", "metrics_figure", "saturation_figure", "write_results"]
+__all__ = ["metrics_figure", "write_results"]
 
 Row = Mapping[str, Any]
 
@@ -28,44 +28,29 @@ def write_results(
 
     ``metrics.csv`` has a row for each checkpoint, ``saturation.csv`` for each iteration,
     ``losses.csv`` for each step that was measured; the figures have the same names, and are drawn
-    where their table has changed.
-
-    Args:
-        out: The training's folder.
-        spec: What is trained.
-        seed: Seed of the resampling.
-
-    Returns:
-        The rows of metrics and of saturation.
+    where their table has changed. Those of metrics and saturation are returned, as rows.
     """
     import pandas as pd
 
     steps = ["base", "warm-up"]
-    number = 1
-    while (out / f"iteration-{number}").is_dir():
-        steps.append(f"iteration-{number}")
-        number += 1
-    replies = {
-        step: read_lines(path)
-        for step in steps
-        if (path := out / step / "evaluation" / "answers.jsonl").exists()
-    }
+    while (out / f"iteration-{len(steps) - 1}").is_dir():
+        steps.append(f"iteration-{len(steps) - 1}")
+
+    def there(name: str) -> dict[str, Path]:
+        return {step: path for step in steps if (path := out / step / name).exists()}
+
+    replies = {step: read_lines(path) for step, path in there("evaluation/answers.jsonl").items()}
+    losses = {step: read_lines(path) for step, path in there("model/losses.jsonl").items()}
     saturation = [
         {"iteration": step.rpartition("-")[2], **read_json(path)}
-        for step in steps
-        if (path := out / step / "preferences" / "saturation.json").exists()
+        for step, path in there("preferences/saturation.json").items()
     ]
-    losses = {
-        step: read_lines(path)
-        for step in steps
-        if (path := out / step / "model" / "losses.jsonl").exists()
-    }
     metrics = metrics_rows(replies, spec, seed=seed)
     stages = [{"stage": step, **row} for step, own in losses.items() for row in own]
     tables: list[tuple[str, Sequence[Row], Callable[[], Figure]]] = [
         ("metrics", metrics, lambda: metrics_figure(metrics, spec)),
-        ("saturation", saturation, lambda: saturation_figure(saturation, spec)),
-        ("losses", stages, lambda: loss_figure(losses)),
+        ("saturation", saturation, lambda: _saturation_figure(saturation, spec)),
+        ("losses", stages, lambda: _loss_figure(losses)),
     ]
     for name, rows, draw in tables:
         if not rows:
@@ -84,12 +69,7 @@ def write_results(
 
 
 def metrics_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
-    """Return the figure of metrics by checkpoint, with their intervals.
-
-    Args:
-        rows: As `evaluation.metrics_rows` returns them.
-        spec: What is trained.
-    """
+    """Return the figure of the rows of `evaluation.metrics_rows`, with their intervals."""
     panels = [
         (
             one.name,
@@ -132,13 +112,8 @@ def metrics_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
     return render("metrics", "Metrics by checkpoint", caption, alt, draw, height=2.7)
 
 
-def saturation_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
-    """Return the figure of score saturation by iteration.
-
-    Args:
-        rows: What each iteration's ``saturation.json`` holds, with its ``iteration``.
-        spec: What is trained.
-    """
+def _saturation_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
+    """Return the figure of what each iteration's ``saturation.json`` holds."""
     names = [str(row["iteration"]) for row in rows]
     panels = (
         ("spread", "Best less worst score", 1.0),
@@ -166,12 +141,8 @@ def saturation_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
     return render("saturation", "Score saturation", caption, alt, draw, height=2.4)
 
 
-def loss_figure(losses: Mapping[str, Sequence[Row]]) -> Figure:
-    """Return the figure of losses and reward margins by step.
-
-    Args:
-        losses: By stage, what the trainers measured.
-    """
+def _loss_figure(losses: Mapping[str, Sequence[Row]]) -> Figure:
+    """Return the figure of what the trainers measured, by stage and step."""
     stages = [(name, rows) for name, rows in losses.items() if rows]
 
     def draw(plot: "Plot", colours: dict[str, str]) -> None:

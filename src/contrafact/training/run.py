@@ -17,12 +17,13 @@ After Yuan et al. (2024), *Self-Rewarding Language Models*. The folders, for a f
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from contrafact import __version__
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.family.settings import check_verifiers
@@ -35,10 +36,8 @@ from contrafact.models.whitebox.weights import load_causal
 from contrafact.training.config import TrainConfig, family_words
 from contrafact.training.context import (
     TrainingContext,
-    identify,
     read_json,
     run_stage,
-    stage_journal,
     write_json,
 )
 from contrafact.training.data import load_pool, share_out
@@ -57,11 +56,11 @@ from contrafact.training.preferences import Preference, ScoredCandidate, pair_up
 from contrafact.training.results import write_results
 from contrafact.training.trainers import check_targets, check_trainers, prefer, warm_up
 
-__all__ = ["Iteration", "Outcome", "check_judge", "train"]
+__all__ = ["Training", "train"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Training:
     """How a training ended.
 
     Attributes:
@@ -84,11 +83,10 @@ def train(
     *,
     say: Callable[[str], None],
     progress: Callable[[str, int], Progress] = Progress,
-) -> Outcome:
+) -> Training:
     """Train, from where an earlier start of the same training stopped.
 
     Args:
-        config: The training.
         spec: What training needs of the family that the config names.
         out: Its folder.
         say: Called with one line for each thing worth knowing.
@@ -102,7 +100,7 @@ def train(
     with locked(out):
         context = TrainingContext(config, spec, out, say, progress)
         open_method(context)
-        check_judge(context)
+        _check_judge(context)
         _identify(context)
         run_stage(out / "data", lambda folder: _share_data(context, folder))
         _evaluate(context, "base", config.model)
@@ -111,7 +109,7 @@ def train(
         _evaluate(context, "warm-up", checkpoints[0])
         saturated = None
         for number in range(1, config.iterations + 1):
-            iteration = Iteration(context, number, checkpoints[-1])
+            iteration = _Iteration(context, number, checkpoints[-1])
             trained = iteration.run()
             if trained is None:
                 saturated = number
@@ -119,15 +117,11 @@ def train(
             _evaluate(context, iteration.name, trained)
             checkpoints.append(trained)
         metrics, saturation = write_results(out, spec, seed=config.seed)
-    return Outcome(tuple(checkpoints), tuple(metrics), tuple(saturation), saturated)
+    return Training(tuple(checkpoints), tuple(metrics), tuple(saturation), saturated)
 
 
-def check_judge(context: TrainingContext) -> None:
-    """Check that held-out answers can be judged by who is named, before anything is trained.
-
-    Raises:
-        InputError: The family has no judge of answers, or there is no such model.
-    """
+def _check_judge(context: TrainingContext) -> None:
+    """Check that held-out answers can be judged by who is named, before anything is trained."""
     judge = context.config.verdicts_by
     if judge is None:
         return
@@ -140,7 +134,7 @@ def check_judge(context: TrainingContext) -> None:
 
 
 def _identify(context: TrainingContext) -> None:
-    """Write down which training this is, or hold the folder to be of this one."""
+    """Write down which training this is; refuse a folder with a stage of another one."""
     # How many iterations there are may be raised later; files count by their content.
     unsaid = {"verdicts_by"} if context.config.verdicts_by is None else set()
     config = context.config.model_dump(
@@ -154,7 +148,18 @@ def _identify(context: TrainingContext) -> None:
         "data": "bundled" if data is None else sha256_of(data),
         "prompts": context.pack.used_hash,
     }
-    identify(context.out, facts, begun=(context.out / "data").is_dir())
+    path = context.out / "training.json"
+    if not (context.out / "data").is_dir():
+        write_json(path, {"version": __version__, "facts": facts})
+        return
+    known = read_json(path)["facts"]
+    if known != facts:
+        names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
+        raise InputError(
+            f"holds another training (it differs in {', '.join(names)})",
+            file=context.out,
+            hint="name another folder with --out",
+        )
 
 
 def _share_data(context: TrainingContext, folder: Path) -> None:
@@ -214,32 +219,26 @@ def _evaluate(context: TrainingContext, step: str, model: str | Path) -> None:
     def work(folder: Path) -> None:
         scorer = context.config.fluency_model
         items = context.held_out()
-        with stage_journal(folder) as journal:
-            with context.progress(f"{step}: held-out {context.spec.items}", len(items)) as bar:
-                replies = evaluate(
-                    context,
-                    context.model(model),
-                    items,
-                    scorer=None if scorer is None else load_causal(scorer),
-                    journal=journal,
-                    advance=bar.step,
-                )
-            context.write_rows(folder / "answers.jsonl", [one.row() for one in replies])
-        valid = sum(one.values["valid"] == 1 for one in replies)
+        shown = f"{step}: held-out {context.spec.items}"
+        with context.work(folder, shown, len(items)) as (journal, advance):
+            replies = evaluate(
+                context,
+                context.model(model),
+                items,
+                scorer=None if scorer is None else load_causal(scorer),
+                journal=journal,
+                advance=advance,
+            )
+            context.write_rows(folder / "answers.jsonl", replies)
+        valid = sum(row["values"]["valid"] == 1 for row in replies)
         context.say(f"{step}: {valid} of {len(replies)} held-out replies are valid")
 
     if run_stage(context.out / step / "evaluation", work):
         write_results(context.out, context.spec, seed=context.config.seed)
 
 
-class Iteration:
-    """One iteration: new items, candidates, scores, preferences, DPO.
-
-    Args:
-        context: The training.
-        number: Which iteration, from 1.
-        model: The checkpoint it begins with.
-    """
+class _Iteration:
+    """One iteration: new items, candidates, scores, preferences, DPO, from a checkpoint on."""
 
     def __init__(self, context: TrainingContext, number: int, model: Path):
         self.context = context
@@ -284,43 +283,40 @@ class Iteration:
         known += [one.item for one in context.examples("validation")]
         for earlier in range(1, self.number):
             known += self.items(earlier)
-        with stage_journal(folder) as journal:
-            with context.progress(f"{self.name}: new {word}", self.config.items.count) as bar:
-                written = generate_items(
-                    context,
-                    context.model(self.model),
-                    [one.item for one in context.examples("train")],
-                    known,
-                    iteration=self.number,
-                    journal=journal,
-                    advance=bar.step,
-                )
-            context.write_rows(folder / f"{word}.jsonl", [{"item": text} for text in written.kept])
+        count = self.config.items.count
+        with context.work(folder, f"{self.name}: new {word}", count) as (journal, advance):
+            kept, rejected = generate_items(
+                context,
+                context.model(self.model),
+                [one.item for one in context.examples("train")],
+                known,
+                iteration=self.number,
+                journal=journal,
+                advance=advance,
+            )
+            context.write_rows(folder / f"{word}.jsonl", [{"item": text} for text in kept])
             context.write_rows(
                 folder / "rejected.jsonl",
-                [{"item": text, "reason": reason} for text, reason in written.rejected],
+                [{"item": text, "reason": reason} for text, reason in rejected],
             )
-        context.say(
-            f"{self.name}: {len(written.kept)} new {word} of "
-            f"{len(written.kept) + len(written.rejected)} written"
-        )
+        total = len(kept) + len(rejected)
+        context.say(f"{self.name}: {len(kept)} new {word} of {total} written")
 
     def _candidates(self, folder: Path) -> None:
         context, settings = self.context, self.config.candidates
         items = self.items(self.number)
         total = len(items) * settings.per_item
-        with stage_journal(folder) as journal:
-            with context.progress(f"{self.name}: candidates", total) as bar:
-                rest: dict[str, Any] = {
-                    "iteration": self.number,
-                    "journal": journal,
-                    "advance": bar.step,
-                }
-                if settings.method == "zero-shot":
-                    made = candidates_by_model(context, context.model(self.model), items, **rest)
-                else:
-                    context.free_model()  # the method loads its own
-                    made = candidates_by_method(context, str(self.model), items, **rest)
+        with context.work(folder, f"{self.name}: candidates", total) as (journal, advance):
+            rest: dict[str, Any] = {
+                "iteration": self.number,
+                "journal": journal,
+                "advance": advance,
+            }
+            if settings.method == "zero-shot":
+                made = candidates_by_model(context, context.model(self.model), items, **rest)
+            else:
+                context.free_model()  # the method loads its own
+                made = candidates_by_method(context, str(self.model), items, **rest)
             context.write_rows(folder / "candidates.jsonl", made)
 
     def _scores(self, folder: Path) -> None:
@@ -330,14 +326,13 @@ class Iteration:
             for row in context.read_rows(self.folder / "candidates" / "candidates.jsonl")
         ]
         judge: Judge | None = None
-        with stage_journal(folder) as journal:
+        total = len(candidates) * (1 if settings.by == "checks" else settings.samples)
+        with context.work(folder, f"{self.name}: scores", total) as (journal, advance):
             if settings.by == "self":
                 judge = by_self(context, context.model(self.model), journal)
             elif settings.by != "checks":
                 judge = by_inspect(context, journal)
-            total = len(candidates) * (1 if judge is None else settings.samples)
-            with context.progress(f"{self.name}: scores", total) as bar:
-                scored, reasons = score_candidates(context, candidates, judge, bar.step)
+            scored, reasons = score_candidates(context, candidates, judge, advance)
             context.write_rows(folder / "scores.jsonl", scored)
             write_json(folder / "unreadable.json", dict(reasons.most_common()))
 
@@ -349,11 +344,10 @@ class Iteration:
         ]
         pairs, saturation = pair_up(scored, margin=self.config.preferences.margin)
         context.write_rows(folder / "preferences.jsonl", pairs)
-        figures = asdict(saturation) | {"tie_share": saturation.tie_share}
-        write_json(folder / "saturation.json", family_words(figures, context.spec))
+        write_json(folder / "saturation.json", family_words(saturation, context.spec))
         context.say(
-            f"{self.name}: {saturation.valid} of {saturation.candidates} candidates are "
-            f"valid; {saturation.pairs} preference pairs of {saturation.items} "
+            f"{self.name}: {saturation['valid']} of {saturation['candidates']} candidates are "
+            f"valid; {saturation['pairs']} preference pairs of {saturation['items']} "
             f"{context.spec.items}"
         )
 

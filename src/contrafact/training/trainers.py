@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from contrafact.errors import InputError
 from contrafact.models.whitebox.conversion import quietly
 from contrafact.models.whitebox.weights import CausalModel, load_causal
-from contrafact.training.config import ALL_LINEAR, Learning, Lora, TrainConfig, TrainingConfig
+from contrafact.training.config import ALL_LINEAR, Learning, Lora, TrainConfig
 
 if TYPE_CHECKING:
     import torch
@@ -30,14 +30,9 @@ __all__ = [
     "Loss",
     "Steps",
     "TokenizedExample",
-    "adapter",
-    "callbacks",
     "check_targets",
     "check_trainers",
     "prefer",
-    "quiet_training",
-    "run_trainer",
-    "trainer_arguments",
     "warm_up",
 ]
 
@@ -61,7 +56,7 @@ class TokenizedExample:
 
 
 def check_trainers() -> None:
-    """Check that trl and peft are installed.
+    """Check that the packages of training are installed.
 
     Raises:
         InputError: They are not.
@@ -102,7 +97,7 @@ def check_targets(causal: CausalModel, lora: Lora) -> None:
 
 
 @contextmanager
-def quiet_training() -> Iterator[None]:
+def _quiet_training() -> Iterator[None]:
     """Keep the libraries' bars, notes and warnings off the terminal, and give them back after."""
     import datasets
 
@@ -142,7 +137,7 @@ def _labelled_positions_only() -> Iterator[None]:
         utils._use_triton = asked
 
 
-@quiet_training()
+@_quiet_training()
 def warm_up(
     causal: CausalModel,
     train: Sequence[TokenizedExample],
@@ -153,14 +148,8 @@ def warm_up(
 ) -> list[Loss]:
     """Fine-tune a model on given replies; the loss is on the replies alone.
 
-    Args:
-        causal: The model; its weights are changed.
-        train: What to learn from.
-        validation: What to stop by.
-        config: The training.
-        folder: Where the trained model is saved, as any model's folder. The trainer keeps its
-            checkpoints there while it runs, and a killed one goes on.
-        steps: Called after each step.
+    The model's weights are changed. The trained one is saved into ``folder``, where the trainer
+    keeps its checkpoints while it runs, so that a killed one goes on.
 
     Returns:
         What was measured, in order.
@@ -183,8 +172,7 @@ def warm_up(
         )
 
     settings = SFTConfig(
-        **trainer_arguments(causal.device, config, config.warm_up, folder),
-        max_length=None,
+        **_arguments(causal.device, config, config.warm_up, folder),
         completion_only_loss=True,
         packing=False,
     )
@@ -194,13 +182,13 @@ def warm_up(
         train_dataset=rows(train),
         eval_dataset=rows(validation),
         processing_class=copy.deepcopy(causal.tokenizer),
-        peft_config=adapter(config.lora),
-        callbacks=callbacks(config.warm_up, steps),
+        peft_config=_adapter(config.lora),
+        callbacks=_callbacks(config.warm_up, steps),
     )
-    return run_trainer(trainer, causal.tokenizer, config, folder, _again(causal))
+    return _run(trainer, causal, config, folder)
 
 
-@quiet_training()
+@_quiet_training()
 def prefer(
     causal: CausalModel,
     train: Sequence[TokenizedExample],
@@ -211,42 +199,18 @@ def prefer(
 ) -> list[Loss]:
     """Train a model to prefer the better replies (DPO); the reference is the model as it comes.
 
-    Args:
-        causal: The model; its weights are changed.
-        train: What to learn from.
-        validation: What to stop by.
-        config: The training.
-        folder: Where the trained model is saved, as any model's folder. The trainer keeps its
-            checkpoints there while it runs, and a killed one goes on.
-        steps: Called after each step.
-
-    Returns:
-        What was measured, in order.
-
-    Raises:
-        InputError: The loss is not a number.
+    See `warm_up` for what is changed, saved, returned and raised.
     """
     from datasets import Dataset
     from trl import DPOConfig, DPOTrainer
-    from trl.trainer.dpo_trainer import DataCollatorForPreference
-
-    class OwnTokens(DataCollatorForPreference):  # type: ignore[misc]
-        """Gives the trainer our tokens for those it makes of texts."""
-
-        def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
-            named = ("prompt_ids", "chosen_ids", "rejected_ids")
-            own = [{name: one[f"own_{name}"] for name in named} for one in examples]
-            made: dict[str, Any] = super().torch_call(own)
-            return made
 
     def rows(examples: Sequence[TokenizedExample]) -> Any:
+        # The trainer wants texts as well, and makes tokens of them that are not used.
+        texts = {"prompt": "-", "chosen": "-", "rejected": "-"}
         return Dataset.from_list(
             [
-                {
-                    # The trainer wants texts as well, and makes tokens of them that are not used.
-                    "prompt": "-",
-                    "chosen": "-",
-                    "rejected": "-",
+                texts
+                | {
                     "own_prompt_ids": one.prompt,
                     "own_chosen_ids": one.chosen,
                     "own_rejected_ids": one.rejected,
@@ -259,8 +223,7 @@ def prefer(
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     settings = DPOConfig(
-        **trainer_arguments(causal.device, config, config.dpo, folder),
-        max_length=None,
+        **_arguments(causal.device, config, config.dpo, folder),
         beta=config.dpo.beta,
         disable_dropout=False,  # the paper trains with dropout
         remove_unused_columns=False,
@@ -271,26 +234,34 @@ def prefer(
         train_dataset=rows(train),
         eval_dataset=rows(validation),
         processing_class=tokenizer,
-        data_collator=OwnTokens(pad_token_id=tokenizer.pad_token_id),
-        peft_config=adapter(config.lora),
-        callbacks=callbacks(config.dpo, steps),
+        data_collator=_own_tokens(tokenizer.pad_token_id),
+        peft_config=_adapter(config.lora),
+        callbacks=_callbacks(config.dpo, steps),
     )
-    return run_trainer(trainer, causal.tokenizer, config, folder, _again(causal))
+    return _run(trainer, causal, config, folder)
 
 
-def trainer_arguments(
-    device: "torch.device", config: TrainingConfig, learning: Learning, folder: Path
+def _own_tokens(pad: int) -> Any:
+    """Return what gives the trainer our tokens for those it makes of texts."""
+    from trl.trainer.dpo_trainer import DataCollatorForPreference
+
+    class OwnTokens(DataCollatorForPreference):  # type: ignore[misc]
+        def torch_call(self, examples: list[dict[str, Any]]) -> dict[str, Any]:
+            named = ("prompt_ids", "chosen_ids", "rejected_ids")
+            own = [{name: one[f"own_{name}"] for name in named} for one in examples]
+            made: dict[str, Any] = super().torch_call(own)
+            return made
+
+    return OwnTokens(pad_token_id=pad)
+
+
+def _arguments(
+    device: "torch.device", config: TrainConfig, learning: Learning, folder: Path
 ) -> dict[str, Any]:
-    """Return the trainer's settings that all stages share.
-
-    Args:
-        device: Where the model is.
-        config: The training.
-        learning: How the stage learns.
-        folder: The stage's folder, whose checkpoints a killed training goes on from.
-    """
+    """Return the trainer's settings that both stages share."""
     return {
         "output_dir": str(folder / _CHECKPOINTS),
+        "max_length": None,
         "seed": config.seed,
         "data_seed": config.seed,
         "num_train_epochs": learning.epochs,
@@ -322,8 +293,7 @@ def trainer_arguments(
     }
 
 
-def adapter(lora: Lora, task: str = "CAUSAL_LM") -> Any:
-    """Return peft's settings of an adapter, for one of its types of task."""
+def _adapter(lora: Lora) -> Any:
     from peft import LoraConfig
 
     return LoraConfig(
@@ -332,17 +302,15 @@ def adapter(lora: Lora, task: str = "CAUSAL_LM") -> Any:
         lora_dropout=lora.dropout,
         target_modules=ALL_LINEAR if lora.targets == (ALL_LINEAR,) else list(lora.targets),
         bias="none",
-        task_type=task,
+        task_type="CAUSAL_LM",
     )
 
 
-def callbacks(learning: Learning, steps: Steps) -> list[Any]:
-    """Return what reports a trainer's steps and stops it early."""
+def _callbacks(learning: Learning, steps: Steps) -> list[Any]:
+    """Return what reports a trainer's steps and stops it early, or where a loss is no number."""
     from transformers import EarlyStoppingCallback, TrainerCallback
 
     class Watch(TrainerCallback):  # type: ignore[misc]
-        """Reports steps, and stops where a loss is not a number."""
-
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             steps(state.global_step, state.max_steps)
 
@@ -359,25 +327,8 @@ def callbacks(learning: Learning, steps: Steps) -> list[Any]:
     return [EarlyStoppingCallback(learning.patience), Watch()]
 
 
-def run_trainer(
-    trainer: Any,
-    tokenizer: Any,
-    config: TrainingConfig,
-    folder: Path,
-    again: Callable[[], Any],
-) -> list[Loss]:
-    """Train, from the last whole checkpoint if there is one, and save the model.
-
-    Args:
-        trainer: The trainer.
-        tokenizer: Saved with the model, as it came.
-        config: The training.
-        folder: Where the model is saved.
-        again: Loads the model anew in bfloat16, for an adapter that was trained on four bits.
-
-    Returns:
-        What was measured, in order.
-    """
+def _run(trainer: Any, causal: CausalModel, config: TrainConfig, folder: Path) -> list[Loss]:
+    """Train, from the last whole checkpoint if there is one, and save the model."""
     from transformers import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)
@@ -388,15 +339,10 @@ def run_trainer(
         | {"step": float(entry["step"])}
         for entry in trainer.state.log_history
     ]
-    model = _merged(trainer, config, kept, again)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    _merged(trainer.model, causal, config, kept / "adapter").save_pretrained(folder)
+    causal.tokenizer.save_pretrained(folder)
     shutil.rmtree(kept)
     return [entry for entry in measured if len(entry) > 1]
-
-
-def _again(causal: CausalModel) -> Callable[[], Any]:
-    return lambda: load_causal(causal.name, device="cpu", precision="bfloat16").model
 
 
 def _last_whole(folder: Path) -> str | None:
@@ -413,15 +359,13 @@ def _last_whole(folder: Path) -> str | None:
     return None if last is None else str(last[1])
 
 
-def _merged(trainer: Any, config: TrainingConfig, folder: Path, again: Callable[[], Any]) -> Any:
-    """Return the model with the adapter, if there is one, in its weights."""
-    if not hasattr(trainer.model, "merge_and_unload"):
-        return trainer.model
+def _merged(adapted: Any, causal: CausalModel, config: TrainConfig, folder: Path) -> Any:
+    """Return the model with the adapter in its weights; ``folder`` may hold the adapter."""
     if config.weights != "4bit":
-        return trainer.model.merge_and_unload()
+        return adapted.merge_and_unload()
     # Nothing can be added to four bits: the adapter goes into the weights they were made of.
     from peft import PeftModel
 
-    adapted = folder / "adapter"
-    trainer.model.save_pretrained(adapted)
-    return PeftModel.from_pretrained(again(), adapted).merge_and_unload()
+    adapted.save_pretrained(folder)
+    plain = load_causal(causal.name, device="cpu", precision="bfloat16").model
+    return PeftModel.from_pretrained(plain, folder).merge_and_unload()

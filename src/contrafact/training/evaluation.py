@@ -52,9 +52,9 @@ def evaluate(
 ) -> list[dict[str, Any]]:
     """Return a checkpoint's replies to the held-out items, as rows.
 
-    A row has the ``id`` and the text (``item``) of its item, the ``reply`` and whether it ``ended``,
-    each part of the answer in a column, why one is ``invalid``, and ``values`` by measure; those
-    that only valid replies have are left out for others.
+    A row has the ``id`` and text of its ``item``, the ``reply`` and whether it ``ended``, each part
+    of the answer in a column, why one is ``invalid``, and ``values`` by measure; those that only
+    valid replies have are left out for others.
 
     Args:
         scorer: Scores perplexity, the same for every checkpoint; None leaves it out.

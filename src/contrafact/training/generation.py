@@ -79,13 +79,6 @@ def generate_replies(
     """
     keys = sorted(prompts, key=lambda key: (len(prompts[key]), key))
     tokens = {key: tuple(prompt_tokens(causal, prompts[key])) for key in keys}
-    longest, max_tokens = max(map(len, tokens.values()), default=0), settings.max_tokens
-    if longest + max_tokens > causal.context:
-        raise InputError(
-            f"a prompt of {longest:,} tokens and {max_tokens:,} more do not fit the context of "
-            f"{causal.context:,} tokens that {causal.name} has",
-            hint="use a model with a longer context, or fewer max_tokens",
-        )
     known: tuple[Prefix | None, int] | None = None
     replies: dict[str, Reply] = {}
     for start in range(0, len(keys), _ROWS):
@@ -103,7 +96,7 @@ def generate_replies(
                 causal,
                 [tokens[key] for key in batch],
                 [draw(seed, key) for key in batch],
-                max_tokens=max_tokens,
+                max_tokens=settings.max_tokens,
                 sampling=Sampling(settings.temperature, settings.top_p),
                 known=[known] * len(batch),
             )

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.check import check_stories, count_texts, statistics_of
 from contrafact.families.cobe.data import (
     APPROVAL,
     StoryNotes,
@@ -18,6 +17,9 @@ from contrafact.families.cobe.data import (
     story_object,
     write_stories,
 )
+from contrafact.families.cobe.published import published_facts
+from contrafact.families.cobe.statistics import SPEC, count_texts, statistics_of
+from contrafact.files.tables import read_rows
 
 SAMPLE = {
     "Core Set ID": 7,
@@ -99,9 +101,9 @@ def test_what_is_wrong_is_reported_by_line_and_key(tmp_path, change, message):
     assert line.strip() == "{", "the line is where the story begins"
     assert raised.value.line > 2
     # A check tells the same, and counts the other story all the same.
-    report = check_stories(path)
+    report = SPEC.check(read_rows(path), str(path))
     assert report.rows == 2
-    assert report.stories == 1
+    assert report.contents[0] == "2 rows, 1 stories that can be used."
     assert len(report.violations) == 1
     assert message.split("'")[1] in report.violations[0]
 
@@ -199,6 +201,5 @@ def test_words_sentences_and_clauses_are_counted():
     )
     assert (one.words, one.sentences, one.clauses) == (3, 1, 1)
     assert (two.words, two.sentences, two.clauses) == (17, 2, 4)
-    figures = {one.name: one for one in statistics_of(bundled_stories())}
-    assert figures["stories"].found == 14
-    assert figures["words_per_story"].published == 38
+    assert statistics_of(bundled_stories())["stories"] == 14
+    assert published_facts().statistics["words_per_story"] == 38

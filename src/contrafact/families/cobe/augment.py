@@ -30,10 +30,8 @@ from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.tokens import stem
 
 __all__ = [
-    "QUOTED",
     "WAYS",
     "Augmented",
-    "Rejected",
     "Variation",
     "augment",
     "augment_template",
@@ -46,9 +44,7 @@ __all__ = [
 
 Way = Literal["domain", "clause-order", "sentence-structure"]
 WAYS: tuple[Way, ...] = get_args(Way)
-QUOTED = 0.6
-"""The share of a criterion's content words that its text must hold for it to quote facts of it."""
-
+_QUOTED = 0.6  # of a criterion's content words must be in its text for it to quote facts of it
 _FIELDS = ("text", "intervention", "unchanged", "changed", "numerical", "latent", "answer")
 _WORD = re.compile(r"\d[\d.,]*\d|\d|[^\W\d_]{3,}")
 _EMPTY = frozenset(
@@ -62,14 +58,7 @@ _EMPTY = frozenset(
 
 @dataclass(frozen=True)
 class Variation:
-    """A variation to write.
-
-    Attributes:
-        core: The story that is varied.
-        id: The new variation's number within its core set.
-        way: What is varied.
-        domain: The domain that the new story is to have.
-    """
+    """A variation of a core story to write, with its number in the core set and its domain."""
 
     core: Story
     id: int
@@ -84,14 +73,7 @@ class Variation:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A variation that is not kept.
-
-    Attributes:
-        variation: What was asked for.
-        reason: Why it is not kept.
-        reply: What the model wrote; empty where the call failed.
-        failed: Whether the call itself failed, so that a rerun makes it again.
-    """
+    """A variation that is not kept; a rerun makes a call that ``failed`` again."""
 
     variation: Variation
     reason: str
@@ -107,13 +89,7 @@ class Rejected:
 
 @dataclass
 class Augmented:
-    """What came of it.
-
-    Attributes:
-        stories: The new stories, in the order asked for.
-        more: For each, further keys of its object: that it awaits approval, and what was varied.
-        rejected: What was not kept, in the order asked for.
-    """
+    """The new stories with further keys of their objects, and what was not kept, in order."""
 
     stories: list[Story] = field(default_factory=list)
     more: list[dict[str, Any]] = field(default_factory=list)
@@ -121,11 +97,7 @@ class Augmented:
 
 
 def augment_template(pack: PromptPack) -> PromptTemplate:
-    """Return the prompt that asks for a variation, checked.
-
-    Raises:
-        InputError: The pack lacks the template, or it has other variables.
-    """
+    """Return the prompt that asks for a variation, checked."""
     given = {"story", "intervention", "unchanged", "changed", "numerical", "latent", "answer"}
     return pack.template("cobe/augment", required={*given, "way", "domain"})
 
@@ -153,12 +125,7 @@ def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) 
 
     The first story of each core set is the one that is varied; one whose queries do not say what
     is supposed, being in free form, is not (`without_intervention`). Domains are drawn without
-    repetition, the story's own left out, until all have been used.
-
-    Args:
-        stories: The stories of a file; their numbers are not given a second time.
-        n: How many variations of each core story.
-        rng: Where randomness comes from.
+    repetition, the story's own left out, until all have been used; numbers go on from the file's.
     """
     cores = _cores(stories)
     last: dict[int, int] = {}
@@ -210,9 +177,6 @@ async def augment(
 
     Args:
         stories: The stories that there are; a variation too like one of them is not kept.
-        planned: What to write.
-        model: The writer.
-        pack: The prompt pack.
         answers: Where replies are kept as they come; only those that are not there are asked for.
         structured: Whether to ask the provider for schema-constrained JSON.
         at_once: How many calls may be under way at the same time.
@@ -275,16 +239,15 @@ def read_variation(reply: str, asked: Variation) -> Story:
         raise InputError("the answer is the text itself")
     for name in ("unchanged", "changed"):
         share = quoted_share(given[name], given["text"])
-        if given[name] and share < QUOTED:
+        if given[name] and share < _QUOTED:
             raise InputError(f"'{name}' does not quote the new text ({share:.0%} of its words)")
-    three = queries(given["intervention"])
     return Story(
         id=asked.name,
         core_set_id=core.core_set_id,
         variation_id=asked.id,
         domain=asked.domain,
         text=given["text"],
-        queries=three,
+        queries=queries(given["intervention"]),
         answer=given["answer"],
         unchanged=given["unchanged"],
         changed=given["changed"],

@@ -14,19 +14,16 @@ from inspect_ai.util import JSONSchema
 from contrafact.causal.model import Graph
 from contrafact.judges.replies import read_json_object
 
-__all__ = ["MAX_EVENTS", "StoryGraph", "graph_schema", "read_graph"]
+__all__ = ["StoryGraph", "graph_schema", "read_graph"]
 
-MAX_EVENTS = 40
+_MAX_EVENTS = 40
 
 
 @dataclass(frozen=True)
 class StoryGraph:
-    """The events of a scenario and what causes what.
+    """The events of a scenario, by name what it says of each, and what causes what.
 
-    Attributes:
-        events: For each event's name, what the scenario says of it.
-        edges: Pairs of names, cause and effect.
-        intervened: The names of the events that the query sets.
+    ``edges`` are pairs of names, cause and effect; ``intervened`` the events that the query sets.
     """
 
     events: Mapping[str, str]
@@ -95,8 +92,8 @@ def read_graph(reply: str) -> tuple[StoryGraph | None, str | None]:
         events[name.strip()] = str(one.get("says") or "").strip()
     if len(events) < 2:
         return None, "the graph has fewer than two events"
-    if len(events) > MAX_EVENTS:
-        return None, f"the graph has more than {MAX_EVENTS} events"
+    if len(events) > _MAX_EVENTS:
+        return None, f"the graph has more than {_MAX_EVENTS} events"
     edges: dict[tuple[str, str], None] = {}
     for one in _items(read.value, "edges"):
         ends = [one.get("cause"), one.get("effect")] if isinstance(one, Mapping) else [None, None]

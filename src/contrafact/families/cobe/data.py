@@ -46,7 +46,6 @@ __all__ = [
     "APPROVAL",
     "FIELDS",
     "LATENT",
-    "LONG",
     "NUMERICAL",
     "KnownAnswer",
     "KnownStory",
@@ -56,7 +55,6 @@ __all__ = [
     "bundled_shots",
     "bundled_stories",
     "criteria_of",
-    "graph_named",
     "known_story",
     "load_known",
     "load_stories",
@@ -72,28 +70,31 @@ __all__ = [
 
 @dataclass
 class StoryNotes:
-    """What the loader met and the user should know."""
+    """What the loader met and the user should know; lines are those of the file.
+
+    Attributes:
+        rows: Rows read, duplicates among them.
+        duplicates: Rows left out because the very same story came before: line, and the first's.
+        domains: Stories per domain that is not one of table 3.
+        free_queries: Stories with a query that does not have the form of its phrasing.
+        others: Criteria of no known kind, which are not asked.
+        blank: Criteria, E1 or E2, that are there and empty, which are not asked.
+        long: Stories from `_LONG` characters on, with their length.
+        keys: Stories per key that the schema does not have.
+        awaiting: Stories that no person has approved yet.
+        broken: Stories with half a character (a lone surrogate), replaced by U+FFFD.
+    """
 
     rows: int = 0
-    """Rows read, duplicates among them."""
     duplicates: list[tuple[int, int]] = field(default_factory=list)
-    """Rows left out because the very same story came before: (line, line of the first)."""
     domains: Counter[str] = field(default_factory=Counter)
-    """Stories per domain that is not one of table 3."""
     free_queries: list[int] = field(default_factory=list)
-    """Lines of stories with a query that does not have the form of its phrasing."""
     others: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    """Line and the criteria of no known kind, which are not asked."""
     blank: list[tuple[int, str]] = field(default_factory=list)
-    """Line and name of a criterion, E1 or E2, that is there and empty; it is not asked."""
     long: list[tuple[int, int]] = field(default_factory=list)
-    """Line and length of stories of more characters than `contrafact.families.cobe.data.LONG`."""
     keys: Counter[str] = field(default_factory=Counter)
-    """Stories per key that the schema does not have."""
     awaiting: int = 0
-    """Stories that no person has approved yet."""
     broken: list[int] = field(default_factory=list)
-    """Lines with half a character (a lone surrogate), replaced by U+FFFD."""
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
@@ -135,8 +136,7 @@ class StoryNotes:
 NUMERICAL = "Numerical change expected:"
 LATENT = "Latent:"
 APPROVAL = "Awaiting approval"
-LONG = 5_000
-"""From so many characters on a story is noted as long; the published ones average 38 words."""
+_LONG = 5_000  # characters; the published stories average 38 words
 
 _SAMPLES = Path(__file__).parent / "samples"
 FIELDS = (
@@ -159,8 +159,8 @@ def load_stories(
     """Return the stories of a file, in its order, each once.
 
     Args:
-        path: The file; ``-`` is standard input.
-        notes: Filled with what was odd or left out, if given.
+        path: ``-`` is standard input.
+        notes: Filled with what was odd or left out.
         columns: By key of the schema (`FIELDS`), the file's name for it, where they differ.
 
     Raises:
@@ -168,7 +168,7 @@ def load_stories(
             number of queries than three, lacks E1 or E2, names an unknown type of graph or
             failure mode; or two different stories have one id. The message names line and key.
     """
-    stories = [story for _, story, _ in story_rows(path, notes, rows=read_rows(path, columns))]
+    stories = [story for _, story, _ in story_rows(path, read_rows(path, columns), notes)]
     if not stories:
         raise InputError(
             "the file holds no stories", file=source_name(path), hint="give at least one"
@@ -178,18 +178,15 @@ def load_stories(
 
 def story_rows(
     path: str | Path,
+    rows: Iterable[Row],
     notes: StoryNotes | None = None,
     *,
-    rows: Iterable[Row] | None = None,
     refused: Callable[[InputError], None] | None = None,
 ) -> Iterator[tuple[int, Story, Mapping[str, Any]]]:
     """Yield every story once, with its line and the object that it was read from.
 
     Args:
-        path: The file.
-        notes: Filled as the rows are read.
-        rows: The file's rows, where they are at hand; read from the file if not given.
-        refused: Given each story's error instead of it being raised, as a check of a whole file
+        refused: Takes each story's error instead of it being raised, as a check of a whole file
             wants; an error of the file itself is always raised.
 
     Raises:
@@ -198,7 +195,7 @@ def story_rows(
     notes = StoryNotes() if notes is None else notes
     name = source_name(path)
     first: dict[str, tuple[int, Story]] = {}
-    for line, row in read_rows(path) if rows is None else rows:
+    for line, row in rows:
         notes.rows += 1
         try:
             story = read_story(row, line, notes)
@@ -223,12 +220,7 @@ def story_rows(
 
 
 def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None = None) -> Story:
-    """Return the story that one object holds.
-
-    Args:
-        row: The object.
-        line: Where it stands, for the notes.
-        notes: Filled with what is odd, if given.
+    """Return the story that one object holds; what is odd is noted under its line.
 
     Raises:
         InputError: A key is missing or holds what cannot be used.
@@ -246,7 +238,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
     domain = _text(given, "Domain")
     queries = _queries(given)
     criteria = _criteria(given)
-    graph = graph_named(given.get("Graph type"))
+    graph = _graph_named(given.get("Graph type"))
     modes = _modes(given.get("Failure modes"))
     answer = given.get("Representative answer")
     answer = _text(given, "Representative answer") if _present(answer) else ""
@@ -271,12 +263,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
 
 
 def story_object(story: Story, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return a story as an object of the paper's schema; `read_story` reads it back.
-
-    Args:
-        story: The story.
-        more: Further keys, put after those of the schema.
-    """
+    """Return a story as an object of the paper's schema, with more keys; see `read_story`."""
     criteria = [story.unchanged, story.changed]
     if story.numerical is not None:
         criteria.append(f"{NUMERICAL} {story.numerical}")
@@ -304,12 +291,9 @@ def write_stories(
     path: str | Path,
     more: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write stories as a JSON list, one to a line, whole or not at all.
+    """Write stories, each with more keys of its object, as a JSON list, one to a line.
 
-    Args:
-        stories: The stories.
-        path: The file; existing contents are replaced.
-        more: For every story, further keys of its object.
+    The file is there whole or not at all.
 
     Raises:
         InputError: The file cannot be written.
@@ -322,12 +306,8 @@ def write_stories(
     write_text(path, "[\n" + ",\n".join(lines) + "\n]\n")
 
 
-def graph_named(value: Any) -> str | None:
-    """Return the type of graph that a file's spelling names ("Chain-like" is ``chain``).
-
-    Raises:
-        InputError: It names none of the six. Nothing at all is None.
-    """
+def _graph_named(value: Any) -> str | None:
+    """Return the type of graph that a file's spelling names ("Chain-like" is ``chain``)."""
     if not _present(value):
         return None
     name = str(value).strip().casefold().removesuffix("-like").removesuffix(" like")
@@ -349,7 +329,7 @@ def _note(story: Story, given: Mapping[str, Any], line: int, notes: StoryNotes) 
     for name, text in (("E1", story.unchanged), ("E2", story.changed)):
         if not text:
             notes.blank.append((line, name))
-    if len(story.text) > LONG:
+    if len(story.text) > _LONG:
         notes.long.append((line, len(story.text)))
     notes.awaiting += given.get(APPROVAL) is True
     notes.keys.update(key for key in given if key not in _KEYS and key not in _OURS)
@@ -519,7 +499,7 @@ def load_known(path: str | Path, notes: StoryNotes | None = None) -> list[KnownS
     """
     name = source_name(path)
     found = []
-    for line, story, row in story_rows(path, notes):
+    for line, story, row in story_rows(path, read_rows(path), notes):
         if "Right answers" not in row and "Wrong answers" not in row:
             continue
         try:
@@ -644,11 +624,8 @@ def question_of(metadata: Mapping[str, Any]) -> Question:
 def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
     """Return a row for each answer of a story, where a project shows edits.
 
-    What is known of an answer is kept in ``known_verdict``, which no project shows.
-
-    Args:
-        row: A row of a file: a story in the paper's schema, or anything else.
-        shown: The fields that the project shows.
+    What is known of an answer is kept in ``known_verdict``, which no project shows. Rows that are
+    no stories, and projects that show no ``edit``, get None.
 
     Raises:
         InputError: The story is not of the schema, or has no answer.

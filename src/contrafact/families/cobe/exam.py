@@ -25,19 +25,9 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = [
-    "DRAWN",
-    "EXAM",
-    "CobeExamOptions",
-    "cobe_items",
-    "drawn_known",
-    "examiner",
-    "surface_items",
-]
+__all__ = ["EXAM", "CobeExamOptions", "cobe_items", "drawn_known", "examiner"]
 
-DRAWN = 320
-"""How many items are drawn where neither a number nor a file is given: some 32 that fail each
-criterion."""
+_DRAWN = 320  # items where neither a number nor a file is given: some 32 that fail each criterion
 
 
 class CobeExamOptions(TaskOptions):
@@ -62,13 +52,10 @@ def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
     Raises:
         InputError: If there are no right or no wrong answers among them.
     """
-    from contrafact.families.cobe.data import criteria_of
-
     reasons = Counter(why for known in stories for why in {answer.why for answer in known.right})
     found: dict[str, ExamItem] = {}
     for known in stories:
         story = known.story
-        names = list(criteria_of(story))
         for answer in (*known.right, *known.wrong):
             kind = f"right: {answer.why}" if answer.why and reasons[answer.why] > 1 else "right"
             item = ExamItem(
@@ -77,9 +64,7 @@ def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
                 kind=kind if answer.fails is None else f"fails {answer.fails}",
                 about=story.text,
                 text=answer.text,
-                known={
-                    name: passes for name, passes in known.verdicts(answer).items() if name in names
-                },
+                known=known.verdicts(answer),
                 whole=answer.fails is None,
                 reference=story.answer or None,
                 material=story,
@@ -94,12 +79,7 @@ def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
 
 
 def drawn_known(n: int, seed: int) -> "list[KnownStory]":
-    """Return freshly drawn stories, which no model can have seen, with their known answers.
-
-    Args:
-        n: How many.
-        seed: Seed of the draw.
-    """
+    """Return freshly drawn stories, which no model can have seen, with their known answers."""
     from contrafact.families.cobe.data import known_story
     from contrafact.families.cobe.synth.compose import compose
 
@@ -132,7 +112,7 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
     return Examiner(prompts, shown, letter(), subject)
 
 
-def surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
+def _surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
     """Return items as readers see them that follow no cause and effect."""
     from contrafact.families.cobe.synth.leak import item_of
 
@@ -144,7 +124,7 @@ def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]
 
     if options.data is not None:
         return draw_crossed(cobe_items(load_known(options.data)), n, seed)
-    n = n or DRAWN
+    n = n or _DRAWN
     # Two items a story, so that stories are many and each weighs little: of a text, the one story
     # for which it is right, and one for which it is wrong.
     return draw_crossed(cobe_items(drawn_known(max(10, (n + 1) // 2), seed)), n, seed)
@@ -156,6 +136,6 @@ EXAM = ExamSpec(
     items=_items,
     examiner=examiner,
     options=CobeExamOptions,
-    surface=surface_items,
+    surface=_surface_items,
     unread="reads no story",
 )

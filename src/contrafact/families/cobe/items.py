@@ -43,7 +43,7 @@ as 0, in all rows that a judge saw or whose response was invalid, and so does a 
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from inspect_ai.log import EvalSample
@@ -78,41 +78,17 @@ ITEM_COLUMNS: tuple[str, ...] = (
 """The columns of a row, in order; the module's text says what each holds."""
 
 
-def item_rows(
-    log_samples: Iterable[EvalSample],
-    *,
-    system: str,
-    model: str,
-    method: str,
-    shots: int,
-    judge: str | None,
-) -> list[dict[str, Any]]:
-    """Return the rows of one log's samples, in their order.
+def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> list[dict[str, Any]]:
+    """Return the rows of one log's samples, in their order, with the keys of `ITEM_COLUMNS`.
 
     Args:
-        log_samples: The samples of one task's log, whole (not summaries).
-        system: The system's name in tables.
-        model: Inspect's name of the model.
-        method: The log's ``metadata["method"]``.
-        shots: The log's ``metadata["shots"]``.
-        judge: The judges' names, joined; None where nobody judged.
-
-    Returns:
-        One dictionary per sample that has a score, with the keys of `ITEM_COLUMNS`.
+        facts: ``system``, ``model``, ``method``, ``shots`` and ``judge``, the same in all rows.
     """
     rows = []
-    for sample in log_samples:
-        score = score_of(sample, SCORER)
-        if sample.error is not None or score is None:
-            continue
-        found = score.metadata or {}
+    for sample, found in _scored(log_samples):
         story = Story.model_validate(sample.metadata["story"])
         row: dict[str, Any] = {
-            "system": system,
-            "model": model,
-            "method": method,
-            "shots": shots,
-            "judge": judge,
+            **facts,
             "draw": sample.epoch,
             "sample_id": story.id,
             "phrasing": sample.metadata["phrasing"],
@@ -124,20 +100,20 @@ def item_rows(
             "text": found["text"],
             "invalid_reason": found["invalid"],
             "degenerate": found.get("degenerate"),
+            "correct": _number(found.get("correct")),
+            "suggested_failure_mode": _number(found.get("suggested_failure_mode")),
+            "answer": story.answer or None,
+            "unchanged": story.unchanged or None,
+            "changed": story.changed or None,
+            "numerical": story.numerical,
+            "latent": story.latent,
         }
-        verdicts: dict[str, Any] = found.get("verdicts") or {}
         for name in CRITERION_NAMES:
-            panel = verdicts.get(name, {}).get("panel", {})
+            verdict = (found.get("verdicts") or {}).get(name, {})
+            panel = verdict.get("panel", {})
             row[name] = _number(panel.get("passed"))
             row[f"{name}_invalid"] = panel.get("invalid")
-            row[f"{name}_probability"] = _number(verdicts.get(name, {}).get("probability"))
-        row["correct"] = _number(found.get("correct"))
-        row["suggested_failure_mode"] = _number(found.get("suggested_failure_mode"))
-        row["answer"] = story.answer or None
-        row["unchanged"] = story.unchanged or None
-        row["changed"] = story.changed or None
-        row["numerical"] = story.numerical
-        row["latent"] = story.latent
+            row[f"{name}_probability"] = _number(verdict.get("probability"))
         rows.append({column: row[column] for column in ITEM_COLUMNS})
     return rows
 
@@ -149,29 +125,31 @@ def verdict_rows(log_samples: Iterable[EvalSample], *, system: str) -> list[dict
     ``passed`` (1.0, 0.0, NaN where invalid), ``invalid``, ``probability`` (of T against F; NaN
     without one) and ``mass`` (what T and F had together of the next token's probability).
     """
-    rows = []
-    for sample in log_samples:
+    return [
+        {
+            "system": system,
+            "draw": sample.epoch,
+            "sample_id": sample.metadata["story"]["id"],
+            "phrasing": sample.metadata["phrasing"],
+            "criterion": name,
+            "judge": vote["judge"],
+            "passed": _number(vote["passed"]),
+            "invalid": vote["invalid"],
+            "probability": _number(vote["probability"]),
+            "mass": _number(vote["mass"]),
+        }
+        for sample, found in _scored(log_samples)
+        for name, both in (found.get("verdicts") or {}).items()
+        for vote in both["members"]
+    ]
+
+
+def _scored(samples: Iterable[EvalSample]) -> Iterator[tuple[EvalSample, dict[str, Any]]]:
+    """Yield the samples that ended with a score, each with what the score keeps."""
+    for sample in samples:
         score = score_of(sample, SCORER)
-        if sample.error is not None or score is None:
-            continue
-        verdicts: dict[str, Any] = (score.metadata or {}).get("verdicts") or {}
-        for name, both in verdicts.items():
-            for vote in both["members"]:
-                rows.append(
-                    {
-                        "system": system,
-                        "draw": sample.epoch,
-                        "sample_id": sample.metadata["story"]["id"],
-                        "phrasing": sample.metadata["phrasing"],
-                        "criterion": name,
-                        "judge": vote["judge"],
-                        "passed": _number(vote["passed"]),
-                        "invalid": vote["invalid"],
-                        "probability": _number(vote["probability"]),
-                        "mass": _number(vote["mass"]),
-                    }
-                )
-    return rows
+        if sample.error is None and score is not None:
+            yield sample, score.metadata or {}
 
 
 def _number(value: bool | float | None) -> float:

@@ -15,14 +15,7 @@ __all__ = ["ladder"]
 
 
 def ladder(count: int) -> Sequence[Mapping[str, Any]]:
-    """Return rows of responses to the first drawn stories, one for each phrasing of the question.
-
-    Args:
-        count: How many stories are asked for.
-
-    Returns:
-        Rows as ``contrafact score cobe`` reads them, four systems a story and phrasing.
-    """
+    """Return rows for ``contrafact score cobe``: four systems for each drawn story and phrasing."""
     stories = [json.loads(line) for line in story_lines(count, 0)]
     found: list[Mapping[str, Any]] = []
     for place, story in enumerate(stories):

@@ -14,7 +14,7 @@ from contrafact.text.parsing import parsed
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-__all__ = ["condition_of", "free_forms", "inverted", "queries"]
+__all__ = ["condition_of", "free_forms", "queries"]
 
 _A = "Rewrite the original text, based on what would have happened instead had {}."
 _B = "Based on the preceding text, rewrite the scenario to reflect what happens if {}."
@@ -40,15 +40,12 @@ _PLAIN_STARTS = frozenset(
 
 
 def queries(intervention: str | Sequence[str]) -> tuple[str, str, str]:
-    """Return the three queries about an intervention.
+    """Return phrasings A, B and C of the query about an intervention.
 
     Args:
         intervention: A clause in the past perfect, as in "the brakes had failed", "there had been
             no storm" or "the brakes hadn't failed"; the inverted "had the brakes failed" is read
             as well. Several clauses, as a list or joined by "and", set several things at once.
-
-    Returns:
-        Phrasings A, B and C.
 
     Raises:
         InputError: A clause has no "had", or its subject cannot be determined.
@@ -61,15 +58,6 @@ def queries(intervention: str | Sequence[str]) -> tuple[str, str, str]:
     condition = _joined([f"{subject} {rest}" for subject, rest in parts])
     plain = _joined([f"{subject} had {rest}" for subject, rest in parts])
     return _A.format(condition), _B.format(plain), _C.format(condition)
-
-
-def inverted(intervention: str) -> str:
-    """Return a clause as an inverted conditional: "had the brakes failed".
-
-    Raises:
-        InputError: As for `queries`.
-    """
-    return "had " + _joined([f"{subject} {rest}" for subject, rest in _parts(_plain(intervention))])
 
 
 def condition_of(query: str) -> str | None:

@@ -2,7 +2,7 @@
 
 They are data (``published/``), typed in from the paper as printed; shares are from 0 to 1. Figures
 5 to 9 are drawings without numbers and have no place here. Where printed figures do not follow from
-each other, ``notes.json`` says so, and `residuals` recomputes what follows.
+each other, ``notes.json`` says so; a test recomputes what follows.
 """
 
 import json
@@ -17,14 +17,7 @@ from contrafact.family.display import PublishedNote
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "PublishedFacts",
-    "PublishedStudy",
-    "published_facts",
-    "published_notes",
-    "published_rows",
-    "residuals",
-]
+__all__ = ["published_facts", "published_notes", "published_rows"]
 
 
 class _Record(BaseModel):
@@ -74,50 +67,6 @@ def published_facts() -> PublishedFacts:
 def published_notes() -> list[PublishedNote]:
     """Return what there is to say of printed figures."""
     return [PublishedNote.model_validate(one) for one in json.loads(_text("notes.json"))]
-
-
-def residuals() -> list[dict[str, float | str]]:
-    """Recompute every figure that follows from others.
-
-    Returns:
-        One row per such figure: ``key``, ``printed``, ``computed``, ``residual`` (printed minus
-        computed) and ``tolerance``, the largest residual that rounding can leave.
-    """
-    facts = published_facts()
-    study, count = facts.study, facts.study.confusion
-    both = count["true_positive"] + count["true_negative"]
-    judge_yes = count["true_positive"] + count["false_positive"]
-    people_yes = count["true_positive"] + count["false_negative"]
-    n = study.items
-    expected = (judge_yes * people_yes + (n - judge_yes) * (n - people_yes)) / n**2
-    frontier = published_rows()["accuracy"].iloc[:3].mean()
-    statistics = facts.statistics
-    found = [
-        ("study:accuracy", study.accuracy, both / n, 0.005),
-        ("study:precision", study.precision, count["true_positive"] / judge_yes, 0.0005),
-        ("study:recall", study.recall, count["true_positive"] / people_yes, 0.0005),
-        ("study:f1", study.f1, 2 * count["true_positive"] / (judge_yes + people_yes), 0.005),
-        ("study:judge_kappa", study.judge_kappa, (both / n - expected) / (1 - expected), 0.005),
-        ("frontier_accuracy", facts.frontier_accuracy, float(frontier), 0.00005),
-        ("domains", 1.0, sum(facts.domains.values()), 0.0035),
-        ("graphs", 1.0, sum(facts.graphs.values()), 0.003),
-        (
-            "statistics:clauses_per_sentence",
-            statistics["clauses_per_sentence"],
-            statistics["clauses_per_story"] / statistics["sentences_per_story"],
-            0.1,
-        ),
-    ]
-    return [
-        {
-            "key": key,
-            "printed": printed,
-            "computed": computed,
-            "residual": printed - computed,
-            "tolerance": tolerance,
-        }
-        for key, printed, computed, tolerance in found
-    ]
 
 
 def _text(name: str) -> str:

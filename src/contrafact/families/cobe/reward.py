@@ -29,9 +29,9 @@ from contrafact.family.task import MAX_CHARACTERS
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Story
 
-__all__ = ["RewardFunction", "edit_reward", "reward_of", "reward_rows"]
+__all__ = ["edit_reward", "reward_rows"]
 
-RewardFunction = Callable[..., list[float | None]]
+_RewardFunction = Callable[..., list[float | None]]
 Form = Literal["conjunction", "share"]
 
 
@@ -43,7 +43,7 @@ def edit_reward(
     pack: PromptPack | None = None,
     logprobs: bool = True,
     cache: bool | CachePolicy = False,
-) -> RewardFunction:
+) -> _RewardFunction:
     """Return a reward function for ``trl``'s trainers.
 
     Args:
@@ -52,9 +52,7 @@ def edit_reward(
         form: ``conjunction``: 1.0 where all criteria pass, else 0.0, as the paper scores;
             ``share``: the share of criteria that pass, a denser signal.
         context: Whether the judge sees scenario and query as well.
-        pack: The prompt pack; the default pack if none.
         logprobs: Whether to ask the judge's provider for the probabilities of T and F.
-        cache: Inspect's cache policy for the judge's calls.
 
     Returns:
         ``reward(prompts, completions, story, **columns) -> list[float | None]``. Completions are
@@ -83,29 +81,22 @@ def edit_reward(
             get_model(judge_names([one])[0]) if isinstance(one, str) else one for one in named
         ]
 
-        async def judge_all() -> list[JudgedEdit | None]:
-            async def judge(text: str, story: Any, query: str) -> JudgedEdit | None:
-                if not text.strip(" .…") or len(text) > MAX_CHARACTERS:
-                    return None
-                return await judging.judge(models, _story(story), text, query=query)
+        async def reward(text: str, story: Any, query: str) -> float | None:
+            if not text.strip(" .…") or len(text) > MAX_CHARACTERS:
+                return 0.0
+            return _reward_of(await judging.judge(models, _story(story), text, query=query), form)
 
-            return await asyncio.gather(
-                *(judge(*one) for one in zip(texts, stories, phrasings, strict=True))
-            )
+        async def rewards() -> list[float | None]:
+            asked = zip(texts, stories, phrasings, strict=True)
+            return await asyncio.gather(*(reward(*one) for one in asked))
 
-        return [
-            0.0 if judged is None else reward_of(judged, form) for judged in _finished(judge_all())
-        ]
+        return _finished(rewards())
 
     return cobe_reward
 
 
-def reward_of(judged: JudgedEdit, form: Form = "conjunction") -> float | None:
-    """Return the reward of a judged response; None where its verdict is open.
-
-    Raises:
-        ValueError: On an unknown form.
-    """
+def _reward_of(judged: JudgedEdit, form: Form = "conjunction") -> float | None:
+    """Return the reward of a judged response; None where its verdict is open."""
     if form == "conjunction":
         return None if judged.passed is None else float(judged.passed)
     if form != "share":
@@ -149,7 +140,7 @@ def _text(completion: Any) -> str:
     )
 
 
-def _finished(work: Coroutine[Any, Any, list[JudgedEdit | None]]) -> list[JudgedEdit | None]:
+def _finished(work: Coroutine[Any, Any, list[float | None]]) -> list[float | None]:
     """Run to the end, also where a trainer's own event loop is running in this thread."""
     try:
         asyncio.get_running_loop()

@@ -22,15 +22,14 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
-from contrafact.families.cobe.data import question_of
+from contrafact.families.cobe.data import Question, question_of
 from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS, SCORER
 from contrafact.families.cobe.judging import Judging, probability
 from contrafact.family.task import log_scorer, output_of, rate_of
@@ -39,25 +38,11 @@ from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
 from contrafact.records import Story
 
-__all__ = [
-    "FailureMode",
-    "edit_rates",
-    "failure_modes",
-    "judged_edit",
-    "rates_of",
-    "suggested_mode",
-]
+__all__ = ["failure_modes", "judged_edit", "rates_of", "suggested_mode"]
 
 
-@dataclass(frozen=True)
-class FailureMode:
-    """One of the seven.
-
-    Attributes:
-        number: 1 to 7, as in the paper.
-        name: The paper's name.
-        means: What it means, in one sentence.
-    """
+class FailureMode(NamedTuple):
+    """One of the seven, by its number and name in the paper."""
 
     number: int
     name: str
@@ -70,15 +55,7 @@ def failure_modes() -> dict[int, FailureMode]:
 
 
 def suggested_mode(failed: Collection[str], story: Story) -> int | None:
-    """Return the number of the mode that the rule suggests.
-
-    Args:
-        failed: Names of the criteria that failed.
-        story: The story, for its labels and its type of graph.
-
-    Returns:
-        1 to 7, or None where nothing failed.
-    """
+    """Return the number of the mode that the rule suggests; None where no criterion failed."""
     rule: Mapping[str, Any] = _data()["rule"]
     ordered = [name for name in rule["order"] if name in failed]
     for name in ordered:
@@ -126,29 +103,10 @@ def rates_of(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[
 
     What nobody judged, or no story asks, is left out.
     """
-    from contrafact.stats.intervals import standard_error
-
     rates = rate_of("valid", [float(row["text"] is not None) for row in rows], stories)
     if not any(row["judged"] for row in rows):
         return rates
-    right = [math.nan if (v := row["correct"]) is None else float(v) for row in rows]
-    phrasings = [row["phrasing"] for row in rows]
-    for phrasing in (one for one in PHRASINGS if one in phrasings):
-        own = [v if q == phrasing else math.nan for v, q in zip(right, phrasings, strict=True)]
-        rates |= rate_of(f"accuracy_{phrasing}", own, stories)
-    means = {one: rates[f"accuracy_{one}"] for one in PHRASINGS if one in phrasings}
-    present = [mean for mean in means.values() if not math.isnan(mean)]
-    rates["accuracy"] = mean = sum(present) / len(present) if present else math.nan
-    if len(means) > 1:
-        squares = sum((share - mean) ** 2 for share in means.values())
-        rates["accuracy_spread"] = math.sqrt(squares / (len(means) - 1))
-    # Accuracy is a mean of the phrasings' means: each response counts by its share in its own.
-    sizes = Counter(q for v, q in zip(right, phrasings, strict=True) if not math.isnan(v))
-    parts = [
-        (v - means[q]) * sizes.total() / (len(present) * sizes[q]) if sizes[q] else math.nan
-        for v, q in zip(right, phrasings, strict=True)
-    ]
-    rates["accuracy_stderr"] = standard_error(parts, stories)
+    rates |= _accuracies(rows, stories)
     strict = [float(row["correct"] is True and not row.get("degenerate")) for row in rows]
     rates |= rate_of("accuracy_strict", strict, stories)
     for name in CRITERION_NAMES:
@@ -162,6 +120,33 @@ def rates_of(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[
     return rates
 
 
+def _accuracies(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[str, float]:
+    """Return accuracy per phrasing, their mean, its standard error and their deviation."""
+    from contrafact.stats.intervals import standard_error
+
+    right = [math.nan if (v := row["correct"]) is None else float(v) for row in rows]
+    phrasings = [row["phrasing"] for row in rows]
+    present = [one for one in PHRASINGS if one in phrasings]
+    rates: dict[str, float] = {}
+    for phrasing in present:
+        own = [v if q == phrasing else math.nan for v, q in zip(right, phrasings, strict=True)]
+        rates |= rate_of(f"accuracy_{phrasing}", own, stories)
+    means = {one: rates[f"accuracy_{one}"] for one in present}
+    known = [mean for mean in means.values() if not math.isnan(mean)]
+    rates["accuracy"] = mean = sum(known) / len(known) if known else math.nan
+    if len(means) > 1:
+        squares = sum((share - mean) ** 2 for share in means.values())
+        rates["accuracy_spread"] = math.sqrt(squares / (len(means) - 1))
+    # Accuracy is a mean of the phrasings' means: each response counts by its share in its own.
+    sizes = Counter(q for v, q in zip(right, phrasings, strict=True) if not math.isnan(v))
+    parts = [
+        (v - means[q]) * sizes.total() / (len(known) * sizes[q]) if sizes[q] else math.nan
+        for v, q in zip(right, phrasings, strict=True)
+    ]
+    rates["accuracy_stderr"] = standard_error(parts, stories)
+    return rates
+
+
 @log_scorer(SCORER, edit_rates())
 def judged_edit(
     judged: bool = True,
@@ -172,14 +157,7 @@ def judged_edit(
 ) -> Scorer:
     """Score one sample: ``valid``, ``correct``, ``correct_strict`` and every criterion asked.
 
-    All of a sample's judge calls are made by this one scorer.
-
-    Args:
-        judged: Whether the judge bound to the role ``grader`` is asked; else validity is scored.
-        judge_context: Whether it sees scenario and query besides criterion and response.
-        judge_logprobs: Whether to ask its provider for the probabilities of T and F.
-        prompts: Folder of a prompt pack; the default pack where none is given.
-        cache_scope: Keep every call's answer for a rerun under this name.
+    All of a sample's judge calls are made by this one scorer; the arguments are the task's.
     """
     judging = None
     if judged:
@@ -202,24 +180,11 @@ def judged_edit(
         }
         if judging is not None:
             if edited.text is not None:
-                found = await judging.judge(
-                    judges_of_role(), question.story, edited.text, query=question.query
-                )
-                failed = [name for name, one in found.panel.items() if one.passed is False]
-                metadata |= {
-                    "asked": list(found.panel),
-                    "correct": found.passed,
-                    "suggested_failure_mode": suggested_mode(failed, question.story),
-                    "verdicts": {
-                        name: {**both, "probability": probability(found.members[name])}
-                        for name, both in found.as_json().items()
-                    },
-                }
-                for name, one in found.panel.items():
-                    value[name] = math.nan if one.passed is None else float(one.passed)
-            right = metadata["correct"]
-            value["correct"] = math.nan if right is None else float(right)
-            value["correct_strict"] = float(right is True and not metadata["degenerate"])
+                metadata |= await _judged(judging, question, edited.text)
+            for name, both in metadata["verdicts"].items():
+                value[name] = _number(both["panel"]["passed"])
+            value["correct"] = _number(metadata["correct"])
+            value["correct_strict"] = float(metadata["correct"] is True and not edited.degenerate)
         return Score(
             value=cast(Any, value),
             answer=edited.text,
@@ -228,3 +193,22 @@ def judged_edit(
         )
 
     return score
+
+
+async def _judged(judging: Judging, question: Question, text: str) -> dict[str, Any]:
+    """Return what the judges of the role ``grader`` say of a response, as a score keeps it."""
+    found = await judging.judge(judges_of_role(), question.story, text, query=question.query)
+    failed = [name for name, one in found.panel.items() if one.passed is False]
+    return {
+        "asked": list(found.panel),
+        "correct": found.passed,
+        "suggested_failure_mode": suggested_mode(failed, question.story),
+        "verdicts": {
+            name: {**both, "probability": probability(found.members[name])}
+            for name, both in found.as_json().items()
+        },
+    }
+
+
+def _number(value: bool | None) -> float:
+    return math.nan if value is None else float(value)

@@ -41,7 +41,7 @@ from contrafact.prompts import PromptPack
 from contrafact.records import Output, Story
 from contrafact.text.degenerate import Batch
 
-__all__ = ["RUN", "CobeRun", "cobe", "shown_texts"]
+__all__ = ["RUN", "cobe", "shown_texts"]
 
 
 class CobeRun(TaskRun[Story, Question]):
@@ -79,15 +79,8 @@ class CobeRun(TaskRun[Story, Question]):
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
         """Refuse a judge's context where there is no judge."""
-        refuse(
-            [
-                (
-                    "--judge-context",
-                    _options(settings).judge_context and not settings.judges,
-                    "there is no --judge",
-                )
-            ]
-        )
+        unused = _options(settings).judge_context and not settings.judges
+        refuse([("--judge-context", unused, "there is no --judge")])
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
         """Return the questions to the judge, opened and checked."""

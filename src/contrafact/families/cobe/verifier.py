@@ -39,11 +39,9 @@ _HOLDS = {
 
 
 def proof(criterion: str, subject: Subject) -> Decision:
-    """Decide a criterion of a response from the proof of its story.
+    """Decide a criterion, ``E1`` to ``E5``, of a response from the proof of its story.
 
-    Args:
-        criterion: ``E1`` to ``E5``.
-        subject: As `contrafact.families.cobe.judging.subject_of` makes it.
+    The subject is made by `contrafact.families.cobe.judging.subject_of`.
     """
     if not subject.get("proof"):
         return Decision(None, "the story has no proof")
@@ -94,9 +92,6 @@ def decide(
     """Return the decision on every criterion, E1 to E5.
 
     Args:
-        facts: What the story is about.
-        reader: Reads the response (`reader_of`).
-        response: What a model or a person wrote.
         drawn: Whether the story was drawn (its proof has a canary), so that "because" is judged by
             the rule of drawn stories: the effect follows from the causes, and from no supposition.
     """

@@ -2,11 +2,15 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from contrafact.options import MaxConnections, MaxTokens, Prompts, Structured, Temperature
+
+if TYPE_CHECKING:
+    from contrafact.families.cobe.augment import Augmented, Variation
+    from contrafact.records import Story
 
 __all__ = ["augment"]
 
@@ -36,51 +40,19 @@ def augment(
     """
     import asyncio
 
-    import numpy as np
     from inspect_ai.model import GenerateConfig
 
     from contrafact.console import Progress
-    from contrafact.errors import InputError
     from contrafact.families.cobe.augment import augment as augment_stories
-    from contrafact.families.cobe.augment import (
-        augment_template,
-        guard_approved,
-        plan_variations,
-        without_intervention,
-    )
-    from contrafact.families.cobe.data import StoryNotes, load_stories, write_stories
-    from contrafact.files.atomic import guard_output, write_text
+    from contrafact.families.cobe.augment import augment_template
     from contrafact.files.journal import Journal
     from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
-    if out.suffix != ".json":
-        raise InputError(
-            "the new stories are written to a JSON file",
-            file=out,
-            hint="name a file that ends in .json with --out",
-        )
-    guard_output(out, file)
-    guard_approved(out)
-    notes = StoryNotes()
-    stories = load_stories(file, notes)
-    for note in notes.lines():
-        typer.echo(f"{file}: {note}", err=True)
+    stories = _stories(file, out)
     pack = open_pack(prompts)
     augment_template(pack)
-    planned = plan_variations(stories, n, np.random.default_rng(seed))
-    for story in without_intervention(stories):
-        typer.echo(
-            f"{file}: story {story.id} is not varied: its queries are in free form and do not "
-            "say what is supposed",
-            err=True,
-        )
-    if not planned:
-        raise InputError(
-            "no story says in the form of its phrasings what is supposed",
-            file=file,
-            hint="write a first query in the form of phrasing A (docs/cobe.md)",
-        )
+    planned = _planned(stories, file, n, seed)
     writing: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
     config = call_config(max_connections).merge(GenerateConfig(**writing))
     writer = open_model(model, config=config)
@@ -106,10 +78,61 @@ def augment(
                 each=steps.one,
             )
         )
+    _write(found, out, len(planned))
+
+
+def _stories(file: Path, out: Path) -> "list[Story]":
+    """Return the stories of a file, once it is certain that no other file is lost by it."""
+    from contrafact.errors import InputError
+    from contrafact.families.cobe.augment import guard_approved
+    from contrafact.families.cobe.data import StoryNotes, load_stories
+    from contrafact.files.atomic import guard_output
+
+    if out.suffix != ".json":
+        raise InputError(
+            "the new stories are written to a JSON file",
+            file=out,
+            hint="name a file that ends in .json with --out",
+        )
+    guard_output(out, file)
+    guard_approved(out)
+    notes = StoryNotes()
+    stories = load_stories(file, notes)
+    for note in notes.lines():
+        typer.echo(f"{file}: {note}", err=True)
+    return stories
+
+
+def _planned(stories: "list[Story]", file: Path, n: int, seed: int) -> "list[Variation]":
+    import numpy as np
+
+    from contrafact.errors import InputError
+    from contrafact.families.cobe.augment import plan_variations, without_intervention
+
+    planned = plan_variations(stories, n, np.random.default_rng(seed))
+    for story in without_intervention(stories):
+        typer.echo(
+            f"{file}: story {story.id} is not varied: its queries are in free form and do not "
+            "say what is supposed",
+            err=True,
+        )
+    if not planned:
+        raise InputError(
+            "no story says in the form of its phrasings what is supposed",
+            file=file,
+            hint="write a first query in the form of phrasing A (docs/cobe.md)",
+        )
+    return planned
+
+
+def _write(found: "Augmented", out: Path, planned: int) -> None:
+    from contrafact.families.cobe.data import write_stories
+    from contrafact.files.atomic import write_text
+
     rejects = out.with_suffix(".rejected.jsonl")
     write_stories(found.stories, out, found.more)
     write_text(rejects, "".join(f"{one.line()}\n" for one in found.rejected))
-    typer.echo(f"{out}: {len(found.stories)} of {len(planned)} variations, awaiting approval")
+    typer.echo(f"{out}: {len(found.stories)} of {planned} variations, awaiting approval")
     reasons = Counter(one.reason.split(" (")[0] for one in found.rejected)
     if reasons:
         typer.echo(f"{rejects}: {len(found.rejected)} not kept")

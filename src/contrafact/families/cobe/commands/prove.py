@@ -1,9 +1,12 @@
 """``contrafact cobe prove`` and ``cobe leak``: what known answers are worth."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from contrafact.judges.surface import LeakRow
 
 __all__ = ["leak", "prove"]
 
@@ -66,7 +69,9 @@ def leak(
 
     Example: contrafact cobe leak stories.jsonl
     """
-    from contrafact.console import Progress, show_table
+    from dataclasses import asdict
+
+    from contrafact.console import Progress
     from contrafact.errors import InputError
     from contrafact.families.cobe.data import load_known
     from contrafact.families.cobe.synth.leak import items_of
@@ -83,6 +88,23 @@ def leak(
     items = items_of(load_known(file))
     with Progress("readers", None) as steps:
         rows = list(leak_rows(items, seed=seed, readers=reader or READERS, step=steps.step))
+    _show(rows)
+    if out is not None:
+        write_rows(out, [asdict(row) | {"leaks": row.leaks} for row in rows])
+    leaks = [row for row in rows if row.leaks]
+    if leaks:
+        worst = max(leaks, key=lambda row: row.auroc - row.limit)
+        typer.echo(
+            f"{file} leaks: {len(leaks)} of {len(rows)} readers above the limit; the worst reads "
+            f"{worst.reader} ({worst.model}, {worst.target}): {worst.auroc:.3f}"
+        )
+        raise typer.Exit(1)
+    typer.echo(f"{file} does not leak: {len(rows)} readers, none above its limit")
+
+
+def _show(rows: "list[LeakRow]") -> None:
+    from contrafact.console import show_table
+
     show_table(
         "What surface features alone reach (AUROC; 0.5 is chance)",
         ("target", "reader", "model", "folds by", "answers", "wrong", "AUROC", "limit", ""),
@@ -96,16 +118,3 @@ def leak(
             for row in rows
         ],
     )
-    if out is not None:
-        from dataclasses import asdict
-
-        write_rows(out, [asdict(row) | {"leaks": row.leaks} for row in rows])
-    leaks = [row for row in rows if row.leaks]
-    if leaks:
-        worst = max(leaks, key=lambda row: row.auroc - row.limit)
-        typer.echo(
-            f"{file} leaks: {len(leaks)} of {len(rows)} readers above the limit; the worst reads "
-            f"{worst.reader} ({worst.model}, {worst.target}): {worst.auroc:.3f}"
-        )
-        raise typer.Exit(1)
-    typer.echo(f"{file} does not leak: {len(rows)} readers, none above its limit")

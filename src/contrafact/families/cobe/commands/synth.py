@@ -1,6 +1,7 @@
 """``contrafact cobe synth``: stories with known answers, from causal models."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -48,13 +49,8 @@ def synth(
 
     Example: contrafact cobe synth --graph diamond --n 200 --seed 7 --out stories.jsonl
     """
-    import hashlib
-    import json
-    from collections import Counter
-
-    from contrafact.console import Progress
     from contrafact.families.cobe.synth.compose import story_lines
-    from contrafact.files.atomic import atomic_path, guard_output
+    from contrafact.files.atomic import guard_output
 
     guard_output(out, private_lexicon)
     if processes is None:
@@ -67,6 +63,18 @@ def synth(
         private_lexicon=private_lexicon,
         processes=processes,
     )
+    _write(lines, n, out)
+
+
+def _write(lines: Iterable[str], n: int, out: str) -> None:
+    """Write stories as they come, and say what is among them."""
+    import hashlib
+    import json
+    from collections import Counter
+
+    from contrafact.console import Progress
+    from contrafact.files.atomic import atomic_path
+
     graphs: Counter[str] = Counter()
     sources: set[str] = set()
     answers: Counter[str] = Counter()
@@ -77,6 +85,11 @@ def synth(
         path.open("w", encoding="utf-8") as stream,
         Progress("stories", n) as steps,
     ):
+
+        def put(text: str) -> None:
+            stream.write(text)
+            digest.update(text.encode())
+
         for place, line in enumerate(lines):
             row = json.loads(line)
             graphs[row["Graph type"]] += 1
@@ -84,13 +97,10 @@ def synth(
             answers["right"] += len(row["Right answers"])
             answers["wrong"] += len(row["Wrong answers"])
             before = ("[\n" if place == 0 else ",\n") if listed else ""
-            text = f"{before}{line}" if listed else f"{line}\n"
-            stream.write(text)
-            digest.update(text.encode())
+            put(f"{before}{line}" if listed else f"{line}\n")
             steps.step()
         if listed:
-            stream.write("\n]\n")
-            digest.update(b"\n]\n")
+            put("\n]\n")
     counted = ", ".join(f"{number:,} {name}" for name, number in sorted(graphs.items()))
     typer.echo(f"{out}: {n:,} stories of {len(sources)} templates ({counted})")
     typer.echo(

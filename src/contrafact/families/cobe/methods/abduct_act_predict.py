@@ -17,7 +17,7 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Output
 from contrafact.text.delimit import delimit
 
-__all__ = ["STEPS", "AbductActPredict", "method"]
+__all__ = ["method"]
 
 STEPS = ("situate", "intervene", "predict", "write")
 _STEP_TOKENS = 110

@@ -19,9 +19,9 @@ from contrafact.prompts import PromptPack
 from contrafact.records import Output, Story
 from contrafact.text.delimit import delimit
 
-__all__ = ["DEFAULT_SHOTS", "EDIT_TOKENS", "Prompted", "draw_shots", "method"]
+__all__ = ["EDIT_TOKENS", "Prompted", "draw_shots", "method"]
 
-DEFAULT_SHOTS = 3
+_DEFAULT_SHOTS = 3
 EDIT_TOKENS = 70
 """About how long an edited scenario is, for estimates."""
 
@@ -81,14 +81,9 @@ class Prompted:
 def draw_shots(
     pool: Sequence[Story], count: int, *, seed: int, draw: int, story: Story
 ) -> list[Story]:
-    """Return `count` examples, each of another core story, in a seeded order.
+    """Return `count` examples, each of another core story than that worked on, in a seeded order.
 
-    Args:
-        pool: Stories with representative answers.
-        count: How many.
-        seed: Seed of the run.
-        draw: Number of the draw, from 1; every draw is an order of its own.
-        story: The story that is worked on; its text and its core set are passed over.
+    Every draw, from 1, is an order of its own.
     """
     order = np.random.default_rng([seed, draw]).permutation(len(pool))
     chosen: dict[int, Story] = {}
@@ -107,7 +102,7 @@ def method(context: MethodContext) -> Prompted:
     return Prompted(
         "few-shot",
         context.pack,
-        shots=context.settings.option("shots", 0) or DEFAULT_SHOTS,
+        shots=context.settings.option("shots", 0) or _DEFAULT_SHOTS,
         pool=context.pool or bundled_shots(),
         seed=context.settings.seed,
     )

@@ -19,7 +19,7 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Output
 from contrafact.text.delimit import delimit
 
-__all__ = ["GraphFirst", "method"]
+__all__ = ["method"]
 
 _GRAPH_TOKENS = 220
 

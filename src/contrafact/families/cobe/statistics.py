@@ -1,0 +1,166 @@
+"""What is in a file of stories: what is wrong with it, what is odd, and its statistics.
+
+CoBe, tables 2 to 4. Nothing is left out: a story that cannot be used is a violation, named by line
+and key, and the others are counted all the same.
+
+Words, sentences and clauses are counted by spaCy. A word is a token that is neither punctuation nor
+space. A clause is a predicate with what belongs to it: the main verb of a sentence, and every verb
+below it that has a clause of its own (subject, complement, adverbial, relative and other adnominal
+clauses, and verbs joined to one of these).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from contrafact.errors import InputError
+from contrafact.families.cobe.data import StoryNotes, criteria_of, story_rows
+from contrafact.families.cobe.published import published_facts
+from contrafact.family.data import DataReport, DataSpec, DataTable
+from contrafact.files.tables import Row, source_name
+from contrafact.records import DOMAINS, GRAPHS, Story
+from contrafact.text.parsing import parsed
+
+if TYPE_CHECKING:
+    from spacy.tokens import Token
+
+__all__ = ["SPEC", "count_texts", "statistics_of"]
+
+_CLAUSAL = frozenset(
+    ("ROOT", "csubj", "csubjpass", "ccomp", "xcomp", "advcl", "relcl", "acl", "parataxis", "pcomp")
+)
+_PIECE = 20_000
+"""Characters that are parsed at once; a longer text is cut at the end of a sentence."""
+
+
+class Counts(NamedTuple):
+    """What one text holds."""
+
+    words: int
+    sentences: int
+    clauses: int
+
+
+def count_texts(texts: Sequence[str]) -> list[Counts]:
+    """Return the words, sentences and clauses of each text."""
+    pieces = [(place, piece) for place, text in enumerate(texts) for piece in _pieces(text)]
+    totals = [[0, 0, 0] for _ in texts]
+    docs = parsed((piece for _, piece in pieces), batch_size=64)
+    for (place, _), doc in zip(pieces, docs, strict=True):
+        words = sum(not (t.is_punct or t.is_space) for t in doc)
+        sentences = sum(any(t.is_alpha or t.is_digit for t in s) for s in doc.sents)
+        clauses = sum(map(_is_clause, doc))
+        for at, count in enumerate((words, sentences, clauses)):
+            totals[place][at] += count
+    return [Counts(*total) for total in totals]
+
+
+def _is_clause(token: "Token") -> bool:
+    if token.dep_ == "conj":
+        return token.pos_ in ("VERB", "AUX") and _is_clause(token.head)
+    if token.dep_ == "ROOT":
+        return not (token.is_punct or token.is_space)
+    return token.dep_ in _CLAUSAL and token.pos_ in ("VERB", "AUX")
+
+
+def _pieces(text: str) -> list[str]:
+    text = text.encode("utf-8", "replace").decode()
+    pieces = []
+    while len(text) > _PIECE:
+        end = max(text.rfind(mark, 0, _PIECE) for mark in (". ", "! ", "? ", "\n"))
+        end = end + 1 if end > 0 else _PIECE
+        pieces.append(text[:end])
+        text = text[end:]
+    return [*pieces, text]
+
+
+def statistics_of(stories: Sequence[Story]) -> dict[str, float]:
+    """Return the figures of table 2, NaN where there is no story.
+
+    Clauses per sentence is the mean over stories of each one's own ratio.
+    """
+    counts = count_texts([story.text for story in stories])
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(values) / len(values) if values else float("nan")
+
+    return {
+        "stories": float(len(stories)),
+        "domains": float(len({story.domain for story in stories})),
+        "words_per_story": mean([one.words for one in counts]),
+        "sentences_per_story": mean([one.sentences for one in counts]),
+        "clauses_per_story": mean([one.clauses for one in counts]),
+        "clauses_per_sentence": mean(
+            [one.clauses / one.sentences if one.sentences else 0.0 for one in counts]
+        ),
+    }
+
+
+def _recognises(row: Mapping[str, Any]) -> bool:
+    return "Variation text" in row
+
+
+def _checked(rows: Iterable[Row], name: str) -> DataReport:
+    notes = StoryNotes()
+    refused: list[InputError] = []
+    stories = [story for _, story, _ in story_rows(name, rows, notes, refused=refused.append)]
+    if notes.rows == 0:
+        raise InputError("the file holds no rows", file=source_name(name), hint="give at least one")
+    violations = (
+        f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
+        for error in refused
+    )
+    contents: list[str | DataTable] = [
+        f"{notes.rows:,} rows, {len(stories):,} stories that can be used."
+    ]
+    if stories:
+        contents += _tables(stories)
+    return DataReport(notes.rows, tuple(contents), tuple(violations), tuple(notes.lines()))
+
+
+def _tables(stories: Sequence[Story]) -> Iterable[DataTable]:
+    facts = published_facts()
+    statistics = tuple(
+        (name.replace("_", " "), _figure(value), _figure(facts.statistics.get(name)))
+        for name, value in statistics_of(stories).items()
+    )
+    columns = ("statistic", "found", "published")
+    yield DataTable("Statistics (published: CoBe, table 2)", columns, statistics)
+    domains = Counter(story.domain for story in stories)
+    graphs = Counter(story.graph or "(none)" for story in stories)
+    asked = Counter(name for story in stories for name in criteria_of(story))
+    modes = Counter(str(mode) for story in stories for mode in story.failure_modes)
+    total = len(stories)
+    yield _shares("Domains (published: table 3)", domains, total, DOMAINS, facts.domains)
+    yield _shares("Types of graph (published: table 4)", graphs, total, GRAPHS, facts.graphs)
+    yield _shares("Criteria asked", asked, total)
+    if modes:
+        yield _shares("Failure modes labelled (appendix B.1)", modes, total)
+
+
+def _shares(
+    title: str,
+    counts: Counter[str],
+    total: int,
+    named: Sequence[str] = (),
+    published: Mapping[str, float] | None = None,
+) -> DataTable:
+    """Return how many stories have each: those named first, then the file's own."""
+    rows = []
+    for name in [*named, *sorted(set(counts) - set(named))]:
+        row: tuple[str, ...] = (name, f"{counts[name]:,}", f"{counts[name] / total:.1%}")
+        if published:
+            row = (*row, f"{published[name]:.1%}" if name in published else "")
+        rows.append(row)
+    columns = ("name", "stories", "share", *(("published",) if published else ()))
+    return DataTable(title, columns, tuple(rows))
+
+
+def _figure(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.2f}"
+
+
+SPEC = DataSpec(recognises=_recognises, check=_checked)
+"""Files of stories in the paper's schema."""

@@ -68,9 +68,6 @@ def test_the_best_stands_first_with_its_interval_and_whether_it_differs(opened: 
     assert "over 16 headlines" in summary.sentence
     assert summary.more[0].startswith("It differs from the other by more than chance")
     assert [bar.system.split("/")[0] for bar in summary.bars] == ["northwind", "embedded"]
-    good, bad = summary.cases
-    assert (good.good, bad.good) == (True, False)
-    assert good.example["text"] == bad.example["text"]
 
 
 def test_copies_that_the_judge_passed_are_no_lead(opened: Any) -> None:
@@ -122,7 +119,6 @@ def test_when_nothing_could_be_read_it_says_so(opened: Any) -> None:
 
     summary, _ = opened(change)
     assert summary.sentence.startswith("None of the 64 counterfactuals that were asked for could")
-    assert [case.heading for case in summary.cases] == ["Could not be read"]
 
 
 def test_one_system_is_not_compared(opened: Any) -> None:

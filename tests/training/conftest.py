@@ -146,7 +146,7 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw no figures: for tests that look at none, since to draw takes longer than to train."""
-    figure = Figure("none", "", "", "", svg=b"-", svg_dark=b"-", png=b"-")
+    figure = Figure("none", "", "", "", svg=b"-", png=b"-")
     monkeypatch.setattr(results, "render", lambda *_, **__: figure)
 
 

@@ -1,4 +1,4 @@
-"""How charts are drawn: colours, type, and each kind as SVG (light and dark) and PNG.
+"""How charts are drawn: colours, type, and each kind as SVG and PNG.
 
 matplotlib draws without a display, and is imported when the first chart is drawn.
 """
@@ -27,30 +27,18 @@ from contrafact.text.delimit import visible_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Plot
-    from matplotlib.transforms import Bbox
 
 __all__ = ["Figure", "draw_chart", "render"]
 
 # Okabe and Ito's palette, which the colour-blind tell apart, darkened for text on paper.
-_COLOURS: dict[str, dict[str, str]] = {
-    "light": {
-        "ink": "#1c2127",
-        "muted": "#5d6670",
-        "grid": "#dfe3e8",
-        "risk": "#c8521b",
-        "opportunity": "#1f6fb2",
-        "headline": "#8a929c",
-        "third": "#1b8a6b",
-    },
-    "dark": {
-        "ink": "#e8eaed",
-        "muted": "#a5adb8",
-        "grid": "#343b44",
-        "risk": "#f08a4b",
-        "opportunity": "#62aef0",
-        "headline": "#9aa3ad",
-        "third": "#4fc3a1",
-    },
+_COLOURS = {
+    "ink": "#1c2127",
+    "muted": "#5d6670",
+    "grid": "#dfe3e8",
+    "risk": "#c8521b",
+    "opportunity": "#1f6fb2",
+    "headline": "#8a929c",
+    "third": "#1b8a6b",
 }
 _WIDTH = 7.6
 _LABEL_LENGTH = 44
@@ -62,7 +50,7 @@ _MARKERS = "oDs^vPX*<>"
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawn figure, for light pages, dark pages and paper.
+    """A drawn figure, for pages and for paper.
 
     ``key`` is its file name without a suffix, ``alt`` what it shows, in words and numbers, for a
     reader who cannot see it.
@@ -73,7 +61,6 @@ class Figure:
     caption: str
     alt: str
     svg: bytes
-    svg_dark: bytes
     png: bytes
 
 
@@ -116,40 +103,23 @@ def _style(colours: dict[str, str]) -> Iterator[None]:
 
 
 def render(key: str, title: str, caption: str, alt: str, draw: _Draw, *, height: float) -> Figure:
-    """Draw a figure, given what draws on an empty plot with a theme's colours; height in inches."""
-    places: list[Bbox] = []
+    """Draw a figure, given what draws on an empty plot with these colours; height in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Plot
 
-    def drawn(theme: str, kinds: tuple[str, ...]) -> Iterator[bytes]:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure as Plot
-
-        colours = _COLOURS[theme]
-        with _style(colours):
-            plot = Plot(figsize=(_WIDTH, height), layout="constrained")
-            FigureCanvasAgg(plot)
-            draw(plot, colours)
+    made: dict[str, bytes] = {}
+    with _style(_COLOURS):
+        plot = Plot(figsize=(_WIDTH, height), layout="constrained")
+        FigureCanvasAgg(plot)
+        draw(plot, _COLOURS)
+        for kind in ("svg", "png"):
+            sink = io.BytesIO()
+            nameless = {"Date": None} if kind == "svg" else {"Software": None}
+            plot.savefig(sink, format=kind, dpi=200, transparent=kind == "svg", metadata=nameless)
             # What was laid out once stays where it is: to lay out is half of the work.
-            if places:
-                for ax, place in zip(plot.axes, places, strict=True):
-                    ax.set_position(place, which="original")
-                plot.set_layout_engine(None)
-            for kind in kinds:
-                sink = io.BytesIO()
-                see_through = kind == "svg"
-                plot.savefig(
-                    sink,
-                    format=kind,
-                    dpi=200,
-                    transparent=see_through,
-                    metadata={"Date": None} if kind == "svg" else {"Software": None},
-                )
-                yield sink.getvalue()
-                places[:] = [ax.get_position(original=True) for ax in plot.axes]
-                plot.set_layout_engine(None)
-
-    svg, png = drawn("light", ("svg", "png"))
-    (svg_dark,) = drawn("dark", ("svg",))
-    return Figure(key, title, caption, visible_text(alt), svg, svg_dark, png)
+            plot.set_layout_engine(None)
+            made[kind] = sink.getvalue()
+    return Figure(key, title, caption, visible_text(alt), made["svg"], made["png"])
 
 
 def draw_chart(chart: Chart) -> Figure:

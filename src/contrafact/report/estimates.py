@@ -278,6 +278,7 @@ def compare_systems(
     items: pd.DataFrame,
     spec: ReportSpec,
     comparable: Comparable,
+    *,
     pairs: Sequence[tuple[str, str]] | None = None,
     every: bool = False,
     **how: Unpack[Resampling],

@@ -17,12 +17,9 @@ from contrafact.text.delimit import inner_html, shorten
 from contrafact.text.diff import DiffPart, is_scattered, word_diff
 
 __all__ = [
-    "Marked",
-    "choose_examples",
     "draw_examples",
     "filled",
     "invalid_examples",
-    "make_example",
     "marked_text",
     "output_chips",
     "shown_example",
@@ -39,17 +36,11 @@ def draw_examples(data: ChapterData, *, count: int = 20, rng: np.random.Generato
     """Draw units at random and show what the systems made of them, in the first few-shot draw."""
     items = data.items
     first = items[items["draw"].eq(items.groupby("system")["draw"].transform("min"))]
-    chosen = choose_examples(first, data, count=count, rng=rng)
-    return [make_example(part, data) for part in chosen]
-
-
-def make_example(rows: pd.DataFrame, data: ChapterData) -> Example:
-    """Return the example made of some rows of one unit, as the spec says how."""
     build = data.spec.examples.build or _by_column
-    return build(rows, data)
+    return [build(part, data) for part in _choose_examples(first, data, count=count, rng=rng)]
 
 
-def choose_examples(
+def _choose_examples(
     rows: pd.DataFrame, data: ChapterData, *, count: int, rng: np.random.Generator
 ) -> list[pd.DataFrame]:
     """Return the rows of each example, as the spec says how they are chosen.
@@ -200,7 +191,7 @@ def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ..
     ]
 
 
-class Marked(NamedTuple):
+class _Marked(NamedTuple):
     """A text as markup beside the one it was made from, and how many characters are left out.
 
     ``whole`` where it stands without marks, since too little is shared to mark.
@@ -211,7 +202,7 @@ class Marked(NamedTuple):
     whole: bool = False
 
 
-def marked_text(card: Card, limit: int) -> Marked:
+def marked_text(card: Card, limit: int) -> _Marked:
     """Return a card's text as markup, shortened to so many characters, its edit marked.
 
     What was taken out is struck through, what was put in underlined; everything else is escaped.
@@ -219,15 +210,15 @@ def marked_text(card: Card, limit: int) -> Marked:
     """
     text, left_out = shorten(card.text or "", limit)
     if card.before is None:
-        return Marked(inner_html(text), left_out)
+        return _Marked(inner_html(text), left_out)
     before, before_left_out = shorten(card.before, limit)
     parts = word_diff(before, text)
     if "added" not in card.marks:
         text, left_out = before, before_left_out
     if is_scattered(parts):
-        return Marked(inner_html(text), left_out, whole=True)
+        return _Marked(inner_html(text), left_out, whole=True)
     shown = [part for part in parts if part.kind in card.marks]
-    return Marked(Markup("").join(_pieces(shown)), left_out)
+    return _Marked(Markup("").join(_pieces(shown)), left_out)
 
 
 def _pieces(parts: Sequence[DiffPart]) -> Iterator[Markup]:

@@ -1,4 +1,4 @@
-"""A chapter in short: what was found in one sentence, a drawing of it, a good and a bad example.
+"""A chapter in short: what was found in one sentence, and a drawing of it.
 
 The sentence speaks of the first of the spec's headline measures that has figures, in the strict
 form where any output was invalid or no answer, so that a system gains nothing by answering only
@@ -16,7 +16,6 @@ import pandas as pd
 from contrafact.family.display import MISSING, Kind, count, figure_text, format_number, listed
 from contrafact.family.report import ChapterData, Form, Measure
 from contrafact.report.estimates import NO_MODEL
-from contrafact.report.examples import make_example, shown_example
 from contrafact.stats.intervals import MIN_CLUSTERS
 from contrafact.stats.replicates import Bootstrap
 
@@ -49,21 +48,11 @@ class _Bar:
 
 
 @dataclass(frozen=True)
-class _Case:
-    """One example: what is to be said of it, and what it shows."""
-
-    heading: str
-    good: bool
-    example: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class Summary:
     """What stands first in a chapter.
 
     ``more`` says what can be said of the differences, and what the finding rests on. ``axis`` is
-    what stands at the ends of the drawing's axis, ``bars`` its lines, the best first. ``cases`` are
-    a good and a bad example, as far as there are such.
+    what stands at the ends of the drawing's axis, ``bars`` its lines, the best first.
     """
 
     sentence: str
@@ -72,7 +61,6 @@ class Summary:
     caption: str
     axis: tuple[str, str]
     bars: Sequence[_Bar]
-    cases: Sequence[_Case]
     best: str
     results: dict[str, object]
 
@@ -114,7 +102,6 @@ def summarise(data: ChapterData) -> Summary:
         caption=caption,
         axis=axis,
         bars=bars,
-        cases=_cases(data, found),
         best=found.best[0],
         results={
             "sentence": sentence,
@@ -411,93 +398,3 @@ def _rests_on(rows: pd.DataFrame) -> str:
     parts += [f"{invalid:,} invalid"] if invalid else []
     parts += [f"{none:,} no answer"] if none else []
     return ", ".join(parts)
-
-
-def _passes(data: ChapterData, found: _Finding) -> "pd.Series[float]":
-    """Return of each row whether it is good, 1.0 or 0.0; NaN where nobody can say."""
-    items, measure = data.items, found.measure
-    if measure is None:
-        return _sound(items).astype(float)
-    column = measure.column_of("valid")
-    if measure.units is None and measure.compute is None and column in items.columns:
-        values = items[column]
-        if values.dropna().isin((0.0, 1.0)).all():
-            return values
-    columns = [one.column for one in data.spec.criteria if one.leaderboard]
-    if not columns:
-        return pd.Series(np.nan, index=items.index)
-    verdicts = items[columns]
-    passed = verdicts.eq(1).all(axis=1).astype(float)
-    return passed.where(verdicts.notna().all(axis=1) | verdicts.eq(0).any(axis=1))
-
-
-def _cases(data: ChapterData, found: _Finding) -> list[_Case]:
-    """Return a good output and a bad one, of the same unit where there is such a pair.
-
-    Both are drawn at random among those that are: the good one of the best system where it has
-    one; the bad one is an answer that failed, else one that is none, else one that cannot be read.
-    """
-    items, rng = data.items, data.streams["opening"]
-    passes, answers = _passes(data, found), _sound(items)
-    if data.spec.examples.build is not None:
-        # An example shows a whole unit: it is good where all of it is.
-        unit = ["system", "draw", *(data.spec.examples.by or data.spec.key)]
-        passes = passes.groupby([items[name] for name in unit]).transform("min")
-    good = items[answers & passes.eq(1)]
-    own = good[good["system"].isin(found.best)]
-    good = own if len(own) else good
-    asking = ~items["system"].isin(_modelless(data) - set(found.best))
-    bad = next(
-        (
-            items[chosen]
-            for chosen in (
-                answers & asking & passes.eq(0),
-                asking & items["degenerate"].notna(),
-                asking & items["valid"].eq(0),
-            )
-            if chosen.any()
-        ),
-        items.iloc[:0],
-    )
-    by = list(data.spec.examples.by or data.spec.key)
-    shared = {*_units(good, by)} & {*_units(bad, by)}
-    if shared:
-        good = good[[unit in shared for unit in _units(good, by)]]
-    cases: list[_Case] = []
-    if len(good):
-        row = good.iloc[int(rng.integers(len(good)))]
-        cases.append(_Case(_heading(row, found, fine=True), True, _shown(row, data)))
-        if shared:
-            bad = bad[[unit == tuple(row[by]) for unit in _units(bad, by)]]
-    if len(bad):
-        row = bad.iloc[int(rng.integers(len(bad)))]
-        cases.append(_Case(_heading(row, found, fine=False), False, _shown(row, data)))
-    return cases
-
-
-def _units(rows: pd.DataFrame, by: list[str]) -> list[tuple[Any, ...]]:
-    return list(rows[by].itertuples(index=False, name=None))
-
-
-def _heading(row: "pd.Series[Any]", found: _Finding, *, fine: bool) -> str:
-    if row["valid"] == 0:
-        return "Could not be read"
-    if row["degenerate"] is not None:
-        return "No answer"
-    if found.measure is None:
-        return "Could be read" if fine else "Not an answer"
-    if found.measure.judged:
-        return "Good, says the judge" if fine else "Bad, says the judge"
-    return "Right" if fine else "Wrong"
-
-
-def _shown(row: "pd.Series[Any]", data: ChapterData) -> dict[str, Any]:
-    """Return an output as an example of its own; where a family builds examples, of its unit."""
-    items, examples = data.items, data.spec.examples
-    names = examples.by if examples.build is not None else data.spec.key
-    chosen = items["system"].eq(row["system"]) & items["draw"].eq(row["draw"])
-    for name in names or data.spec.key:
-        chosen &= items[name].eq(row[name])
-    made = make_example(items[chosen], data)
-    where = made.where if str(row["system"]) in made.where else f"{row['system']} · {made.where}"
-    return {**shown_example(made, examples.limit), "where": where}

@@ -22,7 +22,8 @@ from bench._clock import timed
 from bench._headlines import headlines
 from bench.orchestration import CONNECTIONS, LATENCY, WRITER, _serving
 from contrafact.bulk.cluster import cluster
-from contrafact.bulk.run import Engine, run_bulk
+from contrafact.bulk.run import bulk_command
+from contrafact.families.finforce.commands.generate import GenerateOptions
 from contrafact.families.finforce.generate_stage import GenerateStage
 from contrafact.families.finforce.generation import run_method
 from contrafact.models.asking import Ask
@@ -71,7 +72,7 @@ def _with_workers(way: str, items: int, work: Callable[[], object]) -> Timing:
 
 
 def _in_turn(texts: list[str]) -> None:
-    stage = GenerateStage("zero-shot", WRITER)
+    stage = GenerateStage(GenerateOptions(file="", model=WRITER, out=""))
     method, writer = stage.check(), get_model(WRITER)
 
     async def all_of_them() -> None:
@@ -104,13 +105,17 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         (folder / "in.jsonl").write_text(lines)
         _in_turn(texts[-1:])
         _, baseline = timed("one after the other", len(part), lambda: _in_turn(part))
-        stage = GenerateStage("zero-shot", WRITER, max_connections=CONNECTIONS)
+        stage = GenerateStage(
+            GenerateOptions(file="", model=WRITER, out="", max_connections=CONNECTIONS)
+        )
         told: list[Any] = []
 
         def bulk() -> None:
             rows = max(64, count // 16)
             out = str(folder / "out")
-            told.append(run_bulk(stage, str(folder / "in.jsonl"), out, Engine(None, rows)))
+            told.append(
+                bulk_command(stage, str(folder / "in.jsonl"), out, {"partition_rows": rows})
+            )
 
         ours = _with_workers(f"in bulk at {CONNECTIONS} connections", count, bulk)
         _, run_of = timed(

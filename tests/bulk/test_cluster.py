@@ -19,8 +19,8 @@ from pyarrow import parquet
 
 pytest.importorskip("ray")
 
-from contrafact.bulk.run import Engine, run_bulk
-from contrafact.bulk.stage import FAILURES, KEPT, LEDGER, REJECTS, Given
+from contrafact.bulk.run import bulk_command
+from contrafact.bulk.stage import FAILURES, KEPT, LEDGER, REJECTS, InputRow
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.families.rfc.bulk import BucketStage
 from contrafact.files.tables import read_rows
@@ -118,10 +118,31 @@ def test_articles_are_bucketed_as_by_one_process_and_once(quick_contrafact, node
     assert other.stderr.count("\n") == 1
 
 
+def test_duplicates_are_those_of_one_process(quick_contrafact, nodes, tmp_path):
+    given = news(tmp_path / "in")
+    given[40] = {**given[4], "description": f"{given[4]['description']}!"}
+    given[41] = {**given[10], "headline": given[10]["headline"].replace("beats", "beat")}
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
+    (tmp_path / "old.jsonl").write_text(json.dumps(given[6]) + "\n")
+    command = ["news", "dedupe", "in.jsonl", "--against", "old.jsonl", "--near", "0.7"]
+    assert quick_contrafact(*command, "--out", "one.jsonl").returncode == 0
+    command += ["--engine", "ray", "--address", nodes.address, "--partition-rows", "7"]
+    done = quick_contrafact(*command, "--out", "out")
+    assert done.returncode == 0, done.stderr
+    for table, side in (("", ""), ("_rejects", ".dropped.jsonl")):
+        own = [row for _, row in read_rows(tmp_path / f"one.jsonl{side}")]
+        # Rows with one title and summary are one item on a file, and stand apart here.
+        found = [row for row in rows_in(tmp_path / "out", table)
+                 if not row.get("dropped_because", "").startswith("repeats")]  # fmt: skip
+        assert own and sorted(row["id"] for row in found) == sorted(row["id"] for row in own)
+    kinds = {row["duplicate_of"] for row in found if "duplicate_of" in row}
+    assert kinds == {row["duplicate_of"] for row in own if row.get("duplicate_of")}
+
+
 def undisturbed(given: list[dict[str, str]]) -> dict[str, list[dict]]:
     """What the stage makes of `news` in one process, by table, without the ledger's times."""
     repeats = {len(given) - 2: 0}
-    made = BucketStage().open()([Given(n, row, repeats.get(n)) for n, row in enumerate(given)])
+    made = BucketStage().open()([InputRow(n, row, repeats.get(n)) for n, row in enumerate(given)])
     data = {name: from_bytes(part_bytes(rows)) for name, rows in made.tables.items()}
     return {
         name: [{k: v for k, v in row.items() if k != "when" and v is not None} for row in rows]
@@ -171,7 +192,7 @@ def test_a_killed_worker_or_node_costs_no_row_and_doubles_none(nodes, tmp_path, 
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     stage = Slow(folder=str(marks))
-    done = run_bulk(stage, str(tmp_path / "in"), str(tmp_path / "out"), Engine(partition_rows=4))
+    done = bulk_command(stage, str(tmp_path / "in"), str(tmp_path / "out"), {"partition_rows": 4})
     killer.join(timeout=10)
     assert victims and done.rows[FAILURES] == 0 and done.given == 40
     begun = [mark.stem for mark in marks.iterdir()]
@@ -227,11 +248,11 @@ def test_ten_times_the_rows_take_no_more_memory_and_none_is_lost(nodes, tmp_path
         marks = folder / "marks"
         marks.mkdir()
         most_memory()
-        done = run_bulk(
+        done = bulk_command(
             Measured(folder=str(marks)),
             str(folder / "in.parquet"),
             str(folder / "out"),
-            Engine(partition_rows=250),
+            {"partition_rows": 250},
         )
         driver[size] = most_memory()
         most[size] = max(int(mark.read_text()) for mark in marks.iterdir())
@@ -299,7 +320,7 @@ def test_perplexity_is_worked_out_by_actors_that_hold_the_weights(nodes, small_m
     lines = "".join(json.dumps(row) + "\n" for row in [*texts, {"other": 1}])
     (tmp_path / "in.jsonl").write_text(lines)
     stage = PerplexityStage(str(small_model))
-    run_bulk(stage, str(tmp_path / "in.jsonl"), str(tmp_path / "out"), Engine(partition_rows=3))
+    bulk_command(stage, str(tmp_path / "in.jsonl"), str(tmp_path / "out"), {"partition_rows": 3})
     expected = scored_rows(texts, "text", load_causal(str(small_model)))
     found = rows_in(tmp_path / "out")
     assert [row["index"] for row in found] == list(range(8))

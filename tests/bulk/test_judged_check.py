@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from contrafact.bulk.stage import KEPT, Given, Made
+from contrafact.bulk.stage import KEPT, InputRow, StageOutput
 from contrafact.bulk.tables import from_bytes
 from contrafact.families.rfc.bulk import JudgedCheckStage
 from contrafact.families.rfc.checking import JudgeSettings
@@ -27,12 +27,12 @@ def known(pair_judge, monkeypatch):
     return pair_judge
 
 
-def judged(rows: list[dict]) -> Made:
+def judged(rows: list[dict]) -> StageOutput:
     stage = JudgedCheckStage(settings=JudgeSettings((JUDGE,), bounds={"max_retries": 0}))
 
-    async def work() -> Made:
+    async def work() -> StageOutput:
         return await stage.open_models(lambda model: model, 4)(
-            [Given(at, row) for at, row in enumerate(rows)]
+            [InputRow(at, row) for at, row in enumerate(rows)]
         )
 
     return asyncio.run(work())

@@ -13,7 +13,7 @@ pytest.importorskip("ray")
 pytest.importorskip("moto.server")
 
 from contrafact.bulk.places import Place, input_files
-from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, Given
+from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, InputRow
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.errors import InputError
 from contrafact.families.rfc.bulk import BucketStage
@@ -109,7 +109,7 @@ def test_a_killed_driver_goes_on_where_it_stopped(start_contrafact, bucket, node
     assert start_contrafact(*command).wait() == 0
     ended = manifests(bucket("out"))
     assert len(ended) == 16 and all(ended[name] == data for name, data in finished.items())
-    made = BucketStage().open()([Given(n, row, 0 if n == 58 else None)
+    made = BucketStage().open()([InputRow(n, row, 0 if n == 58 else None)
                                  for n, row in enumerate(rows)])  # fmt: skip
     for table, name in ((KEPT, ""), (REJECTS, "_rejects"), (LEDGER, "_ledger")):
         expected = from_bytes(part_bytes(made.tables[table]))

@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,18 +16,16 @@ from pyarrow import parquet
 from contrafact.bulk import calls
 from contrafact.bulk.calls import Limits
 from contrafact.bulk.cluster import Cluster, check_address
-from contrafact.bulk.dedupe import DedupeStage, Shuffle, _repeated, decide
 from contrafact.bulk.fragments import BadRow, fragments_of, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import firsts
 from contrafact.bulk.run import shared_out
-from contrafact.bulk.stage import FAILURES, KEPT, Given, Made
+from contrafact.bulk.stage import FAILURES, KEPT, InputRow, StageOutput
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.bulk.work import alone
-from contrafact.corpus.duplicates import Text, find_duplicates
+from contrafact.corpus.duplicates import Text, find_duplicates, signature_of
 from contrafact.errors import InputError
-from contrafact.records import NewsItem
 
 LINES = st.lists(
     st.one_of(
@@ -106,12 +104,12 @@ def test_rows_that_make_work_fail_fail_alone(poisoned):
     def work(rows):
         if any(row.fields["bad"] for row in rows):
             raise ValueError("poison")
-        made = Made()
+        made = StageOutput()
         for row in rows:
             made.add(KEPT, row.index, {})
         return made
 
-    made = alone(work, [Given(at, {"bad": bad}) for at, bad in enumerate(poisoned)])
+    made = alone(work, [InputRow(at, {"bad": bad}) for at, bad in enumerate(poisoned)])
     places = {name: [row["index"] for row in rows] for name, rows in made.tables.items()}
     assert places.get(KEPT, []) == [at for at, bad in enumerate(poisoned) if not bad]
     assert places.get(FAILURES, []) == [at for at, bad in enumerate(poisoned) if bad]
@@ -141,10 +139,10 @@ def test_an_output_knows_what_made_it_and_a_partition_with_failed_calls_is_not_f
     (tmp_path / "in.jsonl").write_text('{"a": 1}\n' * 4)
     pieces = fragments_of(Place(str(tmp_path / "in.jsonl")), 2).fragments
     parts = [Partition(at, at * 2, one, 2) for at, one in enumerate(pieces)]
-    made = Made()
+    made = StageOutput()
     made.add(KEPT, 0, {"a": 1})
     output.write(parts[0], made, {})
-    made.fail(Given(1, {}), "a call failed", retry=True)
+    made.fail(InputRow(1, {}), "a call failed", retry=True)
     output.write(parts[1], made, {})
     assert [one for one in parts if one.name not in output.finished()] == [parts[1]]
     assert output.parts() == [parts[0].name]
@@ -188,61 +186,14 @@ WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=6, max_size=9)
     st.integers(0, 3),
 )  # fmt: skip
 @settings(max_examples=60)
-def test_duplicates_met_in_shuffles_are_those_that_one_process_finds(
-    tmp_path_factory, texts, split
-):
-    folder = tmp_path_factory.mktemp("news")
-    items = [NewsItem.of(" ".join(words), "", url=url) for words, url in texts]
-    items = list({item.id: item for item in reversed(items)}.values())[::-1]
-    others, own = items[:split], items[split:]
-    if not own:
-        return
-    output, every = Output(Place(str(folder))), []
-    for name, given_items, first in (("own", own, 0), ("others", others, -len(others))):
-        if given_items:
-            path = folder / f"{name}.jsonl"
-            path.write_text("".join(item.model_dump_json() + "\n" for item in given_items))
-            (fragment,) = fragments_of(Place(str(path)), 100).fragments
-            every.append(Partition(-(name == "others"), first, fragment, len(given_items)))
-    shuffle = Shuffle(0.6, 1, 3, output)
-    groups, ids = {}, {}
-    for bucket in buckets([shuffle.groups(one) for one in every]):
-        found = _repeated(bucket)
-        for index, kind, group, name in zip(*found.values(), strict=True):
-            groups.setdefault(int(index), {})[int(kind)] = int(group)
-            ids[index] = name
-    known = [(one, {i: (g.get(2, i), g.get(1)) for i, g in groups.items()}) for one in every]
-    pairs = [shuffle.pairs(one) for one in buckets([shuffle.candidates(one) for one in known])]
-    joined = [shuffle.texts(one) for one in known]
-    first = [shuffle.with_first(one) for one in buckets(pairs + joined)]
-    near, same = {}, {}
-    for bucket in buckets(first + joined):
-        for one, other, mark, alike in zip(*shuffle.edges(bucket).values(), strict=True):
-            if mark == 1:
-                same[int(one), int(other)] = alike
-            else:
-                near.setdefault(int(one), {})[int(other)] = alike
-                near.setdefault(int(other), {})[int(one)] = alike
-    decided = decide(groups, near, same)
-    texts_of = [[Text(i.id, i.paragraph, i.url) for i in part] for part in (own, others)]
-    expected = {
-        one.position: (one.of, one.kind, one.similarity)
-        for one in find_duplicates(*texts_of, threshold=0.6)
-    }
-    by_place = {at: item.id for at, item in enumerate(own)} | {
-        at - len(others): item.id for at, item in enumerate(others)
-    }
-    assert {
-        place: (by_place[of], kind, alike) for place, (of, kind, alike) in decided.items()
-    } == expected
-    assert DedupeStage().facts() == {"near": 0.8, "seed": 1, "against": []}
-
-
-def buckets(columns):
-    """Group columns by bucket, as Ray does."""
-    whole = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
-    for number in np.unique(whole["bucket"]):
-        yield {name: values[whole["bucket"] == number] for name, values in whole.items()}
+def test_duplicates_by_signatures_made_elsewhere_are_those_of_the_texts_themselves(texts, split):
+    every = [Text(str(at), " ".join(words), url) for at, (words, url) in enumerate(texts)]
+    signed = [replace(one, signature=signature_of(one, 3)) for one in every]
+    found, expected = (
+        find_duplicates(iter(one[split:]), one[:split], threshold=0.6, seed=3)
+        for one in (signed, every)
+    )
+    assert found == expected
 
 
 @dataclass

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from contrafact.bulk.run import Engine, run_bulk
-from contrafact.bulk.stage import KEPT, REJECTS, Given, Made
+from contrafact.bulk.run import bulk_command
+from contrafact.bulk.stage import KEPT, REJECTS, InputRow, StageOutput
 from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 from contrafact.runs.score_stage import VERDICTS, ScoreStage
@@ -75,10 +75,10 @@ def in_partitions(stage: ScoreStage, rows: list[dict], size: int) -> dict[str, l
     for index, row in enumerate(rows):
         key = stage.key(row)
         known = index if key is None else first.setdefault(key, index)
-        given.append(Given(index, row, None if known == index else known))
+        given.append(InputRow(index, row, None if known == index else known))
 
-    async def work() -> Made:
-        made = Made()
+    async def work() -> StageOutput:
+        made = StageOutput()
         judge = stage.open_models(lambda model: model, 8)
         for at in range(0, len(given), size):
             made.merge(await judge(given[at : at + size]))
@@ -151,9 +151,9 @@ def test_a_judge_that_fails_makes_its_row_fail_and_is_asked_again(start_service,
         bounds = {"max_retries": 0, "max_connections": 4}
         stage = ScoreStage("finforce", "o", given={"judges": (service.judge,), "transport": bounds})
 
-        async def work() -> Made:
+        async def work() -> StageOutput:
             judge = stage.open_models(lambda model: model, 4)
-            return await judge([Given(at, row) for at, row in enumerate(rows)])
+            return await judge([InputRow(at, row) for at, row in enumerate(rows)])
 
         made = asyncio.run(work())
     assert made.retry == 1
@@ -194,5 +194,5 @@ def test_settings_that_no_output_can_use_are_refused_before_the_work(tmp_path):
     (tmp_path / "o.jsonl").write_text(json.dumps(wide()[0]) + "\n")
     stage = ScoreStage("finforce", "o", columns={"nothing": "x"})
     with pytest.raises(InputError, match="there is no field 'nothing'"):
-        run_bulk(stage, str(tmp_path / "o.jsonl"), str(tmp_path / "out"), Engine())
+        bulk_command(stage, str(tmp_path / "o.jsonl"), str(tmp_path / "out"), {})
     assert not (tmp_path / "out" / "_manifest").exists()

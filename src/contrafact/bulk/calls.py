@@ -69,7 +69,6 @@ class Limits:
 
         Args:
             done: Calls that ended since it last asked, refused ones among them.
-            refused: Calls that were refused for their rate.
             retry_after: The longest wait that the service asked for; 0 for none.
             tokens: Tokens that its calls took since it last asked. They are known afterwards, so
                 that the first calls may take more than their share; later ones wait for it.
@@ -136,7 +135,6 @@ class Gate:
         """Count a call that ended.
 
         Args:
-            refused: Whether it was refused for its rate.
             retry_after: For how many seconds the service asked to wait.
         """
         self._done += 1
@@ -184,11 +182,7 @@ class Connections:
 
     @asynccontextmanager
     async def held(self, rank: int = 0) -> AsyncIterator[None]:
-        """Hold a connection, once it is free and the call may begin.
-
-        Args:
-            rank: The lowest that waits comes first.
-        """
+        """Hold a connection, once it is free and the call may begin."""
         await self._take(rank)
         try:
             if (wait := self._until_turn()) > 0:
@@ -236,7 +230,6 @@ class Calls:
 
     Attributes:
         journal: Where answers are kept; None keeps none.
-        rank: The partition's place among the others.
         made: How many were made, each try counted once it is answered.
         again: How many answers came from the journal.
         cost: US dollars at list price, of models whose price is known.
@@ -283,12 +276,7 @@ calls_of_partition: ContextVar[Calls] = ContextVar("calls_of_partition")
 
 
 class BulkModel(Model):
-    """A model under the cluster's limits and the partition's journal.
-
-    Args:
-        model: The model, as it was opened.
-        gate: The process's way to the limits.
-    """
+    """A model under the cluster's limits and the partition's journal."""
 
     def __init__(self, model: Model, gate: Gate, connections: Connections) -> None:
         super().__init__(model.api, model.config, model.model_args)

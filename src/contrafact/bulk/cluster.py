@@ -79,9 +79,6 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
 
     Args:
         address: ``auto`` (the one that runs on this machine) or ``host:port``; None starts one.
-
-    Raises:
-        InputError: Ray is not installed, or there is no cluster at the address.
     """
     _check_installed()
     os.environ |= _QUIET
@@ -233,13 +230,19 @@ def _sweep() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def dataset_of(items: Sequence[_Item], work: Callable[[_Item], dict[str, Any]]) -> Any:
+def dataset_of(
+    items: Sequence[_Item], work: Callable[[_Item], dict[str, Any]], *, ordered: bool = False
+) -> Any:
     """Return what work makes of items, as a Ray dataset of columns; one task an item.
 
     Args:
         items: What is worked on, each small; they go to the workers by pickle.
         work: Returns the columns of an item, all of one length.
+        ordered: Whether rows come in the order of the items.
     """
+    from ray.data import DataContext
+
+    DataContext.get_current().execution_options.preserve_order = ordered
     return _given(items).map_batches(partial(_columns, work), batch_size=1)
 
 
@@ -254,7 +257,6 @@ def mapped(
 
     Args:
         items: What is worked on, each small; they go to the workers by pickle.
-        work: A function, or an actor's class.
         settings: For Ray Data's ``map``.
     """
     call: Any = partial(_tried, work)
@@ -269,11 +271,7 @@ def mapped(
 
 
 def rows_of(dataset: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Ray dataset as they come.
-
-    Raises:
-        ModelError: Ray gave up: workers were lost again and again, or our own work failed.
-    """
+    """Yield the rows of a Ray dataset as they come."""
     yield from _with_clear_errors(dataset.iter_rows())
 
 

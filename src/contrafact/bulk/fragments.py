@@ -28,7 +28,6 @@ class Fragment:
         start: Where the stretch begins: a row of Parquet, a byte of JSON Lines.
         first: The place of its first row in the file, from 0.
         rows: How many rows it has; lines, of JSON Lines.
-        digest: Differs where the file's contents do.
     """
 
     file: Place

@@ -15,7 +15,7 @@ from typing import Any
 
 from contrafact.bulk.fragments import Fragment
 from contrafact.bulk.places import Place
-from contrafact.bulk.stage import FAILURES, KEPT, Made
+from contrafact.bulk.stage import FAILURES, KEPT, StageOutput
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.errors import InputError
 
@@ -61,11 +61,7 @@ class Output:
     place: Place
 
     def begin(self, facts: Mapping[str, Any], what: str) -> None:
-        """Write down what makes this output, or check that it is the same as before.
-
-        Raises:
-            InputError: The folder holds something else, or was made from other facts.
-        """
+        """Write down what makes this output, or check that it is the same as before."""
         wanted = json.loads(json.dumps(facts, default=str))
         job = self.place.child(_JOB)
         made = job.read_json()
@@ -104,7 +100,9 @@ class Output:
         found: dict[str, Any] | None = self.place.child(f"_manifest/{name}.json").read_json()
         return found
 
-    def write(self, partition: Partition, made: Made, more: Mapping[str, Any]) -> dict[str, Any]:
+    def write(
+        self, partition: Partition, made: StageOutput, more: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Write what was made of a partition, the manifest last, and return the manifest."""
         hashes: dict[str, str] = {}
         for table in sorted({*made.tables, KEPT, FAILURES}):

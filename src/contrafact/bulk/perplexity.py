@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from contrafact.bulk.stage import KEPT, Given, Made
+from contrafact.bulk.stage import KEPT, InputRow, StageOutput
 
 if TYPE_CHECKING:
     from contrafact.models.whitebox.weights import CausalModel
@@ -50,14 +50,14 @@ class PerplexityStage:
         """Return what decides the results."""
         return {"model": self.model, "column": self.column}
 
-    def open(self) -> Callable[[Sequence[Given]], Made]:
+    def open(self) -> Callable[[Sequence[InputRow]], StageOutput]:
         """Return the work, with the model loaded."""
         from contrafact.models.whitebox.weights import load_causal
 
         model = load_causal(self.model)
 
-        def work(rows: Sequence[Given]) -> Made:
-            made, good = Made(), []
+        def work(rows: Sequence[InputRow]) -> StageOutput:
+            made, good = StageOutput(), []
             for row in rows:
                 if isinstance(row.fields.get(self.column), str):
                     good.append(row)

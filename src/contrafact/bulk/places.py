@@ -167,9 +167,6 @@ def input_files(given: str) -> list[Place]:
     Of a folder all Parquet and JSON Lines files below it are taken, but for hidden ones (their
     name, or a folder's on the way, begins with a dot or an underscore): so the folder that one
     stage wrote is the next one's input.
-
-    Raises:
-        InputError: There is none, or what is named is no such file.
     """
     base, mark, query = given.partition("?") if "://" in given else (given, "", "")
     wild = min((at for sign in _WILD if (at := base.find(sign)) >= 0), default=-1)

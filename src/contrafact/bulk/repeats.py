@@ -1,13 +1,14 @@
-"""Which rows repeat another anywhere in the input: a shuffle by key, by Ray Data.
+"""Which rows repeat another anywhere in the input, by the keys that a stage gives them.
 
-Every partition sends the digests of its keys; rows with one digest meet, the first of them stays,
-and the others go back to their partitions, which find them in a file of their own.
+Every partition sends the digests of its keys, 32 bytes a row; in the driver rows with one digest
+meet, the first of them stays, and each partition finds its others in a file of its own.
 """
 
 import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,12 @@ from contrafact.bulk.fragments import BadRow, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.stage import Uniqueness
 
-__all__ = ["HERE", "find_repeats", "firsts", "keys_of", "repeats_of", "runs_of"]
+__all__ = ["find_repeats", "firsts", "repeats_of"]
 
-HERE = 1_000_000
-"""Rows up to which their digests meet in the driver, at 32 bytes each, and not in a shuffle."""
-
-_PER_BUCKET = 500_000
 _DONE = "_work/repeats.json"
 
 
-def keys_of(stage: Uniqueness, partition: Partition) -> dict[str, Any]:
+def _keys_of(partition: Partition, *, stage: Uniqueness) -> dict[str, Any]:
     """Return the digests of a partition's keys, as two numbers each, with their rows' places."""
     before = partition.offset - partition.fragment.first
     digests, places = bytearray(), []
@@ -50,74 +47,41 @@ def keys_of(stage: Uniqueness, partition: Partition) -> dict[str, Any]:
     }
 
 
-def runs_of(batch: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the order that brings equal digests together, and where each run of them begins."""
-    order = np.lexsort((batch["index"], batch["low"], batch["high"]))
-    high, low = batch["high"][order], batch["low"][order]
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
-    return order, np.flatnonzero(new)
-
-
 def firsts(batch: dict[str, Any]) -> dict[str, Any]:
     """Return the rows of a batch that repeat one before them, each with the first."""
-    order, starts = runs_of(batch)
-    index = batch["index"][order]
+    order = np.lexsort((batch["index"], batch["low"], batch["high"]))
+    high, low, index = (batch[name][order] for name in ("high", "low", "index"))
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+    starts = np.flatnonzero(new)
     first = np.repeat(index[starts], np.diff(np.append(starts, len(order))))
-    again = np.ones(len(order), dtype=np.bool_)
-    again[starts] = False
-    partition = batch["partition"][order][again]
-    return {"index": index[again], "first": first[again], "partition": partition}
+    partition = batch["partition"][order][~new]
+    return {"index": index[~new], "first": first[~new], "partition": partition}
 
 
-def find_repeats(
-    stage: Uniqueness, partitions: Sequence[Partition], output: Output, cpus: int
-) -> int:
+def find_repeats(stage: Uniqueness, partitions: Sequence[Partition], output: Output) -> int:
     """Write down which rows repeat another, and return how many; once for an output.
 
     Args:
-        stage: What knows the key of a row.
         output: The output; each partition's repeats lie in its ``_work``.
     """
     done = output.place.child(_DONE)
     if (known := done.read_json()) is not None:
         return int(known["repeats"])
-    from contrafact.bulk.cluster import batches_of, dataset_of, rows_of
+    from contrafact.bulk.cluster import batches_of, dataset_of
 
-    rows = sum(one.rows for one in partitions)
-    buckets = max(cpus, -(-rows // _PER_BUCKET))
-
-    def keys(partition: Partition) -> dict[str, Any]:
-        found = keys_of(stage, partition)
-        return {**found, "bucket": found["high"] % buckets}
-
-    def keep(batch: dict[str, Any]) -> dict[str, Any]:
-        number = int(batch["partition"][0])
-        columns = {name: pyarrow.array(batch[name]) for name in ("index", "first")}
-        sink = pyarrow.BufferOutputStream()
-        parquet.write_table(pyarrow.table(columns), sink)
-        _file(output, f"part-{number:05}").write(sink.getvalue().to_pybytes())
-        return {"partition": np.array([number]), "rows": np.array([len(batch["index"])])}
-
-    digests = dataset_of(partitions, keys)
-    if rows <= HERE:
-        batches = [one for one in batches_of(digests) if len(one["index"])]
-        total = 0
-        if batches:
-            found = firsts(
-                {name: np.concatenate([b[name] for b in batches]) for name in batches[0]}
-            )
-            total = len(found["index"])
-            for number in np.unique(found["partition"]):
-                keep({name: column[found["partition"] == number] for name, column in found.items()})
-    else:
-        shuffled = (
-            digests.groupby("bucket", num_partitions=buckets)
-            .map_groups(firsts, batch_format="numpy")
-            .groupby("partition", num_partitions=min(buckets, len(partitions)))
-            .map_groups(keep, batch_format="numpy")
-        )
-        total = sum(int(row["rows"]) for row in rows_of(shuffled))
+    digests = batches_of(dataset_of(partitions, partial(_keys_of, stage=stage)))
+    batches = [one for one in digests if len(one["index"])]
+    total = 0
+    if batches:
+        found = firsts({name: np.concatenate([b[name] for b in batches]) for name in batches[0]})
+        total = len(found["index"])
+        for number in np.unique(found["partition"]):
+            own = found["partition"] == number
+            table = pyarrow.table({name: found[name][own] for name in ("index", "first")})
+            sink = pyarrow.BufferOutputStream()
+            parquet.write_table(table, sink)
+            _file(output, f"part-{number:05}").write(sink.getvalue().to_pybytes())
     done.write(json.dumps({"repeats": total}).encode())
     return total
 

@@ -3,12 +3,14 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from contrafact import __version__
 from contrafact.bulk.cluster import Cluster, check_address, cluster, mapped
@@ -32,7 +34,7 @@ from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
 from contrafact.files.lock import locked
 
-__all__ = ["Engine", "Summary", "run_bulk", "shared_out"]
+__all__ = ["Summary", "bulk_command", "shared_out"]
 
 _AT_ONCE = 3
 """Partitions that one actor works on at once: the end of one overlaps with the next ones."""
@@ -45,15 +47,8 @@ _SERVERS = ("vllm", "sglang")
 
 
 @dataclass(frozen=True)
-class Engine:
-    """How bulk work is done; none of it changes a result.
-
-    Attributes:
-        address: The cluster to join; None starts one on this machine.
-        partition_rows: How many rows a partition has at most; None leaves it to the stage.
-        requests_per_minute: Of all processes together; None is without limit.
-        tokens_per_minute: The same, of tokens sent and received.
-    """
+class _Engine:
+    """How bulk work is done, as `contrafact.options.bulk_options` say; it changes no result."""
 
     address: str | None = None
     partition_rows: int | None = None
@@ -66,6 +61,7 @@ class Summary:
     """What became of the input.
 
     Attributes:
+        out: Where it is, as the user names it.
         rows: How many rows went into which table.
         given: How many rows the input has; lines, of JSON Lines.
         before: How many of them an earlier start had finished.
@@ -73,15 +69,16 @@ class Summary:
         calls: Calls of models, by what is counted of them.
     """
 
-    given: int = 0
-    partitions: int = 0
+    out: str
+    output: Output
+    given: int
+    partitions: int
     before: int = 0
     rows: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     retry: int = 0
     calls: Counter[str] = field(default_factory=Counter)
     unpriced: set[str] = field(default_factory=set)
-    seconds: float = 0.0
 
     def add(self, manifest: dict[str, Any]) -> None:
         """Count a partition."""
@@ -92,12 +89,22 @@ class Summary:
             self.calls[name] += manifest.get(name, 0)
         self.unpriced |= set(manifest.get("price unknown", ()))
 
-    def lines(self, out: str) -> list[str]:
-        """Return what is said at the end: rows by table, failures, calls."""
+    def end(self) -> None:
+        """Say what became of the rows, on standard error.
+
+        Raises:
+            typer.Exit: With 1 if rows failed.
+        """
+        for line in self._lines():
+            typer.echo(line, err=True)
+        if self.rows[FAILURES]:
+            raise typer.Exit(1)
+
+    def _lines(self) -> list[str]:
         kept, rejects, failed = (self.rows[name] for name in (KEPT, REJECTS, FAILURES))
         lines = [
             f"{self.given:,} rows in {self.partitions:,} partitions: {kept:,} kept, {rejects:,} "
-            f"rejected, {failed:,} failed; written to {out}"
+            f"rejected, {failed:,} failed; written to {self.out}"
         ]
         if self.before:
             lines.append(f"{self.before:,} of the partitions were finished before")
@@ -111,14 +118,19 @@ class Summary:
                 f"{self.calls['tokens written']:,} received; {cost}"
             )
         if failed:
-            lines.append(f"what failed, and why: {Place(out).child('_failures').given}")
+            lines.append(f"what failed, and why: {Place(self.out).child('_failures').given}")
         if self.retry:
             lines.append(f"{self.retry:,} of them may pass: the same command tries them again")
         return lines
 
 
-def run_bulk(
-    stage: Stage | ModelStage, given: str, out: str, engine: Engine, *, noun: str = "rows"
+def bulk_command(
+    stage: Stage | ModelStage,
+    given: str,
+    out: str,
+    settings: Mapping[str, Any],
+    *,
+    noun: str = "rows",
 ) -> Summary:
     """Do a verb over an input, partition by partition, and return what became of it.
 
@@ -126,13 +138,13 @@ def run_bulk(
 
     Args:
         given: The input: a file, folder, glob or URI.
-        out: The folder or URI of the output.
-        noun: What rows are called in the progress.
-
-    Raises:
-        InputError: Input or output cannot be used, or the output was begun with other options.
+        settings: How it is done, as `contrafact.options.bulk_options` hands it on.
     """
-    began = time.perf_counter()
+    if given == "-" or out == "-":
+        raise InputError(
+            "--engine ray reads and writes no pipe", hint="name files, or leave --engine out"
+        )
+    engine = _Engine(**settings)
     output = Output(Place(out).whole())
     if output.place.is_local and Path(output.place.path).is_file():
         raise InputError("is a file", file=out, hint="with --engine ray, name a folder")
@@ -159,7 +171,7 @@ def run_bulk(
             **stage.facts(),
         }
         output.begin(facts, stage.name)
-        summary = Summary(rows, len(partitions))
+        summary = Summary(out, output, rows, len(partitions))
         done = output.finished()
         for partition in partitions:
             if partition.name in done:
@@ -171,7 +183,6 @@ def run_bulk(
             before = rows - sum(one.rows for one in left)
             with Progress(noun, rows, before) as shown:
                 _work(stage, partitions, left, output, engine, ray, summary, facts, shown)
-    summary.seconds = time.perf_counter() - began
     return summary
 
 
@@ -213,7 +224,7 @@ def _work(
     partitions: Sequence[Partition],
     left: Sequence[Partition],
     output: Output,
-    engine: Engine,
+    engine: _Engine,
     ray: Cluster,
     summary: Summary,
     facts: dict[str, Any],
@@ -224,9 +235,9 @@ def _work(
     if ray.dashboard:
         progress.say(f"Ray's dashboard: {ray.dashboard}")
     if isinstance(stage, Uniqueness):
-        find_repeats(stage, partitions, output, ray.cpus)
+        find_repeats(stage, partitions, output)
     if isinstance(stage, Prepared):
-        stage.prepare(partitions, output, ray.cpus)
+        stage.prepare(partitions, output)
     work: Any = Asker
     if isinstance(stage, ModelStage):
         settings = _askers(stage, output, engine, ray, len(left), facts)
@@ -256,7 +267,7 @@ def _holders(stage: Any, output: Output, ray: Cluster, partitions: int) -> dict[
 def _askers(
     stage: ModelStage,
     output: Output,
-    engine: Engine,
+    engine: _Engine,
     ray: Cluster,
     partitions: int,
     facts: dict[str, Any],
@@ -284,11 +295,7 @@ def _askers(
 
 
 def shared_out(stage: ModelStage, ray: Cluster, partitions: int) -> tuple[int, dict[str, Any]]:
-    """Return how many actors ask a stage's model, and what each of them holds of the cluster.
-
-    Raises:
-        InputError: The model needs a GPU, and the cluster has none.
-    """
+    """Return how many actors ask a stage's model, and what each of them holds of the cluster."""
     from contrafact.judges.verifier import is_verifier
     from contrafact.models.opening import IN_PROCESS, NO_MODEL
 

@@ -18,34 +18,25 @@ __all__ = [
     "KEPT",
     "LEDGER",
     "REJECTS",
-    "Given",
     "HoldsWeights",
-    "Made",
+    "InputRow",
     "ModelStage",
     "Prepared",
     "Stage",
-    "StageFacts",
+    "StageOutput",
     "Uniqueness",
 ]
 
-KEPT = "rows"
-"""The table of what a stage kept."""
-
-REJECTS = "rejects"
-"""The table of what it dropped, with reasons."""
-
-FAILURES = "failures"
-"""The table of what it could not work on, with reasons."""
-
-LEDGER = "ledger"
-"""The table of its decisions."""
+# The tables of an output: what a stage kept, what it dropped and what it could not work on, both
+# with reasons, and its decisions.
+KEPT, REJECTS, FAILURES, LEDGER = "rows", "rejects", "failures", "ledger"
 
 INDEX = "index"
 """The column of every table that has the row's place in the whole input, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class InputRow:
     """A row of the input.
 
     Attributes:
@@ -67,7 +58,7 @@ class Given:
 
 
 @dataclass
-class Made:
+class StageOutput:
     """What a stage made of some rows.
 
     Attributes:
@@ -84,26 +75,17 @@ class Made:
         """Add a row to a table."""
         self.tables.setdefault(table, []).append({**row, INDEX: index})
 
-    def fail(self, row: Given, reason: str, *, retry: bool = False) -> None:
-        """Add a row to the failures, with its reason.
-
-        Args:
-            reason: Why it failed, in a few words.
-            retry: Whether a rerun shall try it again.
-        """
+    def fail(self, row: InputRow, reason: str, *, retry: bool = False) -> None:
+        """Add a row to the failures, with its reason."""
         self.add(FAILURES, row.index, {**row.fields, "reason": reason})
         self.retry += retry
 
-    def merge(self, other: "Made") -> None:
+    def merge(self, other: "StageOutput") -> None:
         """Add what was made of other rows."""
         for table, rows in other.tables.items():
             self.tables.setdefault(table, []).extend(rows)
         self.counts.update(other.counts)
         self.retry += other.retry
-
-
-StageFacts = Mapping[str, Any]
-"""What decides a stage's results, by the names that users know; no secrets."""
 
 
 @runtime_checkable
@@ -120,16 +102,14 @@ class HoldsWeights(Protocol):
     """A stage whose workers hold a model of their own, and are actors for it."""
 
     @property
-    def weights(self) -> bool:
-        """Whether they do."""
-        ...
+    def weights(self) -> bool: ...  # noqa: D102
 
 
 @runtime_checkable
 class Prepared(Protocol):
     """A stage that looks at the whole input before the first partition."""
 
-    def prepare(self, partitions: Any, output: Any, cpus: int) -> None:
+    def prepare(self, partitions: Any, output: Any) -> None:
         """Write down, once for an output, what the work on partitions is to know.
 
         Args:
@@ -138,9 +118,7 @@ class Prepared(Protocol):
         ...
 
 
-class _Verb(Protocol):
-    """What every stage says of itself."""
-
+class _Named(Protocol):
     @property
     def name(self) -> str:
         """What it is in messages: a command in backticks."""
@@ -151,21 +129,21 @@ class _Verb(Protocol):
         """How many rows a partition has at most, where the user does not say."""
         ...
 
-    def facts(self) -> StageFacts:
-        """Return what decides the results."""
+    def facts(self) -> Mapping[str, Any]:
+        """Return what decides the results, by the names that users know; no secrets."""
         ...
 
 
-class Stage(_Verb, Protocol):
+class Stage(_Named, Protocol):
     """A verb that asks no model."""
 
-    def open(self) -> Callable[[Sequence[Given]], Made]:
+    def open(self) -> Callable[[Sequence[InputRow]], StageOutput]:
         """Return the work, in the process that does it; it treats each row by itself."""
         ...
 
 
 @runtime_checkable
-class ModelStage(_Verb, Protocol):
+class ModelStage(_Named, Protocol):
     """A verb that asks language models."""
 
     @property
@@ -180,7 +158,7 @@ class ModelStage(_Verb, Protocol):
 
     def open_models(
         self, wrap: "Callable[[Model], Model]", at_once: int
-    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+    ) -> Callable[[Sequence[InputRow]], Awaitable[StageOutput]]:
         """Return the work, in the process that does it.
 
         Args:

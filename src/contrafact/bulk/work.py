@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from contrafact.bulk.fragments import BadRow, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.repeats import repeats_of
-from contrafact.bulk.stage import INDEX, Given, Made, ModelStage, Prepared, Stage, Uniqueness
+from contrafact.bulk.stage import (
+    INDEX,
+    InputRow,
+    ModelStage,
+    Prepared,
+    Stage,
+    StageOutput,
+    Uniqueness,
+)
 from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal, hash_of
@@ -30,13 +38,17 @@ _OBJECTS = 50_000
 """New objects until a worker's memory is searched for circles. At Python's 700 that took an eighth
 of the processor time of a call, and of a check: what is loaded stays, what a row makes ends."""
 
-_opened: dict[str, Callable[[Sequence[Given]], Made]] = {}  # in a worker: stages by their facts
+_opened: dict[
+    str, Callable[[Sequence[InputRow]], StageOutput]
+] = {}  # in a worker: stages by their facts
 
 
-def given_rows(stage: object, partition: Partition, output: Output) -> tuple[list[Given], Made]:
+def given_rows(
+    stage: object, partition: Partition, output: Output
+) -> tuple[list[InputRow], StageOutput]:
     """Return a partition's rows for a stage, and the failures: those that cannot be read."""
-    rows: list[Given] = []
-    made = Made()
+    rows: list[InputRow] = []
+    made = StageOutput()
     before = partition.offset - partition.fragment.first
     repeats = repeats_of(output, partition) if isinstance(stage, Uniqueness) else {}
     notes: dict[int, dict[str, Any]] = {}
@@ -45,13 +57,15 @@ def given_rows(stage: object, partition: Partition, output: Output) -> tuple[lis
     for place, row in read_fragment(partition.fragment):
         index = before + place
         if isinstance(row, BadRow):
-            made.fail(Given(index, {}), row.reason)
+            made.fail(InputRow(index, {}), row.reason)
         else:
-            rows.append(Given(index, row, repeats.get(index), notes.get(index)))
+            rows.append(InputRow(index, row, repeats.get(index), notes.get(index)))
     return rows, made
 
 
-def alone(work: Callable[[Sequence[Given]], Made], rows: Sequence[Given]) -> Made:
+def alone(
+    work: Callable[[Sequence[InputRow]], StageOutput], rows: Sequence[InputRow]
+) -> StageOutput:
     """Do the work on rows; one that makes it fail fails alone.
 
     Rows that fail together are halved until the one is found. Its reason is the error's.
@@ -60,7 +74,7 @@ def alone(work: Callable[[Sequence[Given]], Made], rows: Sequence[Given]) -> Mad
         return work(rows)
     except Exception as error:  # noqa: BLE001 - the reason of the row that it is found to be
         if len(rows) == 1:
-            made = Made()
+            made = StageOutput()
             made.fail(rows[0], _reason(error))
             return made
     half = len(rows) // 2
@@ -91,9 +105,7 @@ class Asker:
 
     Args:
         limits: The handle of the actor that holds the cluster's limits.
-        bounded: Whether requests or tokens are limited.
         connections: Calls that this process may have under way.
-        job: What decides the output, for the journals.
     """
 
     def __init__(
@@ -165,11 +177,11 @@ class Asker:
                 journal.__exit__(None, None, None)
         return manifest
 
-    async def _one(self, row: Given) -> Made:
+    async def _one(self, row: InputRow) -> StageOutput:
         try:
-            found: Made = await self._work([row])
+            found: StageOutput = await self._work([row])
         except Exception as error:  # noqa: BLE001 - the row's reason
-            found = Made()
+            found = StageOutput()
             found.fail(row, _reason(error))
         return found
 

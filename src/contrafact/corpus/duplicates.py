@@ -2,12 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
 from typing import Any, Literal
 from urllib.parse import urlsplit
+
+import numpy as np
 
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.corpus.news_items import news_record
@@ -20,12 +21,12 @@ __all__ = [
     "Duplicate",
     "Reading",
     "Text",
-    "band_keys",
     "differ_in_figures",
     "figures_of",
     "find_duplicates",
     "kept_or_dropped",
     "normal_form",
+    "signature_of",
     "similarity",
 ]
 
@@ -45,6 +46,8 @@ class Text:
     id: str
     text: str
     url: str | None = None
+    signature: bytes | None = None
+    """What `signature_of` gives, where it was made before."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def figures_of(text: str) -> frozenset[Decimal]:
 
 
 def find_duplicates(
-    texts: Sequence[Text],
+    texts: Iterable[Text],
     against: Sequence[Text] = (),
     *,
     threshold: float = THRESHOLD,
@@ -132,12 +135,12 @@ def find_duplicates(
     index = _Index(threshold)
     for text in against:
         entry = _Entry.of(text, figures, other_set=True)
-        index.add(entry, _sketch(entry.grams, seed))
+        index.add(entry, _sketch_of(text, entry, seed))
         progress()
     found = []
     for position, text in enumerate(texts):
         entry = _Entry.of(text, figures, other_set=False)
-        sketch = _sketch(entry.grams, seed)
+        sketch = _sketch_of(text, entry, seed)
         before = index.find(entry, sketch)
         if before is None:
             index.add(entry, sketch)
@@ -195,18 +198,9 @@ class Reading:
         return frozenset(form[at : at + _GRAM] for at in range(max(1, len(form) - _GRAM + 1)))
 
 
-def band_keys(grams: frozenset[str], *, threshold: float, seed: int) -> list[bytes]:
-    """Return the keys of a text in the MinHash index: texts that share one are candidates.
-
-    They are those of the index that `find_duplicates` builds.
-    """
-    sketch = _sketch(grams, seed)
-    keys, at = [], 0
-    bands, rows = _bands(threshold)
-    for _ in range(bands):
-        keys.append(sketch.hashvalues[at : at + rows].byteswap().tobytes())
-        at += rows
-    return keys
+def signature_of(text: Text, seed: int) -> bytes:
+    """Return a text's MinHash, by which `find_duplicates` with this seed looks for candidates."""
+    return bytes(_sketch(Reading.of(text, figures=False).grams(), seed).hashvalues.tobytes())
 
 
 def differ_in_figures(one: frozenset[Decimal], other: frozenset[Decimal]) -> bool:
@@ -228,6 +222,16 @@ def _sketch(grams: frozenset[str], seed: int) -> Any:
     return sketch
 
 
+def _sketch_of(text: Text, entry: "_Entry", seed: int) -> Any:
+    if text.signature is None:
+        return _sketch(entry.grams, seed)
+    from datasketch import MinHash
+
+    sketch = MinHash(num_perm=_PERMUTATIONS, seed=seed)
+    sketch.hashvalues = np.frombuffer(text.signature, dtype=sketch.hashvalues.dtype)
+    return sketch
+
+
 def _index(threshold: float) -> Any:
     require("datasketch", "near-duplicates")
     from datasketch import MinHashLSH
@@ -238,13 +242,6 @@ def _index(threshold: float) -> Any:
         num_perm=_PERMUTATIONS,
         weights=(_FALSE_FINDS, _MISSES),
     )
-
-
-@cache
-def _bands(threshold: float) -> tuple[int, int]:
-    """Return how many bands the index of a threshold has, and how many values each."""
-    index = _index(threshold)
-    return index.b, index.r
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,13 @@ from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
 from inspect_ai.util import registry_info
 
-from contrafact.bulk.stage import INDEX, KEPT, REJECTS, Given, Made
+from contrafact.bulk.stage import INDEX, KEPT, REJECTS, InputRow, StageOutput
 from contrafact.errors import InputError
 from contrafact.family.given import GivenSystem
 from contrafact.family.manifest import hash_file
 from contrafact.family.run import Evaluated, Prepared, TaskRun
 from contrafact.family.settings import RunSettings, flat_settings
+from contrafact.files.atomic import write_bytes
 from contrafact.files.fields import rename_row
 from contrafact.judges.judge import bound_judges
 from contrafact.judges.verifier import is_verifier
@@ -40,7 +41,7 @@ from contrafact.prompts import open_pack
 from contrafact.runs.config import task_options
 from contrafact.runs.items import with_verdicts
 from contrafact.runs.prepare import make_settings
-from contrafact.runs.score import Reading, place_outputs, prepare_reading
+from contrafact.runs.score import OutputReader, prepare_outputs
 
 __all__ = ["VERDICTS", "ScoreStage", "verdict_counts"]
 
@@ -59,7 +60,6 @@ class ScoreStage:
         system: The system's name, where no column has it.
         columns: By field, what the input calls its column, where they differ.
         given: Settings that every run has, by name.
-        options: The task's own options, by name.
     """
 
     task: str
@@ -106,16 +106,16 @@ class ScoreStage:
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
-        settings, reading = self.settings, self._reading(Path(f"{self.source}.jsonl"))
+        settings, reader = self.settings, self._reading(Path(f"{self.source}.jsonl"))
         pack = open_pack(settings.prompts)
         if settings.judges:
-            reading.run.judging(pack, settings)
+            reader.run.judging(pack, settings)
         flat = flat_settings(settings)
         kept = {name: flat[name] for name in sorted(flat)
                 if name not in ("transport", "shared_cache", "preset", "task", "judges",
                                 "judge_args", "limit")}  # fmt: skip
         return {
-            "task": f"{self.task} {reading.run.version}",
+            "task": f"{self.task} {reader.run.version}",
             "judge": list(settings.judges),
             "system": self.system,
             "data": None if settings.data is None else hash_file(settings.data),
@@ -126,11 +126,7 @@ class ScoreStage:
         }
 
     def open_judges(self, wrap: Callable[[Model], Model] = lambda model: model) -> list[Model]:
-        """Return the judges.
-
-        Args:
-            wrap: What every one of them goes through.
-        """
+        """Return the judges."""
         given = dict(self.settings.transport)
         calls = call_config(given.pop("max_connections", 16))
         config = calls.merge(GenerateConfig(**given))
@@ -147,21 +143,21 @@ class ScoreStage:
             return None
 
     @cached_property
-    def _key_reading(self) -> Reading:
+    def _key_reading(self) -> OutputReader:
         """Where keys are read: the data's units are made once for all rows."""
         return self._reading(Path(f"{self.source}.jsonl"))
 
     def open_models(
         self, wrap: Callable[[Model], Model], at_once: int
-    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+    ) -> Callable[[Sequence[InputRow]], Awaitable[StageOutput]]:
         """Return the work on a partition."""
         os.environ.setdefault("INSPECT_EVAL_MODEL", NO_MODEL)  # who made outputs is not asked
         judges, slots = self.open_judges(wrap), asyncio.Semaphore(at_once)
         folders = _Folders()
 
-        async def work(rows: Sequence[Given]) -> Made:
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
             bound_judges.set(judges)
-            made = Made()
+            made = StageOutput()
             new = []
             for row in rows:
                 if row.repeats is None:
@@ -177,19 +173,22 @@ class ScoreStage:
         return work
 
     async def _score(
-        self, rows: Sequence[Given], folder: Path, slots: asyncio.Semaphore, made: Made
+        self, rows: Sequence[InputRow], folder: Path, slots: asyncio.Semaphore, made: StageOutput
     ) -> None:
         by_line = {row.line: row for row in rows}
         file = folder / f"{self.source}.jsonl"
         file.touch()  # its name may be the system's; the rows are here already
-        reading = self._reading(file)
+        reader = self._reading(file)
         for row in rows:
-            reading.take(row.line, self._renamed(row.fields))
-        dropped = {one.line: one.reason for one in reading.left_out}
+            reader.take(row.line, self._renamed(row.fields))
+        dropped = {one.line: one.reason for one in reader.left_out}
         prepared = None
         try:
-            if reading.parts:
-                prepared = place_outputs(prepare_reading(reading), folder)
+            if reader.parts:
+                prepared = prepare_outputs(reader)
+                for name, data in prepared.files(folder).items():
+                    write_bytes(folder / name, data)
+                prepared = prepared.placed(folder)
         except InputError as error:
             if error.line not in by_line:
                 raise
@@ -208,7 +207,7 @@ class ScoreStage:
         for spec in prepared.baselines:
             for one in await self._judged(prepared, spec, slots):
                 (sample,) = one.samples
-                held = reading.parts[one.label, str(sample.id), sample.epoch]
+                held = reader.parts[one.label, str(sample.id), sample.epoch]
                 lines = {part: line for part, (line, _) in held.items()}
                 if sample.error is not None:
                     lost |= dict.fromkeys(lines.values(), sample.error.message)
@@ -298,7 +297,7 @@ class ScoreStage:
         items: Sequence[dict[str, Any]],
         votes: Sequence[dict[str, Any]],
         folder: Path,
-        made: Made,
+        made: StageOutput,
     ) -> None:
         """Add the rows of the tables, with what is computed over all of them."""
         import pandas as pd
@@ -314,11 +313,11 @@ class ScoreStage:
             made.counts["|".join((row["system"], row["criterion"], row["judge"], what))] += 1
 
     @staticmethod
-    def _reject(row: Given, reason: str, made: Made) -> None:
+    def _reject(row: InputRow, reason: str, made: StageOutput) -> None:
         made.add(REJECTS, row.index, {**row.fields, "reason": reason})
 
-    def _reading(self, file: Path) -> Reading:
-        return Reading.begin(self.settings, file, self.system, self.columns)
+    def _reading(self, file: Path) -> OutputReader:
+        return OutputReader.begin(self.settings, file, self.system, self.columns)
 
     def _renamed(self, fields: dict[str, Any]) -> dict[str, Any]:
         own = {name: value for name, value in fields.items() if name != INDEX}

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, Given, Made
+from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, InputRow, StageOutput
 from contrafact.corpus.news_items import NewsRow, item_of
 from contrafact.errors import InputError
 from contrafact.models.asking import failure_cause
@@ -41,8 +41,8 @@ __all__ = [
 APART = "apart"
 """The table of articles without a label."""
 
-Work = Callable[[Sequence[Given]], Made]
-AskingWork = Callable[[Sequence[Given]], Awaitable[Made]]
+Work = Callable[[Sequence[InputRow]], StageOutput]
+AskingWork = Callable[[Sequence[InputRow]], Awaitable[StageOutput]]
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class BucketStage:
         """Return the work."""
         return self._work
 
-    def _work(self, rows: Sequence[Given]) -> Made:
+    def _work(self, rows: Sequence[InputRow]) -> StageOutput:
         from contrafact.families.rfc.pipeline.bucket import bucket_news, repeated_row
 
-        made = Made()
+        made = StageOutput()
         index = {row.line: row.index for row in rows}
         given = []
         for row in rows:
@@ -114,15 +114,17 @@ class CheckStage:
         """Return the work."""
         check = self._checker()
 
-        def work(rows: Sequence[Given]) -> Made:
-            made = Made()
+        def work(rows: Sequence[InputRow]) -> StageOutput:
+            made = StageOutput()
             for row, pair, found in check(made, rows):
                 _checked(made, row, pair, found)
             return made
 
         return work
 
-    def _checker(self) -> Callable[[Made, Sequence[Given]], "list[tuple[Given, PairRow, Check]]"]:
+    def _checker(
+        self,
+    ) -> Callable[[StageOutput, Sequence[InputRow]], "list[tuple[InputRow, PairRow, Check]]"]:
         """Return what checks facts: bad rows fail, the others come back with their check."""
         from contrafact.families.rfc.contracts.check import (
             PairRow,
@@ -133,7 +135,9 @@ class CheckStage:
 
         options = open_options(self.rules, self.polarity_model, self.bands)
 
-        def check(made: Made, rows: Sequence[Given]) -> "list[tuple[Given, PairRow, Check]]":
+        def check(
+            made: StageOutput, rows: Sequence[InputRow]
+        ) -> "list[tuple[InputRow, PairRow, Check]]":
             good = []
             for row in rows:
                 pair = PairRow(row.line, row.fields)
@@ -180,8 +184,8 @@ class JudgedCheckStage(CheckStage):
         judging = self.settings.judging()
         judges = [wrap(model) for model in self.settings.models()]
 
-        async def work(rows: Sequence[Given]) -> Made:
-            made = Made()
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
+            made = StageOutput()
             good = await asyncio.to_thread(check, made, rows)
             pairs = [(pair.fields, found) for _, pair, found in good]
             judged = await judge_pairs(judging, judges, pairs, at_once=at_once)
@@ -228,7 +232,7 @@ class RewriteStage(_Assigned):
 
         bands = None if self.bands is None else load_bands(self.bands)
 
-        def one(made: Made, row: Given) -> None:
+        def one(made: StageOutput, row: InputRow) -> None:
             assignment = assignment_of(row.fields, row.line)
             outcome = rewrite_by_rules(
                 assignment, seed=self.seed, attempts=self.attempts, bands=bands
@@ -271,7 +275,7 @@ class ModelRewriteStage(_Assigned):
 
         writer = self.settings.open(wrap)
 
-        async def one(made: Made, row: Given) -> None:
+        async def one(made: StageOutput, row: InputRow) -> None:
             assignment = assignment_of(row.fields, row.line)
             try:
                 outcome = await writer.rewrite(assignment)
@@ -335,7 +339,7 @@ class ModelLabelStage(LabelStage):
         config = call_config(self.max_connections, **self.bounds)
         model = wrap(open_model(self.model, config=config))
 
-        async def one(made: Made, row: Given) -> None:
+        async def one(made: StageOutput, row: InputRow) -> None:
             replies: dict[str, str] = {}
             if open_rows([_stage_row(row)], self.per_article):
                 try:
@@ -349,25 +353,25 @@ class ModelLabelStage(LabelStage):
         return _each_asking(one, at_once)
 
 
-def _checked(made: Made, row: Given, pair: "PairRow", found: "Check") -> None:
+def _checked(made: StageOutput, row: InputRow, pair: "PairRow", found: "Check") -> None:
     from contrafact.families.rfc.contracts.check import check_counts, check_object
 
     made.add(KEPT, row.index, check_object(pair, found))
     made.counts.update(check_counts(pair.fields["manipulation"], found))
 
 
-def _repeats(made: Made, row: Given) -> bool:
+def _repeats(made: StageOutput, row: InputRow) -> bool:
     """Fail a row that has the name of one before it; return whether it has."""
     if row.repeats is not None:
         made.fail(row, f"repeats line {row.repeats + 1}; leave one of them out")
     return row.repeats is not None
 
 
-def _each(one: Callable[[Made, Given], None]) -> Work:
+def _each(one: Callable[[StageOutput, InputRow], None]) -> Work:
     """Return work that treats rows one by one."""
 
-    def work(rows: Sequence[Given]) -> Made:
-        made = Made()
+    def work(rows: Sequence[InputRow]) -> StageOutput:
+        made = StageOutput()
         for row in rows:
             if not _repeats(made, row):
                 one(made, row)
@@ -376,23 +380,25 @@ def _each(one: Callable[[Made, Given], None]) -> Work:
     return work
 
 
-def _each_asking(one: Callable[[Made, Given], Awaitable[None]], at_once: int) -> AskingWork:
+def _each_asking(
+    one: Callable[[StageOutput, InputRow], Awaitable[None]], at_once: int
+) -> AskingWork:
     """Return work that treats rows one by one, so many at the same time."""
     free = asyncio.Semaphore(at_once)
 
-    async def bounded(row: Given) -> Made:
-        made = Made()
+    async def bounded(row: InputRow) -> StageOutput:
+        made = StageOutput()
         async with free:
             try:
                 if not _repeats(made, row):
                     await one(made, row)
             except InputError as error:
-                made = Made()
+                made = StageOutput()
                 made.fail(row, f"{error.problem}; {error.hint}")
         return made
 
-    async def work(rows: Sequence[Given]) -> Made:
-        made = Made()
+    async def work(rows: Sequence[InputRow]) -> StageOutput:
+        made = StageOutput()
         for found in await asyncio.gather(*map(bounded, rows)):
             made.merge(found)
         return made
@@ -400,7 +406,9 @@ def _each_asking(one: Callable[[Made, Given], Awaitable[None]], at_once: int) ->
     return work
 
 
-def _rewritten(made: Made, row: Given, assignment: Any, outcome: Any, rewriter: str) -> None:
+def _rewritten(
+    made: StageOutput, row: InputRow, assignment: Any, outcome: Any, rewriter: str
+) -> None:
     from contrafact.families.rfc.pipeline.rewrite import decision
 
     found, event = decision(assignment, outcome, rewriter=rewriter)
@@ -409,7 +417,7 @@ def _rewritten(made: Made, row: Given, assignment: Any, outcome: Any, rewriter: 
     made.counts.update(f"{assignment.manipulation}|{name}" for name in outcome.counted)
 
 
-def _stage_row(row: Given) -> "StageRow":
+def _stage_row(row: InputRow) -> "StageRow":
     from contrafact.families.rfc.pipeline.stages import StageRow, require_text
 
     for name in ("id", "title"):
@@ -417,7 +425,7 @@ def _stage_row(row: Given) -> "StageRow":
     return StageRow(row.line, row.fields)
 
 
-def _labelled(made: Made, row: Given, **settings: Any) -> None:
+def _labelled(made: StageOutput, row: InputRow, **settings: Any) -> None:
     from contrafact.families.rfc.pipeline.label import label_rows
 
     found = label_rows([_stage_row(row)], **settings)
@@ -430,5 +438,5 @@ def _labelled(made: Made, row: Given, **settings: Any) -> None:
     made.counts.update(found.counts)
 
 
-def _log(made: Made, index: int, event: "LedgerEvent") -> None:
+def _log(made: StageOutput, index: int, event: "LedgerEvent") -> None:
     made.add(LEDGER, index, event.model_dump(exclude_none=True))

@@ -35,7 +35,7 @@ def bucket(
     from contrafact.files.atomic import guard_output
 
     if bulk is not None:
-        from contrafact.bulk.command import bulk_command
+        from contrafact.bulk.run import bulk_command
         from contrafact.families.rfc.bulk import BucketStage
 
         found = bulk_command(BucketStage(titles_alone), file, out, bulk, noun="articles")

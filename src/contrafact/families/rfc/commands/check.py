@@ -27,7 +27,7 @@ from contrafact.options import (
 )
 
 if TYPE_CHECKING:
-    from contrafact.bulk.command import BulkResult
+    from contrafact.bulk.run import Summary
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.check import PairRow
@@ -260,7 +260,7 @@ def _in_bulk(
     settings: "JudgeSettings | None",
     bulk: dict[str, Any],
 ) -> "_Summary":
-    from contrafact.bulk.command import bulk_command
+    from contrafact.bulk.run import bulk_command
     from contrafact.families.rfc.bulk import CheckStage, JudgedCheckStage
     from contrafact.families.rfc.contracts import load_rules
 
@@ -308,9 +308,7 @@ def _show_sound(summary: "_Summary", exam: str, settings: "JudgeSettings") -> No
 class _Summary:
     """Counts how many pairs of each manipulation pass, fail and stay open, and why."""
 
-    def __init__(
-        self, counts: "Counter[str] | None" = None, bulk: "BulkResult | None" = None
-    ) -> None:
+    def __init__(self, counts: "Counter[str] | None" = None, bulk: "Summary | None" = None) -> None:
         self.counts: Counter[str] = Counter(counts)
         self.counted: list[Counted] = []
         self.failures: list[str] = []

@@ -59,7 +59,7 @@ def label(
     from contrafact.files.tables import source_name
 
     if bulk is not None:
-        from contrafact.bulk.command import bulk_command
+        from contrafact.bulk.run import bulk_command
         from contrafact.families.rfc.bulk import APART, LabelStage, ModelLabelStage
 
         stage = LabelStage(per_article)

@@ -153,7 +153,7 @@ def rewrite(
             bounds=bounds,
         )
     if bulk is not None:
-        from contrafact.bulk.command import bulk_command
+        from contrafact.bulk.run import bulk_command
         from contrafact.families.rfc.bulk import ModelRewriteStage, RewriteStage
 
         stage = (

@@ -14,6 +14,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.files.tables import write_frame
+from contrafact.runs.config import Source
 from contrafact.runs.score import prepare_score
 
 SAMPLES = Path(__file__).parents[2] / "src" / "contrafact" / "families"
@@ -49,7 +50,9 @@ def texts_of(prepared):
 
 def score(tmp_path, rows, task="finforce", **more):
     options = {"fluency_model": None} if task == "finforce" else {}
-    return prepare_score(task, lines(tmp_path / "o.jsonl", rows), options=options, **more)
+    given = more.pop("given", {})
+    source = Source(score=lines(tmp_path / "o.jsonl", rows), **more)
+    return prepare_score(task, source, given, options)
 
 
 # ---- layouts
@@ -93,7 +96,7 @@ def test_tables_of_all_kinds_give_the_same_outputs(tmp_path):
     for name in ("o.csv", "o.parquet", "o.xlsx"):
         write_frame(frame, tmp_path / name)
     for name in ("o.json", "o.csv", "o.parquet", "o.xlsx"):
-        made = prepare_score("finforce", tmp_path / name, system="x")
+        made = prepare_score("finforce", Source(score=tmp_path / name, system="x"), {}, {})
         assert texts_of(made) == expected, name
 
 
@@ -126,7 +129,7 @@ def labels_of_rows(tmp_path, task, rows, suffix=".jsonl"):
     """By system and sample, the answer that would be scored."""
     file = tmp_path / f"labels{suffix}"
     write_frame(pd.DataFrame(rows), file)
-    made = prepare_score(task, file, given={"data": PAIRS_OF_RFC})
+    made = prepare_score(task, Source(score=file), {"data": PAIRS_OF_RFC}, {})
     return {
         (name, sample): output
         for name, system in made.given.systems.items()

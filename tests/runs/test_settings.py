@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from inspect_ai.log import read_eval_log
 
 import contrafact
+from contrafact.errors import InputError
+from contrafact.family.settings import judge_names
 
 SAMPLES = Path(contrafact.__file__).parent / "families/cobe/samples"
 
@@ -118,3 +121,9 @@ def test_an_estimate_names_the_items_that_no_context_holds(quick_contrafact, tmp
     [note] = [line for line in result.stdout.splitlines() if "reads 8,192 tokens at once" in line]
     assert "need a longer prompt" in note
     assert ("3 items need" in note) and note.endswith("they will have no answer")
+
+
+@pytest.mark.parametrize("name", ["rules", "verifier/rules"])
+def test_a_judge_that_is_retired_says_what_to_use(name):
+    with pytest.raises(InputError, match="'rules' is retired; name a model"):
+        judge_names([name])

@@ -145,9 +145,9 @@ class DemoPart:
         extras: Methods besides, by the module that they need; left out, with a note, without it.
         shown: Returns what is shown of a sample as it ends, given Inspect's state of it.
         data: Writes the items to a file, given the file and how many; the bundled ones if none.
-        ladder: Returns outputs to compare with, given how many items: rows as ``contrafact score``
-            reads them, with a ``system`` each. References stand at one end, at the other what no
-            good judge lets pass.
+        compared: Returns outputs to compare with, given how many items: rows as ``contrafact
+            score`` reads them, with a ``system`` each. References stand at one end, at the other
+            what no good judge lets pass.
     """
 
     task: str
@@ -162,7 +162,7 @@ class DemoPart:
     extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shown: "Lazy[Callable[[TaskState], Sequence[ShownText]]] | None" = None
     data: "Lazy[Callable[[Path, int], None]] | None" = None
-    ladder: "Lazy[Callable[[int], Sequence[Mapping[str, Any]]]] | None" = None
+    compared: "Lazy[Callable[[int], Sequence[Mapping[str, Any]]]] | None" = None
 
 
 @dataclass(frozen=True)

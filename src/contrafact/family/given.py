@@ -20,14 +20,16 @@ from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import read_text
 from contrafact.files.fields import is_absent
-from contrafact.files.tables import read_rows
+from contrafact.files.tables import json_line, read_rows
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.models.opening import NO_MODEL
 from contrafact.records import Output
 
 __all__ = [
+    "GIVEN_ITEMS",
     "NOT_GIVEN",
     "OPTIONS",
+    "OUTPUTS",
     "Given",
     "GivenOutputs",
     "GivenRow",
@@ -43,6 +45,12 @@ UnitT = TypeVar("UnitT")
 
 OPTIONS = {"outputs": "", "system": ""}
 """The method's options, both as `given_spec` writes them."""
+
+OUTPUTS = "outputs.jsonl"
+"""The outputs that a run scores, in its folder: one a line, by system, sample and draw."""
+
+GIVEN_ITEMS = "given-items.jsonl"
+"""The items, where they came with the outputs."""
 
 NOT_GIVEN = "no output was given"
 """Why an output is invalid that the file has not got."""
@@ -170,6 +178,14 @@ class GivenOutputs:
     left_out: Sequence[LeftOut] = ()
     scored: Path | None = None
     source: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_lines(self) -> str:
+        """Return the outputs as `OUTPUTS` holds them."""
+        return "".join(
+            json_line({"system": name, "sample_id": sample, "draw": draw, "output": output})
+            for name, one in self.systems.items()
+            for (sample, draw), output in one.outputs.items()
+        )
 
 
 class Given:

@@ -9,12 +9,19 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from contrafact.errors import InputError
-from contrafact.family.given import GivenOutputs, GivenRow, OutputRow
+from contrafact.family.given import (
+    GIVEN_ITEMS,
+    OUTPUTS,
+    GivenOutputs,
+    GivenRow,
+    OutputRow,
+    given_spec,
+)
 from contrafact.family.manifest import Manifest
 from contrafact.family.method import Method, MethodContext, Methods, open_weights
 from contrafact.family.settings import RunSettings
@@ -281,6 +288,8 @@ class Prepared:
         judging: What judges; None where no judge was named.
         given: Outputs that were made elsewhere, whose systems stand among the baselines; None in a
             run that makes its own.
+        files: Gives what its folder holds before the first call, by name.
+        fluency: Opens the model that scores fluency, as `contrafact.models.fluency` has it.
     """
 
     run: TaskRun[Any, Any]
@@ -293,6 +302,8 @@ class Prepared:
     baselines: Mapping[str, Method[Any, Any]] = field(default_factory=dict)
     judging: Any = None
     given: GivenOutputs | None = None
+    files: Callable[[Path], Mapping[str, bytes]] = lambda _: {}
+    fluency: "Callable[[], Callable[[], CausalModel | None]]" = lambda: lambda: None
 
     @property
     def identity(self) -> str:
@@ -350,6 +361,19 @@ class Prepared:
             name="-".join([self.settings.task, *re.findall(r"[\w.]+", system.name)])[:100],
             metadata={**(made.metadata or {}), **facts, "system": system.name},
         )
+
+    def placed(self, folder: Path) -> "Prepared":
+        """Return the run that reads what it scores from its folder; another stays as it is."""
+        if self.given is None:
+            return self
+        settings, outputs = self.settings, (folder / OUTPUTS).absolute()
+        if self.given.items is not None:
+            place = (folder / GIVEN_ITEMS).absolute()
+            settings = settings.model_copy(update={"data": place})
+        systems: dict[str, Any] = {
+            given_spec(outputs, name): one for name, one in self.given.systems.items()
+        }
+        return replace(self, settings=settings, baselines=systems)
 
     def label(self, log: "EvalLog") -> str:
         """Return a system's name in tables."""

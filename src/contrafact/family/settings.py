@@ -23,7 +23,7 @@ from contrafact.family import families, family_named, family_of_task
 from contrafact.judges.verifier import VERIFIER, is_verifier
 from contrafact.models.gguf import inspect_name, plain_name
 from contrafact.models.secrets import secrets_dropped
-from contrafact.options import SAMPLING, TRANSPORT
+from contrafact.options import BOUNDS, SAMPLING, TRANSPORT
 
 __all__ = [
     "DEFAULT_FLUENCY_MODEL",
@@ -124,15 +124,26 @@ class FluencyOptions(TaskOptions):
         return None if name is None else plain_name(name)
 
 
+_RETIRED = {
+    "rules": "name a model; facts are checked by rule without a judge, and stories by proof"
+}
+"""Judges that there were, and what to use instead."""
+
+
 def judge_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return judges' names as Inspect knows them, each once.
 
-    ``rules`` is ``verifier/rules``.
+    ``proof`` is ``verifier/proof``.
+
+    Raises:
+        InputError: One was retired; the hint is what to use instead.
     """
     known = {name for family in families().values() for name in family.verifiers}
 
     def one_name(name: str) -> str:
         bare = name.removeprefix(VERIFIER)
+        if bare in _RETIRED and bare not in known:
+            raise InputError(f"the judge '{bare}' is retired", hint=_RETIRED[bare])
         if bare in known:
             return f"{VERIFIER}{bare}"
         return inspect_name(name)
@@ -184,6 +195,12 @@ def option(
     return Field(description=description or None, json_schema_extra=extra, **more)
 
 
+def _bound(name: str) -> Any:
+    """Return the option that bounds a call, as every command that asks a model has it."""
+    bound = BOUNDS[name]
+    return option(None, bound["help"], panel=TRANSPORT, ge=bound["min"])
+
+
 class Sampling(BaseModel):
     """How the models under test write: fields of Inspect's ``GenerateConfig``, as it has them."""
 
@@ -203,13 +220,9 @@ class Transport(BaseModel):
     """How calls are made, which changes no answer: fields of ``GenerateConfig`` too."""
 
     max_connections: int | None = option(panel=TRANSPORT, ge=1)
-    max_retries: int | None = option(None, "Per call. [5]", panel=TRANSPORT, ge=0)
-    timeout: int | None = option(
-        None, "Seconds for a call, retries and all. [900]", panel=TRANSPORT, ge=1
-    )
-    attempt_timeout: int | None = option(
-        None, "Seconds for one attempt. [300]", panel=TRANSPORT, ge=1
-    )
+    max_retries: int | None = _bound("max_retries")
+    timeout: int | None = _bound("timeout")
+    attempt_timeout: int | None = _bound("attempt_timeout")
     batch: int | None = option(
         None, "Use the provider's batch mode, N a batch.", panel=TRANSPORT, ge=1
     )

@@ -1,10 +1,10 @@
-"""Judging again: the outputs of a run, or of a log of Inspect, by other judges, without generating.
+"""A finished run, or a log of Inspect, as a source of outputs that are judged again.
 
-The run that is judged is read and never written. The new one has a folder of its own, in which the
-verdicts of earlier judges stand beside those of the new ones.
+It is read and never written. The new run has a folder of its own, in which the verdicts of earlier
+judges stand beside those of the new ones.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -14,7 +14,7 @@ from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
 
 from contrafact.errors import InputError
 from contrafact.family import task_named, tasks
-from contrafact.family.given import GivenOutputs, GivenRow, GivenSystem, LeftOut, Units
+from contrafact.family.given import GIVEN_ITEMS, GivenOutputs, GivenRow, GivenSystem, LeftOut, Units
 from contrafact.family.manifest import DataRecord, Manifest, file_record, hash_file
 from contrafact.family.run import (
     BUNDLED,
@@ -27,37 +27,13 @@ from contrafact.family.run import (
 )
 from contrafact.family.settings import RunSettings
 from contrafact.models.fluency import FLUENCY
+from contrafact.runs.config import task_options
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, read_manifest
 from contrafact.runs.items import ITEMS, VERDICTS
 from contrafact.runs.prepare import make_settings
-from contrafact.runs.score import GIVEN_ITEMS, output_fields, scored
+from contrafact.runs.score import missing_notes, output_fields, scored
 
-__all__ = ["prepare_again", "require_task", "source_and_task", "task_of"]
-
-
-def task_of(source: Path) -> str:
-    """Return the task of a run folder, or of a log of Inspect.
-
-    Raises:
-        InputError: If it is neither, or of a task that no family here has.
-    """
-    if source.is_dir():
-        return read_manifest(source).task
-    log = _read_log(source, header_only=True)
-    name = str(log.eval.task_registry_name or log.eval.task).rpartition("/")[2]
-    if name not in tasks():
-        raise InputError(
-            f"is a log of '{name}', which is no task here",
-            file=source,
-            hint=f"name a log of {', '.join(tasks())}",
-        )
-    return name
-
-
-def require_task(source: Path, task: str) -> None:
-    """Refuse a run or a log that is of another task than it is said to be."""
-    if (found := task_of(source)) != task:
-        raise InputError(f"is of {found}, not of {task}", file=source, hint=f"say task: {found}")
+__all__ = ["prepare_again", "source_and_task"]
 
 
 def source_and_task(named: str | PathLike[str]) -> tuple[Path, str]:
@@ -66,7 +42,8 @@ def source_and_task(named: str | PathLike[str]) -> tuple[Path, str]:
     Raises:
         InputError: If there is none, or it is of a task that no family here has.
     """
-    if not Path(named).exists():
+    source = Path(named)
+    if not source.exists():
         known = ", ".join(tasks())
         if str(named) in tasks():
             raise InputError(f"no outputs of {named} are given", hint="name a file, or give rows")
@@ -74,96 +51,75 @@ def source_and_task(named: str | PathLike[str]) -> tuple[Path, str]:
             f"there is no task '{named}', and no run folder or log of that name",
             hint=f"use {known}, or the path of a run",
         )
-    return Path(named), task_of(Path(named))
+    return source, _task_of(source)
+
+
+def _task_of(source: Path) -> str:
+    if source.is_dir():
+        return read_manifest(source).task
+    log = _read_log(source, header_only=True)
+    name = str(log.eval.task_registry_name or log.eval.task).rpartition("/")[2]
+    if name not in tasks():
+        hint = f"name a log of {', '.join(tasks())}"
+        raise InputError(f"is a log of '{name}', which is no task here", file=source, hint=hint)
+    return name
 
 
 def prepare_again(
-    source: Path,
-    *,
-    given: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
+    task: str, source: Path, given: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Prepared:
     """Load and check a finished run whose outputs are to be judged again.
 
     Prompts, data and options are the run's own where they are not given.
 
     Args:
+        task: The task that it is said to be of.
         source: A run folder, or a log of Inspect (``.eval`` or ``.json``).
         given: Settings that every run has, by name: ``judges``, and where they have moved, ``data``
             and ``prompts``.
-        options: The task's own options, by name.
 
     Raises:
-        InputError: For the first thing that is wrong: no judge, a run that has not come to its end,
-            data that are not there any more, …
+        InputError: For the first thing that is wrong: another task, no judge, a run that has not
+            come to its end, data that are not there any more, …
     """
-    given = dict(given or {})
-    task = task_of(source)
+    if (found_task := _task_of(source)) != task:
+        hint = f"say task: {found_task}"
+        raise InputError(f"is of {found_task}, not of {task}", file=source, hint=hint)
     if not given.get("judges"):
         raise InputError("no judge is named", hint="add --judge, e.g. --judge openai/gpt-4o")
     run = task_named(task).run.load()
     found = _read(source)
     settings = make_settings(
-        task, {"methods": (), **found.settings(given)}, {**found.options(task), **(options or {})}
+        task, {"methods": (), **found.settings(given)}, {**found.options(task), **options}
     )
-    path = settings.data or run.bundled
-    items, notes = load_once(run.load, path)
+    items, notes = load_once(run.load, settings.data or run.bundled)
     limited = items[: settings.limit]
     units = Units(run.units(limited))
-    systems: dict[str, GivenSystem] = {}
-    left_out: list[LeftOut] = []
-    earlier, written = found.verdicts(), found.costs()
-    for log in found.logs:
-        system = _system(run, log, settings, units, left_out)
-        if system.name in systems:
-            raise InputError(f"two systems are called '{system.name}'", file=source)
-        own = [row for row in earlier if row["system"] == system.name]
-        own = own or _verdicts(run, log, system.name)
-        costs = written.get(system.name) if found.manifest else _costs(run, log)
-        systems[system.name] = replace(
-            system, verdicts=_renamed(own, settings, found.mark), costs=costs or {}
-        )
-    kept = {name: one for name, one in systems.items() if one.outputs}
-    if not kept:
-        raise InputError(
-            "no output in it is of these data", file=source, hint="name its data with --data"
-        )
+    systems, left_out = found.systems(run, settings, units)
+    if not systems:
+        hint = "name its data with --data"
+        raise InputError("no output in it is of these data", file=source, hint=hint)
     # An item that nobody was asked, as under Inspect's own --limit, is not missing.
     asked = frozenset(str(one.id) for log in found.logs for one in log.samples or ())
     asked &= units.by_id.keys()
-    notes = [*notes, *_notes(kept, len(asked), left_out)]
-    data = (
-        file_record(path, len(limited), notes, name=BUNDLED if settings.data is None else "")
-        if found.manifest is None or settings.data is None or path.name != GIVEN_ITEMS
-        else found.manifest.data.model_copy(update={"items": len(limited), "notes": notes})
-    )
-    record = DataRecord(
-        name=found.name, sha256=found.hash, items=sum(len(one.outputs) for one in kept.values())
-    )
+    notes = [*notes, *_notes(systems, len(asked), left_out)]
     texts = source / FLUENCY
     same = found.arguments.get("fluency_model") == settings.option("fluency_model")
     outputs = GivenOutputs(
-        kept,
+        systems,
         asked,
         left_out=tuple(left_out),
         scored=texts if same and texts.exists() else None,
-        source={"run": source, **(options or {})},
+        source={"run": source, **options},
     )
+    count = sum(len(one.outputs) for one in systems.values())
+    record = DataRecord(name=found.name, sha256=found.hash, items=count)
+    data = found.data_record(settings, run.bundled, len(limited), notes)
     return scored(run, settings, limited, outputs, data, {"outputs": record})
 
 
-Costs = dict[tuple[str, int], Mapping[str, float]]
+_Costs = dict[tuple[str, int], Mapping[str, float]]
 """What it took to write an output, by sample and draw."""
-
-
-def _costs(run: TaskRun[Any, Any], log: EvalLog) -> Costs:
-    """Return what it took to write the outputs of a log."""
-    return {
-        (str(one.id), one.epoch): cost_columns(
-            one, log.eval.model, run.local_calls(one) if run.output_key in one.store else ()
-        )
-        for one in log.samples or ()
-    }
 
 
 @dataclass(frozen=True)
@@ -176,23 +132,20 @@ class _Found:
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return self.source.resolve().name
 
     @property
-    def mark(self) -> str:
-        """What tells a judge's earlier verdicts from those that it gives now."""
-        return self.name if self.manifest else f"log of {self.logs[0].eval.created[:16]}"
+    def recorded(self) -> Mapping[str, Any]:
+        """The settings that the run's manifest has."""
+        return self.manifest.settings if self.manifest else {}
 
     @property
     def arguments(self) -> Mapping[str, Any]:
         """What its tasks were made with, and its settings on top."""
-        own: Mapping[str, Any] = self.manifest.settings if self.manifest else {}
-        return {**self.logs[0].eval.task_args, **own}
+        return {**self.logs[0].eval.task_args, **self.recorded}
 
     @property
     def hash(self) -> str:
-        """A hash that tells it from others."""
         return self.manifest.identity if self.manifest else hash_file(self.source)
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,30 +154,24 @@ class _Found:
         Raises:
             InputError: If its data or its prompts are not where they were, or are others now.
         """
-        own: Mapping[str, Any] = self.manifest.settings if self.manifest else {}
-        recorded = {name: own[name] for name in ("generation", "seed") if name in own}
+        recorded = {n: self.recorded[n] for n in ("generation", "seed") if n in self.recorded}
         found = {"limit": self.arguments.get("limit"), **recorded, **given}
-        arguments = self.logs[0].eval.task_args
         for name, what in (("data", "data"), ("prompts", "prompt pack")):
-            path = arguments.get(name)
+            path = self.logs[0].eval.task_args.get(name)
             if name in given or path is None:
                 continue
-            here = self.source / Path(path).name
-            places = [place for place in (Path(path), here) if place.exists()]
-            if not places:
-                raise InputError(
-                    f"its {what} is not there any more: {path}",
-                    file=self.source,
-                    hint=f"name it with --{name}",
-                )
-            found[name] = places[0]
-        data = found.get("data")
+            places = (Path(path), self.source / Path(path).name)
+            found[name] = next((place for place in places if place.exists()), None)
+            if found[name] is None:
+                problem = f"its {what} is not there any more: {path}"
+                raise InputError(problem, file=self.source, hint=f"name it with --{name}")
+        data = None if found.get("data") is None else Path(found["data"])
         if (
             self.manifest is not None
             and data is not None
-            and Path(data).is_file()
-            and Path(data).name != GIVEN_ITEMS
-            and hash_file(Path(data)) != self.manifest.data.sha256
+            and data.name != GIVEN_ITEMS
+            and data.is_file()
+            and hash_file(data) != self.manifest.data.sha256
         ):
             raise InputError(
                 f"is not the data that {self.name} was run on, or was changed since",
@@ -235,25 +182,54 @@ class _Found:
 
     def options(self, task: str) -> dict[str, Any]:
         """Return its own options of the task, but for files: those only its generation needed."""
-        from contrafact.family.settings import TaskOptions
-
-        declared = task_named(task).options
-        model = declared.load() if declared else TaskOptions
         return {
             name: self.arguments[name]
-            for name, field in model.model_fields.items()
+            for name, field in task_options(task).model_fields.items()
             if name in self.arguments
             and "Path" not in str(field.annotation)
             and self.arguments[name] != field.default
         }
 
-    def verdicts(self) -> list[dict[str, Any]]:
-        """Return the verdicts that the run keeps, of all judges so far."""
-        return self._rows(VERDICTS)
+    def data_record(
+        self, settings: RunSettings, bundled: Path, items: int, notes: list[str]
+    ) -> DataRecord:
+        """Return what the new manifest says of the data."""
+        path = settings.data or bundled
+        if self.manifest is None or settings.data is None or path.name != GIVEN_ITEMS:
+            name = BUNDLED if settings.data is None else ""
+            return file_record(path, items, notes, name=name)
+        return self.manifest.data.model_copy(update={"items": items, "notes": notes})
 
-    def costs(self) -> dict[str, Costs]:
+    def systems(
+        self, run: TaskRun[Any, Any], settings: RunSettings, units: Units[Any]
+    ) -> tuple[dict[str, GivenSystem], list[LeftOut]]:
+        """Return the systems that have outputs, with earlier verdicts and costs, and what has none.
+
+        A judge that is asked again is named with the run, or the log, of its first verdicts.
+        """
+        found: dict[str, GivenSystem] = {}
+        left_out: list[LeftOut] = []
+        earlier, written = self._rows(VERDICTS), self._costs()
+        mark = self.name if self.manifest else f"log of {self.logs[0].eval.created[:16]}"
+        for log in self.logs:
+            system = _system(run, log, settings, units, left_out)
+            if system.name in found:
+                raise InputError(f"two systems are called '{system.name}'", file=self.source)
+            samples = [one for one in log.samples or () if one.error is None and one.scores]
+            verdicts = [row for row in earlier if row["system"] == system.name]
+            verdicts = verdicts or [
+                dict(row) for row in run.verdict_rows(Evaluated(system.name, log, samples, None))
+            ]
+            for row in verdicts:
+                if row["judge"] in settings.judges:
+                    row["judge"] = f"{row['judge']} [{mark}]"
+            costs = written.get(system.name) if self.manifest else _costs_of(run, log)
+            found[system.name] = replace(system, verdicts=verdicts, costs=costs or {})
+        return {name: one for name, one in found.items() if one.outputs}, left_out
+
+    def _costs(self) -> dict[str, _Costs]:
         """Return what it took to write each output, by system, where the run keeps it."""
-        found: dict[str, Costs] = {}
+        found: dict[str, _Costs] = {}
         for row in self._rows(ITEMS):
             own = {name: float(row[name]) for name in COST_COLUMNS if name in row}
             if own:
@@ -268,10 +244,18 @@ class _Found:
         place = self.source / name
         if not (self.source.is_dir() and place.exists()):
             return []
-        return [
-            {str(name): value for name, value in row.items()}
-            for row in pd.read_parquet(place).to_dict("records")
-        ]
+        records = pd.read_parquet(place).to_dict("records")
+        return [{str(name): value for name, value in row.items()} for row in records]
+
+
+def _costs_of(run: TaskRun[Any, Any], log: EvalLog) -> _Costs:
+    """Return what it took to write the outputs of a log."""
+    return {
+        (str(one.id), one.epoch): cost_columns(
+            one, log.eval.model, run.local_calls(one) if run.output_key in one.store else ()
+        )
+        for one in log.samples or ()
+    }
 
 
 def _read(source: Path) -> _Found:
@@ -314,30 +298,23 @@ def _system(
     left_out: list[LeftOut],
 ) -> GivenSystem:
     """Return the system of a log, with its outputs."""
-    metadata = log.eval.metadata or {}
     # A log of somebody's own solver names no method.
-    metadata = {"method": log.eval.solver or "given", "shots": 0, **metadata}
+    metadata = {"method": log.eval.solver or "given", "shots": 0, **(log.eval.metadata or {})}
     named = log.model_copy(update={"eval": log.eval.model_copy(update={"metadata": metadata})})
     name = str(metadata.get("system") or run.label(named, settings))
     outputs: dict[tuple[str, int], Mapping[str, Any]] = {}
     for number, sample in enumerate(log.samples or (), start=1):
         sample_id = str(sample.id)
         if sample_id not in units.by_id:
-            reason = f"'{sample_id}' is no item of the data"
-            left_out.append(LeftOut(number, name, reason))
+            left_out.append(LeftOut(number, name, f"'{sample_id}' is no item of the data"))
             continue
         kept = sample.store.get(run.output_key)
         if kept is None and sample.output.completion:
             kept = _read_reply(run, sample, settings, units)
         if kept is not None:
             outputs[sample_id, sample.epoch] = kept
-    return GivenSystem(
-        name,
-        str(metadata.get("model") or log.eval.model),
-        str(metadata["method"]),
-        int(metadata["shots"]),
-        outputs,
-    )
+    model = str(metadata.get("model") or log.eval.model)
+    return GivenSystem(name, model, str(metadata["method"]), int(metadata["shots"]), outputs)
 
 
 def _read_reply(
@@ -350,36 +327,10 @@ def _read_reply(
     return output_fields(run.whole_output(row.parts))
 
 
-def _verdicts(run: TaskRun[Any, Any], log: EvalLog, name: str) -> list[dict[str, Any]]:
-    samples = [one for one in log.samples or () if one.error is None and one.scores]
-    return [dict(row) for row in run.verdict_rows(Evaluated(name, log, samples, None))]
-
-
-def _renamed(
-    verdicts: Sequence[Mapping[str, Any]], settings: RunSettings, name: str
-) -> list[dict[str, Any]]:
-    """Return earlier verdicts; a judge that is asked again is named with the run of its first."""
-    return [
-        {
-            **row,
-            "judge": f"{row['judge']} [{name}]"
-            if row["judge"] in settings.judges
-            else row["judge"],
-        }
-        for row in verdicts
-    ]
-
-
 def _notes(
     systems: Mapping[str, GivenSystem], units: int, left_out: Sequence[LeftOut]
-) -> Iterator[str]:
-    if left_out:
-        yield f"{len(left_out)} samples left out: {left_out[0].reason}"
-    for name, one in systems.items():
-        missing = units * one.draws - len(one.outputs)
-        if missing:
-            asked = units * one.draws
-            yield f"{name}: {missing} of {asked} outputs are missing, counted as invalid"
+) -> list[str]:
+    first = [f"{len(left_out)} samples left out: {left_out[0].reason}"] if left_out else []
     judges = dict.fromkeys(str(row["judge"]) for one in systems.values() for row in one.verdicts)
-    if judges:
-        yield f"judged before by {', '.join(judges)}: those verdicts stand beside the new ones"
+    before = f"judged before by {', '.join(judges)}: those verdicts stand beside the new ones"
+    return [*first, *missing_notes(systems, units), *([before] if judges else [])]

@@ -186,28 +186,15 @@ class RunConfig(BaseModel):
         """Return the run, loaded and checked; one that scores outputs, if they are named.
 
         Raises:
-            InputError: As `prepare`, `prepare_score` and `prepare_again`.
+            InputError: As `prepare` and `prepare_score`.
         """
-        from contrafact.runs.again import prepare_again, require_task
         from contrafact.runs.prepare import prepare
         from contrafact.runs.score import prepare_score
 
-        source, values = self.source, self.values()
-        if source is None:
+        values = self.values()
+        if self.source is None:
             return prepare(self.settings())
-        options = values.pop("options", {})
-        if source.run is not None:
-            require_task(source.run, self.task)
-            return prepare_again(source.run, given=values, options=options)
-        return prepare_score(
-            self.task,
-            cast(Path, source.score),
-            system=source.system,
-            columns=source.columns,
-            partial=source.partial,
-            given=values,
-            options=options,
-        )
+        return prepare_score(self.task, self.source, values, values.pop("options", {}))
 
 
 def task_options(task: str) -> type[TaskOptions]:
@@ -267,9 +254,6 @@ def make_config(
         file: The file that they are from, if any, for errors.
         ours: Those of them that are not from the file.
         grid: Those of them that are from the file's grid.
-
-    Raises:
-        InputError: There is no such task or option, or a value is not allowed.
     """
     given = {name: value for name, value in values.items() if value is not None}
     model = model_of(task, given)
@@ -394,7 +378,7 @@ def config_text(
         "columns": settings.columns,
         "limit": settings.limit,
         "seed": settings.generation.get("seed", settings.seed or None),
-        "prompts": folder / PROMPTS if settings.prompts and (folder / PROMPTS).exists() else None,
+        "prompts": folder / PROMPTS if settings.prompts else None,
         **{name: "none" if value is None else value for name, value in own.items()},
         **settings.generation,
         **{name: secrets_dropped(given) for name, given in args.items()},

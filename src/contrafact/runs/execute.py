@@ -27,25 +27,20 @@ from contrafact.console import Progress
 from contrafact.family.method import ChecksModels, Method
 from contrafact.family.run import Prepared
 from contrafact.family.settings import RunSettings
-from contrafact.files.atomic import guard_folder, write_text
+from contrafact.files.atomic import guard_folder, write_bytes
 from contrafact.files.lock import locked
 from contrafact.models.asking import Ask
 from contrafact.models.estimate import ASK_ABOVE, CallEstimate, paid_calls
-from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
-from contrafact.runs.config import config_text
 from contrafact.runs.folder import (
     BASELINE_LOGS,
-    CONFIG,
     LOGS,
     Manifest,
     begin,
     finish,
-    keep_prompts,
     write_manifest,
 )
 from contrafact.runs.items import Failure, write_items
-from contrafact.runs.score import place_outputs
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "default_folder", "execute"]
 
@@ -103,14 +98,10 @@ def execute(
     """Run, or go on with, what was prepared.
 
     Args:
-        estimates: What it is going to ask.
         ready: Called when all that can be wrong is known, and nothing has been asked yet.
         cell: What tells it from other runs of its grid, if it is of one.
         seen: Follows the run: samples are worked on one after the other, each is handed to it when
             it ends, and a run that is stopped leaves its tables of what has ended.
-
-    Raises:
-        InputError: if the folder holds another run, or a model cannot be used.
     """
     with locked(folder):
         manifest = begin(folder, prepared.manifest, paid_calls(estimates), cell)
@@ -119,15 +110,14 @@ def execute(
         settings = prepared.settings
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         models = _Models.open(settings, asking=bool(prepared.methods))
-        scorer = open_fluency(settings.option("fluency_model"))
+        scorer = prepared.fluency()
         _check_models(settings, prepared.methods.values())
         if ready is not None:
             ready()
         write_manifest(folder, manifest)
-        keep_prompts(folder, prepared.pack)
-        source = None if prepared.given is None else prepared.given.source
-        write_text(folder / CONFIG, config_text(settings, folder, source))
-        prepared = place_outputs(prepared, folder)
+        for name, data in prepared.files(folder).items():
+            write_bytes(folder / name, data)
+        prepared = prepared.placed(folder)
         try:
             logs = _evaluate(prepared, folder, models, seen)
         except KeyboardInterrupt:

@@ -2,14 +2,21 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from contrafact.errors import InputError
 from contrafact.family.manifest import Manifest
+from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import write_text
 from contrafact.files.lock import LOCK
+from contrafact.files.tables import json_line, render_csv
 from contrafact.prompts import SUFFIX, PromptPack, default_templates, template_hash
+from contrafact.text.delimit import replace_surrogates
+
+if TYPE_CHECKING:
+    from contrafact.family.given import GivenOutputs
 
 __all__ = [
     "BASELINE_LOGS",
@@ -21,7 +28,7 @@ __all__ = [
     "Manifest",
     "begin",
     "finish",
-    "keep_prompts",
+    "folder_files",
     "now",
     "read_manifest",
     "read_prompts",
@@ -34,6 +41,8 @@ BASELINE_LOGS = "baseline-logs"
 CONFIG = "config.yaml"
 PROMPTS = "prompts"
 """The folder of the templates that a run used, as it used them: a prompt pack of its own."""
+_LEFT_OUT = "left-out.csv"
+"""Rows of a file of outputs that were not scored, with the reason."""
 DATA = "data.jsonl"
 """The items of a run that was handed them in Python, and not a file."""
 
@@ -58,10 +67,34 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_text(folder / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
 
 
-def keep_prompts(folder: Path, pack: PromptPack) -> None:
-    """Write the templates that a run uses into its folder, so that they can be read and used."""
-    for name, source in pack.sources.items():
-        write_text(folder / PROMPTS / f"{name}{SUFFIX}", source)
+def folder_files(
+    folder: Path, *, settings: RunSettings, pack: PromptPack, given: "GivenOutputs | None" = None
+) -> dict[str, bytes]:
+    """Return what a run's folder holds before its first call, by name, but for its manifest.
+
+    They are the templates that it uses, the ``config.yaml`` that repeats it, and of a run that
+    scores outputs which were made elsewhere these, with what was left out of them.
+    """
+    from contrafact.family.given import GIVEN_ITEMS, OUTPUTS
+    from contrafact.models.fluency import FLUENCY
+    from contrafact.runs.config import config_text
+
+    if not pack.sources:
+        settings = settings.model_copy(update={"prompts": None})
+    texts = {f"{PROMPTS}/{name}{SUFFIX}": source for name, source in pack.sources.items()}
+    texts[CONFIG] = config_text(settings, folder, None if given is None else given.source)
+    kept: dict[str, bytes] = {}
+    if given is not None:
+        texts[OUTPUTS] = given.as_lines()
+        if given.items is not None:
+            texts[GIVEN_ITEMS] = "".join(dict.fromkeys(map(json_line, given.items)))
+        if given.left_out:
+            import pandas as pd
+
+            texts[_LEFT_OUT] = render_csv(pd.DataFrame([vars(one) for one in given.left_out]))
+        if given.scored is not None and not (folder / FLUENCY).exists():
+            kept[FLUENCY] = given.scored.read_bytes()
+    return kept | {name: replace_surrogates(text).encode() for name, text in texts.items()}
 
 
 def read_prompts(folder: Path, manifest: Manifest) -> dict[str, str]:
@@ -94,9 +127,6 @@ def begin(folder: Path, run: Manifest, paid_calls: int, cell: str = "") -> Manif
     Args:
         run: The manifest of the run, as it was prepared.
         cell: What tells it from other runs of its grid, if it is of one.
-
-    Raises:
-        InputError: if the folder holds another run, or something that is not a run.
     """
     if (folder / MANIFEST).exists():
         manifest = read_manifest(folder)

@@ -82,7 +82,6 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
     Args:
         file: The file. A path in it is relative to its folder.
         given: Options that take the place of the file's, and of its grid's, by name.
-        task: The task, where the command names it.
 
     Raises:
         InputError: It names no task, another task, an unknown option (with the nearest name), a
@@ -161,11 +160,7 @@ def grid_folder(task: str, cells: Sequence[Prepared]) -> Path:
 
 
 def begin_grid(plan: Plan, folder: Path) -> None:
-    """Make a grid's folder, with the ``config.yaml`` that repeats it.
-
-    Raises:
-        InputError: The folder is a run's, holds something else, or cannot be written to.
-    """
+    """Make a grid's folder, with the ``config.yaml`` that repeats it."""
     guard_folder(folder)
     if (folder / MANIFEST).exists():
         hint = "name another folder with --out"

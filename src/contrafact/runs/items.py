@@ -189,7 +189,6 @@ def with_given_costs(items: "pd.DataFrame", systems: "Mapping[str, GivenSystem]"
 
     Args:
         items: The per-item table of a run whose outputs were made elsewhere.
-        systems: Those who made them, by name.
     """
     if not any(one.costs for one in systems.values()):
         return items
@@ -250,7 +249,6 @@ def agreement(
 
     Args:
         clusters: Gives the clusters of samples, by their ids.
-        resamples: How many times clusters are drawn.
 
     Returns:
         One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate``,

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from contrafact.family.run import BUNDLED, Prepared, TaskRun, open_inputs, refus
 from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.files.fields import checked_columns
 from contrafact.files.workbooks import split_sheet
+from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import NO_MODEL
+from contrafact.runs.folder import folder_files
 
 __all__ = [
     "BUNDLED",
@@ -36,8 +39,6 @@ def make_settings(
     """Return the settings of a run, checked, with the defaults of its task.
 
     Args:
-        given: Settings that every run has, by name.
-        options: The task's own options, by name.
         preset: A preset that fills in what is not given.
 
     Raises:
@@ -145,6 +146,8 @@ def prepare(settings: RunSettings) -> Prepared:
         methods={name: made[name] for name in asking},
         baselines={name: made[name] for name in baselines},
         judging=judging,
+        files=partial(folder_files, settings=settings, pack=pack),
+        fluency=partial(open_fluency, settings.option("fluency_model")),
     )
 
 

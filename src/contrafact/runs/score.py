@@ -10,8 +10,9 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -19,44 +20,38 @@ from contrafact.corpus.named import data_source
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.given import (
+    GIVEN_ITEMS,
     GivenOutputs,
     GivenRow,
     GivenSystem,
     LeftOut,
     OutputRow,
     Units,
-    given_spec,
 )
 from contrafact.family.manifest import DataRecord, file_record, new_manifest
 from contrafact.family.run import Prepared, TaskRun, load_once, system_label
 from contrafact.family.settings import RunSettings
-from contrafact.files.atomic import write_bytes, write_text
+from contrafact.files.atomic import write_text
 from contrafact.files.fields import columns_found, fold, fold_row, is_absent
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import json_line, line_list, read_rows
-from contrafact.models.fluency import FLUENCY
+from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import open_pack
+from contrafact.runs.folder import folder_files
 from contrafact.runs.prepare import make_settings
 
+if TYPE_CHECKING:
+    from contrafact.runs.config import Source
+
 __all__ = [
-    "GIVEN_ITEMS",
-    "LEFT_OUT",
-    "OUTPUTS",
-    "Reading",
+    "OutputReader",
+    "missing_notes",
     "output_fields",
-    "place_outputs",
-    "prepare_reading",
+    "prepare_outputs",
     "prepare_score",
     "scored",
 ]
-
-OUTPUTS = "outputs.jsonl"
-"""The outputs that a run scores, in its folder: one a line, by system, sample and draw."""
-GIVEN_ITEMS = "given-items.jsonl"
-"""The items, where they came with the outputs."""
-LEFT_OUT = "left-out.csv"
-"""Rows of the file that were not scored, with the reason."""
 
 _QUOTED = re.compile(r"'[^']*'|\d+")
 _EVERY_ROW: Mapping[str, tuple[str, ...]] = {
@@ -68,89 +63,50 @@ _EVERY_ROW: Mapping[str, tuple[str, ...]] = {
 
 
 def prepare_score(
-    task: str,
-    file: Path,
-    *,
-    system: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    partial: bool = False,
-    given: Mapping[str, Any] | None = None,
-    options: Mapping[str, Any] | None = None,
+    task: str, source: "Source", given: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Prepared:
-    """Load and check outputs that were made elsewhere; `execute` then judges and tabulates them.
+    """Load and check outputs that are there already; `execute` then judges and tabulates them.
 
     Args:
-        file: The outputs: a row each, or what the task's layouts say; or a published set's name,
-            or a dataset of the hub, as `data_source` takes them.
-        system: The system's name, where no column has it; the file's name by default.
-        columns: By field, the column that it stands in, where its name does not say so.
-        partial: Whether items of which the file has no output at all are left out, instead of
-            counted as invalid.
+        source: A file of outputs (or a published set's name, or a dataset of the hub, as
+            `data_source` takes them), or a finished run.
         given: Settings that every run has, by name: ``judges``, ``data``, ``limit``, ``prompts``,
             ``judge_args``, ``transport``, …
-        options: The task's own options, by name.
 
     Raises:
         InputError: For the first thing that is wrong: no such task, a file of an unknown layout, no
-            row that belongs to the data, …
+            row that belongs to the data, a run that has not come to its end, …
     """
-    settings = make_settings(task, {"methods": (), **(given or {})}, options or {})
-    if str(file) == "-":
+    if source.run is not None:
+        from contrafact.runs.again import prepare_again
+
+        return prepare_again(task, source.run, given, options)
+    settings = make_settings(task, {"methods": (), **given}, options)
+    if str(source.score) == "-":
         raise InputError("outputs are not read from standard input", hint="name a file")
-    source = data_source(file)
-    file = source.path
-    reading = Reading.begin(settings, file, system, columns)
-    for line, row in read_rows(file, columns):
-        reading.take(line, row)
+    file = data_source(str(source.score))
+    reader = OutputReader.begin(settings, file.path, source.system, source.columns)
+    for line, row in read_rows(file.path, source.columns):
+        reader.take(line, row)
     asked = {
-        "score": source.origin or file,
-        "system": system,
-        "columns": dict(columns or {}),
-        "partial": partial or None,
+        "score": file.origin or file.path,
+        "system": source.system,
+        "columns": dict(source.columns or {}),
+        "partial": source.partial or None,
     }
-    return _with_source(prepare_reading(reading, partial=partial, source=asked), source.origin)
-
-
-def _with_source(prepared: Prepared, origin: str) -> Prepared:
-    """Return the run, whose manifest says where the outputs were downloaded from."""
-    if not origin:
+    prepared = prepare_outputs(reader, partial=source.partial, source=asked)
+    if not file.origin:
         return prepared
-    manifest = prepared.manifest
-    update = {"source": origin}
+    # The manifest says where the outputs were downloaded from.
+    manifest, update = prepared.manifest, {"source": file.origin}
     files = {name: one.model_copy(update=update) for name, one in manifest.files.items()}
     data = manifest.data if files else manifest.data.model_copy(update=update)
     updated = manifest.model_copy(update={"files": files, "data": data})
     return replace(prepared, manifest=updated)
 
 
-def place_outputs(prepared: Prepared, folder: Path) -> Prepared:
-    """Write what a run scores into its folder, and return the run that reads it from there."""
-    given = prepared.given
-    if given is None:
-        return prepared
-    settings = prepared.settings
-    if given.items is not None:
-        place = (folder / GIVEN_ITEMS).absolute()
-        write_text(place, "".join(dict.fromkeys(map(json_line, given.items))))
-        settings = settings.model_copy(update={"data": place})
-    if given.scored is not None and not (folder / FLUENCY).exists():
-        write_bytes(folder / FLUENCY, given.scored.read_bytes())
-    outputs = (folder / OUTPUTS).absolute()
-    write_text(outputs, _as_lines(given))
-    if given.left_out:
-        import pandas as pd
-
-        from contrafact.files.tables import write_frame
-
-        write_frame(pd.DataFrame([vars(one) for one in given.left_out]), folder / LEFT_OUT)
-    systems: dict[str, Any] = {
-        given_spec(outputs, name): one for name, one in given.systems.items()
-    }
-    return replace(prepared, settings=settings, baselines=systems)
-
-
 @dataclass
-class Reading:
+class OutputReader:
     """A file of outputs as far as it was read.
 
     Attributes:
@@ -185,8 +141,8 @@ class Reading:
         file: Path,
         system: str | None,
         columns: Mapping[str, str] | None,
-    ) -> "Reading":
-        """Return the reading of a file before its first row, the data loaded where it is named.
+    ) -> "OutputReader":
+        """Return the reader of a file before its first row, the data loaded where it is named.
 
         Raises:
             InputError: A column is named for a field that there is not, or the data are not usable.
@@ -320,10 +276,10 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _items_of(run: TaskRun[Any, Any], reading: Reading) -> tuple[Sequence[Any], list[str]]:
+def _items_of(run: TaskRun[Any, Any], reader: OutputReader) -> tuple[Sequence[Any], list[str]]:
     """Return the items that came with the outputs, each once, and what their loader found."""
     lines: dict[str, int] = {}
-    for line, row in reading.items:
+    for line, row in reader.items:
         lines.setdefault(json_line(row), line)
     if not lines:
         return (), []
@@ -334,34 +290,30 @@ def _items_of(run: TaskRun[Any, Any], reading: Reading) -> tuple[Sequence[Any], 
             return run.load(place)
         except InputError as error:
             at = None if error.line is None else list(lines.values())[error.line - 1]
-            raise InputError(error.problem, file=reading.file, line=at, hint=error.hint) from error
+            raise InputError(error.problem, file=reader.file, line=at, hint=error.hint) from error
 
 
-def prepare_reading(
-    reading: Reading, *, partial: bool = False, source: Mapping[str, Any] | None = None
+def prepare_outputs(
+    reader: OutputReader, *, partial: bool = False, source: Mapping[str, Any] | None = None
 ) -> Prepared:
     """Return the run that scores what was read.
 
     Args:
-        reading: The file, read to its end.
         partial: Whether items without any output are left out.
         source: What was asked to be scored, by option.
-
-    Raises:
-        InputError: There is nothing to score, or an item cannot be used.
     """
-    run, settings, file = reading.run, reading.settings, reading.file
-    items, notes = reading.items_given
+    run, settings, file = reader.run, reader.settings, reader.file
+    items, notes = reader.items_given
     if settings.data is None:
-        items, notes = _items_of(run, reading)
-    if not reading.parts or not items:
-        if reading.first_problem is not None:
-            raise reading.first_problem
+        items, notes = _items_of(run, reader)
+    if not reader.parts or not items:
+        if reader.first_problem is not None:
+            raise reader.first_problem
         raise InputError("there is nothing in it to score", file=file, hint="give another file")
     limited = items[: settings.limit]
     units = run.units(limited)
     asked = frozenset(str(unit.id) for unit in units)
-    systems = _systems(run, reading, asked)
+    systems = _systems(run, reader, asked)
     if not systems:
         raise InputError(
             "none of its outputs is of the first items that --limit takes", file=file,
@@ -380,15 +332,15 @@ def prepare_reading(
     given = GivenOutputs(
         systems,
         asked,
-        [row for _, row in reading.items] if brought else None,
-        tuple(reading.left_out),
+        [row for _, row in reader.items] if brought else None,
+        tuple(reader.left_out),
         source=source or {},
     )
-    remarks = [*notes, *_notes(reading, systems, len(asked), len(limited) < len(items))]
+    remarks = [*notes, *_notes(reader, systems, len(asked), len(limited) < len(items))]
     data = file_record(file if settings.data is None else settings.data, len(limited), remarks)
     return scored(
         run, settings, limited, given, data,
-        {} if brought else {"outputs": file_record(file, reading.rows)},
+        {} if brought else {"outputs": file_record(file, reader.rows)},
     )  # fmt: skip
 
 
@@ -404,12 +356,6 @@ def scored(
 
     Args:
         settings: What was asked for; its models and methods are filled in here.
-        items: The items that outputs are of.
-        data: What the manifest says of the data.
-        files: What it says of other files.
-
-    Raises:
-        InputError: If a setting has no use, or a template is not in order.
     """
     systems = given.systems
     models = [one.model for one in systems.values() if one.model not in (one.name, NO_MODEL)]
@@ -427,7 +373,7 @@ def scored(
         "data": data.sha256,
         "templates": pack.used,
         "task": run.version.split("-")[0],
-        "outputs": hashlib.sha256(_as_lines(given).encode()).hexdigest(),
+        "outputs": hashlib.sha256(given.as_lines().encode()).hexdigest(),
     }
     if len(given.asked) < len(run.units(items)):
         contents["asked"] = hash_of(sorted(given.asked))
@@ -445,19 +391,21 @@ def scored(
         baselines=answering,
         judging=judging,
         given=given,
+        files=partial(folder_files, settings=settings, pack=pack, given=given),
+        fluency=partial(open_fluency, settings.option("fluency_model")),
     )
 
 
 def _systems(
-    run: TaskRun[Any, Any], reading: Reading, taken: frozenset[str]
+    run: TaskRun[Any, Any], reader: OutputReader, taken: frozenset[str]
 ) -> dict[str, GivenSystem]:
     outputs: dict[str, dict[tuple[str, int], dict[str, Any]]] = defaultdict(dict)
-    for (name, sample, draw), parts in reading.parts.items():
+    for (name, sample, draw), parts in reader.parts.items():
         if sample in taken:
             made = run.whole_output({part: output for part, (_, output) in parts.items()})
             outputs[name][sample, draw] = output_fields(made)
     return {
-        name: GivenSystem(name, *reading.facts[name], outputs=found)
+        name: GivenSystem(name, *reader.facts[name], outputs=found)
         for name, found in outputs.items()
     }
 
@@ -467,30 +415,22 @@ def output_fields(made: Any) -> dict[str, Any]:
     return made.model_dump(mode="json") if isinstance(made, BaseModel) else asdict(made)
 
 
-def _as_lines(given: GivenOutputs) -> str:
-    return "".join(
-        json_line({"system": name, "sample_id": sample, "draw": draw, "output": output})
-        for name, one in given.systems.items()
-        for (sample, draw), output in one.outputs.items()
-    )
-
-
 def _notes(
-    reading: Reading, systems: Mapping[str, GivenSystem], units: int, limited: bool
+    reader: OutputReader, systems: Mapping[str, GivenSystem], units: int, limited: bool
 ) -> list[str]:
     """Return a sentence for each thing about the outputs that the user should know."""
-    where = "" if reading.settings.data is None else f"{reading.file.name}: "
+    where = "" if reader.settings.data is None else f"{reader.file.name}: "
     notes = []
     kinds: dict[str, list[LeftOut]] = defaultdict(list)
-    for one in reading.left_out:
+    for one in reader.left_out:
         kinds[_QUOTED.sub("…", one.reason)].append(one)
     for several in kinds.values():
         rows = f"{len(several)} row{'s' * (len(several) != 1)} left out"
         notes.append(f"{rows}: {several[0].reason} ({line_list(one.line for one in several)})")
-    if reading.repeated:
-        lines = list(dict.fromkeys(reading.repeated))
+    if reader.repeated:
+        lines = list(dict.fromkeys(reader.repeated))
         notes.append(f"{len(lines)} repeated and taken once ({line_list(lines)})")
-    samples = Counter(name for name, _, _ in reading.parts)
+    samples = Counter(name for name, _, _ in reader.parts)
     taken = {name: len(one.outputs) for name, one in systems.items()}
     if limited:
         beyond = sum(samples.values()) - sum(taken.values())
@@ -503,9 +443,14 @@ def _notes(
                 f"{name}: none of its {len(own.outputs)} outputs can be read: "
                 f"{reasons.most_common(1)[0][0]}"
             )
-        missing = units * own.draws - taken[name]
-        if missing:
-            notes.append(
-                f"{name}: {missing} of {units * own.draws} outputs are missing, counted as invalid"
-            )
+        notes += missing_notes({name: own}, units)
     return [where + note for note in notes]
+
+
+def missing_notes(systems: Mapping[str, GivenSystem], units: int) -> list[str]:
+    """Return a sentence for each system that lacks outputs of so many units."""
+    return [
+        f"{name}: {missing} of {units * one.draws} outputs are missing, counted as invalid"
+        for name, one in systems.items()
+        if (missing := units * one.draws - len(one.outputs))
+    ]

@@ -5,20 +5,22 @@ They are types for the parameters of a Typer command: ``max_retries: MaxRetries 
 
 import inspect
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
 from contrafact.errors import InputError
 
 __all__ = [
-    "BULK",
+    "BOUNDS",
     "SAMPLING",
     "TRANSPORT",
     "AttemptTimeout",
+    "CallOptions",
     "JudgeArguments",
     "MaxConnections",
     "MaxRetries",
@@ -28,8 +30,14 @@ __all__ = [
     "Temperature",
     "Timeout",
     "TopP",
+    "argument",
+    "as_command",
     "bulk_options",
     "key_values",
+    "option",
+    "parameter",
+    "parameters_of",
+    "takes",
 ]
 
 SAMPLING = "How the model writes"
@@ -62,92 +70,174 @@ JudgeArguments = Annotated[
 ]
 """What the judges' provider is given, for `key_values`."""
 
-MaxConnections = Annotated[
-    int, typer.Option(min=1, rich_help_panel=TRANSPORT, help="Calls under way at once.")
-]
-"""How many calls are under way at the same time."""
+# How calls are made, said once: for commands' parameters, their models of options, and runs.
+BOUNDS: dict[str, dict[str, Any]] = {
+    "max_retries": {"help": "Per call. [5]", "min": 0},
+    "timeout": {"help": "Seconds for a call, retries and all. [900]", "min": 1},
+    "attempt_timeout": {"help": "Seconds for one attempt. [300]", "min": 1},
+}
+"""Bounds of a call; None leaves what `contrafact.models.opening.TRANSPORT` says."""
 
-MaxRetries = Annotated[
-    int | None, typer.Option(min=0, rich_help_panel=TRANSPORT, help="Per call. [5]")
-]
-"""None leaves what `models.opening.TRANSPORT` says, as in the two below."""
+_AT_ONCE: dict[str, Any] = {"help": "Calls under way at once.", "min": 1}
 
-Timeout = Annotated[
-    int | None,
-    typer.Option(
-        min=1, rich_help_panel=TRANSPORT, help="Seconds for a call, retries and all. [900]"
-    ),
-]
-"""Seconds for a call with its retries."""
-
+MaxConnections = Annotated[int, typer.Option(rich_help_panel=TRANSPORT, **_AT_ONCE)]
+MaxRetries = Annotated[int | None, typer.Option(rich_help_panel=TRANSPORT, **BOUNDS["max_retries"])]
+Timeout = Annotated[int | None, typer.Option(rich_help_panel=TRANSPORT, **BOUNDS["timeout"])]
 AttemptTimeout = Annotated[
-    int | None,
-    typer.Option(min=1, rich_help_panel=TRANSPORT, help="Seconds for one attempt. [300]"),
+    int | None, typer.Option(rich_help_panel=TRANSPORT, **BOUNDS["attempt_timeout"])
 ]
-"""Seconds for one attempt of a call."""
-
 
 Structured = Annotated[
     bool, typer.Option("--structured/--no-structured", help="Ask providers for JSON by schema.")
 ]
 """Whether a provider is given the schema of the reply."""
 
-BULK = "Past one machine"
-"""The panel for work on a cluster."""
+_REQUIRED = inspect.Parameter.empty
 
-_BULK = {
-    "engine": Annotated[
-        Literal["ray"] | None,
-        typer.Option(
-            "--engine",
-            rich_help_panel=BULK,
-            help="ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; "
-            "docs/bulk.md.",
-        ),
-    ],
-    "address": Annotated[
-        str | None,
-        typer.Option(
-            "--address",
-            metavar="A",
-            rich_help_panel=BULK,
-            help="The Ray cluster: auto or HOST:PORT; one of this machine, for this command, if "
-            "none.",
-        ),
-    ],
-    "partition_rows": Annotated[
+
+def option(
+    help: str | None,
+    default: Any = _REQUIRED,
+    *flags: str,
+    metavar: str | None = None,
+    panel: str | None = None,
+    min: float | None = None,
+    max: float | None = None,
+) -> Any:
+    """Return a field of a model of options (`takes`): what is typed, and what its help says.
+
+    Args:
+        help: What the help page says of it.
+        default: Its default; it has to be given if there is none.
+        flags: What is typed, if not the field's name with hyphens.
+        metavar: What stands for its value on the help page.
+        panel: The panel of the help page; the first if none.
+        min: The least value.
+        max: The greatest value.
+    """
+    made = typer.Option(
+        *flags,
+        help=help,
+        metavar=metavar,
+        rich_help_panel=panel,
+        min=min,
+        max=max,
+    )
+    return _field(made, default)
+
+
+def argument(metavar: str, help: str, default: Any = _REQUIRED) -> Any:
+    """Return a field of a model of options that is typed without a flag, at its place."""
+    return _field(typer.Argument(metavar=metavar, help=help), default)
+
+
+def _field(typed: Any, default: Any) -> Any:
+    default = {} if default is _REQUIRED else {"default": default}
+    return field(metadata={"typed": typed}, kw_only=True, **default)
+
+
+_Options = TypeVar("_Options")
+
+
+def takes(model: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function of a model of options a command that has those options.
+
+    Args:
+        model: A dataclass whose fields are an `option` or an `argument` each.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        def command(bulk: dict[str, Any] | None = None, **given: Any) -> None:
+            function(model(**given), **({} if bulk is None else {"bulk": bulk}))
+
+        return as_command(command, parameters_of(model), function.__doc__)
+
+    return decorate
+
+
+def parameters_of(model: type) -> list[inspect.Parameter]:
+    """Return the parameters that a model of options (`takes`) gives a command."""
+    hints, found = get_type_hints(model), []
+    for one in fields(model):
+        default = ... if one.default is MISSING else one.default
+        found.append(parameter(one.name, (hints[one.name], one.metadata["typed"]), default))
+    return found
+
+
+@dataclass
+class CallOptions:
+    """How calls of models are made: options of commands that ask one."""
+
+    max_connections: int = option(default=16, panel=TRANSPORT, **_AT_ONCE)
+    max_retries: int | None = option(default=None, panel=TRANSPORT, **BOUNDS["max_retries"])
+    timeout: int | None = option(default=None, panel=TRANSPORT, **BOUNDS["timeout"])
+    attempt_timeout: int | None = option(default=None, panel=TRANSPORT, **BOUNDS["attempt_timeout"])
+
+    @property
+    def bounds(self) -> dict[str, int | None]:
+        """The bounds of a call, as `contrafact.models.opening.call_config` takes them."""
+        return {name: getattr(self, name) for name in BOUNDS}
+
+
+def parameter(name: str, typed: tuple[Any, Any], default: Any = None) -> inspect.Parameter:
+    """Return a parameter of a command.
+
+    Args:
+        name: Its name.
+        typed: Its type, and the option or argument as Typer has it.
+        default: Its default; it has to be given if that is ``...``.
+    """
+    default = _REQUIRED if default is ... else default
+    keyword, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[typed]
+    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
+
+
+def as_command(
+    function: Callable[..., None], parameters: Iterable[inspect.Parameter], text: str | None
+) -> Callable[..., None]:
+    """Return a function as Typer takes a command: with these parameters and this help."""
+    whole = list(parameters)
+    function.__signature__ = inspect.Signature(whole)  # type: ignore[attr-defined]
+    function.__annotations__ = {one.name: one.annotation for one in whole}
+    function.__doc__ = text
+    return function
+
+
+_PANEL = "Past one machine"
+_ENGINE_HELP = "ray: Parquet or JSONL files, folders, globs or URIs in, a folder out; docs/bulk.md."
+_ADDRESS_HELP = (
+    "The Ray cluster: auto or HOST:PORT; one of this machine, for this command, if none."
+)
+
+
+def _bulk_option(help: str, **more: Any) -> Any:
+    return typer.Option(rich_help_panel=_PANEL, help=help, **more)
+
+
+_BULK: dict[str, tuple[Any, Any]] = {
+    "engine": (Literal["ray"] | None, _bulk_option(_ENGINE_HELP)),
+    "address": (str | None, _bulk_option(_ADDRESS_HELP, metavar="A")),
+    "partition_rows": (
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=BULK,
-            help="Rows that are worked on and kept at once.",
-        ),
-    ],
+        _bulk_option("Rows that are worked on and kept at once.", min=1, metavar="N"),
+    ),
 }
-_RATES = {
-    "requests_per_minute": Annotated[
+_RATES: dict[str, tuple[Any, Any]] = {
+    "requests_per_minute": (
         int | None,
-        typer.Option(
-            min=1, metavar="N", rich_help_panel=BULK, help="Of all processes; no limit if none."
-        ),
-    ],
-    "tokens_per_minute": Annotated[
+        _bulk_option("Of all processes; no limit if none.", min=1, metavar="N"),
+    ),
+    "tokens_per_minute": (
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            rich_help_panel=BULK,
-            help="Sent and received, of all; no limit if none.",
-        ),
-    ],
+        _bulk_option("Sent and received, of all; no limit if none.", min=1, metavar="N"),
+    ),
 }
 
 
 def bulk_options(*, rates: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of work past one machine.
 
-    The command takes what they say as ``bulk``: the fields of `contrafact.bulk.run.Engine`, or None
+    The command takes what they say as ``bulk``, for `contrafact.bulk.run.bulk_command`, or None
     without ``--engine``. An option of the panel without ``--engine`` is an `InputError`.
 
     Args:
@@ -163,13 +253,8 @@ def bulk_options(*, rates: bool) -> Callable[[Callable[..., None]], Callable[...
 
         own = inspect.signature(command, eval_str=True).parameters
         parameters = [one for name, one in own.items() if name != "bulk"]
-        parameters += [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-            for name, kind in options.items()
-        ]
-        with_bulk.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        with_bulk.__annotations__ = {one.name: one.annotation for one in parameters}
-        return with_bulk
+        parameters += [parameter(name, kind) for name, kind in options.items()]
+        return as_command(with_bulk, parameters, command.__doc__)
 
     return decorate
 

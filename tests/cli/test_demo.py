@@ -10,9 +10,9 @@ import pytest
 
 from contrafact.cli import demo
 from contrafact.errors import EXTRAS
-from contrafact.families.cobe.ladder import ladder as cobe_ladder
+from contrafact.families.cobe.compared import compared_texts as cobe_texts
 from contrafact.families.cobe.synth.compose import write_drawn
-from contrafact.families.finforce.ladder import ladder as finforce_ladder
+from contrafact.families.finforce.compared import compared_texts as finforce_texts
 from contrafact.runs.prepare import make_settings, prepare
 
 TASKS = ("finforce", "rfc-detect", "rfc-diagnose", "cobe")
@@ -91,10 +91,10 @@ def test_a_demo_that_is_stopped_reports_what_there_is_and_goes_on(
 
 @pytest.mark.slow
 def test_references_rank_above_controls_with_intervals_apart(quick_contrafact, tmp_path):
-    """The ladders of the demo, judged as it judges them, without the model's rows."""
+    """The texts that the demo compares with, judged as it judges them, without the model's rows."""
     for task, rows, judge in (
-        ("finforce", finforce_ladder(8), ()),
-        ("cobe", cobe_ladder(6), ("--judge", "proof")),
+        ("finforce", finforce_texts(8), ()),
+        ("cobe", cobe_texts(6), ("--judge", "proof")),
     ):
         file, data = tmp_path / f"{task}.jsonl", tmp_path / "stories.jsonl"
         file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")

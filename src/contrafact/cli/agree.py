@@ -1,9 +1,12 @@
 """``contrafact agree``: inter-rater agreement from a table of ratings."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from contrafact.options import argument, option, takes
 
 if TYPE_CHECKING:
     from contrafact.study.agreement import Against, Agreement
@@ -13,38 +16,29 @@ __all__ = ["agree"]
 _SHOWN = 20
 
 
-def agree(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Ratings: CSV, Excel, JSONL, JSON, Parquet, or -.")
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write all of it, as JSON.")
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WANTED=FOUND,…", help="What FILE calls item, rater and rating."),
-    ] = None,
-    rater: Annotated[
-        list[str] | None,
-        typer.Option("--rater", metavar="NAME", help="Take only these raters. [all columns]"),
-    ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(metavar="RATER", help="Measure the others against this one, as the truth."),
-    ] = None,
-    positive: Annotated[
-        str | None, typer.Option(metavar="C", help="Of two categories, the positive one.")
-    ] = None,
-    categories: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,C", help="All categories in their order, for Gwet's AC2."),
-    ] = None,
-    count: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Each row stands for as many items as this says."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the intervals.")] = 0,
-) -> None:
+@dataclass
+class _Options:
+    file: str = argument("FILE", "Ratings: CSV, Excel, JSONL, JSON, Parquet, or -.")
+    out: Path | None = option("Write all of it, as JSON.", None, metavar="FILE")
+    columns: list[str] | None = option(
+        "What FILE calls item, rater and rating.", None, metavar="WANTED=FOUND,…"
+    )
+    rater: list[str] | None = option("Take only these raters. [all columns]", None, metavar="NAME")
+    reference: str | None = option(
+        "Measure the others against this one, as the truth.", None, metavar="RATER"
+    )
+    positive: str | None = option("Of two categories, the positive one.", None, metavar="C")
+    categories: str | None = option(
+        "All categories in their order, for Gwet's AC2.", None, metavar="A,B,C"
+    )
+    count: str | None = option(
+        "Each row stands for as many items as this says.", None, metavar="COLUMN"
+    )
+    seed: int = option("Seed of the intervals.", 0, min=0, metavar="S")
+
+
+@takes(_Options)
+def agree(given: _Options) -> None:
     """Say how far raters agree: every coefficient with its interval, and where they do not.
 
     FILE is wide (a column of items, one column per rater) or long (item, rater, rating). Empty
@@ -60,12 +54,22 @@ def agree(
     from contrafact.study.agreement import agreement, agreement_object
     from contrafact.study.ratings import read_ratings
 
+    out = given.out
     if out is not None and (out.suffix != ".json" or out.is_dir()):
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
-    names = named_columns(columns)
-    table = read_ratings(file, raters=rater or (), count=count, columns=names)
-    named = [one.strip() for one in (categories or "").split(",") if one.strip()]
-    found = agreement(table, categories=named, reference=reference, positive=positive, seed=seed)
+    table = read_ratings(
+        given.file,
+        raters=given.rater or (),
+        count=given.count,
+        columns=named_columns(given.columns),
+    )
+    found = agreement(
+        table,
+        categories=[one.strip() for one in (given.categories or "").split(",") if one.strip()],
+        reference=given.reference,
+        positive=given.positive,
+        seed=given.seed,
+    )
     if out is not None:
         text = json.dumps(agreement_object(found), indent=1, ensure_ascii=False)
         write_text(out, text + "\n")

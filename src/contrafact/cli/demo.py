@@ -1,13 +1,14 @@
 """``contrafact demo``: the main job, offline, in minutes."""
 
-import inspect
 import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+from contrafact.options import as_command, parameter
 
 if TYPE_CHECKING:
     from inspect_ai.solver import TaskState
@@ -33,28 +34,27 @@ def command() -> Any:
     nouns: dict[str, DemoPart] = {}
     for part in _parts():
         nouns.setdefault(part.noun, part)
-    out = Annotated[Path, typer.Option(metavar="DIR", help="Folder for the runs and their report.")]
-    parameters = [_parameter("out", out, Path("demo"))]
+    out = (Path, typer.Option(metavar="DIR", help="Folder for the runs and their report."))
+    parameters = [parameter("out", out, Path("demo"))]
     for noun, part in nouns.items():
         option = typer.Option(
             min=1, max=part.most, metavar="N", help=f"How many of the bundled {noun}."
         )
-        parameters.append(_parameter(noun, Annotated[int, option], part.count))
+        parameters.append(parameter(noun, (int, option), part.count))
 
     def demo(out: Path, **counts: int) -> None:
         _demo(out, counts)
 
-    demo.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    demo.__annotations__ = {one.name: one.annotation for one in parameters}
-    demo.__doc__ = (
+    return as_command(
+        demo,
+        parameters,
         "Run the families on bundled samples with the embedded model; no key, no network.\n\n"
         "The embedded model works on every task. Its texts are judged where that can be done by "
         "proof; the verifier sits an exam, and the report corrects its rates. Each part ends with "
         "its table and its report; stopped, the demo reports what there is, and started again, it "
         "goes on.\n\n"
-        "Example: contrafact demo --out demo"
+        "Example: contrafact demo --out demo",
     )
-    return demo
 
 
 def _demo(out: Path, counts: Mapping[str, int]) -> None:
@@ -72,8 +72,8 @@ def _demo(out: Path, counts: Mapping[str, int]) -> None:
             text = part.text.format(count=counts[part.noun], model=DEMO_MODEL)
             typer.echo(f"{number} of {len(parts)}: {text}")
             own = [_run_part(part, counts[part.noun], out / part.task)]
-            if part.ladder is not None:
-                own.append(_score_ladder(part, counts[part.noun], own[0].folder))
+            if part.compared is not None:
+                own.append(_score_compared(part, counts[part.noun], own[0].folder))
             results += own
             report.examine(part)
             report.add(own[0].folder, new=any(one.ran for one in own))
@@ -134,25 +134,26 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
     return evaluate(prepared, folder, yes=True, samples=True, seen=seen)
 
 
-def _score_ladder(part: "DemoPart", count: int, folder: Path) -> "RunResult":
+def _score_compared(part: "DemoPart", count: int, folder: Path) -> "RunResult":
     """Judge the texts that a part's are compared with."""
     from contrafact.cli.run import evaluate
     from contrafact.files.atomic import write_text
+    from contrafact.runs.config import Source
     from contrafact.runs.score import prepare_score
 
-    assert part.ladder is not None
-    place = _ladder(folder)
+    assert part.compared is not None
+    place = _compared(folder)
     file = place.with_name(f"{place.name}.jsonl")
-    rows = part.ladder.load()(count)
+    rows = part.compared.load()(count)
     write_text(file, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
     given: dict[str, Any] = {"judges": part.judges}
     if part.data is not None:
         given["data"] = folder.parent / f"{part.noun}.jsonl"
-    prepared = prepare_score(part.task, file, given=given, options=part.options)
+    prepared = prepare_score(part.task, Source(score=file), given, part.options)
     return evaluate(prepared, place, yes=True)
 
 
-def _ladder(folder: Path) -> Path:
+def _compared(folder: Path) -> Path:
     """Return the folder of the texts that a part's are compared with."""
     return folder.with_name(f"{folder.name}-compared")
 
@@ -207,7 +208,7 @@ class _Report:
             options = Options(exams=tuple(self._exams))
             for one in self._folders:
                 if one not in self._chapters:
-                    both = [each for each in (one, _ladder(one)) if (each / ITEMS).exists()]
+                    both = [each for each in (one, _compared(one)) if (each / ITEMS).exists()]
                     tasks = [runs for runs in read_tasks(both) if len(runs.items)]
                     self._chapters[one] = make_chapters(tasks, options) if tasks else []
             if self._chapters[folder]:
@@ -222,8 +223,3 @@ def _parts() -> "list[DemoPart]":
     from contrafact.family import families
 
     return [part for family in families().values() if family.demo for part in family.demo.load()]
-
-
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)

@@ -1,62 +1,75 @@
 """``contrafact diff``: two runs compared, for people, for machines and for a CI job."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
+
+from contrafact.options import argument, option, takes
 
 if TYPE_CHECKING:
     from contrafact.family.report import ReportSpec
     from contrafact.report.diff import RunDiff
 
-__all__ = ["diff", "show_diff"]
+__all__ = ["diff"]
 
 _TEXT = 300
 """So many characters of a text are shown on a terminal."""
 
 
-def diff(
-    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="The run folder to compare with.")],
-    run_b: Annotated[
-        Path, typer.Argument(metavar="RUN_B", help="The run folder that is compared with it.")
-    ],
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="A=B",
-            help="Compare this system of RUN_A with that of RUN_B, each by its name, model or "
-            "method; repeat for several. By default systems of one name belong together, then "
-            "those of one method, then those of one model.",
-        ),
-    ] = None,
-    fail_on_regression: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MEASURE[.FORM][:MARGIN]",
-            help="Exit with 1 if RUN_B is worse by this measure, by more than the margin (0.02 or "
-            "2%; default 0); repeat for several. The strict form counts where there is one.",
-        ),
-    ] = None,
-    rule: Annotated[
-        Literal["difference", "interval", "non-inferiority"],
-        typer.Option(
-            metavar="RULE",
-            help="When it is worse: difference: the difference is beyond the margin; interval: its "
-            "whole interval is; non-inferiority: its interval reaches beyond it.",
-        ),
-    ] = "difference",
-    json_out: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write everything as JSON; - for stdout."),
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page that opens offline.")
-    ] = None,
-    show: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Flipped outputs shown on the terminal.")
-    ] = 5,
-) -> None:
+@dataclass
+class _Options:
+    run_a: Path = argument("RUN_A", "The run folder to compare with.")
+    run_b: Path = argument("RUN_B", "The run folder that is compared with it.")
+    system: list[str] | None = option(
+        "Compare this system of RUN_A with that of RUN_B, each by its name, model or method; "
+        "repeat for several. By default systems of one name belong together, then those of one "
+        "method, then those of one model.",
+        None,
+        metavar="A=B",
+    )
+    fail_on_regression: list[str] | None = option(
+        "Exit with 1 if RUN_B is worse by this measure, by more than the margin (0.02 or 2%; "
+        "default 0); repeat for several. The strict form counts where there is one.",
+        None,
+        metavar="MEASURE[.FORM][:MARGIN]",
+    )
+    rule: Literal["difference", "interval", "non-inferiority"] = option(
+        "When it is worse: difference: the difference is beyond the margin; interval: its whole "
+        "interval is; non-inferiority: its interval reaches beyond it.",
+        "difference",
+        metavar="RULE",
+    )
+    json_out: Path | None = option(
+        "Write everything as JSON; - for stdout.", None, "--json", metavar="FILE"
+    )
+    html: Path | None = option("Write a page that opens offline.", None, metavar="FILE")
+    show: int = option("Flipped outputs shown on the terminal.", 5, min=0, metavar="N")
+
+    def check(self) -> None:
+        """Refuse outputs that clash or cannot be written, and a rule without a measure."""
+        from contrafact.errors import InputError
+        from contrafact.files.atomic import guard_output
+
+        html, json_out = self.html, self.json_out
+        if html is not None and str(html) == "-":
+            raise InputError("--html writes a file", hint="name one: --html diff.html")
+        if html is not None and json_out is not None and html.resolve() == json_out.resolve():
+            raise InputError("--json and --html name the same file", hint="name two")
+        for path in (html, json_out):
+            if path is not None and str(path) != "-":
+                guard_output(path)
+        if self.rule != "difference" and not self.fail_on_regression:
+            raise InputError(
+                f"--rule {self.rule} says when a run is worse, and no measure is named",
+                hint="add --fail-on-regression MEASURE",
+            )
+
+
+@takes(_Options)
+def diff(given: _Options) -> None:
     """Compare two runs: what changed, which items flipped, and the paired difference.
 
     Exits with 1 on a regression that --fail-on-regression names, else with 0.
@@ -64,44 +77,36 @@ def diff(
     Example: contrafact diff runs/main runs/branch --html diff.html
     --fail-on-regression accuracy:2%
     """
-    from contrafact.errors import InputError
-    from contrafact.files.atomic import guard_output, write_text
+    from contrafact.runs.folder import read_manifest
+
+    given.check()
+    task = read_manifest(given.run_a).task
+    read_manifest(given.run_b)  # what is no run is said before anything heavy is loaded
+    from contrafact.files.atomic import write_text
     from contrafact.report.diff import compared_measures, diff_runs
     from contrafact.report.diff_page import diff_json, render_diff
     from contrafact.report.regression import find_regressions, parse_check
     from contrafact.report.write import render_json
-    from contrafact.runs.folder import read_manifest
 
-    to_stdout = json_out is not None and str(json_out) == "-"
-    if html is not None and str(html) == "-":
-        raise InputError("--html writes a file", hint="name one: --html diff.html")
-    if html is not None and json_out is not None and html.resolve() == json_out.resolve():
-        raise InputError("--json and --html name the same file", hint="name two")
-    for path in (html, None if to_stdout else json_out):
-        if path is not None:
-            guard_output(path)
-    wanted = list(fail_on_regression or [])
-    if rule != "difference" and not wanted:
-        raise InputError(
-            f"--rule {rule} says when a run is worse, and no measure is named",
-            hint="add --fail-on-regression MEASURE",
-        )
+    html, json_out = given.html, given.json_out
+    to_stdout = str(json_out) == "-"
     # What a check asks for is known before anything is computed.
-    spec = _spec(read_manifest(run_a).task)
+    spec = _spec(task)
+    wanted = given.fail_on_regression or ()
     checks = [parse_check(text, compared_measures(spec)) for text in wanted]
-    found = diff_runs(run_a, run_b, systems=system or ())
+    found = diff_runs(given.run_a, given.run_b, systems=given.system or ())
     pairs = [(pair.first, pair.second) for pair in found.pairs]
-    findings = find_regressions(checks, found.differences, pairs, rule=rule)
+    findings = find_regressions(checks, found.differences, pairs, rule=given.rule)
     if html is not None:
         write_text(html, render_diff(found, findings))
     if json_out is not None:
-        text = render_json(diff_json(found, findings, rule))
+        text = render_json(diff_json(found, findings, given.rule))
         if to_stdout:
             typer.echo(text, nl=False)
         else:
             write_text(json_out, text)
     if not to_stdout:
-        show_diff(found, shown=show)
+        _show_diff(found, shown=given.show)
         for path in (json_out, html):
             if path is not None:
                 typer.echo(f"written: {path}")
@@ -115,7 +120,7 @@ def diff(
         raise typer.Exit(1)
 
 
-def show_diff(found: "RunDiff", *, shown: int) -> None:
+def _show_diff(found: "RunDiff", *, shown: int) -> None:
     """Print a comparison: what changed, the differences, and some of what flipped."""
     from contrafact.console import show_table
     from contrafact.report.diff_page import differences_table, flips_table, settings_table, summary

@@ -1,9 +1,10 @@
 """``contrafact exam``: how far can this judge be trusted?"""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
 from typer.core import TyperCommand
@@ -11,13 +12,13 @@ from typer.core import TyperCommand
 from contrafact.cli.lazy import command_of, option_of
 from contrafact.errors import InputError
 from contrafact.options import (
-    AttemptTimeout,
-    JudgeArguments,
-    MaxConnections,
-    MaxRetries,
-    Prompts,
-    Timeout,
+    TRANSPORT,
+    CallOptions,
+    as_command,
     key_values,
+    option,
+    parameter,
+    parameters_of,
 )
 
 if TYPE_CHECKING:
@@ -31,38 +32,22 @@ _WIDE = 4
 """Columns of criteria beyond which a table has them as rows."""
 
 
-def _common(
-    judge: Annotated[
-        list[str], typer.Option("--judge", metavar="J", help="The judge; several form a panel.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="The result, JSON; for `report --exam`."),
-    ] = None,
-    family: Annotated[str, typer.Option(help="Whose questions it is to answer.")] = "",
-    n: Annotated[
-        int | None,
-        typer.Option("--n", min=2, metavar="N", help="Items; if not given, the family's number."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the draw of items.")] = 0,
-    repeats: Annotated[
-        int, typer.Option(min=1, metavar="R", help="Put each question so often.")
-    ] = 1,
-    order: Annotated[
-        bool,
-        typer.Option("--order/--no-order", help="Put each once more, the texts before the rubric."),
-    ] = True,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Say calls, tokens and cost, and stop.")
-    ] = False,
-    prompts: Prompts = None,
-    judge_arg: JudgeArguments = None,
-    max_connections: MaxConnections = 16,
-    max_retries: MaxRetries = None,
-    timeout: Timeout = None,
-    attempt_timeout: AttemptTimeout = None,
-) -> None:
-    """The options of every exam."""
+@dataclass
+class _Options(CallOptions):
+    judge: list[str] = option("The judge; several form a panel.", metavar="J")
+    out: Path | None = option("The result, JSON; for `report --exam`.", None, metavar="FILE")
+    family: str = option("Whose questions it is to answer.", "")
+    n: int | None = option(
+        "Items; if not given, the family's number.", None, "--n", min=2, metavar="N"
+    )
+    seed: int = option("Seed of the draw of items.", 0, min=0, metavar="S")
+    repeats: int = option("Put each question so often.", 1, min=1, metavar="R")
+    order: bool = option("Put each once more, the texts before the rubric.", True)
+    estimate: bool = option("Say calls, tokens and cost, and stop.", False, "--estimate")
+    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    judge_arg: list[str] | None = option(
+        "Provider argument of the judges.", None, metavar="KEY=VALUE", panel=TRANSPORT
+    )
 
 
 class ExamCommand(TyperCommand):
@@ -92,30 +77,25 @@ def command(family: str = "") -> Callable[..., None]:
     names = _families()
     chosen = family or names[0]
     own = _own_options(chosen)
-    common = dict(inspect.signature(_common, eval_str=True).parameters)
-    annotation = common["family"].annotation
-    common["family"] = common["family"].replace(
-        annotation=Annotated[(cast(Any, Literal)[tuple(names)], *annotation.__metadata__)],
-        default=names[0],
-    )
 
     def exam(**values: Any) -> None:
         given = {name: values.pop(name) for name in own}
         known = {name: value for name, value in given.items() if value is not None}
-        _exam(values, _spec(chosen).options(**known))
+        _exam(_Options(**values), _spec(chosen).options(**known))
 
-    parameters = [*common.values(), *own.values()]
-    exam.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    exam.__annotations__ = {one.name: one.annotation for one in parameters}
-    exam.__doc__ = (
+    common = {one.name: one for one in parameters_of(_Options)}
+    (typed,) = common["family"].annotation.__metadata__
+    common["family"] = parameter("family", (cast(Any, Literal)[tuple(names)], typed), names[0])
+    return as_command(
+        exam,
+        [*common.values(), *own.values()],
         "Put items whose verdict is known to a judge, and say how often it is right.\n\n"
         "Answers are kept in FILE's name with .answers.jsonl as they come: killed and run again, "
         "it goes on, and nothing is asked twice. The items with every verdict stand in "
         ".items.jsonl. With --family NAME, --help shows the options of that family's exam.\n\n"
         f"Example: contrafact exam --judge embedded/smollm2-135m --family {chosen} "
-        "--n 60 --out exam.json"
+        "--n 60 --out exam.json",
     )
-    return exam
 
 
 def _families() -> list[str]:
@@ -141,43 +121,34 @@ def _own_options(family: str) -> dict[str, inspect.Parameter]:
     }
 
 
-def _exam(values: Mapping[str, Any], options: "TaskOptions") -> None:
-    from contrafact.exam.run import hold_exam
+def _exam(given: _Options, options: "TaskOptions") -> None:
+    from contrafact.exam.run import hold_exam, prepare_exam
+    from contrafact.models.estimate import show_estimate
+    from contrafact.prompts import open_pack
 
-    if values["estimate"]:
-        _estimate(values, options)
+    how: dict[str, Any] = {name: getattr(given, name) for name in ("n", "seed", "repeats", "order")}
+    if given.estimate:
+        pack = open_pack(given.prompts)
+        prepared = prepare_exam(given.family, given.judge, pack, options, **how)
+        show_estimate(prepared.estimate())
         return
-    out: Path | None = values["out"]
-    if out is None:
+    if given.out is None:
         raise InputError("--out is missing", hint="name the exam's file, as in --out exam.json")
-    named = ("family", "judge", "prompts", "n", "seed", "repeats", "order", "max_connections")
-    bounds = ("max_retries", "timeout", "attempt_timeout")
     result, asked = hold_exam(
-        out=out,
-        options=options,
-        judge_args=key_values("--judge-arg", values["judge_arg"]),
-        **{name: values[name] for name in (*named, *bounds)},
+        given.family,
+        given.judge,
+        given.out,
+        options,
+        prompts=given.prompts,
+        judge_args=key_values("--judge-arg", given.judge_arg),
+        max_connections=given.max_connections,
+        **how,
+        **cast(Any, given.bounds),
     )
     if not asked:
         typer.echo("every question had its answer: no model was called")
     _show(result)
-    typer.echo(f"exam: {out}")
-
-
-def _estimate(values: Mapping[str, Any], options: "TaskOptions") -> None:
-    from contrafact.exam.run import prepare_exam
-    from contrafact.models.estimate import show_estimate
-    from contrafact.prompts import open_pack
-
-    named = ("n", "seed", "repeats", "order")
-    prepared = prepare_exam(
-        values["family"],
-        values["judge"],
-        open_pack(values["prompts"]),
-        options,
-        **{name: values[name] for name in named},
-    )
-    show_estimate(prepared.estimate())
+    typer.echo(f"exam: {given.out}")
 
 
 def _show(exam: "Exam") -> None:

@@ -3,12 +3,14 @@
 import inspect
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["LazyGroup", "command_of", "option_of"]
+from contrafact.options import parameter
+
+__all__ = ["LazyGroup", "TaskGroup", "command_of", "option_of"]
 
 
 @cache
@@ -29,7 +31,6 @@ def option_of(
     It is None where it is not given, so that the model's default counts.
 
     Args:
-        field: The field, as pydantic has it.
         panel: The panel of the help page in which it stands; None for the first.
         flags: What is typed; the name with hyphens if not given.
         kind: The type of what is typed; the field's own if not given.
@@ -54,30 +55,18 @@ def option_of(
         show_default=False,
         rich_help_panel=panel,
     )
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=None,
-        annotation=Annotated[kind | None, option],
-    )
+    return parameter(name, (kind | None, option))
 
 
 class LazyGroup(TyperGroup):
-    """A group to which subclasses add commands by name.
-
-    They override `more_names` and `more`.
-    """
+    """A group to which subclasses add commands by name: `more_names` and `more`."""
 
     def more_names(self) -> list[str]:
         """Return the names of the commands that are added."""
         return []
 
     def more(self, name: str) -> Any:
-        """Return the added command of that name.
-
-        Raises:
-            LookupError: If none of that name is added, as in this class, which adds none.
-        """
+        """Return the added command of that name."""
         raise LookupError(name)
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -89,3 +78,17 @@ class LazyGroup(TyperGroup):
         if cmd_name in self.more_names():
             return self.more(cmd_name)
         return super().get_command(ctx, cmd_name)
+
+
+class TaskGroup(LazyGroup):
+    """One command a task, of every family that is installed."""
+
+    def more_names(self) -> list[str]:
+        """Return the tasks."""
+        from contrafact.family import tasks
+
+        return list(tasks())
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the tasks, family by family."""
+        return self.more_names()

@@ -1,12 +1,13 @@
 """``contrafact news``: acquiring news and preparing it for a benchmark."""
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from contrafact.options import bulk_options
+from contrafact.options import argument, bulk_options, option, takes
 
 if TYPE_CHECKING:
     from contrafact.corpus.duplicates import Text
@@ -18,8 +19,7 @@ __all__ = ["app"]
 
 SourceName = Literal["file", "rss", "newsapi", "yahoo"]
 
-_Items = Annotated[str, typer.Argument(metavar="FILE", help="News items: JSONL, CSV, Parquet.")]
-_Out = Annotated[Path, typer.Option("--out", metavar="FILE", help="The items, JSON Lines.")]
+_ITEMS = "News items: JSONL, CSV, Parquet."
 
 app = typer.Typer(help="Acquire news, and prepare it for a benchmark.", no_args_is_help=True)
 
@@ -29,39 +29,33 @@ def group() -> None:
     """Acquire news, and prepare it for a benchmark."""
 
 
+@dataclass
+class _Fetch:
+    source: SourceName = argument("SOURCE", "file, rss, newsapi or yahoo.")
+    out: Path = option("The items, JSON Lines.", metavar="FILE")
+    what: list[str] | None = argument(
+        "[WHAT]…",
+        "Files; addresses of feeds; keywords (the paper's twelve if none); tickers (the paper's "
+        "223 if none).",
+        None,
+    )
+    since: str | None = option(
+        "First day. [newsapi: the paper's window]", None, "--from", metavar="DAY"
+    )
+    until: str | None = option("Last day.", None, "--to", metavar="DAY")
+    add: bool = option("Fetch again, and add what is new to FILE.", False, "--add")
+    days: int | None = option(
+        "newsapi: days per search; fewer find more. [the whole window]", None, min=1
+    )
+    language: str = option("newsapi: two letters.", "en")
+    base_url: str | None = option("newsapi, yahoo: another address of the service.", None)
+    pause: float = option("Seconds between two requests.", 1.0, min=0)
+    max_pages: int = option("Pages per search or feed at most.", 50, min=1)
+
+
 @app.command("fetch")
-def fetch(
-    source: Annotated[
-        SourceName, typer.Argument(metavar="SOURCE", help="file, rss, newsapi or yahoo.")
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The items, JSON Lines.")],
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[WHAT]…",
-            help="Files; addresses of feeds; keywords (the paper's twelve if none); tickers "
-            "(the paper's 223 if none).",
-        ),
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--from", metavar="DAY", help="First day. [newsapi: the paper's window]"),
-    ] = None,
-    until: Annotated[str | None, typer.Option("--to", metavar="DAY", help="Last day.")] = None,
-    add: Annotated[
-        bool, typer.Option("--add", help="Fetch again, and add what is new to FILE.")
-    ] = False,
-    days: Annotated[
-        int | None,
-        typer.Option(min=1, help="newsapi: days per search; fewer find more. [the whole window]"),
-    ] = None,
-    language: Annotated[str, typer.Option(help="newsapi: two letters.")] = "en",
-    base_url: Annotated[
-        str | None, typer.Option(help="newsapi, yahoo: another address of the service.")
-    ] = None,
-    pause: Annotated[float, typer.Option(min=0, help="Seconds between two requests.")] = 1.0,
-    max_pages: Annotated[int, typer.Option(min=1, help="Pages per search or feed at most.")] = 50,
-) -> None:
+@takes(_Fetch)
+def fetch(given: _Fetch) -> None:
     """Fetch news items from a source into a file, each once.
 
     What cannot be used stands in FILE.dropped.jsonl with the reason, every decision in
@@ -77,24 +71,27 @@ def fetch(
     from contrafact.files.download import sha256_of
     from contrafact.files.journal import Journal
 
+    source, out = given.source, given.out
     usual = defaults().get(source)
-    asked = list(what or (usual.asked if usual else ()))
-    window = Window.of(since, until, usual if source == "newsapi" else None)
+    asked = list(given.what or (usual.asked if usual else ()))
+    window = Window.of(given.since, given.until, usual if source == "newsapi" else None)
     guard_output(out, *(asked if source == "file" else ()))
     settings: dict[str, Any] = {
         "source": source,
         "what": asked,
         "from": window.since,
         "to": window.until,
-        "max-pages": max_pages,
+        "max-pages": given.max_pages,
     }
     if source == "newsapi":
-        settings |= {"days": days, "language": language}
+        settings |= {"days": given.days, "language": given.language}
     if source == "file":
         settings["contents"] = [sha256_of(path) if Path(path).is_file() else None for path in asked]
-    origin = open_source(source, asked, window, days=days, language=language, base=base_url)
+    origin = open_source(
+        source, asked, window, days=given.days, language=given.language, base=given.base_url
+    )
     journal = Journal.of_output(out, settings, what="`news fetch`")
-    if journal.finished() and not add:
+    if journal.finished() and not given.add:
         typer.echo(
             f"{out} is finished: nothing was asked (--add fetches again and adds what is new)"
         )
@@ -105,11 +102,16 @@ def fetch(
         had = _rows(out)
         try:
             with (
-                open_client(origin, pause=pause) as get,
+                open_client(origin, pause=given.pause) as get,
                 Progress("requests", len(origin.first())) as steps,
             ):
                 pages = fetch_pages(
-                    origin, journal, get, max_pages=max_pages, before=len(had), progress=steps.one
+                    origin,
+                    journal,
+                    get,
+                    max_pages=given.max_pages,
+                    before=len(had),
+                    progress=steps.one,
                 )
             _write(pages, had[: pages.before], window, source, journal, out)
         except InputError:
@@ -177,21 +179,21 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return [row for _, row in read_rows(path)] if path.exists() and path.stat().st_size else []
 
 
+@dataclass
+class _Dedupe:
+    file: str = argument("FILE", _ITEMS)
+    out: str = option("The items, JSON Lines.", metavar="FILE")
+    against: list[Path] | None = option(
+        "Another set whose items must not come again.", None, metavar="FILE"
+    )
+    near: float = option("Similarity from which two items are one.", 0.8, min=0.3, max=1)
+    seed: int = option("Seed of the index's hash functions.", 1, min=0)
+
+
 @app.command("dedupe")
 @bulk_options(rates=False)
-def dedupe(
-    file: _Items,
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The items, JSON Lines.")],
-    against: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Another set whose items must not come again."),
-    ] = None,
-    near: Annotated[
-        float, typer.Option(min=0.3, max=1, help="Similarity from which two items are one.")
-    ] = 0.8,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the index's hash functions.")] = 1,
-    bulk: dict[str, Any] | None = None,
-) -> None:
+@takes(_Dedupe)
+def dedupe(given: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
     """Leave out items that are, exactly or nearly, the same as one before them.
 
     What is left out stands in FILE.dropped.jsonl with the item it repeats, every decision in
@@ -204,11 +206,12 @@ def dedupe(
     from contrafact.corpus.ledger import write_stage
     from contrafact.files.atomic import guard_output
 
+    file, out, against, near = given.file, given.out, given.against or [], given.near
     if bulk is not None:
-        from contrafact.bulk.command import bulk_command
         from contrafact.bulk.dedupe import DedupeStage
+        from contrafact.bulk.run import bulk_command
 
-        stage = DedupeStage(tuple(str(path) for path in against or ()), near, seed)
+        stage = DedupeStage(tuple(str(path.absolute()) for path in against), near, given.seed)
         result = bulk_command(stage, file, out, bulk, noun="items")
         distinct = result.given - result.counts["repeated"]
         typer.echo(_deduped(out, result.counts["kept"], distinct, result.counts))
@@ -216,12 +219,12 @@ def dedupe(
         return
     guard_output(out, file)
     rows = _load(file)
-    others = [text for path in against or () for text in _texts(_load(str(path)))]
+    others = [text for path in against for text in _texts(_load(str(path)))]
     with Progress("items", len(rows) + len(others)) as steps:
         found = {
             duplicate.position: duplicate
             for duplicate in find_duplicates(
-                _texts(rows), others, threshold=near, seed=seed, progress=steps.step
+                _texts(rows), others, threshold=near, seed=given.seed, progress=steps.step
             )
         }
     kept: list[dict[str, Any]] = []
@@ -242,23 +245,20 @@ def _deduped(out: str, kept: int, rows: int, kinds: "Counter[str]") -> str:
     return f"{out}: {kept:,} of {rows:,} items; duplicates: {by_kind}"
 
 
+@dataclass
+class _Anonymise:
+    file: str = argument("FILE", _ITEMS)
+    out: Path = option("The items, JSON Lines.", metavar="FILE")
+    keep: list[str] | None = option("A name to leave as it is.", None, metavar="NAME")
+    also: list[str] | None = option("A doubtful name to replace as well.", None, metavar="NAME")
+    names: Path | None = option(
+        "More public figures, a name a line: 'Ann Example* | A. Example'.", None, metavar="FILE"
+    )
+
+
 @app.command("anonymise")
-def anonymise(
-    file: _Items,
-    out: _Out,
-    keep: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A name to leave as it is.")
-    ] = None,
-    also: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A doubtful name to replace as well.")
-    ] = None,
-    names: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="More public figures, a name a line: 'Ann Example* | A. Example'."
-        ),
-    ] = None,
-) -> None:
+@takes(_Anonymise)
+def anonymise(given: _Anonymise) -> None:
     """Put a placeholder for each named person, the same one throughout the file.
 
     Persons are known by a list of public figures, by the office or the given name before a name,
@@ -277,10 +277,13 @@ def anonymise(
     from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import write_rows
 
+    file, out = given.file, given.out
     guard_output(out, file)
     rows = _load(file)
-    figures = public_figures().joined(read_figures(names)) if names else public_figures()
-    worker = Anonymiser(keep=keep or (), also=also or (), figures=figures)
+    figures = public_figures()
+    if given.names is not None:
+        figures = figures.joined(read_figures(given.names))
+    worker = Anonymiser(keep=given.keep or (), also=given.also or (), figures=figures)
     records: list[dict[str, Any]] = []
     replaced: list[dict[str, Any]] = []
     doubts: list[dict[str, Any]] = []

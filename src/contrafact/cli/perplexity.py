@@ -1,31 +1,30 @@
 """``contrafact perplexity``: how surprised a model is by each text of a table."""
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Any
 
 import typer
 
-from contrafact.options import bulk_options
+from contrafact.options import argument, bulk_options, option, takes
 
 __all__ = ["perplexity"]
 
 
+@dataclass
+class _Options:
+    file: str = argument("FILE", "Texts: CSV, Excel, JSON(L) or Parquet.")
+    out: str = option("The rows with their perplexity.", metavar="FILE")
+    model: str = option(
+        "What scores: smollm2-135m, a folder, a GGUF file, or a hub's name.",
+        "smollm2-135m",
+        metavar="M",
+    )
+    column: str = option("The column of the texts.", "text", metavar="NAME")
+
+
 @bulk_options(rates=False)
-def perplexity(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Texts: CSV, Excel, JSON(L) or Parquet.")
-    ],
-    out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="The rows with their perplexity.")
-    ],
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="M", help="What scores: smollm2-135m, a folder, a GGUF file, or a hub's name."
-        ),
-    ] = "smollm2-135m",
-    column: Annotated[str, typer.Option(metavar="NAME", help="The column of the texts.")] = "text",
-    bulk: dict[str, Any] | None = None,
-) -> None:
+@takes(_Options)
+def perplexity(given: _Options, bulk: dict[str, Any] | None = None) -> None:
     """Add the perplexity of each row's text under a causal model (FIN-FORCE, appendix B.3).
 
     Rows get perplexity and tokens; a text without tokens has none, and says why in
@@ -43,10 +42,11 @@ def perplexity(
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import TABLE_SUFFIXES, open_table, source_name, write_frame
 
+    file, out, column = given.file, given.out, given.column
     if bulk is not None:
-        from contrafact.bulk.command import bulk_command
+        from contrafact.bulk.run import bulk_command
 
-        result = bulk_command(PerplexityStage(model, column), file, out, bulk, noun="texts")
+        result = bulk_command(PerplexityStage(given.model, column), file, out, bulk, noun="texts")
         result.end()
         return
     from pathlib import Path
@@ -65,6 +65,6 @@ def perplexity(
         if not isinstance(row.get(column), str):
             problem = f"no text in the column '{column}' (found: {', '.join(list(row)[:8])})"
             raise InputError(problem, file=source_name(file), line=line, hint="name it by --column")
-    found = scored_rows([row for _, row in rows], column, load_causal(model))
+    found = scored_rows([row for _, row in rows], column, load_causal(given.model))
     write_frame(pd.DataFrame(found), out, table.dialect)
-    typer.echo(f"{out}: {len(found):,} texts scored by {model}")
+    typer.echo(f"{out}: {len(found):,} texts scored by {given.model}")

@@ -1,57 +1,59 @@
 """``contrafact report``: tables, figures and the page, from one run or many."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
+
+from contrafact.options import argument, option, takes
 
 __all__ = ["report"]
 
 
-def report(
-    dirs: Annotated[
-        list[Path], typer.Argument(metavar="DIR…", help="Run folders, as `contrafact run` wrote.")
-    ],
-    with_published: Annotated[
-        bool,
-        typer.Option("--with-published", help="Show the paper's rows below, marked as published."),
-    ] = False,
-    exam: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="An exam of a judge, as `contrafact exam` wrote; repeat for several. Judged rates "
-            "are shown corrected by it beside the raw ones.",
-        ),
-    ] = None,
-    labels: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="What people said of a random part of the runs' items, as `review export --what "
-            "labels` or a family's `study score --out` wrote; repeat for several. Judged rates are "
-            "shown corrected by it.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder to write into; default: the run's own, or ./report for several runs.",
-        ),
-    ] = None,
-) -> None:
+@dataclass
+class _Options:
+    dirs: list[Path] = argument("DIR…", "Run folders, as `contrafact run` wrote.")
+    with_published: bool = option(
+        "Show the paper's rows below, marked as published.", False, "--with-published"
+    )
+    exam: list[Path] | None = option(
+        "An exam of a judge, as `contrafact exam` wrote; repeat for several. Judged rates are "
+        "shown corrected by it beside the raw ones.",
+        None,
+        metavar="FILE",
+    )
+    labels: list[Path] | None = option(
+        "What people said of a random part of the runs' items, as `review export --what labels` "
+        "or a family's `study score --out` wrote; repeat for several. Judged rates are shown "
+        "corrected by it.",
+        None,
+        metavar="FILE",
+    )
+    out: Path | None = option(
+        "Folder to write into; default: the run's own, or ./report for several runs.",
+        None,
+        metavar="DIR",
+    )
+
+
+@takes(_Options)
+def report(given: _Options) -> None:
     """Write report.html, results.json, tables and figures from one run or many.
 
     Example: contrafact report runs/a runs/b --exam exam.json --out report
     """
+    from contrafact.runs.folder import read_manifest
+
+    for folder in given.dirs:
+        read_manifest(folder)  # what is no run is said before anything heavy is loaded
     from contrafact.family.exam_file import read_exams
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_labels, read_tasks
 
-    exams = read_exams(exam or [])
-    given = read_labels(labels) if labels else None
-    tasks = read_tasks(dirs)
-    folder = out or (dirs[0] if len(dirs) == 1 else Path("report"))
-    paths = build_report(tasks, folder, with_published=with_published, exams=exams, labels=given)
+    exams = read_exams(given.exam or [])
+    labels = read_labels(given.labels) if given.labels else None
+    folder = given.out or (given.dirs[0] if len(given.dirs) == 1 else Path("report"))
+    published = given.with_published
+    tasks = read_tasks(given.dirs)
+    paths = build_report(tasks, folder, with_published=published, exams=exams, labels=labels)
     typer.echo(f"report: {paths.page}")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.cli.lazy import LazyGroup, command_of, option_of
-from contrafact.options import key_values
+from contrafact.cli.lazy import TaskGroup, command_of, option_of
+from contrafact.options import as_command, key_values, parameter
 
 if TYPE_CHECKING:
     from contrafact.family import Task
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from contrafact.runs.prepare import Prepared
 
 __all__ = [
-    "TaskGroup",
     "app",
     "evaluate",
     "given_options",
@@ -32,24 +31,14 @@ __all__ = [
 ]
 
 
-class TaskGroup(LazyGroup):
-    """One command a task, of every family that is installed."""
-
-    def more_names(self) -> list[str]:
-        """Return the tasks."""
-        from contrafact.family import tasks
-
-        return list(tasks())
+class RunGroup(TaskGroup):
+    """The commands that run a task, and ``--config FILE``, where the file names the task."""
 
     def more(self, name: str) -> Any:
         """Return the command that runs a task."""
         from contrafact.family import task_named
 
         return command_of(name, _command(task_named(name)))
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the tasks, family by family."""
-        return self.more_names()
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the task's command; a name that is no task's is an error that lists the tasks."""
@@ -68,7 +57,7 @@ class TaskGroup(LazyGroup):
 
 
 app = typer.Typer(
-    cls=TaskGroup,
+    cls=RunGroup,
     help="Evaluate models and methods on a task; killed and started again, it goes on.",
     no_args_is_help=True,
 )
@@ -158,44 +147,36 @@ def options_of(model: "type[RunConfig]", *without: str) -> dict[str, inspect.Par
     return found
 
 
-def _options(task: str) -> dict[str, inspect.Parameter]:
-    """Return the options of a task's runs by name: those of every run, then the task's own."""
-    from contrafact.runs.config import config_model
-
-    found = options_of(config_model(task))
-    config = typer.Option(
-        metavar="FILE", help="Take options from a file (YAML, TOML, JSON); these here count more."
-    )
-    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    annotation = Annotated[Path | None, config]
-    found["config"] = inspect.Parameter("config", place, default=None, annotation=annotation)
-    return found
-
-
 def _command(task: "Task") -> Callable[..., None]:
-    """Return the function behind ``contrafact run TASK``: its signature has the task's options."""
-    options = _options(task.name)
+    """Return the command that runs a task: with the options of every run, then the task's own."""
+    from contrafact.runs.config import config_model
 
     def command(**values: Any) -> None:
         _run(task.name, values)
 
-    command.__signature__ = inspect.Signature([*options.values()])  # type: ignore[attr-defined]
-    command.__annotations__ = {name: one.annotation for name, one in options.items()}
-    command.__doc__ = (
+    config = typer.Option(
+        metavar="FILE", help="Take options from a file (YAML, TOML, JSON); these here count more."
+    )
+    options = options_of(config_model(task.name)).values()
+    return as_command(
+        command,
+        [*options, parameter("config", (Path | None, config))],
         f"Evaluate models and methods: {task.summary.rstrip('.')}\n\n"
         "Killed and started again, it goes on.\n\n"
         f"Example: contrafact run {task.name} --model embedded/smollm2-135m --limit 10 "
-        "--temperature 0"
+        "--temperature 0",
     )
-    return command
 
 
 def _run(task: str, values: dict[str, Any]) -> None:
     from contrafact.files.config import read_config
-    from contrafact.runs.config import make_config
+    from contrafact.files.tables import require_tables
 
+    require_tables(values["data"])
     path: Path | None = values.pop("config")
     given = given_options(values)
+    from contrafact.runs.config import make_config
+
     if path is None:
         config = make_config(task, given)
         prepared = config.prepare()
@@ -305,7 +286,6 @@ def evaluate(
     """Run, or go on with, what was prepared, and say what the user should know of it first.
 
     Args:
-        out: Its folder, if not the default one.
         yes: Whether many paid calls are made without a question.
         samples: Whether it is known that the bundled samples are used.
         cell: What tells it from other runs of its grid, if it is of one.

@@ -6,28 +6,22 @@
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from contrafact.cli.lazy import LazyGroup, command_of
+from contrafact.cli.lazy import TaskGroup, command_of
 from contrafact.cli.run import given_options, options_of, run_and_report
-from contrafact.options import bulk_options
+from contrafact.options import as_command, bulk_options, parameter
 
 if TYPE_CHECKING:
     from contrafact.family import Task
 
-__all__ = ["ScoreGroup", "app"]
+__all__ = ["app"]
 
 
-class ScoreGroup(LazyGroup):
-    """One command a task, of every family that is installed; a run's or a log's path besides."""
-
-    def more_names(self) -> list[str]:
-        """Return the tasks."""
-        from contrafact.family import tasks
-
-        return list(tasks())
+class ScoreGroup(TaskGroup):
+    """The commands that score a task's outputs; a run's or a log's path stands for one too."""
 
     def more(self, name: str) -> Any:
         """Return the command that scores outputs of a task."""
@@ -47,10 +41,6 @@ class ScoreGroup(LazyGroup):
                 hint="use contrafact run --config FILE",
             )
         return super().make_context(info_name, args, parent, **extra)
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the tasks, family by family."""
-        return self.more_names()
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the task's command; of what is no task, the one that judges a run again."""
@@ -114,24 +104,23 @@ def _command(
     summary: str,
 ) -> Callable[..., None]:
     """Return a command: the argument that names what is scored, and its options."""
-    from contrafact.runs.config import Source, make_config
+    from contrafact.files.tables import require_tables
+    from contrafact.runs.config import Source
 
     def command(*, bulk: dict[str, Any] | None = None, **values: Any) -> None:
         if bulk is not None:
             _in_bulk(task.name, values, bulk)
             return
+        require_tables(values.get("score"), values["data"])
+        from contrafact.runs.config import make_config
+
         config = make_config(task.name, given_options(values))
         run_and_report(config.prepare(), config.command)
 
     name, metavar, kind = source
     argument = typer.Argument(metavar=metavar, help=Source.model_fields[name].description)
-    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    first = inspect.Parameter(name, place, annotation=Annotated[kind, argument])
-    parameters = [first, *options.values()]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
-    command.__doc__ = summary
-    return command
+    first = parameter(name, (kind, argument), ...)
+    return as_command(command, [first, *options.values()], summary)
 
 
 _OF_A_RUN = ("partial", "limit", "estimate", "with_published", "batch", "cache", "fluency_model")
@@ -143,7 +132,7 @@ def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> Non
     Raises:
         typer.Exit: With 1 if rows failed.
     """
-    from contrafact.bulk.command import bulk_command
+    from contrafact.bulk.run import bulk_command
     from contrafact.console import show_table
     from contrafact.errors import InputError
     from contrafact.runs.config import make_config

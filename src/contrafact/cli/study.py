@@ -3,13 +3,15 @@
 The group is made from a family's `StudySpec`, one for each kind of study that it has.
 """
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
+
+from contrafact.options import argument, as_command, option, parameter, parameters_of
 
 if TYPE_CHECKING:
     from contrafact.family import Family
@@ -19,7 +21,6 @@ __all__ = ["study_group"]
 
 _WIDE = 9
 """A table with more columns than this is shown row by row."""
-_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def study_group(family: "Family") -> Any:
@@ -65,24 +66,24 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
     source = _of_kinds({kind: one.source for kind, one in studies.items()})
     numbers = {kind: f"[{one.n}]" for kind, one in studies.items()}
     number = f"{_of_kinds({k: _number(one) for k, one in studies.items()})} {_of_kinds(numbers)}"
-    parameters = {
-        "sources": (list[Path], typer.Argument(metavar=metavar, help=source), ...),
-        "out": (Path, typer.Option(metavar="FILE", help="The sheet: .csv or .xlsx."), ...),
-        "kind": (
-            cast(Any, Literal)[tuple(studies)],
-            typer.Option(help="; ".join(f"{k}: {one.summary}" for k, one in studies.items())),
-            first,
-        ),
-        "n": (int | None, typer.Option("--n", min=1, metavar="N", help=number), None),
-        "seed": (int, typer.Option(min=0, metavar="S", help="Seed of the drawing."), 0),
-    }
-    if len(studies) == 1:
-        del parameters["kind"]
+    kinds = cast(Any, Literal)[tuple(studies)]
+    kind_help = "; ".join(f"{k}: {one.summary}" for k, one in studies.items())
+    typed: list[tuple[str, Any, Any, Any]] = [
+        ("sources", list[Path], typer.Argument(metavar=metavar, help=source), ...),
+        ("out", Path, typer.Option(metavar="FILE", help="The sheet: .csv or .xlsx."), ...),
+        ("kind", kinds, typer.Option(help=kind_help), first),
+        ("n", int | None, typer.Option("--n", min=1, metavar="N", help=number), None),
+        ("seed", int, typer.Option(min=0, metavar="S", help="Seed of the drawing."), 0),
+    ]
     example = "final.jsonl" if spec.load else "runs/a runs/b"
     chosen = f" --kind {first}" if first else ""
-    return _with(
+    return as_command(
         sample,
-        parameters,
+        [
+            parameter(name, (kind, typer_option), default)
+            for name, kind, typer_option, default in typed
+            if name != "kind" or len(studies) > 1
+        ],
         f"Draw {spec.noun}, and write a sheet for people to fill in.\n\n"
         "Next to the sheet stand its key (where each item comes from, and what is known of it; "
         "keep it from those who answer) and guidelines for them.\n\n"
@@ -91,90 +92,35 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
     )
 
 
+@dataclass
+class _Score:
+    files: list[Path] = argument("FILE…", "Filled sheets: CSV, as Excel saves them, or .xlsx.")
+    columns: list[str] | None = option(
+        "What the sheets call their columns now.", None, metavar="WANTED=FOUND,…"
+    )
+    key: Path | None = option(
+        "The key; if not given, the one next to the first sheet.", None, metavar="FILE"
+    )
+    out: Path | None = option(
+        "Folder to write the tables to, as CSV; or, where there is one table, a .csv, .xlsx, "
+        ".jsonl or .parquet file.",
+        None,
+        metavar="DIR",
+    )
+    with_published: bool = option("Show the paper's figures as well.", False, "--with-published")
+    seed: int = option("Seed of the intervals' resampling.", 0, min=0, metavar="S")
+
+
 def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[..., None]:
     """Return the function behind ``score``."""
 
-    def score(
-        files: list[Path],
-        columns: list[str] | None = None,
-        key: Path | None = None,
-        out: Path | None = None,
-        with_published: bool = False,
-        seed: int = 0,
-    ) -> None:
-        import numpy as np
+    def score(**values: Any) -> None:
+        _score(family, studies, _Score(**values))
 
-        from contrafact.files.fields import named_columns
-        from contrafact.files.sheets import find_key
-        from contrafact.study.score import read_answers, read_key, score_study
-
-        command = f"{family} study sample"
-        kind, items = read_key(key or find_key(files), studies, command=command)
-        spec = studies[kind]
-        names = named_columns(columns)
-        filled = read_answers(files, spec, items, command=command, columns=names)
-        for problem in filled.problems:
-            typer.echo(problem, err=True)
-        tables = score_study(spec, items, filled, np.random.default_rng(seed))
-        if out is not None:
-            _check_out(out, tables)
-        for table in tables:
-            _show(table)
-        if all(table.frame.empty for table in tables):
-            raise typer.Exit(1)
-        for found in spec.published() if with_published and spec.published else ():
-            if isinstance(found, str):
-                typer.echo(found)
-            else:
-                _show(found)
-        if out is not None:
-            _write(tables, out)
-
-    parameters = {
-        "files": (
-            list[Path],
-            typer.Argument(
-                metavar="FILE…", help="Filled sheets: CSV, as Excel saves them, or .xlsx."
-            ),
-            ...,
-        ),
-        "columns": (
-            list[str] | None,
-            typer.Option(metavar="WANTED=FOUND,…", help="What the sheets call their columns now."),
-            None,
-        ),
-        "key": (
-            Path | None,
-            typer.Option(
-                metavar="FILE", help="The key; if not given, the one next to the first sheet."
-            ),
-            None,
-        ),
-        "out": (
-            Path | None,
-            typer.Option(
-                metavar="DIR",
-                help="Folder to write the tables to, as CSV; or, where there is one table, a .csv, "
-                ".xlsx, .jsonl or .parquet file.",
-            ),
-            None,
-        ),
-        "with_published": (
-            bool,
-            typer.Option("--with-published", help="Show the paper's figures as well."),
-            False,
-        ),
-        "seed": (
-            int,
-            typer.Option(min=0, metavar="S", help="Seed of the intervals' resampling."),
-            0,
-        ),
-    }
-    if not any(spec.published for spec in studies.values()):
-        del parameters["with_published"]
-    return _with(
+    published = any(spec.published for spec in studies.values())
+    return as_command(
         score,
-        parameters,
+        [one for one in parameters_of(_Score) if one.name != "with_published" or published],
         "Say how far people agree with each other, and with what they are held against.\n\n"
         "Every figure has a 95% interval, or is called undefined. There is one filled sheet for "
         "each person, or a shared one.\n\n"
@@ -182,28 +128,34 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
     )
 
 
-def _with(
-    function: Callable[..., None], parameters: Mapping[str, tuple[Any, Any, Any]], text: str
-) -> Callable[..., None]:
-    """Return a function as a command: with these parameters and this help.
+def _score(family: str, studies: "Mapping[str, StudySpec]", given: _Score) -> None:
+    import numpy as np
 
-    Args:
-        parameters: By name, the type, the option or argument, and the default; ``...`` where one
-            has to be given.
-    """
-    made = [
-        inspect.Parameter(
-            name,
-            _POSITIONAL,
-            default=inspect.Parameter.empty if default is ... else default,
-            annotation=Annotated[kind, option],
-        )
-        for name, (kind, option, default) in parameters.items()
-    ]
-    function.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
-    function.__annotations__ = {one.name: one.annotation for one in made}
-    function.__doc__ = text
-    return function
+    from contrafact.files.fields import named_columns
+    from contrafact.files.sheets import find_key
+    from contrafact.study.score import read_answers, read_key, score_study
+
+    command = f"{family} study sample"
+    kind, items = read_key(given.key or find_key(given.files), studies, command=command)
+    spec = studies[kind]
+    names = named_columns(given.columns)
+    filled = read_answers(given.files, spec, items, command=command, columns=names)
+    for problem in filled.problems:
+        typer.echo(problem, err=True)
+    tables = score_study(spec, items, filled, np.random.default_rng(given.seed))
+    if given.out is not None:
+        _check_out(given.out, tables)
+    for table in tables:
+        _show(table)
+    if all(table.frame.empty for table in tables):
+        raise typer.Exit(1)
+    for found in spec.published() if given.with_published and spec.published else ():
+        if isinstance(found, str):
+            typer.echo(found)
+        else:
+            _show(found)
+    if given.out is not None:
+        _write(tables, given.out)
 
 
 def _number(spec: "StudySpec") -> str:

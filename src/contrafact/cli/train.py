@@ -1,9 +1,12 @@
 """``contrafact train``: white-box training."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from contrafact.options import argument, option, takes
 
 if TYPE_CHECKING:
     from contrafact.family.training import TrainingSpec
@@ -19,34 +22,23 @@ def group() -> None:
     """Training of models whose weights are at hand."""
 
 
+@dataclass
+class _Srlm:
+    config: str = argument("CONFIG", "A YAML file, or a preset: tiny, paper.")
+    out: Path | None = option("Its folder. [runs/srlm-CONFIG]", None, metavar="DIR")
+    data: Path | None = option("Items with their answers. [bundled ones]", None, metavar="FILE")
+    model: str | None = option("The model to begin with. [the config's]", None, metavar="M")
+    judge: str | None = option(
+        "self, checks, or an Inspect model. [the config's]", None, metavar="J"
+    )
+    iterations: int | None = option("Rounds in all. [the config's]", None, min=1, metavar="I")
+    seed: int | None = option("Seed of all that is drawn. [0]", None, min=0, metavar="S")
+    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+
+
 @app.command("srlm")
-def srlm(
-    config: Annotated[
-        str, typer.Argument(metavar="CONFIG", help="A YAML file, or a preset: tiny, paper.")
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Its folder. [runs/srlm-CONFIG]")
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Items with their answers. [bundled ones]")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="M", help="The model to begin with. [the config's]")
-    ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(metavar="J", help="self, checks, or an Inspect model. [the config's]"),
-    ] = None,
-    iterations: Annotated[
-        int | None, typer.Option(min=1, metavar="I", help="Rounds in all. [the config's]")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, metavar="S", help="Seed of all that is drawn. [0]")
-    ] = None,
-    prompts: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")
-    ] = None,
-) -> None:
+@takes(_Srlm)
+def srlm(given: _Srlm) -> None:
     """Self-rewarding training: a model learns from preferences among its own answers.
 
     Supervised warm-up, then in each iteration new items, candidate answers, scores, preferences
@@ -59,17 +51,9 @@ def srlm(
     from contrafact.training.run import train
 
     specs = training_specs()
-    settings = load_config(
-        config,
-        specs,
-        data=data,
-        model=model,
-        judge=judge,
-        iterations=iterations,
-        seed=seed,
-        prompts=prompts,
-    )
-    folder = out or Path("runs") / f"srlm-{Path(config).stem}"
+    named = {name: value for name, value in vars(given).items() if name not in ("config", "out")}
+    settings = load_config(given.config, specs, **named)
+    folder = given.out or Path("runs") / f"srlm-{Path(given.config).stem}"
     spec = specs[settings.family]
     training = train(settings, spec, folder, say=lambda line: typer.echo(line, err=True))
     _show(training, spec)

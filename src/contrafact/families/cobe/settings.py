@@ -27,7 +27,7 @@ DEMO = (
         methods=("plain", "few-shot"),
         shown=Lazy("contrafact.families.cobe.task:shown_texts"),
         judges=("proof",),
-        ladder=Lazy("contrafact.families.cobe.ladder:ladder"),
+        compared=Lazy("contrafact.families.cobe.compared:compared_texts"),
         data=Lazy("contrafact.families.cobe.synth.compose:write_drawn"),
         generation={"temperature": 0.0, "max_tokens": 90},  # twice the longest of the stories
     ),

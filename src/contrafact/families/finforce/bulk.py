@@ -143,9 +143,6 @@ class BulkJob:
         Args:
             rows: Line number and columns of each row; may block, as a pipe does.
             done: Results that stand already, by position; they are not computed again.
-
-        Raises:
-            InputError: if the rows end in an error; the results before it are yielded first.
         """
         working = asyncio.Semaphore(self.at_once)
         begun: asyncio.Queue[asyncio.Task[ResultRow] | Exception | None]

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inspect_ai.model import GenerateConfig, Model
 
-from contrafact.bulk.stage import KEPT, REJECTS, Given, Made
+from contrafact.bulk.stage import KEPT, REJECTS, InputRow, StageOutput
 from contrafact.corpus.related import load_dated
 from contrafact.errors import InputError
 from contrafact.families.finforce.bulk import (
@@ -34,10 +33,16 @@ from contrafact.family.settings import RunSettings, check_verifiers, judge_names
 from contrafact.files.download import sha256_of
 from contrafact.models.asking import Ask
 from contrafact.models.opening import call_config, open_model
+from contrafact.options import key_values
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Headline
 
+if TYPE_CHECKING:
+    from contrafact.families.finforce.commands.generate import GenerateOptions
+
 __all__ = ["OUTCOMES", "GenerateStage", "tally"]
+
+_SAMPLING = ("temperature", "top_p", "max_tokens")
 
 
 @dataclass(frozen=True)
@@ -45,76 +50,77 @@ class GenerateStage:
     """Headlines in, scenarios out.
 
     Attributes:
-        method: The generation method, with its options.
-        shots: Worked examples of a prompt; the method's own number if none.
-        shots_from: The file of examples; the bundled ones if none.
-        seed: Seed of the draw of examples.
-        prompts: The folder of templates; the bundled pack if none.
-        sampling: How the model writes: ``temperature``, ``top_p``, ``max_tokens``.
-        structured: Whether providers are asked for JSON by schema.
+        given: The options of the command, its paths whole.
         columns: By field, what the input calls its column, where they differ.
-        bounds: Bounds of each call (`contrafact.models.opening.call_config`).
     """
 
-    method: str
-    model: str
-    judges: tuple[str, ...] = ()
-    shots: int | None = None
-    shots_from: str | None = None
-    verifier: str | None = None
-    news: str | None = None
-    seed: int = 0
-    prompts: str | None = None
-    sampling: Mapping[str, Any] = field(default_factory=dict)
-    structured: bool = True
+    given: "GenerateOptions"
     columns: Mapping[str, str] = field(default_factory=dict)
-    max_connections: int = 16
-    bounds: Mapping[str, int | None] = field(default_factory=dict)
-    model_args: Mapping[str, Any] = field(default_factory=dict)
-    judge_args: Mapping[str, Any] = field(default_factory=dict)
     name: str = "generation"
     partition_rows: int = 500
+
+    @property
+    def model(self) -> str:
+        """The model that writes."""
+        return self.given.model
+
+    @property
+    def max_connections(self) -> int:
+        """Calls under way at once."""
+        return self.given.max_connections
+
+    @property
+    def model_args(self) -> Mapping[str, Any]:
+        """Provider arguments of the model."""
+        return key_values("-M", self.given.model_args)
+
+    @property
+    def judge_args(self) -> Mapping[str, Any]:
+        """Provider arguments of the judges."""
+        return key_values("--judge-arg", self.given.judge_arg)
 
     @cached_property
     def pack(self) -> PromptPack:
         """The prompt pack."""
-        return open_pack(self.prompts)
+        return open_pack(self.given.prompts)
 
     @cached_property
     def spec(self) -> str:
         """The method's name with the options that are not its defaults."""
-        return METHODS.spec(self.method, self._given)
+        return METHODS.spec(self.given.method, self._sampling)
 
     @cached_property
     def context(self) -> MethodContext:
         """What the method is made from, but for the headlines it is used on."""
-        if self.news is not None and not (
+        given = self.given
+        if given.news is not None and not (
             self.spec.partition(":")[0] == "grounded" or "." in self.spec
         ):
             raise InputError("--news has no use here: only grounded reads it", hint="leave it out")
+        settings = RunSettings(
+            task="finforce", models=(given.model,), seed=given.seed, options=self.options
+        )
         return MethodContext(
-            RunSettings(
-                task="finforce", models=(self.model,), seed=self.seed, options=self.options
-            ),
+            settings,
             pack=self.pack,
-            pool=load_headlines(self.shots_from) if self.shots_from else bundled_shots(),
-            files={} if self.news is None else {"news": load_dated(Path(self.news))},
+            pool=load_headlines(given.shots_from) if given.shots_from else bundled_shots(),
+            files={} if given.news is None else {"news": load_dated(given.news)},
         )
 
     @property
     def options(self) -> FinforceOptions:
         """The family's own options."""
-        return FinforceOptions(shots=self.shots or 0, verifier=self.verifier)
+        return FinforceOptions(shots=self.given.shots or 0, verifier=self.given.verifier)
 
     @cached_property
     def judging(self) -> Judging | None:
         """The rubrics, where judges are named."""
-        return Judging(self.pack, structured=self.structured) if self.judges else None
+        return Judging(self.pack, structured=self.given.structured) if self.given.judge else None
 
     @property
     def judge_names(self) -> tuple[str, ...]:
         """Inspect's names of the judges."""
-        return tuple(judge_names(self.judges))
+        return tuple(judge_names(self.given.judge or ()))
 
     def chosen(self, items: Sequence[Headline] = ()) -> Method[Headline, Generation]:
         """Return the method, for headlines that are worked on together."""
@@ -124,7 +130,7 @@ class GenerateStage:
         """Return the method, having checked all that can be wrong before the first call."""
         chosen = self.chosen()
         check_verifiers("finforce", [*self.judge_names, *self.options.helpers.values()])
-        if self.verifier is None:
+        if self.given.verifier is None:
             say_unranked([self.spec])
         check_helpers(self.options.helpers, [chosen], self.judge_names)
         _ = self.judging
@@ -133,24 +139,22 @@ class GenerateStage:
     def facts(self) -> dict[str, Any]:
         """Return what decides the results, once `check` has opened the templates."""
         self.check()
-        sampling = {
-            name: self.sampling.get(name) for name in ("temperature", "top_p", "max_tokens")
-        }
+        given = self.given
         arguments = {"-M": self.model_args, "--judge-arg": self.judge_args}
         return {
             "method": self.spec,
-            "model": self.model,
-            "judge": list(self.judges),
-            "shots": self.shots,
-            "shots-from": sha256_of(self.shots_from) if self.shots_from else None,
-            "seed": self.seed,
+            "model": given.model,
+            "judge": list(given.judge or ()),
+            "shots": given.shots,
+            "shots-from": sha256_of(given.shots_from) if given.shots_from else None,
+            "seed": given.seed,
             "prompts": self.pack.used_hash,
-            "structured": self.structured,
-            **{name.replace("_", "-"): value for name, value in sampling.items()},
+            "structured": given.structured,
+            **{name.replace("_", "-"): getattr(given, name) for name in _SAMPLING},
             **({"columns": dict(self.columns)} if self.columns else {}),
-            **{option: dict(given) for option, given in arguments.items() if given},
-            **({"verifier": self.verifier} if self.verifier else {}),
-            **({"news": sha256_of(self.news)} if self.news else {}),
+            **{option: dict(own) for option, own in arguments.items() if own},
+            **({"verifier": given.verifier} if given.verifier else {}),
+            **({"news": sha256_of(given.news)} if given.news else {}),
         }
 
     def job(
@@ -166,14 +170,14 @@ class GenerateStage:
             at_once: Rows worked on at the same time; as many as calls if not given.
         """
         open_weights(chosen, [self.model], self.model_args)
-        calls = call_config(self.max_connections, **self.bounds)
-        config = calls.merge(GenerateConfig(**self._given))
+        calls = call_config(self.max_connections, **self.given.bounds)
+        config = calls.merge(GenerateConfig(**self._sampling))
         helpers = self.options.helpers
         return BulkJob(
             method=chosen,
             ask=Ask(
                 wrap(open_model(self.model, config=config, **self.model_args)),
-                structured=self.structured,
+                structured=self.given.structured,
                 helpers={
                     role: wrap(open_model(name, config=calls)) for role, name in helpers.items()
                 },
@@ -188,11 +192,11 @@ class GenerateStage:
 
     def open_models(
         self, wrap: Callable[[Model], Model], at_once: int
-    ) -> Callable[[Sequence[Given]], Awaitable[Made]]:
+    ) -> Callable[[Sequence[InputRow]], Awaitable[StageOutput]]:
         """Return the work on a partition; what is worked on together are its headlines."""
         opened = self.job(self.check(), wrap=wrap, at_once=at_once)
 
-        async def work(rows: Sequence[Given]) -> Made:
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
             given = [(row.line, row.fields) for row in rows]
             job = replace(
                 opened,
@@ -200,7 +204,7 @@ class GenerateStage:
                 batch=batch_of(given, self.columns),
                 asked={},
             )
-            made = Made()
+            made = StageOutput()
             taken = {key for row in rows for key in row.fields}
 
             def each(result: ResultRow) -> None:
@@ -220,8 +224,9 @@ class GenerateStage:
         return work
 
     @property
-    def _given(self) -> dict[str, Any]:
-        return {name: value for name, value in self.sampling.items() if value is not None}
+    def _sampling(self) -> dict[str, Any]:
+        values = {name: getattr(self.given, name) for name in _SAMPLING}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 OUTCOMES: Mapping[str, str] = {

@@ -65,7 +65,7 @@ DEMO = (
         "'whitebox' (PyTorch).",
         # Without examples so small a model writes little that can be read.
         methods=("few-shot", "zero-shot", "best-of:n=3,temperature=0.8"),
-        ladder=Lazy("contrafact.families.finforce.ladder:ladder"),
+        compared=Lazy("contrafact.families.finforce.compared:compared_texts"),
         options={"fluency_model": None},
         shown=Lazy("contrafact.families.finforce.task:shown_texts"),
         # The headline, two more and JSON around them: of twelve replies ten end within 169 tokens,

@@ -2,26 +2,21 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from contrafact.options import (
+    SAMPLING,
     TRANSPORT,
-    AttemptTimeout,
-    JudgeArguments,
-    MaxConnections,
-    MaxRetries,
-    MaxTokens,
-    Prompts,
-    Structured,
-    Temperature,
-    Timeout,
-    TopP,
+    CallOptions,
+    argument,
     bulk_options,
-    key_values,
+    option,
+    takes,
 )
 
 if TYPE_CHECKING:
@@ -32,85 +27,76 @@ if TYPE_CHECKING:
     from contrafact.models.estimate import CallEstimate
     from contrafact.records import Headline
 
-__all__ = ["generate"]
+__all__ = ["GenerateOptions", "generate"]
 
 _VERDICT_TOKENS = 12  # of a judge's reply, about
 
 
+@dataclass
+class GenerateOptions(CallOptions):
+    """The options of the command."""
+
+    file: str = argument("FILE", "Headlines: CSV, Excel, JSON(L), Parquet, hf://…, or -.")
+    model: str = option("The model that writes.", metavar="M")
+    out: str = option("CSV, Excel, JSONL or Parquet, or - (JSONL).", metavar="FILE")
+    method: str = option(
+        "Generation method, or NAME:OPTION=VALUE,OPTION=VALUE.", "zero-shot", metavar="NAME"
+    )
+    columns: list[str] | None = option(
+        "What FILE calls the columns, e.g. headline.", None, metavar="WANTED=FOUND,…"
+    )
+    judge: list[str] | None = option(
+        "Score the scenarios; several form a panel.", None, metavar="J"
+    )
+    shots: int | None = option("Examples per few-shot prompt. [3]", None, min=1, metavar="K")
+    shots_from: Path | None = option("Pool of examples; our own if none.", None, metavar="FILE")
+    limit: int | None = option("Take the first N rows.", None, min=1, metavar="N")
+    verifier: str | None = option(
+        "Ranks drafts; never a judge. Their likelihood if none.", None, metavar="M"
+    )
+    news: Path | None = option(
+        "News that grounded searches: what came before.", None, metavar="FILE"
+    )
+    seed: int = option("Seed of the draw of examples.", 0, min=0, metavar="S")
+    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    temperature: float | None = option(None, None, panel=SAMPLING, min=0)
+    top_p: float | None = option(None, None, panel=SAMPLING, min=0, max=1)
+    max_tokens: int | None = option(None, None, panel=SAMPLING, min=1)
+    structured: bool = option("Ask providers for JSON by schema.", True)
+    model_args: list[str] | None = option(
+        "Provider argument of the model.", None, "-M", panel=TRANSPORT, metavar="KEY=VALUE"
+    )
+    judge_arg: list[str] | None = option(
+        "Provider argument of the judges.", None, panel=TRANSPORT, metavar="KEY=VALUE"
+    )
+    estimate: bool = option("Say calls, tokens and cost, and call nothing.", False, "--estimate")
+    yes: bool = option("Make many paid calls without a question.", False, "--yes", "-y")
+
+    def check(self, bulk: bool) -> None:
+        """Refuse an output that is not written, and a pipe where there is none."""
+        from contrafact.errors import InputError
+        from contrafact.files.tables import TABLE_SUFFIXES, require_tables
+
+        if not bulk:
+            require_tables(self.file)
+            if self.out.endswith("/") or Path(self.out).is_dir():
+                raise InputError("is a folder", file=self.out, hint="name a file in it")
+            if self.out != "-" and Path(self.out).suffix.lower() not in TABLE_SUFFIXES:
+                raise InputError(
+                    "the result is not written in that format",
+                    file=self.out,
+                    hint=f"name it {', '.join(TABLE_SUFFIXES)}, or - for JSON lines on standard "
+                    "output",
+                )
+        if str(self.shots_from) == "-":
+            raise InputError(
+                "examples cannot be read from standard input", hint="name a file with --shots-from"
+            )
+
+
 @bulk_options(rates=True)
-def generate(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="Headlines: CSV, Excel, JSON(L), Parquet, hf://…, or -."
-        ),
-    ],
-    model: Annotated[str, typer.Option("--model", metavar="M", help="The model that writes.")],
-    out: Annotated[
-        str,
-        typer.Option("--out", metavar="FILE", help="CSV, Excel, JSONL or Parquet, or - (JSONL)."),
-    ],
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method", metavar="NAME", help="Generation method, or NAME:OPTION=VALUE,OPTION=VALUE."
-        ),
-    ] = "zero-shot",
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WANTED=FOUND,…", help="What FILE calls the columns, e.g. headline."),
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option("--judge", metavar="J", help="Score the scenarios; several form a panel."),
-    ] = None,
-    shots: Annotated[
-        int | None, typer.Option(min=1, metavar="K", help="Examples per few-shot prompt. [3]")
-    ] = None,
-    shots_from: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Pool of examples; our own if none.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Take the first N rows.")
-    ] = None,
-    verifier: Annotated[
-        str | None,
-        typer.Option(metavar="M", help="Ranks drafts; never a judge. Their likelihood if none."),
-    ] = None,
-    news: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="News that grounded searches: what came before."),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="S", help="Seed of the draw of examples.")
-    ] = 0,
-    prompts: Prompts = None,
-    temperature: Temperature = None,
-    top_p: TopP = None,
-    max_tokens: MaxTokens = None,
-    structured: Structured = True,
-    max_connections: MaxConnections = 16,
-    max_retries: MaxRetries = None,
-    timeout: Timeout = None,
-    attempt_timeout: AttemptTimeout = None,
-    model_args: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-M",
-            metavar="KEY=VALUE",
-            rich_help_panel=TRANSPORT,
-            help="Provider argument of the model.",
-        ),
-    ] = None,
-    judge_arg: JudgeArguments = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Say calls, tokens and cost, and call nothing.")
-    ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Make many paid calls without a question.")
-    ] = False,
-    bulk: dict[str, Any] | None = None,
-) -> None:
+@takes(GenerateOptions)
+def generate(given: GenerateOptions, bulk: dict[str, Any] | None = None) -> None:
     """Write a risk and an opportunity scenario for every headline of a file, in order.
 
     A headline that comes again is asked about once. Bad rows are reported by line and kept, with an
@@ -119,106 +105,74 @@ def generate(
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv
     """
-    from contrafact.corpus.named import data_source
-    from contrafact.errors import InputError
-    from contrafact.files.fields import checked_columns, named_columns
-    from contrafact.files.tables import TABLE_SUFFIXES, open_table, source_name
+    from dataclasses import replace
 
-    if bulk is None:
-        if out.endswith("/") or Path(out).is_dir():
-            raise InputError("is a folder", file=out, hint="name a file in it")
-        if out != "-" and Path(out).suffix.lower() not in TABLE_SUFFIXES:
-            raise InputError(
-                "the result is not written in that format",
-                file=out,
-                hint=f"name it {', '.join(TABLE_SUFFIXES)}, or - for JSON lines on standard output",
-            )
-    if str(shots_from) == "-":
-        raise InputError(
-            "examples cannot be read from standard input", hint="name a file with --shots-from"
-        )
+    given.check(bulk is not None)
+    from contrafact.corpus.named import data_source
     from contrafact.families.finforce.data import FIELDS
     from contrafact.families.finforce.generate_stage import GenerateStage
+    from contrafact.files.fields import checked_columns, named_columns
 
-    names = checked_columns(named_columns(columns), FIELDS)
-    stage = GenerateStage(
-        method=method,
-        model=model,
-        judges=tuple(judge or ()),
-        shots=shots,
-        shots_from=_absolute(shots_from),
-        verifier=verifier,
-        news=_absolute(news),
-        seed=seed,
-        prompts=_absolute(prompts),
-        sampling={"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens},
-        structured=structured,
-        columns=names,
-        max_connections=max_connections,
-        bounds={
-            "max_retries": max_retries,
-            "timeout": timeout,
-            "attempt_timeout": attempt_timeout,
-        },
-        model_args=key_values("-M", model_args),
-        judge_args=key_values("--judge-arg", judge_arg),
-    )
+    names = checked_columns(named_columns(given.columns), FIELDS)
+    paths = {name: getattr(given, name) for name in ("shots_from", "news", "prompts")}
+    whole: dict[str, Any] = {
+        name: None if path is None else path.absolute() for name, path in paths.items()
+    }
+    stage = GenerateStage(replace(given, **whole), names)
     chosen = stage.check()
     if bulk is not None:
-        _in_bulk(stage, file, out, bulk, useless={"--limit": limit, "--estimate": estimate})
+        _in_bulk(stage, bulk)
         return
-    file = file if file == "-" else str(data_source(file).path)
-    if out == "-" and not estimate:
-        _stream(stage.job(chosen), file, limit)
+    file = given.file if given.file == "-" else str(data_source(given.file).path)
+    if given.out == "-" and not given.estimate:
+        _stream(stage.job(chosen), file, given.limit)
         return
+    _whole_file(stage, chosen, file)
+
+
+def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", file: str) -> None:
+    """Write the scenarios of a file, or say what they cost."""
     from contrafact.families.finforce.bulk import BulkOutput, check_columns, headlines_of
+    from contrafact.files.tables import open_table, source_name
     from contrafact.models.estimate import ASK_ABOVE, ask_first, paid_calls, show_estimate
 
+    given, out = stage.given, Path(stage.given.out)
     # Read whole before the first call: a file that breaks off half-way is reported now, for free.
     table = open_table(file, decimals=False)
-    rows = list(islice(table.rows, limit))
-    check_columns(rows, source_name(file), names)
-    if estimate:
-        headlines = headlines_of(rows, names)
+    rows = list(islice(table.rows, given.limit))
+    check_columns(rows, source_name(file), stage.columns)
+    headlines = headlines_of(rows, stage.columns)
+    if given.estimate:
         show_estimate(_estimate(chosen, stage, headlines))
         return
-    if Path(out).suffix.lower() == ".xlsx":
+    if out.suffix.lower() == ".xlsx":
         from contrafact.files.workbooks import check_cells
 
-        check_cells(rows, source_name(file), Path(out))
+        check_cells(rows, source_name(file), out)
     # What is worked on together is known now: a method drops drafts that are another's headline.
-    chosen = stage.chosen(headlines_of(rows, names))
-    output = BulkOutput(Path(out), rows, stage.facts(), dialect=table.dialect)
+    chosen = stage.chosen(headlines)
+    output = BulkOutput(out, rows, stage.facts(), dialect=table.dialect)
     if output.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
-    if not yes:
+    if not given.yes:
         left = [row for place, row in enumerate(rows) if place not in output.done()]
-        calls = _estimate(chosen, stage, headlines_of(left, names), tokens=False)
+        calls = _estimate(chosen, stage, headlines_of(left, stage.columns), tokens=False)
         paid = paid_calls(calls)
         ask_first(paid if paid > ASK_ABOVE else 0)
     _to_file(stage.job(chosen), file, output)
 
 
-def _absolute(path: Path | None) -> str | None:
-    return None if path is None else str(path.absolute())
-
-
-def _in_bulk(
-    stage: "GenerateStage",
-    file: str,
-    out: str,
-    settings: dict[str, Any],
-    useless: dict[str, Any],
-) -> None:
-    from contrafact.bulk.command import bulk_command
+def _in_bulk(stage: "GenerateStage", settings: dict[str, Any]) -> None:
+    from contrafact.bulk.run import bulk_command
     from contrafact.errors import InputError
     from contrafact.families.finforce.generate_stage import tally
 
-    for option, given in useless.items():
-        if given:
-            raise InputError(f"{option} has no use with --engine ray", hint="leave it out")
-    result = bulk_command(stage, file, out, settings)
+    given = stage.given
+    for option_, value in (("--limit", given.limit), ("--estimate", given.estimate)):
+        if value:
+            raise InputError(f"{option_} has no use with --engine ray", hint="leave it out")
+    result = bulk_command(stage, given.file, given.out, settings)
     typer.echo(f"{result.given:,} rows: {tally(result.counts)}", err=True)
     result.end()
 

@@ -11,10 +11,10 @@ from typing import Any
 from contrafact.families.cobe.items import PHRASINGS
 from contrafact.families.cobe.synth.compose import story_lines
 
-__all__ = ["ladder"]
+__all__ = ["compared_texts"]
 
 
-def ladder(count: int) -> Sequence[Mapping[str, Any]]:
+def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
     """Return rows for ``contrafact score cobe``: four systems for each drawn story and phrasing."""
     stories = [json.loads(line) for line in story_lines(count, 0)]
     found: list[Mapping[str, Any]] = []

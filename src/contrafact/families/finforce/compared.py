@@ -11,10 +11,10 @@ from typing import Any
 
 from contrafact.records import SIDES
 
-__all__ = ["ladder"]
+__all__ = ["compared_texts"]
 
 
-def ladder(count: int) -> Sequence[Mapping[str, Any]]:
+def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
     """Return rows of outputs for the first bundled headlines that have references.
 
     They are as ``contrafact score finforce`` reads them, three systems a headline; fewer headlines

@@ -13,6 +13,18 @@ from typing import Any
 # Some packages report their use to their makers unless this is set when they are imported.
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
+_PLACES = {
+    name: module
+    for module, names in {
+        "contrafact.api.judges": ("agreement", "correct", "exam"),
+        "contrafact.api.models": ("perplexity", "whatif"),
+        "contrafact.api.runs": ("load", "run", "score"),
+        "contrafact.api.texts": ("check", "generate", "rewrite", "synth"),
+        "contrafact.errors": ("InputError", "ModelError"),
+    }.items()
+    for name in names
+}
+
 __all__ = [
     "InputError",
     "ModelError",
@@ -33,23 +45,6 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_PLACES = {
-    "agreement": "contrafact.api.judges",
-    "check": "contrafact.api.texts",
-    "correct": "contrafact.api.judges",
-    "exam": "contrafact.api.judges",
-    "generate": "contrafact.api.texts",
-    "load": "contrafact.api.runs",
-    "perplexity": "contrafact.api.models",
-    "rewrite": "contrafact.api.texts",
-    "run": "contrafact.api.runs",
-    "score": "contrafact.api.runs",
-    "synth": "contrafact.api.texts",
-    "whatif": "contrafact.api.models",
-    "InputError": "contrafact.errors",
-    "ModelError": "contrafact.errors",
-}
-
 
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
@@ -61,34 +56,23 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return [*__all__]
 
 
 class _VerbModule(ModuleType):
-    """A subpackage that has a verb's name: called, it is the verb."""
-
-    @property
-    def _verb(self) -> Any:
-        name = self.__name__.rpartition(".")[2]
-        return getattr(import_module(_PLACES[name]), name)
+    """A subpackage that has a verb's name (`contrafact.exam`): called, it is the verb."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return self._verb(*arguments, **options)
+        return _verb(self)(*arguments, **options)
 
-    @property
-    def __signature__(self) -> Any:
-        from inspect import signature
+    __signature__ = property(lambda self: import_module("inspect").signature(_verb(self)))
+    __doc__ = property(lambda self: str(_verb(self).__doc__))
+    aio = property(lambda self: _verb(self).aio)
 
-        return signature(self._verb)
 
-    @property
-    def __doc__(self) -> str | None:  # type: ignore[override]
-        return str(self._verb.__doc__)
-
-    @property
-    def aio(self) -> Any:
-        """The verb, to be awaited."""
-        return self._verb.aio
+def _verb(module: ModuleType) -> Any:
+    name = module.__name__.rpartition(".")[2]
+    return getattr(import_module(_PLACES[name]), name)
 
 
 class _Face(ModuleType):

@@ -4,27 +4,31 @@ import inspect
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from contrafact.api.operation import Operation
 from contrafact.api.results import Result, Run, paths_of
-from contrafact.api.tables import as_path, output_file, rows_file
-from contrafact.api.verb import Verb
+from contrafact.api.tables import (
+    PathLikeOrNone,
+    as_path,
+    check_options,
+    command_options,
+    names_of,
+    output_file,
+    read_frame,
+    rows_file,
+)
 from contrafact.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["agreement", "correct", "exam"]
 
-_Path = str | PathLike[str] | None
 
-
-@Verb
+@Operation
 def exam(
     judge: str | Sequence[str],
     *,
     family: str | None = None,
-    out: _Path = None,
+    out: PathLikeOrNone = None,
     **options: Any,
 ) -> Result:
     """Put items whose verdict is known to a judge, as ``contrafact exam`` does.
@@ -51,28 +55,22 @@ def exam(
 
     from contrafact.exam.run import hold_exam
     from contrafact.family import families, family_named
-    from contrafact.files.config import nearest
-    from contrafact.files.tables import read_rows
 
     name = family or next(name for name, one in families().items() if one.exam)
     spec = family_named(name).exam
     if spec is None:
         raise InputError(f"{name} has no exam", hint="name another family")
     model = spec.load().options
-    held = {one.name for one in inspect.signature(hold_exam).parameters.values()
-            if one.kind is one.KEYWORD_ONLY}  # fmt: skip
-    for option in options:
-        if option not in {*held, *model.model_fields}:
-            hint = nearest(option, [*model.model_fields, *sorted(held)])
-            raise InputError(f"the exam of {name} has no option '{option}'", hint=hint)
-    how = {one: value for one, value in options.items() if one in held}
+    common = {one.name for one in inspect.signature(hold_exam).parameters.values()
+              if one.kind is one.KEYWORD_ONLY}  # fmt: skip
+    check_options(options, [*model.model_fields, *sorted(common)], f"the exam of {name}")
+    how = {one: value for one, value in options.items() if one in common}
     if "prompts" in how:
         how["prompts"] = as_path(how["prompts"])
-    own = model(**{one: value for one, value in options.items() if one not in held})
-    judges = [judge] if isinstance(judge, str) else list(judge)
+    own = model(**{one: value for one, value in options.items() if one not in common})
     with output_file(out, "exam.json") as path:
-        found, _ = hold_exam(name, judges, path, own, **how)
-        items = pd.DataFrame([row for _, row in read_rows(path.with_name(found.items))])
+        found, _ = hold_exam(name, names_of(judge), path, own, **how)
+        items = read_frame(path.with_name(found.items))
     rows = [
         {"criterion": criterion, "measure": measure, "estimate": rate.estimate, "low": rate.low,
          "high": rate.high, "n": rate.n}
@@ -80,11 +78,14 @@ def exam(
         for measure, rate in (("sensitivity", one.sensitivity), ("specificity", one.specificity),
                               ("unreadable", one.invalid))
     ]  # fmt: skip
+    scores = pd.DataFrame(rows)
+    for column in ("estimate", "low", "high"):
+        scores[column] = pd.to_numeric(scores[column])
     title = f"{found.judge} on {found.n} items of {name}"
-    return Result(title, items, _numbers(pd.DataFrame(rows)), tuple(found.notes))
+    return Result(title, items, scores, tuple(found.notes))
 
 
-@Verb
+@Operation
 def correct(
     judged: Any,
     *,
@@ -119,26 +120,33 @@ def correct(
         InputError: There is nothing to correct by, a verdict is none, or an exam is of no judge
             in the run.
     """
-    if isinstance(judged, Run | str | PathLike):
-        if sensitivity or specificity:
-            hint = "give exam=FILE or labels=FILE"
-            raise InputError("a run is corrected by an exam or by labels", hint=hint)
-        folder = judged.folder if isinstance(judged, Run) else Path(judged)
-        return _corrected_run(folder, paths_of(exam), paths_of(labels), level, seed)
-    if sensitivity is None or specificity is None:
-        hint = "give sensitivity=(right, n) and specificity=(right, n)"
-        raise InputError("verdicts are corrected by two measured rates", hint=hint)
+    if not isinstance(judged, Run | str | PathLike):
+        return _corrected_verdicts(judged, sensitivity, specificity, clusters, level)
+    if sensitivity or specificity:
+        hint = "give exam=FILE or labels=FILE"
+        raise InputError("a run is corrected by an exam or by labels", hint=hint)
+    folder = judged.folder if isinstance(judged, Run) else Path(judged)
+    return _corrected_run(folder, paths_of(exam), paths_of(labels), level, seed)
+
+
+def _corrected_verdicts(
+    judged: Any, sensitivity: Any, specificity: Any, clusters: Sequence[Any] | None, level: float
+) -> Result:
     import pandas as pd
 
     from contrafact.stats.correction import ExamRate, correct_rate
 
+    if sensitivity is None or specificity is None:
+        hint = "give sensitivity=(right, n) and specificity=(right, n)"
+        raise InputError("verdicts are corrected by two measured rates", hint=hint)
     for name, rate in (("sensitivity", sensitivity), ("specificity", specificity)):
         if not isinstance(rate, Sequence) or len(rate) != 2:
             hint = f"give {name}=(45, 50) for 45 of 50"
             raise InputError(f"{name} is {rate!r}, and not a pair of counts", hint=hint)
     try:
+        verdicts = [float(one) for one in judged]
         found = correct_rate(
-            [float(one) for one in judged],
+            verdicts,
             None if clusters is None else list(clusters),
             sensitivity=ExamRate(*sensitivity),
             specificity=ExamRate(*specificity),
@@ -148,7 +156,7 @@ def correct(
         raise InputError(str(error), hint="give verdicts, 1 or 0") from None
     row = {"raw": found.raw, "corrected": found.estimate, "low": found.low, "high": found.high,
            "usable": found.usable, "why": found.why}  # fmt: skip
-    items = pd.DataFrame({"verdict": [float(one) for one in judged]})
+    items = pd.DataFrame({"verdict": verdicts})
     return Result(f"{len(items)} verdicts, corrected", items, pd.DataFrame([row]))
 
 
@@ -177,17 +185,9 @@ def _corrected_run(
     return Result(f"{runs.task}: judged rates, corrected", runs.items, rates.rates)
 
 
-@Verb
+@Operation
 def agreement(
-    data: Any,
-    *,
-    rater: Sequence[str] = (),
-    reference: str | None = None,
-    positive: str | None = None,
-    categories: Sequence[str] = (),
-    count: str | None = None,
-    seed: int = 0,
-    level: float = 0.95,
+    data: Any, *, rater: Sequence[str] = (), count: str | None = None, **options: Any
 ) -> Result:
     """Say how far raters agree, as ``contrafact agree`` does.
 
@@ -195,12 +195,10 @@ def agreement(
         data: Ratings: a data frame, a list of dicts, or a file; wide (a column of items, one
             column per rater) or long (item, rater, rating).
         rater: Take only these raters.
-        reference: Measure the others against this one, as the truth.
-        positive: Of two categories, the positive one.
-        categories: All categories in their order, for Gwet's AC2.
         count: A column that says how many items each row stands for.
-        seed: Seed of the intervals.
-        level: Confidence level.
+        options: ``reference`` (measure the others against this rater, as the truth), ``positive``
+            (of two categories, the positive one), ``categories`` (all in their order, for Gwet's
+            AC2), ``seed`` of the intervals, and their ``level``.
 
     Returns:
         ``items``: what raters rate differently. ``scores``: every coefficient with its interval,
@@ -214,16 +212,9 @@ def agreement(
     from contrafact.study.agreement import agreement as agree
     from contrafact.study.ratings import read_ratings
 
+    own = command_options(agree, options)
     with rows_file(data) as file:
-        table = read_ratings(str(file), raters=rater, count=count)
-        found = agree(
-            table,
-            categories=categories,
-            reference=reference,
-            positive=positive,
-            seed=seed,
-            level=level,
-        )
+        found = agree(read_ratings(str(file), raters=rater, count=count), **own)
     figures = [*found.coefficients, *(one for pair in found.against for one in pair.figures)]
     scores = pd.DataFrame(
         [
@@ -235,12 +226,3 @@ def agreement(
     items = pd.DataFrame([{"item": one.item, **one.ratings} for one in found.disagreements])
     title = f"{found.items} items, {len(found.raters)} raters, {found.ratings} ratings"
     return Result(title, items, scores, found.notes)
-
-
-def _numbers(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """Return figures with NaN for what is undefined."""
-    import pandas as pd
-
-    for column in ("estimate", "low", "high"):
-        frame[column] = pd.to_numeric(frame[column])
-    return frame

@@ -1,18 +1,17 @@
 """White-box verbs, which need a model's weights: perplexity, and what would have been written."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
+from contrafact.api.operation import Operation
 from contrafact.api.results import Result
 from contrafact.api.tables import frame_of
-from contrafact.api.verb import Verb
 from contrafact.errors import InputError
 
 __all__ = ["perplexity", "whatif"]
 
 
-@Verb
+@Operation
 def perplexity(
     data: Any, *, model: str = "smollm2-135m", column: str = "text", batch_tokens: int | None = None
 ) -> Result:
@@ -41,25 +40,18 @@ def perplexity(
         raise InputError(f"no column '{column}' (found: {found})", hint="name it with column=")
     texts = ["" if pd.isna(text) else str(text) for text in frame[column]]
     made = perplexities(texts, model=model, batch_tokens=batch_tokens)
-    items = frame.reset_index(drop=True).assign(
-        perplexity=[one.perplexity for one in made],
-        tokens=[one.tokens for one in made],
-        windowed=[one.windowed for one in made],
-    )
+    columns = {name: [getattr(one, name) for one in made]
+               for name in ("perplexity", "tokens", "windowed")}  # fmt: skip
+    items = frame.reset_index(drop=True).assign(**columns)
     scored = items["perplexity"].dropna()
-    scores = pd.DataFrame(
-        [
-            {"measure": "mean", "value": scored.mean()},
-            {"measure": "median", "value": scored.median()},
-            {"measure": "n", "value": float(len(scored))},
-        ]
-    )
+    figures = {"mean": scored.mean(), "median": scored.median(), "n": float(len(scored))}
+    scores = pd.DataFrame({"measure": [*figures], "value": [*figures.values()]})
     without = [one.reason for one in made if one.reason]
     notes = (f"{len(without)} texts have no perplexity: {without[0]}",) if without else ()
     return Result(f"perplexity under {model}", items, scores, notes)
 
 
-@Verb
+@Operation
 def whatif(
     *,
     model: str,
@@ -67,13 +59,10 @@ def whatif(
     text: str | None = None,
     counterfactual_prompt: str | None = None,
     counterfactual_model: str | None = None,
-    samples: int = 1,
     noise: Literal["shared", "fresh"] = "shared",
     temperature: float = 1.0,
     top_p: float = 1.0,
-    max_tokens: int = 128,
-    seed: int = 0,
-    chat: bool | None = None,
+    **options: Any,
 ) -> Result:
     """Say what a model would have written, its noise held, as ``contrafact whatif`` does.
 
@@ -83,13 +72,11 @@ def whatif(
         text: The text, whole; the model writes one if none.
         counterfactual_prompt: The prompt to write under instead.
         counterfactual_model: The model to write with instead, same tokenizer.
-        samples: Counterfactuals, each under its own noise.
         noise: Hold the noise, or draw it anew to compare.
         temperature: Sampling temperature, of both texts.
         top_p: Nucleus, of both texts.
-        max_tokens: The most tokens to write.
-        seed: Seed of the noise.
-        chat: Whether prompts are messages; by default if the model can.
+        options: ``samples`` (counterfactuals, each under its own noise; 1), ``max_tokens`` (128),
+            ``seed`` of the noise (0), ``chat`` (whether prompts are messages; if the model can).
 
     Returns:
         ``items``: ``factual``, ``counterfactual`` and ``ended``, one row a sample. ``scores``: how
@@ -101,26 +88,25 @@ def whatif(
     """
     import pandas as pd
 
+    from contrafact.api.tables import check_options
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
     from contrafact.models.whitebox.weights import load_causal
 
+    check_options(options, ("samples", "max_tokens", "seed", "chat"))
     if counterfactual_prompt is None and counterfactual_model is None:
         hint = "give counterfactual_prompt, counterfactual_model or both"
         raise InputError("nothing is to be changed", hint=hint)
     if text is not None and not text.strip():
         raise InputError("the text is empty", hint="leave it out to let the model write one")
-    made: Sequence[Any] = counterfactual_texts(
+    made = counterfactual_texts(
         load_causal(model),
         factual_prompt,
         factual_prompt if counterfactual_prompt is None else counterfactual_prompt,
         text=text,
         other=None if counterfactual_model is None else load_causal(counterfactual_model),
-        samples=samples,
-        seed=seed,
         held=noise == "shared",
         sampling=Sampling(temperature, top_p),
-        max_tokens=max_tokens,
-        chat=chat,
+        **options,
     )
     items = pd.DataFrame([asdict(one) for one in made])
     scores = pd.DataFrame([{"samples": len(items), "ended": int(items["ended"].sum())}])

@@ -1,7 +1,7 @@
 """What verbs return: items, scores, a report, and how they look in a notebook."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -54,12 +54,9 @@ class Page:
         return f"<report: {self.path or f'{len(self.html):,} characters of HTML'}>"
 
     def _repr_html_(self) -> str:
-        return str(
-            Markup(
-                '<iframe sandbox srcdoc="{}" style="width:100%;height:40em;border:1px solid #ccc">'
-                "</iframe>"
-            ).format(self.html)
-        )
+        style = "width:100%;height:40em;border:1px solid #ccc"
+        frame = Markup('<iframe sandbox srcdoc="{}" style="{}"></iframe>')
+        return str(frame.format(self.html, style))
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +90,11 @@ class Result:
 
     def table(self) -> "pd.DataFrame":
         """Return the figures as they read, intervals beside them."""
-        return _readable(self.scores)
+        columns = ["estimate", "low", "high"]
+        if not set(columns) <= set(self.scores.columns):
+            return self.scores
+        cells = [_figure(*row) for row in self.scores[columns].itertuples(index=False)]
+        return self.scores.drop(columns=["low", "high"]).assign(estimate=cells)
 
     def __repr__(self) -> str:
         shown = self.table().head(SHOWN)
@@ -102,11 +103,8 @@ class Result:
         return "\n".join([*parts, *self.notes])
 
     def _repr_html_(self) -> str:
-        return str(
-            Markup("<div><b>{}</b>{}{}</div>").format(
-                visible_html(self.title), _table(self.table(), SHOWN), _list(self.notes)
-            )
-        )
+        parts = (visible_html(self.title), _table(self.table(), SHOWN), _list(self.notes))
+        return str(Markup("<div><b>{}</b>{}{}</div>").format(*parts))
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,14 +140,14 @@ class Run(Result):
         from contrafact.report.build import build_report
         from contrafact.report.frames import read_labels, read_tasks
 
-        exams, labelled = paths_of(exam), paths_of(labels)
+        exams, labelled = read_exams(paths_of(exam)), paths_of(labels)
         page = self.folder / "report.html"
         if with_published or exams or labelled or not page.exists():
             build_report(
                 read_tasks([self.folder]),
                 self.folder,
                 with_published=with_published,
-                exams=read_exams(exams),
+                exams=exams,
                 labels=read_labels(labelled) if labelled else None,
             )
         return Page(page.read_text(encoding="utf-8"), page)
@@ -160,22 +158,19 @@ class Run(Result):
 
         from contrafact.family import task_named
 
-        if self.scores.empty:
-            return self.scores
-        rows = {
-            (row["system"], row["measure"], row["form"]): row
-            for row in self.scores.to_dict("records")
-        }
-        lines = []
-        for system in dict.fromkeys(self.scores["system"]):
-            line = {"system": system}
-            for shown in task_named(self.task).report.load().terminal:
-                row = rows.get((system, shown.measure, shown.form))
-                if row is not None:
-                    values = (row[name] for name in ("estimate", "low", "high"))
-                    line[shown.heading] = _figure(*values, scale=shown.scale, digits=shown.digits)
-            lines.append(line)
-        return pd.DataFrame(lines)
+        lines: dict[str, dict[str, str]] = {}
+        if not self.scores.empty:
+            figures = self.scores.set_index(["system", "measure", "form"])
+            for system in dict.fromkeys(self.scores["system"]):
+                line = lines[system] = {"system": system}
+                for shown in task_named(self.task).report.load().terminal:
+                    key = (system, shown.measure, shown.form)
+                    if key in figures.index:
+                        values = figures.loc[key, ["estimate", "low", "high"]]
+                        line[shown.heading] = _figure(
+                            *values, scale=shown.scale, digits=shown.digits
+                        )
+        return pd.DataFrame([*lines.values()]) if lines else self.scores
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,39 +200,21 @@ def make_estimate(prepared: "Prepared") -> Estimate:
     rows = prepared.estimate()
     frame = pd.DataFrame([vars(row) for row in rows])
     frame["dollars"] = [None if row.dollars is None else float(row.dollars) for row in rows]
-    dollars = float(sum(row.dollars for row in rows if row.dollars is not None))
-    tokens = sum(row.input_tokens + row.output_tokens for row in rows)
-    unknown = unpriced(rows)
     totals: dict[str, Any] = {
         "calls": sum(row.calls for row in rows),
         "paid_calls": paid_calls(rows),
-        "tokens": tokens,
-        "dollars": dollars,
+        "tokens": sum(row.input_tokens + row.output_tokens for row in rows),
+        "dollars": float(sum(row.dollars for row in rows if row.dollars is not None)),
     }
+    unknown = unpriced(rows)
     notes = [NOT_COUNTED, *([f"no price is known of {', '.join(unknown)}"] if unknown else [])]
-    return Estimate(
-        title=f"{prepared.settings.task}: estimate, before the first call",
-        items=frame,
-        scores=pd.DataFrame([totals]),
-        notes=notes,
-        **totals,
-    )
+    title = f"{prepared.settings.task}: estimate, before the first call"
+    return Estimate(title, frame, pd.DataFrame([totals]), notes, **totals)
 
 
-def paths_of(given: Any) -> list[Path]:
+def paths_of(files: Any) -> list[Path]:
     """Return files that are named: one, several or none."""
-    if isinstance(given, str | PathLike):
-        return [Path(given)]
-    return [Path(one) for one in given or ()]
-
-
-def _readable(scores: "pd.DataFrame") -> "pd.DataFrame":
-    """Return figures with their interval in one cell."""
-    if not {"estimate", "low", "high"} <= set(scores.columns):
-        return scores
-    columns = ["estimate", "low", "high"]
-    cells = [_figure(*row) for row in scores[columns].itertuples(index=False)]
-    return scores.drop(columns=["low", "high"]).assign(estimate=cells)
+    return [Path(one) for one in ([files] if isinstance(files, str | PathLike) else files or ())]
 
 
 def _figure(
@@ -267,22 +244,25 @@ def _table(frame: "pd.DataFrame", most: int | None = None) -> Markup:
     """Return a table as HTML: escaped, hidden characters shown, at most so many rows."""
     if frame.empty:
         return Markup("")
-    head = Markup("").join(Markup("<th>{}</th>").format(visible_html(c)) for c in frame.columns)
-    rows = Markup("").join(
-        Markup("<tr>{}</tr>").format(
-            Markup("").join(Markup("<td>{}</td>").format(visible_html(_cell(v))) for v in row)
-        )
-        for row in frame.head(most if most is not None else len(frame)).itertuples(index=False)
+    shown = frame if most is None else frame.head(most)
+    rows = _joined(
+        "<tr>{}</tr>",
+        (_joined("<td>{}</td>", map(_cell, row)) for row in shown.itertuples(index=False)),
     )
-    left = len(frame) - most if most is not None else 0
-    more = Markup("<p>and {} more rows</p>").format(f"{left:,}") if left > 0 else ""
-    return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}").format(
-        head, rows, more
-    )
+    head = _joined("<th>{}</th>", frame.columns)
+    left = len(frame) - len(shown)
+    more = Markup("<p>and {} more rows</p>").format(f"{left:,}") if left else ""
+    table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}")
+    return table.format(head, rows, more)
 
 
 def _list(notes: Sequence[str]) -> Markup:
-    if not notes:
-        return Markup("")
-    lines = Markup("").join(Markup("<li>{}</li>").format(visible_html(note)) for note in notes)
-    return Markup("<ul>{}</ul>").format(lines)
+    return Markup("<ul>{}</ul>").format(_joined("<li>{}</li>", notes)) if notes else Markup("")
+
+
+def _joined(element: str, parts: Iterable[Any]) -> Markup:
+    """Return parts, each in an element; what is no HTML yet is escaped."""
+    return Markup("").join(
+        Markup(element).format(part if isinstance(part, Markup) else visible_html(part))
+        for part in parts
+    )

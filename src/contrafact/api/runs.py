@@ -2,15 +2,15 @@
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrafact.api.operation import Operation
 from contrafact.api.results import Estimate, Run, make_estimate
-from contrafact.api.tables import frame_of, is_path, rows_file
-from contrafact.api.verb import Verb
+from contrafact.api.tables import Names, PathLikeOrNone, frame_of, is_path, rows_file
 from contrafact.errors import InputError, ModelError
 from contrafact.files.fields import fold
 
@@ -22,19 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "run", "score"]
 
-_Names = str | Sequence[str] | None
-_Path = str | PathLike[str] | None
 
-
-@Verb
+@Operation
 def run(
     task: str,
     *,
-    model: _Names = None,
-    judge: _Names = None,
-    method: _Names = None,
+    model: Names = None,
+    judge: Names = None,
+    method: Names = None,
     data: Any = None,
-    out: _Path = None,
+    out: PathLikeOrNone = None,
     **options: Any,
 ) -> Run | Estimate:
     """Evaluate models and methods on a task, as ``contrafact run`` does.
@@ -69,14 +66,14 @@ def run(
     return _start(task, values, "data", data)
 
 
-@Verb
+@Operation
 def score(
     task: str | PathLike[str] | Run,
     data: Any = None,
     *,
-    judge: _Names = None,
-    items: _Path = None,
-    out: _Path = None,
+    judge: Names = None,
+    items: PathLikeOrNone = None,
+    out: PathLikeOrNone = None,
     **options: Any,
 ) -> Run | Estimate:
     """Judge and report outputs that are there already, as ``contrafact score`` does.
@@ -123,7 +120,7 @@ def score(
     return _start(task, values, "score", data)
 
 
-@Verb
+@Operation
 def load(source: str | PathLike[str]) -> "Run | pd.DataFrame":
     """Return a run that has come to its end, or the rows of a file.
 
@@ -166,17 +163,24 @@ def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run 
         prepared = config.prepare()
         if config.command.estimate:
             return make_estimate(prepared)
-        folder = _folder(prepared, config.command)
-        _confirm(prepared, folder, config.command)
+        folder = _folder_once_confirmed(prepared, config.command)
         kept = _keep_data(prepared, path, folder)
     config = make_config(task, {**values, source: kept, "out": folder})
     return _act(config.prepare(), config.command)
 
 
-def _folder(prepared: "Prepared", command: "Command") -> Path:
-    from contrafact.runs.execute import default_folder
+def _folder_once_confirmed(prepared: "Prepared", command: "Command") -> Path:
+    """Return the run's folder; many paid calls that nobody has agreed to are an InputError."""
+    from contrafact.runs.execute import calls_to_confirm, default_folder
 
-    return command.out or default_folder(prepared)
+    folder = command.out or default_folder(prepared)
+    plan = [(prepared, folder, prepared.estimate(tokens=False))]
+    if not command.yes and (calls := calls_to_confirm(plan)):
+        raise InputError(
+            f"this run makes about {calls:,} paid calls",
+            hint="add yes=True to make them, or estimate=True to see what they cost",
+        )
+    return folder
 
 
 def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
@@ -197,22 +201,6 @@ def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
     return kept
 
 
-def _confirm(prepared: "Prepared", folder: Path, command: "Command") -> None:
-    """Refuse many paid calls that nobody has agreed to.
-
-    Raises:
-        InputError: There would be many.
-    """
-    from contrafact.runs.execute import calls_to_confirm
-
-    plan = [(prepared, folder, prepared.estimate(tokens=False))]
-    if not command.yes and (calls := calls_to_confirm(plan)):
-        raise InputError(
-            f"this run makes about {calls:,} paid calls",
-            hint="add yes=True to make them, or estimate=True to see what they cost",
-        )
-
-
 def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
     """Run what was prepared and return it, or say what that would take."""
     from contrafact.report.build import build_report
@@ -221,8 +209,7 @@ def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
 
     if command.estimate:
         return make_estimate(prepared)
-    folder = _folder(prepared, command)
-    _confirm(prepared, folder, command)
+    folder = _folder_once_confirmed(prepared, command)
     result = execute(prepared, folder, prepared.estimate(tokens=False))
     if result.failures:
         failed = ModelError(
@@ -247,7 +234,6 @@ def _load_run(folder: Path) -> Run:
     """
     import pandas as pd
 
-    from contrafact.family import task_named
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
     from contrafact.runs.items import FAILURES, USAGE, read_items
@@ -257,28 +243,17 @@ def _load_run(folder: Path) -> Run:
     if not results.exists() and len(found.items):
         build_report(read_tasks([folder]), folder)
     part = json.loads(results.read_text(encoding="utf-8")) if results.exists() else {}
-    task = found.manifest.task
-    figures = pd.DataFrame(part.get("figures", []))
-    if len(figures):
-        spec = task_named(task).report.load()
-        overall = spec.is_overall(figures)
-        if spec.scopes:
-            overall &= figures["scope"].eq(spec.scopes[0])
-        columns = ["system", "measure", "form", "estimate", "low", "high", "n"]
-        figures = figures.loc[overall, [c for c in columns if c in figures]].reset_index(drop=True)
-        for column in figures.columns.drop(["system", "measure", "form"]):
-            figures[column] = pd.to_numeric(figures[column])
 
     def table(name: str) -> pd.DataFrame:
         path = folder / name
         return pd.read_csv(path) if path.exists() else pd.DataFrame()
 
-    settings = found.manifest.settings
-    by = " + ".join(settings["judges"])
+    task = found.manifest.task
+    by = " + ".join(found.manifest.settings["judges"])
     return Run(
         title=f"{task}: {len(found.items):,} rows" + (f", judged by {by}" if by else ""),
         items=found.items,
-        scores=figures,
+        scores=_overall(task, pd.DataFrame(part.get("figures", []))),
         notes=tuple(f"{one['title']}: {one['text']}" for one in part.get("warnings", ())),
         folder=folder,
         task=task,
@@ -286,3 +261,21 @@ def _load_run(folder: Path) -> Run:
         failures=table(FAILURES),
         usage=table(USAGE),
     )
+
+
+def _overall(task: str, figures: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the figures over all items."""
+    import pandas as pd
+
+    from contrafact.family import task_named
+
+    if figures.empty:
+        return figures
+    spec = task_named(task).report.load()
+    overall = spec.is_overall(figures)
+    if spec.scopes:
+        overall &= figures["scope"].eq(spec.scopes[0])
+    names = ["system", "measure", "form"]
+    numbers = [c for c in ("estimate", "low", "high", "n") if c in figures]
+    found = figures.loc[overall, [*names, *numbers]].reset_index(drop=True)
+    return found.assign(**{name: pd.to_numeric(found[name]) for name in numbers})

@@ -1,7 +1,7 @@
 """What is handed in: a table, rows, texts or a file, as the file that the engines read."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -9,15 +9,36 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
-from contrafact.files.tables import write_frame
+from contrafact.files.tables import read_rows, write_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rows", "as_path", "command_options", "frame_of", "is_path", "output_file", "rows_file"]
+__all__ = [
+    "Names",
+    "PathLikeOrNone",
+    "as_path",
+    "check_options",
+    "command_options",
+    "frame_of",
+    "is_path",
+    "names_of",
+    "output_file",
+    "read_frame",
+    "rows_file",
+]
 
-Rows = "pd.DataFrame | Sequence[Mapping[str, Any]] | Sequence[str] | str | PathLike[str]"
-"""What verbs take for a table: a data frame, a list of rows, a list of texts, or a file."""
+PathLikeOrNone = str | PathLike[str] | None
+Names = str | Sequence[str] | None
+"""One name, several, or none."""
+
+_OF_COMMANDS = ("file", "out", "columns", "model_args", "judge_arg", "estimate", "yes", "bulk")
+"""What commands take for themselves."""
+
+
+def names_of(names: Names) -> list[str]:
+    """Return names as a list."""
+    return [names] if isinstance(names, str) else list(names or ())
 
 
 def is_path(data: object) -> bool:
@@ -34,7 +55,7 @@ def frame_of(data: Any, *, text: str = "text", name: str = "data") -> "pd.DataFr
         name: What the argument is called, in errors.
 
     Raises:
-        InputError: It is none of these.
+        InputError: It is none of these, or has no rows.
     """
     import pandas as pd
 
@@ -64,9 +85,6 @@ def rows_file(data: Any, *, text: str = "text", name: str = "data") -> Iterator[
         data: A file's path, which is yielded as it is, or rows as `frame_of` takes them.
         text: The column that a list of texts is.
         name: What the argument is called, in errors.
-
-    Raises:
-        InputError: It is no table.
     """
     if is_path(data):
         if str(data) == "-":
@@ -84,13 +102,25 @@ def rows_file(data: Any, *, text: str = "text", name: str = "data") -> Iterator[
             raise InputError(error.problem, file=name, line=error.line, hint=error.hint) from None
 
 
-def as_path(given: str | PathLike[str] | None) -> Path | None:
-    """Return a path that was given; None where none was."""
-    return None if given is None else Path(given)
+def read_frame(path: Path) -> "pd.DataFrame":
+    """Return the rows of a file that an engine wrote."""
+    import pandas as pd
+
+    if path.suffix == ".csv":
+        return pd.read_csv(path)
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path)
+    # JSON Lines without a row are an empty file, which readers of rows refuse.
+    return pd.DataFrame([row for _, row in read_rows(path)] if path.stat().st_size else [])
+
+
+def as_path(path: PathLikeOrNone) -> Path | None:
+    """Return a path, where there is one."""
+    return None if path is None else Path(path)
 
 
 @contextmanager
-def output_file(out: str | PathLike[str] | None, name: str) -> Iterator[Path]:
+def output_file(out: PathLikeOrNone, name: str) -> Iterator[Path]:
     """Yield the file to write: the one named, or one of that name that is gone afterwards."""
     if out is not None:
         yield Path(out)
@@ -99,28 +129,29 @@ def output_file(out: str | PathLike[str] | None, name: str) -> Iterator[Path]:
         yield Path(folder) / name
 
 
-def command_options(command: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def check_options(options: Iterable[str], known: Sequence[str], of: str = "") -> None:
+    """Refuse options that there are not, with the nearest name that there is."""
+    from contrafact.files.config import nearest
+
+    for name in options:
+        if name not in known:
+            problem = f"{of} has no option '{name}'" if of else f"there is no option '{name}'"
+            raise InputError(problem, hint=nearest(name, known))
+
+
+def command_options(command: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options as a function behind a command takes them, its paths as paths.
 
     Args:
         command: The function.
-        given: The options, by the name of the command line with underscores.
+        options: By the name of the command line with underscores.
 
     Raises:
         InputError: It has no such option.
     """
-    from contrafact.files.config import nearest
-
     known = inspect.signature(command, eval_str=True).parameters
-    for name in given:
-        if name not in known or name in _OF_COMMANDS:
-            hint = nearest(name, [one for one in known if one not in _OF_COMMANDS])
-            raise InputError(f"there is no option '{name}'", hint=hint)
+    check_options(options, [name for name in known if name not in _OF_COMMANDS])
     return {
         name: Path(value) if value is not None and "Path" in str(known[name].annotation) else value
-        for name, value in given.items()
+        for name, value in options.items()
     }
-
-
-_OF_COMMANDS = ("file", "out", "columns", "model_args", "judge_arg", "estimate", "yes", "bulk")
-"""What commands take for themselves."""

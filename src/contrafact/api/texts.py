@@ -1,20 +1,23 @@
 """Verbs that make and check texts: each is one family's, and does what its command does."""
 
-from collections.abc import Iterator, Sequence
-from os import PathLike
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrafact.api.operation import Operation
 from contrafact.api.results import Result
 from contrafact.api.tables import (
+    PathLikeOrNone,
     as_path,
+    check_options,
     command_options,
     frame_of,
     is_path,
+    names_of,
     output_file,
+    read_frame,
     rows_file,
 )
-from contrafact.api.verb import Verb
 from contrafact.errors import InputError, ModelError
 
 if TYPE_CHECKING:
@@ -26,17 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = ["check", "generate", "rewrite", "synth"]
 
-_Path = str | PathLike[str] | None
 
-
-@Verb
+@Operation
 def generate(
     data: Any,
     *,
     model: str,
     method: str = "zero-shot",
     judge: str | Sequence[str] = (),
-    out: _Path = None,
+    out: PathLikeOrNone = None,
     **options: Any,
 ) -> Result:
     """Write a risk and an opportunity scenario for every headline, as ``contrafact generate`` does.
@@ -60,48 +61,46 @@ def generate(
         InputError: Something is wrong with what was asked; no model was called.
         ModelError: Every call failed. Rows some of whose calls failed say so under ``error``.
     """
+    import pandas as pd
     import typer
 
     from contrafact.families.finforce.commands.generate import generate as command
 
     options = command_options(command, options)
-    judges = [judge] if isinstance(judge, str) else list(judge)
+    judges = names_of(judge)
+    options |= {"method": method, "judge": judges or None, "yes": True}
     with rows_file(data, text="headline") as file, output_file(out, "scenarios.jsonl") as made:
         failed = False
         try:
-            options |= {"method": method, "judge": judges or None, "yes": True}
-            command(str(file), model, str(made), **options)
+            command(file=str(file), model=model, out=str(made), **options)
         except typer.Exit:
             failed = True
-        items = _read(made)
+        items = read_frame(made)
     causes = items["error"].dropna().astype(str)
     causes = causes[causes.str.startswith("call failed: ")]
     if failed and len(causes) == len(items):
         raise ModelError(f"{len(items)} of {len(items)} rows failed:", causes)
     valid = items["valid"].fillna(False).astype(bool)
-    shares = {"valid": (valid.mean(), len(items))}
+    rows = [("valid", valid.mean(), len(items))]
     columns = list(items.columns)
     for name in columns[columns.index("error") + 1 :] if judges else ():
-        given = items.loc[valid, name].dropna().astype(float)
-        shares[str(name)] = (given.mean(), len(given))
+        passed = items.loc[valid, name].dropna().astype(float)
+        rows.append((str(name), passed.mean(), len(passed)))
+    scores = pd.DataFrame(rows, columns=["measure", "share", "n"])
     notes = [f"{len(causes)} rows failed; the column error says why"] if len(causes) else []
-    return Result(
-        f"{len(items)} headlines, {model} · {method}", items, _figures(shares), tuple(notes)
-    )
+    return Result(f"{len(items)} headlines, {model} · {method}", items, scores, tuple(notes))
 
 
-@Verb
+@Operation
 def check(
     data: Any,
     *,
     judge: str | Sequence[str] = (),
-    each: bool = False,
-    numerical: bool = False,
-    exam: _Path = None,
+    exam: PathLikeOrNone = None,
     rule: str | Sequence[str] = (),
-    polarity_model: _Path = None,
-    bands: _Path = None,
-    out: _Path = None,
+    polarity_model: PathLikeOrNone = None,
+    bands: PathLikeOrNone = None,
+    out: PathLikeOrNone = None,
     **options: Any,
 ) -> Result:
     """Check pairs: facts by rule, what they mean by a judge, as ``contrafact rfc check`` does.
@@ -111,16 +110,15 @@ def check(
             list of dicts, or a file. Without an ``id``, rows that are handed in are numbered.
         judge: A model that says what pairs mean, an Inspect name; several form a panel. Without
             one, what facts leave open is undecided.
-        each: Ask each criterion in a call of its own.
-        numerical: Ask about numerical pairs too; what is said of them is for ``review`` alone.
         exam: The file of the judge's exam, by which it is said how many pairs are really sound.
         rule: Rules of your own, by import path.
         polarity_model: A FinBERT folder that judges tone; nobody does if not given.
         bands: Bands of length, as ``contrafact rfc calibrate --out`` writes them; the paper's if
             not given.
         out: A file to write (JSON Lines); replies stand next to it, and nothing is asked twice.
-        options: With a judge ``prompts``, ``structured``, ``judge_args``, ``max_connections``,
-            ``max_retries``, ``timeout``, ``attempt_timeout``.
+        options: With a judge ``each`` (ask each criterion in a call of its own), ``numerical``
+            (ask about numerical pairs too, for ``review`` alone), ``prompts``, ``structured``,
+            ``judge_args``, ``max_connections``, ``max_retries``, ``timeout``, ``attempt_timeout``.
 
     Returns:
         ``items``: ``id``, ``manipulation``, ``passed`` (None where it is undecided),
@@ -141,14 +139,11 @@ def check(
         open_options,
         read_pairs,
     )
-    from contrafact.files.atomic import guard_output, write_text
-    from contrafact.files.tables import json_line
+    from contrafact.files.atomic import guard_output
+    from contrafact.files.tables import write_rows
 
-    chosen = open_options(
-        [rule] if isinstance(rule, str) else rule, as_path(polarity_model), as_path(bands)
-    )
-    judges = [judge] if isinstance(judge, str) else list(judge)
-    settings = _judge_settings(judges, each, numerical, exam, options)
+    chosen = open_options(names_of(rule), as_path(polarity_model), as_path(bands))
+    settings = _judge_settings(names_of(judge), {"exam": exam, **options})
     if not is_path(data):
         data = frame_of(data)
         if "id" not in data.columns:
@@ -157,10 +152,14 @@ def check(
         if out is not None:
             guard_output(Path(out), file)
         facts = check_rows(read_pairs(file), str(file), options=chosen)
-        checked, sound, notes = _judged(facts, settings, exam, as_path(out))
+        sound, notes = None, list[str]()
+        if settings is None:
+            checked = list(facts)
+        else:
+            checked, sound, notes = _judged(facts, settings, exam, as_path(out))
     lines = [check_object(row, found) for row, found in checked]
     if out is not None:
-        write_text(Path(out), "".join(map(json_line, lines)))
+        write_rows(Path(out), lines)
     items = pd.DataFrame(lines).astype({"passed": object})
     scores = _check_scores(items)
     if sound is not None:
@@ -168,7 +167,7 @@ def check(
     elif settings is None and (left := scores["undecided"].sum()):
         notes.append(f"{left} are undecided: what they mean is for a judge or a person to say")
     notes += [f"row {p.line}: {p.problem}" for row, _ in checked if (p := row.problem) is not None]
-    title = f"{len(items)} pairs, {sum(one is True for one in items['passed'])} keep their contract"
+    title = f"{len(items)} pairs, {scores['pass'].sum()} keep their contract"
     return Result(title, items, scores, tuple(notes))
 
 
@@ -187,41 +186,34 @@ def _check_scores(items: "pd.DataFrame") -> "pd.DataFrame":
     return counts.groupby("manipulation", sort=False)[names].sum().reset_index()
 
 
-def _judge_settings(
-    judges: Sequence[str], each: bool, numerical: bool, exam: _Path, options: dict[str, Any]
-) -> "JudgeSettings | None":
+def _judge_settings(judges: Sequence[str], options: dict[str, Any]) -> "JudgeSettings | None":
     """Return who judges and how; None without a judge."""
-    bounds = ("max_retries", "timeout", "attempt_timeout")
-    _known(options, ("prompts", "structured", "judge_args", "max_connections", *bounds))
-    if not judges:
-        given = {"each": each, "numerical": numerical, "exam": exam, **options}
-        if useless := next((name for name, value in given.items() if value), None):
-            raise InputError(f"{useless} has no use without judge", hint="name a judge")
-        return None
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.judging import check_judges
 
-    transport = {name: options.pop(name) for name in bounds if name in options}
-    prompts = as_path(options.pop("prompts", None))
+    bounds = ("max_retries", "timeout", "attempt_timeout")
+    own = ("each", "numerical", "prompts", "structured", "judge_args", "max_connections")
+    check_options(options, ("exam", *own, *bounds))
+    if not judges:
+        if useless := next((name for name, value in options.items() if value), None):
+            raise InputError(f"{useless} has no use without judge", hint="name a judge")
+        return None
+    prompts = as_path(options.get("prompts"))
     return JudgeSettings(
         check_judges(judges),
-        each,
-        numerical,
-        prompts=None if prompts is None else str(prompts.absolute()),
-        bounds=transport,
-        **options,
+        bounds={name: options[name] for name in bounds if name in options},
+        **{name: options[name] for name in own if name in options}
+        | {"prompts": None if prompts is None else str(prompts.absolute())},
     )
 
 
 def _judged(
-    facts: "Iterator[tuple[PairRow, Check | None]]",
-    settings: "JudgeSettings | None",
-    exam: _Path,
+    facts: "Iterable[tuple[PairRow, Check | None]]",
+    settings: "JudgeSettings",
+    exam: PathLikeOrNone,
     out: Path | None,
 ) -> "tuple[list[tuple[PairRow, Check | None]], pd.DataFrame | None, list[str]]":
     """Return rows with what facts and judges say, how many are sound, and what to know."""
-    if settings is None:
-        return list(facts), None, []
     import numpy as np
     import pandas as pd
 
@@ -247,13 +239,13 @@ def _judged(
     return checked, pd.DataFrame(rows, columns=["manipulation", "sound", "low", "high"]), notes
 
 
-@Verb
+@Operation
 def rewrite(
     data: Any,
     *,
     model: str | None = None,
     judge: str | Sequence[str] = (),
-    out: _Path = None,
+    out: PathLikeOrNone = None,
     **options: Any,
 ) -> Result:
     """Rewrite articles by their manipulation; keep what passes, as ``contrafact rfc rewrite`` does.
@@ -284,18 +276,16 @@ def rewrite(
     from contrafact.files.journal import sidecar_path
 
     options = command_options(command, options)
-    judges = [judge] if isinstance(judge, str) else list(judge)
     with rows_file(data) as file, output_file(out, "pairs.jsonl") as made:
-        command(str(file), str(made), model=model, judge=judges, **options)
-        items, lost = _read(made), sidecar_path(made, "dropped")
-        dropped = _read(lost) if lost.exists() else pd.DataFrame()
+        command(str(file), str(made), model=model, judge=names_of(judge), **options)
+        items, lost = read_frame(made), sidecar_path(made, "dropped")
+        dropped = read_frame(lost) if lost.exists() else pd.DataFrame()
     columns = ["manipulation", "undecided", "reason"]
-    both = pd.concat(
-        [
-            items.reindex(columns=columns).assign(kept=True),
-            dropped.reindex(columns=columns).assign(kept=False),
-        ]
-    )
+    parts = [
+        one.reindex(columns=columns).assign(kept=kept)
+        for one, kept in ((items, True), (dropped, False))
+    ]
+    both = pd.concat(parts)
     rows = [
         {
             "manipulation": name,
@@ -310,15 +300,15 @@ def rewrite(
     return Result(title, items, pd.DataFrame(rows))
 
 
-@Verb
+@Operation
 def synth(
     n: int,
     *,
     seed: int = 0,
     graph: str | None = None,
     domain: str | None = None,
-    private_lexicon: _Path = None,
-    out: _Path = None,
+    private_lexicon: PathLikeOrNone = None,
+    out: PathLikeOrNone = None,
 ) -> Result:
     """Draw stories whose right and wrong answers are proven, as ``contrafact cobe synth`` does.
 
@@ -346,61 +336,21 @@ def synth(
 
     if n < 1:
         raise InputError(f"n is {n}", hint="draw at least one story")
+    lexicon = as_path(private_lexicon)
     if out is not None:
-        guard_output(Path(out), as_path(private_lexicon))
-    lines = list(
-        story_lines(
-            n,
-            seed,
-            graph=graph,
-            domain=domain,
-            private_lexicon=as_path(private_lexicon),
-        )
-    )
+        guard_output(Path(out), lexicon)
+    lines = list(story_lines(n, seed, graph=graph, domain=domain, private_lexicon=lexicon))
     if out is not None:
         write_text(Path(out), "[\n" + ",\n".join(lines) + "\n]\n")
-    rows = [json.loads(line) for line in lines]
-    items = pd.DataFrame(rows)
+    items = pd.DataFrame([json.loads(line) for line in lines])
     counts = pd.DataFrame(
-        [
-            {
-                "graph": row["Graph type"],
-                "stories": 1,
-                "right": len(row["Right answers"]),
-                "wrong": len(row["Wrong answers"]),
-            }
-            for row in rows
-        ]
+        {
+            "graph": items["Graph type"],
+            "stories": 1,
+            "right": items["Right answers"].map(len),
+            "wrong": items["Wrong answers"].map(len),
+        }
     )
     scores = counts.groupby("graph").sum().reset_index()
-    sources = len({row["Proof"]["template"] for row in rows})
+    sources = items["Proof"].map(lambda proof: proof["template"]).nunique()
     return Result(f"{n} stories of {sources} templates, seed {seed}", items, scores)
-
-
-def _known(options: Any, known: Sequence[str]) -> None:
-    from contrafact.files.config import nearest
-
-    for name in options:
-        if name not in known:
-            raise InputError(f"there is no option '{name}'", hint=nearest(name, known))
-
-
-def _read(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
-    from contrafact.files.tables import read_rows
-
-    if path.suffix == ".csv":
-        return pd.read_csv(path)
-    if path.suffix == ".parquet":
-        return pd.read_parquet(path)
-    if not path.stat().st_size:  # JSON Lines without a row
-        return pd.DataFrame()
-    return pd.DataFrame([row for _, row in read_rows(path)])
-
-
-def _figures(shares: dict[str, tuple[float, int]]) -> "pd.DataFrame":
-    import pandas as pd
-
-    rows = [{"measure": name, "share": share, "n": n} for name, (share, n) in shares.items()]
-    return pd.DataFrame(rows)

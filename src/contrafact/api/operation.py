@@ -8,7 +8,7 @@ from typing import Generic, ParamSpec, TypeVar
 
 from contrafact.errors import InputError
 
-__all__ = ["Verb"]
+__all__ = ["Operation"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -17,14 +17,11 @@ _R = TypeVar("_R")
 _one_at_a_time = threading.RLock()
 
 
-class Verb(Generic[_P, _R]):
+class Operation(Generic[_P, _R]):
     """A function that may be called anywhere: ``verb(…)``, or ``await verb.aio(…)``.
 
     Where an event loop runs already, as in a notebook, it stands still until the work is done, and
     an interrupt stops the work. Verbs of one process wait for each other.
-
-    Args:
-        function: What is done; blocking.
     """
 
     def __init__(self, function: Callable[_P, _R]) -> None:
@@ -33,7 +30,9 @@ class Verb(Generic[_P, _R]):
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Do it, and return the result."""
-        # The work has event loops of its own, and a thread runs one at a time.
+        # The work has event loops of its own, and a thread runs one at a time. In a thread of its
+        # own an interrupt would not reach it, so the outer loop is set aside, by what asyncio has
+        # for those who write event loops.
         outer = asyncio._get_running_loop()
         asyncio._set_running_loop(None)
         try:

@@ -23,7 +23,6 @@ class Progress:
     """Counts steps on standard error, whose number is known or not.
 
     Args:
-        what: What a step is, in the plural.
         total: How many there are; None where nobody knows.
         done: How many of them an earlier start of the same work has finished.
     """
@@ -60,11 +59,7 @@ class Progress:
         self._bar.stop()
 
     def step(self, number: int = 1, note: str = "") -> None:
-        """Count steps that are done.
-
-        Args:
-            note: What is said besides, as of now.
-        """
+        """Count steps that are done."""
         tenths = self._tenths()
         self.done += number
         if note:
@@ -155,7 +150,6 @@ def show_frame(
 
     Args:
         shares: Columns of shares from 0 to 1, shown in percent.
-        coefficients: Columns of coefficients, shown with three digits.
     """
     columns = [str(c) for c in frame.columns if not str(c).endswith(("_low", "_high"))]
     rows = [
@@ -177,7 +171,6 @@ def show_records(
     Args:
         frame: The table, as `show_frame` takes it.
         shares: Columns of shares from 0 to 1, shown in percent.
-        coefficients: Columns of coefficients, shown with three digits.
     """
     columns = [str(c) for c in frame.columns if not str(c).endswith(("_low", "_high"))]
     for row in frame.to_dict("records"):

@@ -67,11 +67,7 @@ def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
 
 
 def guard_folder(out: str | Path) -> None:
-    """Refuse a folder that could not be written into, before any work is done.
-
-    Raises:
-        InputError: It is a file, lies below one, or cannot be written to.
-    """
+    """Refuse a folder that could not be written into, before any work is done."""
     if Path(out).exists() and not Path(out).is_dir():
         raise InputError("is a file", file=out, hint="name a folder with --out")
     _guard_above(Path(out).resolve(), out)

@@ -235,9 +235,6 @@ def read_delimited(
         stream: Its bytes; closed when the rows have been read.
         tabs: Whether the file's name says that tabs divide it.
         delimiter: What divides its cells, where that is known.
-
-    Raises:
-        InputError: An encoding that cannot be told; later, a row that cannot be read.
     """
     stream, encoding = utf8_stream(stream, name, legacy=True)
     head = stream.read(_HEAD)

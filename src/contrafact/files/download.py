@@ -40,9 +40,6 @@ def cache_dir() -> Path:
 
     It is ``$CONTRAFACT_CACHE`` if that is set, else ``$XDG_CACHE_HOME/contrafact``, else
     ``~/.cache/contrafact``. A relative ``XDG_CACHE_HOME`` is ignored, as its specification asks.
-
-    Raises:
-        InputError: There is no home folder to put it in, or it cannot be made.
     """
     own = os.environ.get(CACHE_VARIABLE)
     shared = os.environ.get("XDG_CACHE_HOME", "")
@@ -146,10 +143,6 @@ def fetch(
             or where ``sha256`` is given.
         path: Where the file goes; missing folders are made.
         sha256: The sum the file must have, in hex, or ``None`` if it is not known.
-        progress: Called after every piece that came.
-
-    Raises:
-        InputError: Not found or refused, no connection, a wrong sum, a full disk.
     """
     target = Path(path)
     _check_scheme(httpx.URL(url), url, pinned=sha256 is not None)
@@ -201,11 +194,7 @@ def fetch_text(
 
 
 def sha256_of(path: str | Path) -> str:
-    """Return the SHA-256 of a file, in hex.
-
-    Raises:
-        InputError: There is no such file, or it cannot be read.
-    """
+    """Return the SHA-256 of a file, in hex."""
     try:
         with Path(path).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -124,12 +124,6 @@ def named_columns(given: Iterable[str] | None, option: str = "--columns") -> dic
     """Return what ``--columns want=have,…`` says: by the name that is wanted, the file's.
 
     A comma divides where another ``want=`` follows, so that a column's name may hold commas.
-
-    Args:
-        given: What stood after the option each time.
-
-    Raises:
-        InputError: Something is not of that form, or names one field twice.
     """
     found: dict[str, str] = {}
     for text in given or ():

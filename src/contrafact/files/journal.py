@@ -111,12 +111,7 @@ class Journal:
         return True
 
     def __enter__(self) -> Self:
-        """Hold the journal, and read the pieces that are there.
-
-        Raises:
-            InputError: It has other facts, is damaged, cannot be written, or another process
-                holds it.
-        """
+        """Hold the journal, and read the pieces that are there."""
         with ExitStack() as held:
             held.enter_context(locked_file(self._out or self.path))
             try:

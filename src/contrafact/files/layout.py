@@ -39,7 +39,6 @@ def header_place(
     known name, or distinct texts over rows of at least two cells.
 
     Args:
-        rows: The first rows, blank ones left out.
         named: Folded names of columns that tell a header.
         padded: Whether a title is followed by empty cells, as where Excel saves a text table: a
             lone cell may be the header of a single column there, whose texts hold delimiters.
@@ -78,13 +77,9 @@ def laid_out(
     place. A short row lacks the last cells.
 
     Args:
-        rows: The table's rows, blank ones left out.
         padded: Whether a title is followed by empty cells (`header_place`).
         empty: What stands for a cell that a short row lacks.
         hint: What to do about a row with more cells than the header.
-
-    Raises:
-        InputError: Two columns have one name, or a row has more cells than the header.
     """
     first = list(islice(rows, 1))
     if not first:

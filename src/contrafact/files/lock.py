@@ -20,11 +20,7 @@ LOCK = ".lock"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process.
-
-    Raises:
-        InputError: if another process holds it, or the folder cannot be made.
-    """
+    """Hold a folder for this process."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / LOCK, blocking=False)
@@ -51,9 +47,6 @@ def locked_file(path: str | Path, *, wait: bool = False) -> Iterator[None]:
 
     Args:
         wait: Whether to wait for another process that holds it.
-
-    Raises:
-        InputError: if another process holds it, or its folder cannot be made or written to.
     """
     path = Path(path)
     guard = path.with_name(f".{path.name}{LOCK}")

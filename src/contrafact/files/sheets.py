@@ -124,11 +124,7 @@ def write_sheet(
 
 
 def find_key(sheets: Sequence[Path]) -> Path:
-    """Return the key that lies next to the sheets: of the same name, or the only one there.
-
-    Raises:
-        InputError: A sheet is missing, or there is no key, or there are several.
-    """
+    """Return the key that lies next to the sheets: of the same name, or the only one there."""
     for sheet in sheets:
         if not table_file(sheet).exists():
             raise InputError("no such file", file=sheet, hint="check the path")
@@ -147,11 +143,7 @@ def find_key(sheets: Sequence[Path]) -> Path:
 def read_key_rows(
     path: str | Path, columns: Sequence[str], *, command: str
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a key, each with its line: the text of every column.
-
-    Args:
-        command: Which command writes it, for messages.
-    """
+    """Yield the rows of a key, each with its line: the text of every column."""
     empty = True
     for line, row in read_rows(path):
         empty = False
@@ -186,14 +178,9 @@ def read_filled(
     Args:
         paths: The sheets: one for each person, or shared ones with a column ``annotator``.
         checks: By item, the key's `item_check` of what it shows.
-        shown: The columns that show an item.
         asked: The columns for answers that every sheet has.
-        command: Which command writes the sheets, for messages.
         problems: Where a sentence is added for each row left out, with file and line.
         columns: By the name that a sheet was written with, what some call the column now.
-
-    Raises:
-        InputError: A file is no sheet, or one person answered one item twice.
     """
     seen: dict[tuple[str, str], str] = {}
     for path in paths:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -44,6 +45,7 @@ __all__ = [
     "read_rows",
     "render_csv",
     "render_jsonl",
+    "require_tables",
     "row_count",
     "source_name",
     "table_bytes",
@@ -58,6 +60,7 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")
 """What tables are written as, by the file's name."""
 
 _SPACE = b" \t\r\n"
+_SPACES = re.compile(r"[ \t\r\n]+")
 _KINDS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -164,6 +167,17 @@ def read_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> Ite
         columns: By the name that is wanted, the column's name in the file, where they differ.
     """
     return open_table(path, columns).rows
+
+
+def require_tables(*paths: str | Path | None) -> None:
+    """Refuse tables that are not there, before anything heavy is loaded.
+
+    What has no table's suffix may name a data set, and is passed over.
+    """
+    for path in paths:
+        file = Path() if path is None else table_file(path)
+        if file.suffix.lower() in _KINDS and ":" not in str(path) and not file.exists():
+            raise InputError("no such file", file=path, hint="check the path")
 
 
 def row_count(path: str | Path) -> int | None:
@@ -299,12 +313,8 @@ def write_frame(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
     them.
 
     Args:
-        frame: The table; column names are texts.
         path: A file named ``.csv``, ``.tsv``, ``.jsonl``, ``.parquet`` or ``.xlsx``.
         dialect: How a CSV file is written; divided by commas, without a mark, if not given.
-
-    Raises:
-        InputError: Another suffix, a file that cannot be written, or more than a sheet holds.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in TABLE_SUFFIXES:
@@ -453,59 +463,41 @@ def _is_json(text: str) -> bool:
 def _json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
     with stream:
         text = decode_line(stream.read().removeprefix(BOM), name, 1)
-    decoder = json.JSONDecoder()
-    place = _Place(text)
-    if not place.take("["):
-        place.fail("a JSON list was expected", name, hint="write a list of objects: [{…}, …]")
-    if not place.take("]"):
-        while True:
-            place.skip_space()
-            line, start = place.line, place.at
-            try:
-                value, place.at = decoder.raw_decode(text, start)
-            except json.JSONDecodeError as error:
-                # The decoder counts from the start of the whole text, as it was given that.
-                raise _bad_json(error, name, 1) from error
-            except (ValueError, RecursionError) as error:
-                raise _bad_json(error, name, line) from error
-            yield line, _object(value, name, line)
-            if place.take("]"):
-                break
-            if not place.take(","):
-                place.fail("bad JSON: ',' or ']' was expected", name)
-    place.skip_space()
-    if place.at != len(text):
-        place.fail("bad JSON: text after the end of the list", name)
+    decoder, line, at = json.JSONDecoder(), 1, 0
 
+    def move(end: int) -> None:
+        """Go to a place, and over the space behind it."""
+        nonlocal line, at
+        space = _SPACES.match(text, end)
+        end = space.end() if space else end
+        line, at = line + text.count("\n", at, end), end
 
-class _Place:
-    """A position in a text that knows its line."""
+    def fail(problem: str, hint: str = "is the file whole?") -> InputError:
+        return InputError(problem, file=name, line=line, hint=hint)
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self._counted = 0
-        self._line = 1
-
-    @property
-    def line(self) -> int:
-        self._line += self.text.count("\n", self._counted, self.at)
-        self._counted = self.at
-        return self._line
-
-    def skip_space(self) -> None:
-        while self.at < len(self.text) and self.text[self.at] in " \t\r\n":
-            self.at += 1
-
-    def take(self, character: str) -> bool:
-        self.skip_space()
-        if self.text.startswith(character, self.at):
-            self.at += 1
-            return True
-        return False
-
-    def fail(self, problem: str, name: str, *, hint: str = "is the file whole?") -> None:
-        raise InputError(problem, file=name, line=self.line, hint=hint)
+    move(0)
+    if not text.startswith("[", at):
+        raise fail("a JSON list was expected", "write a list of objects: [{…}, …]")
+    move(at + 1)
+    first = True
+    while not text.startswith("]", at):
+        if not first:
+            if not text.startswith(",", at):
+                raise fail("bad JSON: ',' or ']' was expected")
+            move(at + 1)
+        first, begun = False, line
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            # The decoder counts from the start of the whole text, as it was given that.
+            raise _bad_json(error, name, 1) from error
+        except (ValueError, RecursionError) as error:
+            raise _bad_json(error, name, begun) from error
+        yield begun, _object(value, name, begun)
+        move(end)
+    move(at + 1)
+    if at != len(text):
+        raise fail("bad JSON: text after the end of the list")
 
 
 def _parquet(stream: BinaryIO, name: str) -> Iterator[Row]:

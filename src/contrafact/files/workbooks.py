@@ -81,9 +81,6 @@ def read_workbook(
     Args:
         stream: The workbook's bytes; closed when the rows have been read.
         sheet: The sheet; the first that is not hidden if none is named.
-
-    Raises:
-        InputError: No workbook, no such sheet, or rows that make no table.
     """
     yield from laid_out(
         _records(stream, name, sheet),
@@ -177,14 +174,7 @@ def _read(value: Any) -> Any:
 
 
 def check_cells(rows: Sequence[tuple[int, dict[str, Any]]], file: str | Path, out: Path) -> None:
-    """Refuse rows that no sheet of Excel can hold, before any work is done.
-
-    Args:
-        file: Where they are from, for messages.
-
-    Raises:
-        InputError: There are too many, or a text is too long for a cell.
-    """
+    """Refuse rows that no sheet of Excel can hold, before any work is done."""
     hint = f"name the output {out.stem}.csv, .jsonl or .parquet"
     if len(rows) >= MAX_ROWS:
         raise InputError(f"{len(rows):,} rows are too many for a sheet", file=file, hint=hint)
@@ -215,9 +205,6 @@ def workbook_bytes(
 
     Args:
         rows: Plain values; None is an empty cell. Lists and objects become JSON.
-
-    Raises:
-        InputError: There are more rows, or longer texts, than a sheet holds.
     """
     from openpyxl import Workbook
 

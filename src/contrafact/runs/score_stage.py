@@ -27,7 +27,7 @@ from inspect_ai.util import registry_info
 
 from contrafact.bulk.stage import INDEX, KEPT, REJECTS, InputRow, StageOutput
 from contrafact.errors import InputError
-from contrafact.family.given import GivenSystem
+from contrafact.family.given import GIVEN_ITEMS, OUTPUTS, GivenSystem
 from contrafact.family.manifest import hash_file
 from contrafact.family.run import Evaluated, Prepared, TaskRun
 from contrafact.family.settings import RunSettings, flat_settings
@@ -186,8 +186,9 @@ class ScoreStage:
         try:
             if reader.parts:
                 prepared = prepare_outputs(reader)
-                for name, data in prepared.files(folder).items():
-                    write_bytes(folder / name, data)
+                files = prepared.files(folder)
+                for name in files.keys() & {OUTPUTS, GIVEN_ITEMS}:
+                    write_bytes(folder / name, files[name])
                 prepared = prepared.placed(folder)
         except InputError as error:
             if error.line not in by_line:

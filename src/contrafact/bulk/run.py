@@ -182,7 +182,13 @@ def bulk_command(
             ray = ray or held.enter_context(cluster(engine.address))
             before = rows - sum(one.rows for one in left)
             with Progress(noun, rows, before) as shown:
-                _work(stage, partitions, left, output, engine, ray, summary, facts, shown)
+                if ray.dashboard:
+                    shown.say(f"Ray's dashboard: {ray.dashboard}")
+                if isinstance(stage, Uniqueness):
+                    find_repeats(stage, partitions, output)
+                if isinstance(stage, Prepared):
+                    stage.prepare(partitions, output)
+                _work(stage, left, engine, ray, summary, facts, shown)
     return summary
 
 
@@ -221,9 +227,7 @@ def _partitions(
 
 def _work(
     stage: Stage | ModelStage,
-    partitions: Sequence[Partition],
     left: Sequence[Partition],
-    output: Output,
     engine: _Engine,
     ray: Cluster,
     summary: Summary,
@@ -232,13 +236,8 @@ def _work(
 ) -> None:
     """Do the partitions that are left."""
     settings: dict[str, Any] = {}
-    if ray.dashboard:
-        progress.say(f"Ray's dashboard: {ray.dashboard}")
-    if isinstance(stage, Uniqueness):
-        find_repeats(stage, partitions, output)
-    if isinstance(stage, Prepared):
-        stage.prepare(partitions, output)
     work: Any = Asker
+    output = summary.output
     if isinstance(stage, ModelStage):
         settings = _askers(stage, output, engine, ray, len(left), facts)
     elif isinstance(stage, HoldsWeights):

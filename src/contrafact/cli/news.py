@@ -52,6 +52,24 @@ class _Fetch:
     pause: float = option("Seconds between two requests.", 1.0, min=0)
     max_pages: int = option("Pages per search or feed at most.", 50, min=1)
 
+    def facts(self, asked: list[str], window: "Window") -> dict[str, Any]:
+        """Return what decides the items."""
+        from contrafact.files.download import sha256_of
+
+        found: dict[str, Any] = {
+            "source": self.source,
+            "what": asked,
+            "from": window.since,
+            "to": window.until,
+            "max-pages": self.max_pages,
+        }
+        if self.source == "newsapi":
+            found |= {"days": self.days, "language": self.language}
+        if self.source == "file":
+            places = map(Path, asked)
+            found["contents"] = [sha256_of(one) if one.is_file() else None for one in places]
+        return found
+
 
 @app.command("fetch")
 @takes(_Fetch)
@@ -68,7 +86,6 @@ def fetch(given: _Fetch) -> None:
     from contrafact.corpus.sources.base import defaults, open_client
     from contrafact.errors import InputError
     from contrafact.files.atomic import guard_output
-    from contrafact.files.download import sha256_of
     from contrafact.files.journal import Journal
 
     source, out = given.source, given.out
@@ -76,17 +93,7 @@ def fetch(given: _Fetch) -> None:
     asked = list(given.what or (usual.asked if usual else ()))
     window = Window.of(given.since, given.until, usual if source == "newsapi" else None)
     guard_output(out, *(asked if source == "file" else ()))
-    settings: dict[str, Any] = {
-        "source": source,
-        "what": asked,
-        "from": window.since,
-        "to": window.until,
-        "max-pages": given.max_pages,
-    }
-    if source == "newsapi":
-        settings |= {"days": given.days, "language": given.language}
-    if source == "file":
-        settings["contents"] = [sha256_of(path) if Path(path).is_file() else None for path in asked]
+    settings = given.facts(asked, window)
     origin = open_source(
         source, asked, window, days=given.days, language=given.language, base=given.base_url
     )

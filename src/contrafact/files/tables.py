@@ -208,20 +208,18 @@ def open_table(
 ) -> Table:
     """Open a file of rows.
 
-    The format follows the suffix (``.jsonl``, ``.ndjson``, ``.json``, ``.csv``, ``.tsv``,
-    ``.parquet``, ``.xlsx``), or the content where the suffix says nothing; ``-`` is standard
+    The format follows the suffix, or the content where the suffix says nothing; ``-`` is standard
     input, ``FILE.xlsx#Sheet`` a sheet, without which the first is read. ``line`` is the line on
-    which a row begins, counted from 1; Parquet has no lines, so there it is the row's number. A bad
-    row raises when the reader gets to it. Blank rows are passed over.
+    which a row begins, counted from 1; of Parquet it is the row's number. A bad row raises when the
+    reader gets to it. Blank rows are passed over.
 
-    Text is UTF-8, with or without a byte-order mark, or UTF-16; a CSV file may be Windows-1252.
-    What was not UTF-8 is said on standard error. A CSV file is divided by commas, semicolons or
-    tabs (`contrafact.files.delimited.dialect_of`); its values are text, and cells that a short row
-    lacks are empty. Titles above the header of a CSV file or a sheet are left out, and that is
-    said (`contrafact.files.layout`). Cells are kept as they are: what stands for nothing
-    (``NULL``, ``NaN``) is told by `contrafact.files.fields.is_absent`.
+    Text is UTF-8 or UTF-16; a CSV file may be Windows-1252. A CSV file is divided by commas,
+    semicolons or tabs; its values are text, and cells that a short row lacks are empty. Titles
+    above the header of a CSV file or a sheet are left out. What was not plain is said on standard
+    error. What stands for nothing (``NULL``) is told by `contrafact.files.fields.is_absent`.
 
     Args:
+        path: The file.
         columns: By the name that is wanted, the column's name in the file, where they differ; the
             column gets the wanted name, and another column of that name is left out.
         decimals: Whether numbers of columns divided by semicolons or tabs get a point for a
@@ -230,9 +228,7 @@ def open_table(
         name: What messages call the file, if not by its path.
 
     Raises:
-        InputError: No such file, a folder, an empty file, an encoding that cannot be told, bad
-            JSON, a row that is not an object, a row with more cells than the header, no Parquet,
-            no workbook, no such sheet, a column of ``columns`` that is not there.
+        InputError: The file cannot be read as a table, or lacks one of ``columns``.
     """
     name = name or source_name(path)
     file, sheet = split_sheet(path)

@@ -248,12 +248,12 @@ def agreement(
     """Return how far several judges agree, by criterion; empty where there is but one.
 
     Args:
+        verdicts: Every judge's own verdicts.
         clusters: Gives the clusters of samples, by their ids.
 
     Returns:
-        One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate``,
-        ``estimate_low``, ``estimate_high``, ``n`` (outputs with two valid verdicts), ``judges``,
-        and ``method`` of the interval.
+        One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate`` with its
+        bounds, ``n`` (outputs with two valid verdicts), ``judges``, ``method`` of the interval.
     """
     import pandas as pd
 

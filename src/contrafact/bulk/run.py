@@ -132,13 +132,16 @@ def bulk_command(
     *,
     noun: str = "rows",
 ) -> Summary:
-    """Do a verb over an input, partition by partition, and return what became of it.
+    """Work on an input partition by partition, and return what became of it.
 
     Finished partitions of an earlier start are kept.
 
     Args:
+        stage: The work.
         given: The input: a file, folder, glob or URI.
+        out: The folder or URI of the output.
         settings: How it is done, as `contrafact.options.bulk_options` hands it on.
+        noun: What rows are called.
     """
     if given == "-" or out == "-":
         raise InputError(

@@ -257,14 +257,14 @@ def agreement(
     """
     import pandas as pd
 
-    from contrafact.stats.agreement import (
-        fleiss_kappa,
-        gwet_ac1,
-        krippendorff_alpha,
-        percent_agreement,
-        with_interval,
-    )
+    from contrafact.stats import agreement as coefficients
 
+    functions = {
+        "Agreement of pairs": coefficients.percent_agreement,
+        "Gwet's AC1": coefficients.gwet_ac1,
+        "Fleiss' kappa": coefficients.fleiss_kappa,
+        "Krippendorff's alpha": coefficients.krippendorff_alpha,
+    }
     rows = []
     reserved = {"criterion", "judge", "passed", "invalid", "probability", "mass"}
     unit = [name for name in verdicts.columns if name not in reserved]
@@ -274,19 +274,10 @@ def agreement(
         if wide.shape[1] < 2 or wide.empty:
             continue
         ratings = wide.astype(object).where(wide.notna(), None).to_numpy(object)
-        for name, function in (
-            ("Agreement of pairs", percent_agreement),
-            ("Gwet's AC1", gwet_ac1),
-            ("Fleiss' kappa", fleiss_kappa),
-            ("Krippendorff's alpha", krippendorff_alpha),
-        ):
-            found = with_interval(
-                function,
-                ratings,
-                clusters=clusters(wide.index.get_level_values("sample_id")),
-                resamples=resamples,
-                level=level,
-                rng=rng,
+        labels = clusters(wide.index.get_level_values("sample_id"))
+        for name, function in functions.items():
+            found = coefficients.with_interval(
+                function, ratings, clusters=labels, resamples=resamples, level=level, rng=rng
             )
             rows.append(
                 {

@@ -1,6 +1,6 @@
 """contrafact: generate, build, detect and judge counterfactual text, and say how well.
 
-The verbs of the command line for Python: ``import contrafact as cf``, then ``cf.run(…)``. A verb is
+The commands for Python: ``import contrafact as cf``, then ``cf.run(…)``. A function is
 imported when it is first used, so that the import itself takes no time.
 """
 
@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'contrafact' has no attribute '{name}'")
     found = getattr(import_module(_PLACES[name]), name)
-    if not isinstance(sys.modules[__name__].__dict__.get(name), _VerbModule):
+    if not isinstance(sys.modules[__name__].__dict__.get(name), _CallableModule):
         globals()[name] = found
     return found
 
@@ -59,27 +59,27 @@ def __dir__() -> list[str]:
     return [*__all__]
 
 
-class _VerbModule(ModuleType):
-    """A subpackage that has a verb's name (`contrafact.exam`): called, it is the verb."""
+class _CallableModule(ModuleType):
+    """A subpackage that has a function's name (`contrafact.exam`): called, it is the function."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return _verb(self)(*arguments, **options)
+        return _function_of(self)(*arguments, **options)
 
-    __signature__ = property(lambda self: import_module("inspect").signature(_verb(self)))
-    __doc__ = property(lambda self: str(_verb(self).__doc__))
-    aio = property(lambda self: _verb(self).aio)
+    __signature__ = property(lambda self: import_module("inspect").signature(_function_of(self)))
+    __doc__ = property(lambda self: str(_function_of(self).__doc__))
+    aio = property(lambda self: _function_of(self).aio)
 
 
-def _verb(module: ModuleType) -> Any:
+def _function_of(module: ModuleType) -> Any:
     name = module.__name__.rpartition(".")[2]
     return getattr(import_module(_PLACES[name]), name)
 
 
 class _Face(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
-        # The import of a subpackage sets it here, and would else hide the verb of its name.
+        # The import of a subpackage sets it here, and would else hide the function of its name.
         if name in _PLACES and isinstance(value, ModuleType):
-            value.__class__ = _VerbModule
+            value.__class__ = _CallableModule
         super().__setattr__(name, value)
 
 

@@ -1,4 +1,4 @@
-"""Verbs about judges: how far one can be trusted, and rates corrected for what it is worth."""
+"""About judges: how far one can be trusted, and rates corrected for what it is worth."""
 
 import inspect
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""White-box verbs, which need a model's weights: perplexity, and what would have been written."""
+"""White-box functions, which need a model's weights: perplexity, and what would have been written."""
 
 from dataclasses import asdict
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""How a verb is called: at once, from a notebook whose event loop runs, or awaited."""
+"""How a function is called: at once, from a notebook whose event loop runs, or awaited."""
 
 import asyncio
 import functools
@@ -18,10 +18,10 @@ _one_at_a_time = threading.RLock()
 
 
 class Operation(Generic[_P, _R]):
-    """A function that may be called anywhere: ``verb(…)``, or ``await verb.aio(…)``.
+    """A function that may be called anywhere: ``run(…)``, or ``await run.aio(…)``.
 
     Where an event loop runs already, as in a notebook, it stands still until the work is done, and
-    an interrupt stops the work. Verbs of one process wait for each other.
+    an interrupt stops the work. Those of one process wait for each other.
     """
 
     def __init__(self, function: Callable[_P, _R]) -> None:

@@ -1,4 +1,4 @@
-"""What verbs return: items, scores, a report, and how they look in a notebook."""
+"""What functions return: items, scores, a report, and how they look in a notebook."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -61,7 +61,7 @@ class Page:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a verb found.
+    """What was found.
 
     Attributes:
         title: What was done, in a few words.

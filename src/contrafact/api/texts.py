@@ -1,4 +1,4 @@
-"""Verbs that make and check texts: each is one family's, and does what its command does."""
+"""Functions that make and check texts: each is one family's, and does what its command does."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""The same verbs past one machine: partitions of Parquet or JSON Lines, mapped by Ray Data."""
+"""The same commands past one machine: partitions of Parquet or JSON Lines, mapped by Ray Data."""

@@ -1,4 +1,4 @@
-"""A verb over a whole input: divided, shared out, gone on with where it stopped."""
+"""A stage over a whole input: divided, shared out, gone on with where it stopped."""
 
 import os
 import time
@@ -164,15 +164,8 @@ def bulk_command(
         if begun is None and len(files) > 1:
             ray = held.enter_context(cluster(engine.address))
         partitions = _partitions(given, files, size, ray, noun)
-        rows = sum(one.rows for one in partitions)
-        facts = {
-            "what": stage.name,
-            "version": __version__,
-            "partition-rows": size,
-            "rows": rows,
-            "input": hash_of(list(dict.fromkeys(one.fragment.digest for one in partitions))),
-            **stage.facts(),
-        }
+        facts = _facts(stage, size, partitions)
+        rows = int(facts["rows"])
         output.begin(facts, stage.name)
         summary = Summary(out, output, rows, len(partitions))
         done = output.finished()
@@ -193,6 +186,18 @@ def bulk_command(
                     stage.prepare(partitions, output)
                 _work(stage, left, engine, ray, summary, facts, shown)
     return summary
+
+
+def _facts(stage: Stage | ModelStage, size: int, partitions: Sequence[Partition]) -> dict[str, Any]:
+    """Return what decides the output."""
+    return {
+        "what": stage.name,
+        "version": __version__,
+        "partition-rows": size,
+        "rows": sum(one.rows for one in partitions),
+        "input": hash_of(list(dict.fromkeys(one.fragment.digest for one in partitions))),
+        **stage.facts(),
+    }
 
 
 def _partitions(

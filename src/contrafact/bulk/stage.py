@@ -1,4 +1,4 @@
-"""What a verb is in bulk: rows in, rows and reasons out.
+"""What a command is in bulk: rows in, rows and reasons out.
 
 A stage is small and goes to the workers by pickle; what is heavy it opens there. It works on the
 rows of a partition alone, so that partitions may be worked on anywhere, in any order, again.
@@ -135,7 +135,7 @@ class _Named(Protocol):
 
 
 class Stage(_Named, Protocol):
-    """A verb that asks no model."""
+    """A command that asks no model."""
 
     def open(self) -> Callable[[Sequence[InputRow]], StageOutput]:
         """Return the work, in the process that does it; it treats each row by itself."""
@@ -144,7 +144,7 @@ class Stage(_Named, Protocol):
 
 @runtime_checkable
 class ModelStage(_Named, Protocol):
-    """A verb that asks language models."""
+    """A command that asks language models."""
 
     @property
     def model(self) -> str:

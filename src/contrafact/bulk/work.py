@@ -1,4 +1,4 @@
-"""The work on one partition: read its rows, do the verb, write what came of them."""
+"""The work on one partition: read its rows, do the work, write what came of them."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""White-box functions, which need a model's weights: perplexity, and what would have been written."""
+"""Functions that need a model's weights: perplexity, and what would have been written."""
 
 from dataclasses import asdict
 from typing import Any, Literal

@@ -137,11 +137,9 @@ def bulk_command(
     Finished partitions of an earlier start are kept.
 
     Args:
-        stage: The work.
         given: The input: a file, folder, glob or URI.
         out: The folder or URI of the output.
         settings: How it is done, as `contrafact.options.bulk_options` hands it on.
-        noun: What rows are called.
     """
     if given == "-" or out == "-":
         raise InputError(

@@ -29,7 +29,6 @@ __all__ = [
     "Structured",
     "Temperature",
     "Timeout",
-    "TopP",
     "argument",
     "as_command",
     "bulk_options",
@@ -51,11 +50,6 @@ Prompts = Annotated[Path | None, typer.Option(metavar="DIR", help="Another promp
 
 Temperature = Annotated[
     float | None, typer.Option(min=0, rich_help_panel=SAMPLING, show_default=False)
-]
-"""Of a model's sampling."""
-
-TopP = Annotated[
-    float | None, typer.Option(min=0, max=1, rich_help_panel=SAMPLING, show_default=False)
 ]
 """Of a model's sampling."""
 

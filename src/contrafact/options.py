@@ -6,10 +6,9 @@ They are types for the parameters of a Typer command: ``max_retries: MaxRetries 
 import inspect
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import MISSING, dataclass, field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import typer
 
@@ -25,6 +24,7 @@ __all__ = [
     "MaxConnections",
     "MaxRetries",
     "MaxTokens",
+    "Options",
     "Prompts",
     "Structured",
     "Temperature",
@@ -89,6 +89,29 @@ Structured = Annotated[
 _REQUIRED = inspect.Parameter.empty
 
 
+class _Typed(NamedTuple):
+    """What is typed, as Typer has it, and its default."""
+
+    as_typer: Any
+    default: Any
+
+
+class Options:
+    """The options of a command: attributes that are an `option` or an `argument` each."""
+
+    def __init__(self, **given: Any) -> None:
+        for name, one in self.typed().items():
+            setattr(self, name, given.pop(name) if name in given else one.default)
+        if given or _REQUIRED in vars(self).values():
+            raise TypeError(f"options are missing, or too many: {sorted(given)}")
+
+    @classmethod
+    def typed(cls) -> dict[str, _Typed]:
+        """Return the options by name, those of base classes first."""
+        named = [item for base in reversed(cls.__mro__) for item in vars(base).items()]
+        return {name: one for name, one in named if isinstance(one, _Typed)}
+
+
 def option(
     help: str | None,
     default: Any = _REQUIRED,
@@ -98,7 +121,7 @@ def option(
     min: float | None = None,
     max: float | None = None,
 ) -> Any:
-    """Return a field of a model of options (`takes`): what is typed, and what its help says.
+    """Return an attribute of `Options`: what is typed, and what its help says.
 
     Args:
         help: What the help page says of it.
@@ -117,28 +140,19 @@ def option(
         min=min,
         max=max,
     )
-    return _field(made, default)
+    return _Typed(made, default)
 
 
 def argument(metavar: str, help: str, default: Any = _REQUIRED) -> Any:
-    """Return a field of a model of options that is typed without a flag, at its place."""
-    return _field(typer.Argument(metavar=metavar, help=help), default)
+    """Return an attribute of `Options` that is typed without a flag, at its place."""
+    return _Typed(typer.Argument(metavar=metavar, help=help), default)
 
 
-def _field(typed: Any, default: Any) -> Any:
-    default = {} if default is _REQUIRED else {"default": default}
-    return field(metadata={"typed": typed}, kw_only=True, **default)
-
-
-_Options = TypeVar("_Options")
+_Options = TypeVar("_Options", bound=Options)
 
 
 def takes(model: type[_Options]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function of a model of options a command that has those options.
-
-    Args:
-        model: A dataclass whose fields are an `option` or an `argument` each.
-    """
+    """Make a function of `Options` a command that has them."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def command(bulk: dict[str, Any] | None = None, **given: Any) -> None:
@@ -149,17 +163,20 @@ def takes(model: type[_Options]) -> Callable[[Callable[..., None]], Callable[...
     return decorate
 
 
-def parameters_of(model: type) -> list[inspect.Parameter]:
-    """Return the parameters that a model of options (`takes`) gives a command."""
-    hints, found = get_type_hints(model), []
-    for one in fields(model):
-        default = ... if one.default is MISSING else one.default
-        found.append(parameter(one.name, (hints[one.name], one.metadata["typed"]), default))
-    return found
+def parameters_of(model: type[Options]) -> list[inspect.Parameter]:
+    """Return the parameters that options are of their command (`takes`)."""
+    kinds: dict[str, Any] = {}
+    for base in reversed(model.__mro__):
+        kinds |= inspect.get_annotations(base)
+    return [
+        parameter(
+            name, (kinds[name], one.as_typer), ... if one.default is _REQUIRED else one.default
+        )
+        for name, one in model.typed().items()
+    ]
 
 
-@dataclass
-class CallOptions:
+class CallOptions(Options):
     """How calls of models are made: options of commands that ask one."""
 
     max_connections: int = option(default=16, panel=TRANSPORT, **_AT_ONCE)

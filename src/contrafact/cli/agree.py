@@ -1,12 +1,11 @@
 """``contrafact agree``: inter-rater agreement from a table of ratings."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from contrafact.options import argument, option, takes
+from contrafact.options import Options, argument, option, takes
 
 if TYPE_CHECKING:
     from contrafact.study.agreement import Against, Agreement
@@ -16,8 +15,7 @@ __all__ = ["agree"]
 _SHOWN = 20
 
 
-@dataclass
-class _Options:
+class _Options(Options):
     file: str = argument("FILE", "Ratings: CSV, Excel, JSONL, JSON, Parquet, or -.")
     out: Path | None = option("Write all of it, as JSON.", None, metavar="FILE")
     columns: list[str] | None = option(

@@ -1,13 +1,12 @@
 """``contrafact diff``: two runs compared, for people, for machines and for a CI job."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from contrafact.options import argument, option, takes
+from contrafact.options import Options, argument, option, takes
 
 if TYPE_CHECKING:
     from contrafact.family.report import ReportSpec
@@ -19,8 +18,7 @@ _TEXT = 300
 """So many characters of a text are shown on a terminal."""
 
 
-@dataclass
-class _Options:
+class _Options(Options):
     run_a: Path = argument("RUN_A", "The run folder to compare with.")
     run_b: Path = argument("RUN_B", "The run folder that is compared with it.")
     system: list[str] | None = option(

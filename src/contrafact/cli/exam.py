@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -32,7 +31,6 @@ _WIDE = 4
 """Columns of criteria beyond which a table has them as rows."""
 
 
-@dataclass
 class _Options(CallOptions):
     judge: list[str] = option("The judge; several form a panel.", metavar="J")
     out: Path | None = option("The result, JSON; for `report --exam`.", None, metavar="FILE")

@@ -1,13 +1,12 @@
 """``contrafact news``: acquiring news and preparing it for a benchmark."""
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from contrafact.options import argument, bulk_options, option, takes
+from contrafact.options import Options, argument, bulk_options, option, takes
 
 if TYPE_CHECKING:
     from contrafact.corpus.duplicates import Text
@@ -29,8 +28,7 @@ def group() -> None:
     """Acquire news, and prepare it for a benchmark."""
 
 
-@dataclass
-class _Fetch:
+class _Fetch(Options):
     source: SourceName = argument("SOURCE", "file, rss, newsapi or yahoo.")
     out: Path = option("The items, JSON Lines.", metavar="FILE")
     what: list[str] | None = argument(
@@ -186,8 +184,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return [row for _, row in read_rows(path)] if path.exists() and path.stat().st_size else []
 
 
-@dataclass
-class _Dedupe:
+class _Dedupe(Options):
     file: str = argument("FILE", _ITEMS)
     out: str = option("The items, JSON Lines.", metavar="FILE")
     against: list[Path] | None = option(
@@ -252,8 +249,7 @@ def _deduped(out: str, kept: int, rows: int, kinds: "Counter[str]") -> str:
     return f"{out}: {kept:,} of {rows:,} items; duplicates: {by_kind}"
 
 
-@dataclass
-class _Anonymise:
+class _Anonymise(Options):
     file: str = argument("FILE", _ITEMS)
     out: Path = option("The items, JSON Lines.", metavar="FILE")
     keep: list[str] | None = option("A name to leave as it is.", None, metavar="NAME")

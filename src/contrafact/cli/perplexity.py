@@ -1,17 +1,15 @@
 """``contrafact perplexity``: how surprised a model is by each text of a table."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import typer
 
-from contrafact.options import argument, bulk_options, option, takes
+from contrafact.options import Options, argument, bulk_options, option, takes
 
 __all__ = ["perplexity"]
 
 
-@dataclass
-class _Options:
+class _Options(Options):
     file: str = argument("FILE", "Texts: CSV, Excel, JSON(L) or Parquet.")
     out: str = option("The rows with their perplexity.", metavar="FILE")
     model: str = option(

@@ -1,17 +1,15 @@
 """``contrafact report``: tables, figures and the page, from one run or many."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
-from contrafact.options import argument, option, takes
+from contrafact.options import Options, argument, option, takes
 
 __all__ = ["report"]
 
 
-@dataclass
-class _Options:
+class _Options(Options):
     dirs: list[Path] = argument("DIR…", "Run folders, as `contrafact run` wrote.")
     with_published: bool = option(
         "Show the paper's rows below, marked as published.", False, "--with-published"

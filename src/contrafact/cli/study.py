@@ -4,14 +4,13 @@ The group is made from a family's `StudySpec`, one for each kind of study that i
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
 
-from contrafact.options import argument, as_command, option, parameter, parameters_of
+from contrafact.options import Options, argument, as_command, option, parameter, parameters_of
 
 if TYPE_CHECKING:
     from contrafact.family import Family
@@ -92,8 +91,7 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
     )
 
 
-@dataclass
-class _Score:
+class _Score(Options):
     files: list[Path] = argument("FILE…", "Filled sheets: CSV, as Excel saves them, or .xlsx.")
     columns: list[str] | None = option(
         "What the sheets call their columns now.", None, metavar="WANTED=FOUND,…"

@@ -1,12 +1,11 @@
 """``contrafact train``: white-box training."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from contrafact.options import argument, option, takes
+from contrafact.options import Options, argument, option, takes
 
 if TYPE_CHECKING:
     from contrafact.family.training import TrainingSpec
@@ -22,8 +21,7 @@ def group() -> None:
     """Training of models whose weights are at hand."""
 
 
-@dataclass
-class _Srlm:
+class _Srlm(Options):
     config: str = argument("CONFIG", "A YAML file, or a preset: tiny, paper.")
     out: Path | None = option("Its folder. [runs/srlm-CONFIG]", None, metavar="DIR")
     data: Path | None = option("Items with their answers. [bundled ones]", None, metavar="FILE")

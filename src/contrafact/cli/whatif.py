@@ -1,18 +1,16 @@
 """``contrafact whatif``: the string the model would have written, its noise held."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import typer
 
-from contrafact.options import option, takes
+from contrafact.options import Options, option, takes
 
 __all__ = ["whatif"]
 
 
-@dataclass
-class _Options:
+class _Options(Options):
     model: str = option(
         "Whose noise it is: smollm2-135m, a folder, a GGUF file, or a name on the hub.",
         metavar="M",

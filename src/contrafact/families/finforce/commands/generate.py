@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,6 @@ __all__ = ["GenerateOptions", "generate"]
 _VERDICT_TOKENS = 12  # of a judge's reply, about
 
 
-@dataclass
 class GenerateOptions(CallOptions):
     """The options of the command."""
 
@@ -105,7 +103,6 @@ def generate(given: GenerateOptions, bulk: dict[str, Any] | None = None) -> None
     Example: contrafact generate news.csv --method zero-shot --model embedded/smollm2-135m
     --out scenarios.csv
     """
-    from dataclasses import replace
 
     given.check(bulk is not None)
     from contrafact.corpus.named import data_source
@@ -118,7 +115,7 @@ def generate(given: GenerateOptions, bulk: dict[str, Any] | None = None) -> None
     whole: dict[str, Any] = {
         name: None if path is None else path.absolute() for name, path in paths.items()
     }
-    stage = GenerateStage(replace(given, **whole), names)
+    stage = GenerateStage(GenerateOptions(**{**vars(given), **whole}), names)
     chosen = stage.check()
     if bulk is not None:
         _in_bulk(stage, bulk)

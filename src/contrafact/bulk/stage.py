@@ -29,7 +29,10 @@ __all__ = [
 
 # The tables of an output: what a stage kept, what it dropped and what it could not work on, both
 # with reasons, and its decisions.
-KEPT, REJECTS, FAILURES, LEDGER = "rows", "rejects", "failures", "ledger"
+KEPT = "rows"
+REJECTS = "rejects"
+FAILURES = "failures"
+LEDGER = "ledger"
 
 INDEX = "index"
 """The column of every table that has the row's place in the whole input, from 0."""

@@ -40,15 +40,15 @@ def report(given: _Options) -> None:
 
     Example: contrafact report runs/a runs/b --exam exam.json --out report
     """
+    from contrafact.family.exam_file import read_exams
     from contrafact.runs.folder import read_manifest
 
+    exams = read_exams(given.exam or [])
     for folder in given.dirs:
         read_manifest(folder)  # what is no run is said before anything heavy is loaded
-    from contrafact.family.exam_file import read_exams
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_labels, read_tasks
 
-    exams = read_exams(given.exam or [])
     labels = read_labels(given.labels) if given.labels else None
     folder = given.out or (given.dirs[0] if len(given.dirs) == 1 else Path("report"))
     published = given.with_published

@@ -10,13 +10,16 @@ import csv
 import hashlib
 import itertools
 import json
+import lzma
 import math
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -867,28 +870,12 @@ def _fill_sheet(
         _table(sheet.with_name(f"{person}.csv"), filled)
 
 
-def _label_studio(
-    items: Path, people: Sequence[str], question: str, answers: Sequence[str]
-) -> None:
-    """Write an export of Label Studio, in which everybody answers every item, beside a review's."""
-    tasks = []
-    rows = [json.loads(line) for line in items.read_text(encoding="utf-8").splitlines()]
-    for number, row in enumerate(rows):
-        made = []
-        for place, person in enumerate(people):
-            own, shared = _chance(person, row["item_id"]), _chance(row["item_id"])
-            answer = answers[(own if own % 4 == 0 else shared) % len(answers)]
-            result = {"from_name": question, "type": "choices", "value": {"choices": [answer]}}
-            made.append(
-                {
-                    "id": 100 * number + place,
-                    "completed_by": place,
-                    "result": [result],
-                    "updated_at": f"2025-02-03T10:{place:02}:00Z",
-                }
-            )
-        tasks.append({"id": number, "data": {"item_id": row["item_id"]}, "annotations": made})
-    items.with_name("label-studio.json").write_text(json.dumps(tasks, indent=1))
+def _recorded_studio(work: Path) -> None:
+    """Write the database of a studio in which reviews of every built-in project were decided."""
+    folder = Path(__file__).parents[1] / "tests" / "review" / "data"
+    script = lzma.decompress((folder / "studio-0004.sql.xz").read_bytes()).decode("utf-8")
+    with closing(sqlite3.connect(work / "review/recorded.db")) as database:
+        database.executescript(script)
 
 
 def _labels_of_plan(plans: Sequence[Path], items: Path, out: Path) -> None:
@@ -1297,31 +1284,7 @@ def _reviews() -> Iterator[Step]:
     yield Step(
         "review/export-items", f"review export --what items --out review/edits/items.jsonl {db}"
     )
-    people = " ".join(f"--annotator {n}={name}" for n, name in enumerate(("Ana", "Ben", "Cy")))
-    line = f"review import review/edits/label-studio.json --from label-studio {people} {db}"
-    answers = ("Yes", "No", "Yes", "Maybe", "No")
-
-    def decided(work: Path) -> None:
-        items = work / "review/edits/items.jsonl"
-        _label_studio(items, ("Ana", "Ben", "Cy"), "rating", answers)
-
-    yield Step("review/decide", line, before=decided)
-    yield Step("review/decide-again", line)
-    for what, form in (("decisions", "jsonl"), ("items", "csv"), ("ratings", "csv"),
-                       ("labels", "csv"), ("sheet", "csv"), ("history", "jsonl")):  # fmt: skip
-        out = f"review/edits/{what}.{form}"
-        yield Step(f"review/export-{what}-after", f"review export --what {what} --out {out} {db}")
-    yield Step("review/prove", f"review prove {db}")
-    yield Step("review/residual", f"review residual {db} --seed 1 --out review/edits/residual.json")
-    yield Step(
-        "review/audit-plan",
-        f"review plan {db} --figure residual --budget 8 --out review/edits/audit.jsonl",
-    )
-    yield Step("review/agree", "agree review/edits/ratings.csv --out review/edits/agree.json")
-    yield Step(
-        "review/report", "report runs/cobe runs/cobe-drawn --labels review/edits/labels.csv "
-        "--out reports/people",
-    )  # fmt: skip
+    yield from _recorded()
     team = " ".join(
         f"--person {one}"
         for one in ("Ada=expert-a", "Ben=expert-b", "Cem=annotator", "Eve=strict-annotator")
@@ -1347,6 +1310,28 @@ def _reviews() -> Iterator[Step]:
     yield Step("review/prove-pairs", f"review prove {other}")
     yield Step("review/invite", "review invite Ada --db review/review.db --role manager")
     yield from _planning()
+
+
+def _recorded() -> Iterator[Step]:
+    """Yield what comes out of reviews that people have decided."""
+    first: Callable[[Path], None] | None = _recorded_studio
+    for project in ("rfc-rewrite", "rfc-rewrite-three", "headline-screening", "judge-agreement",
+                    "cobe-rating"):  # fmt: skip
+        for review in (f"{project} quiet", f"{project} busy"):
+            db, name = f"--db review/recorded.db --review '{review}'", review.replace(" ", "-")
+            for what, form in (("decisions", "jsonl"), ("items", "csv"), ("ratings", "csv"),
+                               ("sheet", "csv"), ("history", "jsonl")):  # fmt: skip
+                out = f"review/{name}-{what}.{form}"
+                line = f"review export --what {what} --out {out} {db}"
+                yield Step(f"review/{name}-{what}", line, before=first)
+                first = None
+            yield Step(f"review/{name}-prove", f"review prove {db}")
+            yield Step(f"review/{name}-residual", f"review residual {db} --out review/{name}.json")
+            yield Step(f"review/{name}-figures", f"review figures {db} --out review/{name}-figures")
+            plan = f"--figure residual --budget 2 --out review/{name}-audit.jsonl"
+            yield Step(f"review/{name}-audit", f"review plan {db} {plan}")
+    ratings = "review/cobe-rating-quiet-ratings.csv"
+    yield Step("review/agree", f"agree {ratings} --out review/agree.json")
 
 
 def _planning() -> Iterator[Step]:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -22,11 +23,13 @@ import pandas as pd
 import pytest
 
 from contrafact.review.answers import Decision, asked_questions
-from contrafact.review.assignment import assign
 from contrafact.review.project import Project, load_project
 from contrafact.review.setup import define_project, import_gold, import_items, set_roles
 from contrafact.review.state import ReviewState
 from contrafact.review.workflow import answer
+
+sys.path.append(str(Path(__file__).parents[1] / "support"))
+from review_acts import do, take_next
 
 NOW = datetime(2031, 3, 1, 9, 0, tzinfo=UTC)
 TEAMS = {
@@ -86,12 +89,12 @@ def with_short_rounds(project: Project) -> Project:
 def new_state(name: str = "rfc-rewrite", items: int = 0, *, trained: bool = True) -> ReviewState:
     project = with_short_rounds(load_project(name))
     state = ReviewState(project)
-    define_project(state, project, "Max", NOW)
+    do(state, NOW, define_project, "Max", project)
     for person, roles in TEAMS[name].items():
-        set_roles(state, person, roles, "Max", NOW, trained=trained)
+        do(state, NOW, set_roles, "Max", person, roles, trained=trained)
     if not trained and any(stage.kind == "training" for stage in project.stages):
-        import_gold(state, gold_for(project), "Max", NOW)
-    import_items(state, {f"i{n}": made_item(n) for n in range(items)}, "Max", NOW)
+        do(state, NOW, import_gold, "Max", gold_for(project))
+    do(state, NOW, import_items, "Max", {f"i{n}": made_item(n) for n in range(items)})
     return state
 
 
@@ -140,17 +143,25 @@ class Office:
     def __init__(self, team, name="rfc-rewrite", items=1, **options):
         self.team, self.now, self.rng = team, team.now, team.rng(3)
         self.state = team.state(name, items, **options)
+        self.events = []
         self.own = "i0"
 
     def next(self, who):
-        return assign(self.state, who, self.now, self.rng)[0]
+        given, made = take_next(self.state, self.now, who, self.rng)
+        self.events += made
+        return given
 
-    def say(self, who, answers, **options):
+    def do(self, action, *arguments, **options):
+        made = do(self.state, self.now, action, *arguments, rng=self.rng, **options)
+        self.events += made
+        return made
+
+    def say(self, who, answers, seconds=60, **options):
         given = self.next(who)
         assert given is not None, f"nothing for {who}"
-        self.now += timedelta(minutes=1)
-        sent = Decision(answers, **options)
-        answer(self.state, who, given, sent, now=self.now, rng=self.rng)
+        self.now += timedelta(seconds=seconds)
+        sent = Decision(answers(given.item) if callable(answers) else answers, **options)
+        self.do(answer, who, given, sent)
         return given
 
     def item(self, name=None):
@@ -169,7 +180,7 @@ def rewritten(office):
     def made_by(votes=("pass", "pass")):
         made = office(items=0)
         items = {name: made.team.item(0) for name in ("i0", "i1")}
-        import_items(made.state, items, "Max", made.now)
+        made.do(import_items, "Max", items)
         for _ in items:
             made.say("Ada", {"review": "pass"})
         audited = made.say("Ben", {"audit": "pass"}).item
@@ -355,11 +366,11 @@ class Site:
         """Open a review with its usual team, each with an account, and made-up items."""
         self.store.define(name, with_short_rounds(load_project(project)), "Max")
         for person, roles in TEAMS[project].items():
-            self.store.set_roles(name, person, roles, "Max", trained=True)
+            self.store.act(name, set_roles, "Max", person, roles, trained=True)
             if self.accounts.find(person) is None:
                 self.account(person)
         made = {f"i{n}": {**made_item(n), **fields} for n in range(items)}
-        self.store.import_items(name, made, "Max")
+        self.store.act(name, import_items, "Max", made)
 
 
 @pytest.fixture

@@ -4,15 +4,16 @@ import json
 from importlib.resources import files
 
 import pytest
+from review_acts import do
 
 from contrafact.families.rfc.decisions import ReviewDecision
 from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.review.answers import Decision
-from contrafact.review.corrections import Correction, add_item, edit, reopen, retract, withdraw
+from contrafact.review.corrections import Correction, edit, reopen, retract, withdraw
 from contrafact.review.events import NotAllowed
 from contrafact.review.export import decision_rows, item_rows, rating_rows
-from contrafact.review.figures.progress import throughput
-from contrafact.review.store.store import Store, verify
+from contrafact.review.figures import throughput_table
+from contrafact.review.store.store import verify
 from contrafact.review.workflow import answer
 
 
@@ -26,7 +27,7 @@ def fate(made):
 
 
 def correct(made, how, reason="a slip", **more):
-    return how(made.state, Correction("Max", "i0", reason), made.now, made.rng, **more)
+    return made.do(how, Correction("Max", "i0", reason), **more)
 
 
 def test_a_reopened_item_is_decided_anew_and_finalize_follows(office):
@@ -71,10 +72,10 @@ def test_whoever_has_a_reopened_or_withdrawn_item_in_hand_is_told(office):
         made = office("rfc-rewrite-three")
         given = made.next("Cem")
         correct(made, how)
-        assert "Cem" not in made.state.held
+        assert "Cem" not in made.state.in_hand
         with pytest.raises(NotAllowed):
             sent = Decision(made.annotated["pass"])
-            answer(made.state, "Cem", given, sent, now=made.now, rng=made.rng)
+            made.do(answer, "Cem", given, sent)
 
 
 def test_a_withdrawn_item_counts_no_more_and_can_come_back(office):
@@ -95,7 +96,7 @@ def test_an_edited_item_begins_anew_and_comes_out_as_it_is_now(office):
     annotate(made, "fail", "fail")
     new = {"original": "Shares of Alder Works rose 3%.", "rewritten": "Shares fell 3%."}
     about = Correction("Max", "i0", "the source was corrected")
-    (event,) = edit(made.state, about, new, made.now, made.rng)
+    (event,) = made.do(edit, about, new)
     assert (event.kind, event.who, event.body["fields"]) == ("corrected", "Max", new)
     assert (made.item().stage, made.item().votes) == ("annotation", ())
     assert made.item().imported != made.item().fields, "what was imported stays known"
@@ -105,10 +106,10 @@ def test_an_edited_item_begins_anew_and_comes_out_as_it_is_now(office):
     rows = decision_rows(made.state)
     assert all(row["review_edited"] == new for row in rows)
     assert item_rows(made.state)[0]["rewritten"] == new["rewritten"]
-    assert edit(made.state, Correction("Max", "i0", "again"), new, made.now, made.rng) == []
+    assert made.do(edit, Correction("Max", "i0", "again"), new) == []
     for fields, problem in (({"rewritten": " "}, "would be empty"), ({"x": "y"}, "no field here")):
         with pytest.raises(NotAllowed, match=problem):
-            edit(made.state, Correction("Max", "i0", "so"), fields, made.now, made.rng)
+            made.do(edit, Correction("Max", "i0", "so"), fields)
 
 
 def test_one_decision_taken_back_leaves_the_others_and_what_was_built_on_it_goes(office):
@@ -117,7 +118,7 @@ def test_one_decision_taken_back_leaves_the_others_and_what_was_built_on_it_goes
     made.say("Ada", {"ruling_category": "true", "ruling_rewrite": "fail"}, comment="no")
     assert made.item().outcome == "removed"
     first, second, ruling = (vote.seq for vote in made.item().votes)
-    (event,) = retract(made.state, Correction("Max", "i0", "misread"), second, made.now, made.rng)
+    (event,) = do(made.state, made.now, retract, Correction("Max", "i0", "misread"), second)
     assert event.body["set_aside"] == [second, ruling]
     assert (made.item().stage, made.item().round) == ("annotation", 1)
     assert [vote.seq for vote in made.item().votes] == [first]
@@ -126,7 +127,7 @@ def test_one_decision_taken_back_leaves_the_others_and_what_was_built_on_it_goes
     made.say("Dia", made.annotated["pass"])
     assert (made.item().outcome, fate(made).state) == ("final", "retained")
     with pytest.raises(NotAllowed, match="no decision"):
-        retract(made.state, Correction("Max", "i0", "so"), second, made.now, made.rng)
+        made.do(retract, Correction("Max", "i0", "so"), second)
 
 
 def test_a_correction_taken_back_takes_its_text_back(office):
@@ -136,16 +137,23 @@ def test_a_correction_taken_back_takes_its_text_back(office):
     revised = made.item().votes[-1].seq
     annotate(made, "pass", "pass")
     assert made.item().outcome == "final"
-    retract(made.state, Correction("Max", "i0", "too far"), revised, made.now, made.rng)
+    made.do(retract, Correction("Max", "i0", "too far"), revised)
     assert made.item().fields == made.item().imported
     assert made.item().stage == "revision" and len(made.item().votes) == 2
-    reopen(made.state, Correction("Max", "i0", "all of it"), made.now, made.rng)
+    made.do(reopen, Correction("Max", "i0", "all of it"))
     annotate(made, "fail", "fail")
     old = made.item().votes[0]
     made.say("Ada", {"revision": "revise"}, correction="Shares of Alder Works fell by 8%.")
     assert made.item().stage == "re-annotation"
-    reopen(made.state, Correction("Max", "i0", "once more"), made.now, made.rng, stage="revision")
-    retract(made.state, Correction("Max", "i0", "misread"), old.seq, made.now, made.rng)
+    do(
+        made.state,
+        made.now,
+        reopen,
+        Correction("Max", "i0", "once more"),
+        stage="revision",
+        rng=made.rng,
+    )
+    made.do(retract, Correction("Max", "i0", "misread"), old.seq)
     assert [vote.who for vote in made.item().votes] == ["Dia"]
 
 
@@ -157,13 +165,13 @@ def test_an_audits_decision_is_taken_back_while_it_is_open_and_never_after(offic
     assert len(drawn) > 1
     done = made.say("Ben", {"audit": "fail"}, comment="no").item
     seq = made.item(done).votes[-1].seq
-    retract(made.state, Correction("Max", done, "misread"), seq, made.now, made.rng)
+    made.do(retract, Correction("Max", done, "misread"), seq)
     assert made.item(done).stage == "audit" and len(made.item(done).votes) == 1
     for _ in drawn:
         made.say("Ben", {"audit": "pass"})
     seq = next(v.seq for v in made.item(done).votes if v.stage == "audit")
     with pytest.raises(NotAllowed, match="its figures stand"):
-        retract(made.state, Correction("Max", done, "misread"), seq, made.now, made.rng)
+        made.do(retract, Correction("Max", done, "misread"), seq)
 
 
 def test_figures_and_exports_follow_what_is_taken_back(office):
@@ -172,29 +180,12 @@ def test_figures_and_exports_follow_what_is_taken_back(office):
     for who in ("Cem", "Dia"):
         given = made.next(who)
         sent = Decision(made.annotated["pass"])
-        log += answer(made.state, who, given, sent, now=made.now, rng=made.rng)
-    assert [one.decisions for one in throughput(log)] == [1, 1]
-    log += retract(made.state, Correction("Max", "i0", "misread"), log[0].seq, made.now, made.rng)
-    assert [one.decisions for one in throughput(log)] == [0, 1]
+        log += made.do(answer, who, given, sent)
+    assert [row[1] for row in throughput_table(made.state, log).rows] == ["1", "1"]
+    log += do(made.state, made.now, retract, Correction("Max", "i0", "misread"), log[0].seq)
+    assert [row[1] for row in throughput_table(made.state, log).rows] == ["0", "1"]
     assert [row["decided_by"] for row in decision_rows(made.state)] == ["Dia"]
     assert [row["rater"] for row in rating_rows(made.state)] == ["Dia"]
-
-
-def test_an_added_item_is_reviewed_like_any_other(office):
-    made = office("rfc-rewrite-three")
-    fields = {
-        "original": "Sales rose 3%.", "rewritten": "Sales fell 3%.", "manipulation": "flipping",
-        "article_id": "a9",
-    }  # fmt: skip
-    (event,) = add_item(made.state, Correction("Max", "new", "it was left out"), fields, made.now)
-    assert (event.kind, event.body["why"]) == ("imported", "added: it was left out")
-    assert add_item(made.state, Correction("Max", "new", "again"), fields, made.now) == []
-    with pytest.raises(NotAllowed, match="another item 'new'"):
-        add_item(made.state, Correction("Max", "new", "so"), {**fields, "rewritten": "x"}, made.now)
-    with pytest.raises(NotAllowed, match="has no 'rewritten'"):
-        add_item(made.state, Correction("Max", "n2", "so"), {**fields, "rewritten": " "}, made.now)
-    with pytest.raises(NotAllowed, match="needs a reason"):
-        add_item(made.state, Correction("Max", "n2", " "), fields, made.now)
 
 
 def test_what_cannot_be_corrected_is_refused(office):
@@ -204,7 +195,7 @@ def test_what_cannot_be_corrected_is_refused(office):
     with pytest.raises(NotAllowed, match="use expert-review"):
         correct(made, reopen, stage="annotation")
     with pytest.raises(NotAllowed, match="no item 'i9'"):
-        withdraw(made.state, Correction("Max", "i9", "so"), made.now, made.rng)
+        made.do(withdraw, Correction("Max", "i9", "so"))
     for _ in range(2):
         made.say("Ada", {"review": "pass"})
     for how in (reopen, withdraw):
@@ -218,59 +209,11 @@ def test_the_last_that_others_wait_for_can_be_withdrawn(office):
     made.say("Dia", made.annotated["fail"])
     assert made.item().stage == "disagreement"
     other = next(name for name in made.state.items if name != made.own)
-    withdraw(made.state, Correction("Max", other, "so"), made.now, made.rng)
+    made.do(withdraw, Correction("Max", other, "so"))
     assert made.item().stage == "arbitration"
 
 
-def test_corrections_go_through_the_command_line_and_are_proven(quick_contrafact, tmp_path):
-    lines = files("contrafact.families.rfc").joinpath("samples/pairs.jsonl").read_text("utf-8")
-    (tmp_path / "pairs.jsonl").write_text("".join(lines.splitlines(keepends=True)[:2]), "utf-8")
-    first, second = (json.loads(line)["id"] for line in lines.splitlines()[:2])
-    team = [part for one in ("Cem=annotator", "Dia=annotator", "Ada=adjudicator")
-            for part in ("--person", one)]  # fmt: skip
-    done = quick_contrafact(
-        "review", "import", "pairs.jsonl", "--project", "rfc-rewrite-three", *team
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    database = str(tmp_path / "review.db")
-
-    def work(verdict):
-        with Store(database) as store:
-            for who in ("Cem", "Dia"):
-                while given := store.next("review", who):
-                    answers = {"category_correct": "true", "rewrite_valid": verdict}
-                    store.answer("review", who, given, Decision(answers))
-
-    work("pass")
-    for command in (
-        ("reopen", first, "--stage", "annotation", "--by", "Max"),
-        ("withdraw", second, "--by", "Max"),
-    ):
-        done = quick_contrafact("review", *command, "--reason", "the source was corrected")
-        assert done.returncode == 0, done.stderr
-    work("pass")
-    with Store(database) as store:
-        assert verify(store, "review") == []
-        why = [e.body["why"] for e in store.history("review") if e.kind == "corrected"]
-    assert why == [
-        "reopened: the source was corrected",
-        "withdrawn: the source was corrected",
-    ]
-    assert quick_contrafact("review", "prove").returncode == 0
-    quick_contrafact("review", "export", "--out", "d.jsonl")
-    done = quick_contrafact(
-        "rfc", "finalize", "pairs.jsonl", "--decisions", "d.jsonl", "--out", "final.jsonl"
-    )
-    assert done.returncode == 0, done.stderr
-    (kept,) = (tmp_path / "final.jsonl").read_text("utf-8").splitlines()
-    assert json.loads(kept)["id"] == first
-    refused = quick_contrafact("review", "withdraw", "i9", "--reason", "so")
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
-
-
-def test_edited_and_added_items_go_into_finalize_through_the_pages(
-    quick_contrafact, site, tmp_path
-):
+def test_corrections_made_on_the_pages_go_into_finalize(quick_contrafact, site, tmp_path):
     lines = files("contrafact.families.rfc").joinpath("samples/pairs.jsonl").read_text("utf-8")
     pair = json.loads(lines.splitlines()[0])
     (tmp_path / "pairs.jsonl").write_text(lines.splitlines(keepends=True)[0], "utf-8")
@@ -302,12 +245,8 @@ def test_edited_and_added_items_go_into_finalize_through_the_pages(
     assert taken.status_code == 303
     shown = manager.get(taken.headers["location"]).text
     assert "edited: a slip in the source" in shown and "set aside" in shown
-    added = {f"field.{name}": pair[name] for name in
-             ("original", "rewritten", "manipulation", "article_id") if name in pair}  # fmt: skip
-    refused = manager.post(f"{page}/add", {"id": "new", **added})
-    assert refused.status_code == 409 and "needs a reason" in refused.text
-    taken = manager.post(f"{page}/add", {"id": "new", "reason": "left out", **added})
-    assert taken.status_code == 303
+    (tmp_path / "new.jsonl").write_text(json.dumps(pair | {"id": "new"}) + "\n", "utf-8")
+    assert quick_contrafact("review", "import", "new.jsonl").returncode == 0
     work()
     seq = studio.store.read("review", lambda state: state.items["new"].votes[0].seq)
     about = {"item": "new", "decision": str(seq)}
@@ -316,7 +255,7 @@ def test_edited_and_added_items_go_into_finalize_through_the_pages(
     assert studio.store.read("review", lambda state: state.items["new"].stage) == "annotation"
     work()
     log = manager.get("/manage/log").text
-    assert all(said in log for said in ("item edited", "item added", "decision taken back"))
+    assert all(said in log for said in ("item edited", "decision taken back"))
     assert verify(studio.store, "review") == []
     assert quick_contrafact("review", "prove").returncode == 0
     for what in ("items", "decisions"):

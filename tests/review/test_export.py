@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from review_acts import do, take_next
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.study import STUDY
@@ -17,7 +18,6 @@ from contrafact.families.rfc.decisions import ReviewDecision, load_decisions
 from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.files.sheets import unguarded
 from contrafact.review.answers import Decision
-from contrafact.review.assignment import assign
 from contrafact.review.export import (
     available_exports,
     decision_rows,
@@ -31,7 +31,7 @@ from contrafact.review.export import (
 )
 from contrafact.review.field_mapping import read_items
 from contrafact.review.project import load_project
-from contrafact.review.setup import import_items
+from contrafact.review.setup import import_items, set_roles
 from contrafact.review.workflow import answer
 from contrafact.study.sample import draw_study
 
@@ -83,7 +83,7 @@ def played(team, seed, items=5, project="rfc-rewrite"):
     for turn in range(2000):
         busy = False
         for who in state.people:
-            given, _ = assign(state, who, now, rng)
+            given, _ = take_next(state, now, who, rng)
             now += timedelta(seconds=7)
             if given is None:
                 continue
@@ -100,7 +100,7 @@ def played(team, seed, items=5, project="rfc-rewrite"):
             corrects = state.project.stage(given.stage).corrects
             if corrects and corrects.on in answers.values():
                 shown["correction"] = f"- Shares fell, as of turn {turn}."
-            answer(state, who, given, Decision(answers, **shown), now=now, rng=rng)
+            do(state, now, answer, who, given, Decision(answers, **shown), rng=rng)
         if not busy and all(item.outcome for item in state.items.values()):
             return state
         now += timedelta(minutes=1 if busy else 31)
@@ -176,8 +176,8 @@ def test_a_finished_review_goes_through_rfc_finalize(quick_contrafact, tmp_path)
         team = {"Ada": "expert-a", "Ben": "expert-b", "Cem": "annotator", "Dia": "annotator",
                 "Eve": "strict-annotator"}  # fmt: skip
         for name, role in team.items():
-            store.set_roles("review", name, [role], "Max")
-        store.import_items("review", read_items(tmp_path / "pairs.jsonl", project), "Max")
+            store.act("review", set_roles, "Max", name, [role])
+        store.act("review", import_items, "Max", read_items(tmp_path / "pairs.jsonl", project))
         fine = {"category_correct": "true", "rewrite_valid": "pass"}
         failed = {"ruling_category": "true", "ruling_rewrite": "fail"}
         shown = {"expert-review": {"review": "pass"}, "audit": {"audit": "pass"},
@@ -244,11 +244,11 @@ def rate(state, team, people, say):
     now = team.now
     for who in people:
         while True:
-            given, _ = assign(state, who, now, team.rng())
+            given, _ = take_next(state, now, who)
             if given is None:
                 break
             sent = Decision(say(who, state.items[given.item]), comment="=so")
-            answer(state, who, given, sent, now=now, rng=team.rng())
+            do(state, now, answer, who, given, sent, rng=team.rng())
 
 
 def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, review_team, tmp_path):
@@ -257,7 +257,7 @@ def test_a_study_can_be_answered_in_the_studio_and_scored(quick_contrafact, revi
     state = review_team.state("judge-agreement")
     new = read_items(tmp_path / "study.csv", state.project)
     assert set(new) == set(drawn.key["item"])
-    import_items(state, new, "Max", review_team.now)
+    do(state, review_team.now, import_items, "Max", new)
     rate(state, review_team, ["Cem", "Dia", "Eve"], lambda who, _: {
         "forward_compatibility": "true", "directionality": "true" if who == "Cem" else "false",
     })  # fmt: skip
@@ -278,8 +278,12 @@ def test_labels_of_a_runs_items_correct_its_judge(review_team, tmp_path):
     frame = judged_items()
     frame.to_parquet(tmp_path / "items.parquet")
     state = review_team.state("judge-agreement")
-    import_items(
-        state, read_items(tmp_path / "items.parquet", state.project), "Max", review_team.now
+    do(
+        state,
+        review_team.now,
+        import_items,
+        "Max",
+        read_items(tmp_path / "items.parquet", state.project),
     )
     rate(state, review_team, ["Cem", "Dia", "Eve"], lambda _, item: {
         "forward_compatibility": "true",

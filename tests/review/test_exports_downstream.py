@@ -8,7 +8,8 @@ import pytest
 
 from contrafact.families.finforce.data import CATEGORIES
 from contrafact.review.answers import Decision
-from contrafact.review.discussion import NewRemark, under_discussion, voices
+from contrafact.review.discussion import NewRemark, say, under_discussion, voices
+from contrafact.review.setup import set_roles
 from contrafact.review.store.store import Store
 
 SCREENERS = {"Cem": "annotator", "Dia": "annotator", "Eve": "annotator", "Fay": "verifier"}
@@ -28,11 +29,11 @@ def headlines(tmp_path):
 def staff(database, people):
     with Store(str(database), seed=1) as store:
         for name, role in people.items():
-            store.set_roles("review", name, [role], "Max", trained=True)
+            store.act("review", set_roles, "Max", name, [role], trained=True)
 
 
-def decide(database, say, turns=4):
-    """Let everybody answer what they are given, as ``say(who, assignment, item)`` tells."""
+def decide(database, reply, turns=4):
+    """Let everybody answer what they are given, as ``reply(who, assignment, item)`` says."""
     with Store(str(database), seed=1) as store:
         for who in list(store.read("review", lambda state: list(state.people))) * turns:
             discussed = store.read(
@@ -40,10 +41,10 @@ def decide(database, say, turns=4):
             )
             for item in discussed:
                 if who not in voices(item):
-                    store.say("review", who, NewRemark(item.id, "I have read it."))
+                    store.act("review", say, who, NewRemark(item.id, "I have read it."))
             while given := store.next("review", who):
                 item = store.read("review", lambda state, name=given.item: state.items[name])
-                answers, more = say(who, given, item)
+                answers, more = reply(who, given, item)
                 store.answer("review", who, given, Decision(answers, **more))
 
 

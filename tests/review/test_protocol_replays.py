@@ -12,15 +12,19 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from review_acts import do, take_next
 from sqlalchemy import Boolean, MetaData, create_engine, func, select
 from sqlalchemy.exc import DBAPIError
 
 from contrafact.review.answers import Assignment, Decision
-from contrafact.review.assignment import answer_training, assign
-from contrafact.review.corrections import Correction, edit, reopen, reserve, retract, withdraw
+from contrafact.review.assignment import answer_training
+from contrafact.review.corrections import Correction, edit, reopen, retract, withdraw
 from contrafact.review.discussion import NewRemark, say
 from contrafact.review.events import current_definition, current_kind
 from contrafact.review.export import export_rows
@@ -28,10 +32,10 @@ from contrafact.review.project import Project
 from contrafact.review.setup import define_project, import_gold, import_items, set_roles
 from contrafact.review.state import ReviewState
 from contrafact.review.store.accounts import Accounts
-from contrafact.review.store.database import database_url, migrate
+from contrafact.review.store.database import database_url, metadata
 from contrafact.review.store.sessions import Sessions
 from contrafact.review.store.store import Store, verify
-from contrafact.review.workflow import answer, reissue, set_stage_open, settle, undo
+from contrafact.review.workflow import answer, set_stage_open, settle, undo
 
 DATA = Path(__file__).parent / "data"
 SQL = lzma.decompress((DATA / "studio-0004.sql.xz").read_bytes()).decode()
@@ -83,7 +87,7 @@ def test_a_database_of_then_opens_with_every_decision_and_account(database):
         }
         assert [name for name, count in counted.items() if not count] == ["attempts"]
         if database.startswith("postgresql"):
-            copy_into(database, recording, [*names, *dropped])
+            copy_into(database, recording, [*names, *dropped, "alembic_version"])
         else:
             old_studio(database)
     with Store(database) as store:
@@ -106,13 +110,35 @@ def test_a_database_of_then_opens_with_every_decision_and_account(database):
             connection.execute(present.tables["events"].delete())
 
 
+def test_a_database_from_before_there_were_accounts_opens_too(tmp_path):
+    path = old_studio(tmp_path / "review.db")
+    later = ("invites", "sessions", "attempts", "audit", "devices", "second_factors",
+             "recovery_codes", "identities", "pending", "accounts")  # fmt: skip
+    with closing(sqlite3.connect(path)) as database:
+        for name in later:
+            database.execute(f"DROP TABLE {name}")
+        database.execute("DROP INDEX ix_votes_person")
+        for name in ("events", "reviews"):
+            database.execute(f"ALTER TABLE {name} DROP COLUMN chain")
+        database.execute("UPDATE alembic_version SET version_num = '0001'")
+        database.commit()
+    with Store(path) as store:
+        with store.engine.begin() as connection:
+            assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        for review in EXPORTED:
+            assert verify(store, review) == []
+
+
 def copy_into(database, recording, names):
-    """Copy the recorded rows into a new database's tables of schema 0004."""
+    """Copy the recorded tables and their rows into a new database."""
     engine = create_engine(database_url(database))
-    migrate(engine, "0004")
+    known = MetaData()
+    with NamedTemporaryFile() as file:
+        source = create_engine(database_url(old_studio(file.name)))
+        known.reflect(source)
+        source.dispose()
     with engine.begin() as connection:
-        known = MetaData()
-        known.reflect(connection)
+        known.create_all(connection)
         for name in names:
             found = recording.execute(f"SELECT * FROM {name}")
             heads = [column[0] for column in found.description]
@@ -148,11 +174,23 @@ class Acts:
         # As they would be called today.
         self.history = [replace(event, kind=current_kind(event) or event.kind) for event in history]
         self.state = ReviewState(Project.model_validate(current_definition(history[0])))
+        self.reserved = set()
+
+    def retired(self, event):
+        """Whether an event is of what nobody can do any more, or was given out because of it."""
+        if event.kind == "reserved":
+            self.reserved |= {event.item}
+        elif event.kind == "answered":
+            self.reserved -= {event.item}
+        if event.kind == "assigned" and ("until" not in event.body or self.reserved):
+            return True
+        added = event.kind == "imported" and "why" in event.body
+        return added or current_kind(event) is None or "origin" in event.body
 
     def repeat(self):
         acts, waiting = 0, []
         for recorded in self.history:
-            if current_kind(recorded) is None or "origin" in recorded.body:
+            if self.retired(recorded):
                 assert not waiting, recorded
                 self.state.apply(recorded)
                 continue
@@ -169,32 +207,35 @@ class Acts:
         return acts
 
     def _settled(self, event, rng):
-        return settle(self.state, event.when, rng)
+        return do(self.state, event.when, settle, rng=rng)
 
     def _project(self, event, rng):
         definition = Project.model_validate(current_definition(event))
-        return define_project(self.state, definition, event.who, event.when)
+        return do(self.state, event.when, define_project, event.who, definition)
 
     def _person(self, event, rng):
         body = event.body
         options = {"active": body["active"], "trained": body["trained"]}
-        return set_roles(self.state, body["name"], body["roles"], event.who, event.when, **options)
+        return do(
+            self.state, event.when, set_roles, event.who, body["name"], body["roles"], **options
+        )
 
     def _imported(self, event, rng):
-        body, about = event.body, (event.who, event.when)
+        body, about = event.body, (self.state, event.when)
         if "gold" in body:
-            return import_gold(self.state, {event.item: (body["fields"], body["gold"])}, *about)
-        return import_items(self.state, {event.item: body["fields"]}, *about, why=body.get("why"))
+            gold = {event.item: (body["fields"], body["gold"])}
+            return do(*about, import_gold, event.who, gold)
+        return do(*about, import_items, event.who, {event.item: body["fields"]})
 
     def _assigned(self, event, rng):
-        return assign(self.state, event.who, event.when, rng)[1]
+        return take_next(self.state, event.when, event.who, rng)[1]
 
     _training_drawn = _assigned
 
     def _training_answered(self, event, rng):
         place = Assignment(event.item, event.stage, event.round, training=True)
         decision = Decision(event.body["answers"], request=event.request)
-        return answer_training(self.state, event.who, place, decision, event.when)
+        return do(self.state, event.when, answer_training, event.who, place, decision)
 
     def _answered(self, event, rng):
         body, place = event.body, Assignment(event.item, event.stage, event.round)
@@ -207,21 +248,15 @@ class Acts:
             guidelines_version=event.guidelines_version,
             request=event.request,
         )
-        return answer(self.state, event.who, place, decision, now=event.when, rng=rng)
+        return do(self.state, event.when, answer, event.who, place, decision, rng=rng)
 
     def _undone(self, event, rng):
-        return undo(self.state, event.who, event.when, request=event.request)
+        return do(self.state, event.when, undo, event.who, request=event.request)
 
     def _stage(self, event, rng):
-        return set_stage_open(self.state, event.stage, event.body["open"], event.who, event.when)
-
-    def _reissued(self, event, rng):
-        return reissue(
-            self.state, event.who, event.when, item=event.item, person=event.body["from"]
+        return do(
+            self.state, event.when, set_stage_open, event.who, event.stage, event.body["open"]
         )
-
-    def _reserved(self, event, rng):
-        return reserve(self.state, event.who, event.item, event.body["for"], event.when)
 
     def _said(self, event, rng):
         remark = NewRemark(
@@ -231,15 +266,15 @@ class Acts:
             manages=event.who == "Max",
             request=event.request,
         )
-        return say(self.state, event.who, remark, event.when)
+        return do(self.state, event.when, say, event.who, remark)
 
     def _corrected(self, event, rng):
         body, when = event.body, event.when
         about = Correction(event.who, event.item, body["why"].partition(": ")[2])
         if "answer" in body:
-            return retract(self.state, about, body["answer"], when, rng)
+            return do(self.state, when, retract, about, body["answer"], rng=rng)
         if "fields" in body:
-            return edit(self.state, about, body["fields"], when, rng)
+            return do(self.state, when, edit, about, body["fields"], rng=rng)
         if "to" in body:
-            return reopen(self.state, about, when, rng, stage=body["to"])
-        return withdraw(self.state, about, when, rng)
+            return do(self.state, when, reopen, about, stage=body["to"], rng=rng)
+        return do(self.state, when, withdraw, about, rng=rng)

@@ -14,6 +14,7 @@ from contrafact.errors import InputError
 from contrafact.review.answers import Assignment, Decision
 from contrafact.review.events import NotAllowed
 from contrafact.review.project import load_project
+from contrafact.review.setup import import_items, set_roles
 from contrafact.review.store.database import (
     connect,
     database_url,
@@ -46,9 +47,9 @@ def opened(database, review_team):
         if fill:
             store.define("ours", load_project("cobe-rating"), "Max")
             for name in ("Cem", "Dia", "Eve"):
-                store.set_roles("ours", name, ["rater"], "Max")
+                store.act("ours", set_roles, "Max", name, ["rater"])
             new = {f"i{n}": review_team.item(n) for n in range(stories)}
-            assert store.import_items("ours", new, "Max") == stories
+            assert store.act("ours", import_items, "Max", new) == stories
         return store
 
     yield open_store
@@ -121,7 +122,7 @@ def test_many_people_at_once_lose_and_double_nothing(opened):
     stores = [opened(stories=12), opened(fill=False)]
     people = [f"P{n}" for n in range(8)]
     for name in people:
-        stores[0].set_roles("ours", name, ["rater"], "Max")
+        stores[0].act("ours", set_roles, "Max", name, ["rater"])
 
     def work(number):
         store, done = stores[number % 2], []
@@ -149,7 +150,7 @@ def test_an_abandoned_item_comes_back(opened):
     store = opened(stories=1)
     for who in ("Cem", "Dia", "Eve"):
         store.next("ours", who)
-    store.set_roles("ours", "Fay", ["rater"], "Max")
+    store.act("ours", set_roles, "Max", "Fay", ["rater"])
     assert store.next("ours", "Fay") is None
     store._clock.now += timedelta(minutes=31)
     assert store.next("ours", "Fay").item == "i0"
@@ -173,8 +174,8 @@ def test_audits_are_drawn_and_returned_in_the_database_too(database, review_team
     with Store(database, clock=Clock(review_team.now), seed=5) as store:
         store.define("rfc", load_project("rfc-rewrite"), "Max")
         for name, roles in review_team.teams["rfc-rewrite"].items():
-            store.set_roles("rfc", name, roles, "Max")
-        store.import_items("rfc", {f"i{n}": review_team.item(n) for n in range(8)}, "Max")
+            store.act("rfc", set_roles, "Max", name, roles)
+        store.act("rfc", import_items, "Max", {f"i{n}": review_team.item(n) for n in range(8)})
         while given := store.next("rfc", "Ada"):
             store.answer("rfc", "Ada", given, Decision({"review": "pass"}))
         while given := store.next("rfc", "Ben"):
@@ -300,11 +301,11 @@ def test_migrations_make_the_tables_that_the_code_knows(opened):
 def test_text_of_any_kind_comes_back_as_it_was(opened, review_team):
     store = opened()
     odd = review_team.item(9) | {"edit": "nul \x00, half \ud83d, '; DROP TABLE items; -- %s \u2028"}
-    store.import_items("ours", {"Ω 'x'; --": odd}, "Max")
+    store.act("ours", import_items, "Max", {"Ω 'x'; --": odd})
     assert opened(fill=False).read("ours", lambda b: b.items["Ω 'x'; --"].fields) == odd
     assert verify(store, "ours") == []
     with pytest.raises(NotAllowed, match="is no id"):
-        store.import_items("ours", {"a\x00b": odd}, "Max")
+        store.act("ours", import_items, "Max", {"a\x00b": odd})
     with pytest.raises(NotAllowed, match="no short plain text"):
         store.answer("ours", "Cem", Assignment("i0", "rating", 1), Decision(RATING, request="\x00"))
 

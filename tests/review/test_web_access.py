@@ -7,6 +7,7 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.review.events import NotAllowed
+from contrafact.review.setup import set_roles
 from contrafact.review.web.access import ReviewNameConverter
 from contrafact.review.web.security import cookie_name
 
@@ -105,7 +106,7 @@ def test_a_closed_account_and_a_person_who_left_are_out_at_once(site):
     cem, dia = studio.browser("Cem"), studio.browser("Dia")
     assert cem.get("/r/ours/work").status_code == dia.get("/r/ours/work").status_code == 200
     studio.accounts.set_active("Cem", False, by="Max")
-    studio.store.set_roles("ours", "Dia", ["rater"], "Max", active=False)
+    studio.store.act("ours", set_roles, "Max", "Dia", ["rater"], active=False)
     assert cem.get("/r/ours/work").status_code == 303
     assert dia.get("/r/ours/work").status_code == 404
     assert studio.browser().sign_in("Cem").status_code == 401

@@ -10,8 +10,11 @@ import pandas as pd
 import pytest
 
 from contrafact.review.answers import Decision
-from contrafact.review.corrections import Correction
+from contrafact.review.corrections import Correction, withdraw
+from contrafact.review.project import load_project, parse_project
+from contrafact.review.setup import import_items, set_roles
 from contrafact.review.web.serve import settle_all, settling
+from contrafact.review.workflow import settle
 
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -51,26 +54,20 @@ ROUTES = [
     ("get", "/manage/log"),
     ("get", "/manage/r/ours"),
     ("post", "/manage/r/ours/stage"),
-    ("post", "/manage/r/ours/reissue"),
     ("get", "/manage/r/ours/figures"),
     ("get", "/manage/r/ours/items"),
     ("post", "/manage/r/ours/items"),
     ("get", "/manage/r/ours/items/one"),
-    ("post", "/manage/r/ours/items/add"),
     ("post", "/manage/r/ours/items/edit"),
     ("post", "/manage/r/ours/items/retract"),
-    ("post", "/manage/r/ours/words/file"),
-    ("get", "/manage/r/ours/words"),
-    ("post", "/manage/r/ours/words"),
-    ("post", "/manage/r/ours/words/preview"),
-    ("get", "/manage/r/ours/words/project.toml"),
+    ("post", "/manage/r/ours/wording"),
+    ("get", "/manage/r/ours/project.toml"),
     ("post", "/manage/r/ours/items/say"),
     ("get", "/manage/r/ours/team"),
     ("post", "/manage/r/ours/team"),
     ("post", "/manage/r/ours/team/invite"),
     ("get", "/manage/r/ours/import"),
     ("post", "/manage/r/ours/import/items"),
-    ("post", "/manage/r/ours/import/decisions"),
     ("get", "/manage/r/ours/export/decisions.csv"),
 ]
 
@@ -88,7 +85,7 @@ def test_the_list_of_routes_is_whole(studio):
 
 def test_every_page_is_for_managers_alone(studio, max_):
     rater, nobody = studio.browser("Cem"), studio.browser()
-    fields = {"name": "Cem", "what": "manager", "stage": "rating", "tool": "potato"}
+    fields = {"name": "Cem", "what": "manager", "stage": "rating"}
     files = {"file": ("x.jsonl", b"{}")}
     for method, path in ROUTES:
         if method == "get":
@@ -117,7 +114,7 @@ def test_a_manager_opens_a_review_and_invites_people_into_it(studio, max_):
     assert "new one" in page.text and "What to do next" in page.text
     assert "Import the items" in page.text and "Invite the people" in page.text
     again = max_.post("/manage", {"name": "new one", "project": "rfc-rewrite"})
-    assert again.status_code == 422 and "already" in again.text
+    assert again.status_code == 409 and "already" in again.text
     assert max_.post("/manage", {"name": "x", "project": "tarot"}).status_code == 422
     invited = max_.post("/manage/people/invite", {"name": "Zoë"})
     link = html.unescape(re.search(r'class="link"[^>]*>([^<]+)<', invited.text)[1])
@@ -130,7 +127,7 @@ def test_a_manager_opens_a_review_and_invites_people_into_it(studio, max_):
     assert max_.post(team, fields).status_code == 303
     person = studio.store.read("new one", lambda b: b.people["Zoë"])
     assert set(person.roles) == {"expert-a", "annotator"} and not person.trained
-    assert max_.post(team, {"name": "Zoë", "roles": "pope"}).status_code == 422
+    assert max_.post(team, {"name": "Zoë", "roles": "pope"}).status_code == 409
     assert max_.post(team, {"name": "Zoë", "roles": "annotator"}).status_code == 303
     person = studio.store.read("new one", lambda b: b.people["Zoë"])
     assert person.roles == ("annotator",) and not person.active
@@ -219,27 +216,6 @@ def test_training_items_are_uploaded(site):
     assert len(studio.store.read("ours", lambda b: b.gold)) == 1
 
 
-def test_decisions_from_elsewhere_are_taken_and_the_rest_is_reported(studio, max_):
-    def task(number, shown):
-        result = {"from_name": "r", "type": "choices", "value": {"choices": [shown]}}
-        annotation = {"id": number, "completed_by": 8, "result": [result]}
-        return {"data": {"item_id": f"i{number}"}, "annotations": [annotation]}
-
-    fields = {"tool": "label-studio", "names": "rating=r", "people": "8=Cem", "stage": "rating"}
-    path = "/manage/r/ours/import/decisions"
-    content = json.dumps([task(0, "Yes"), task(7, HOSTILE)])
-    page = upload(max_, path, "e.json", content, **fields)
-    assert page.status_code == 200
-    assert "Decisions imported: 1; already here: 0; left out: 1." in page.text
-    assert "there is no item" in page.text and "<script>alert" not in page.text
-    vote = studio.store.read("ours", lambda b: b.items["i0"].votes[0])
-    assert vote.who == "Cem" and vote.origin["by_import"] == "Max"
-    again = upload(max_, path, "e.json", content, **fields)
-    assert "Decisions imported: 0; already here: 1; left out: 1." in again.text
-    for wrong in ({"tool": "word"}, {"stage": "nowhere"}, {"people": "8"}, {"names": "x=y"}):
-        assert upload(max_, path, "e.json", content, **{**fields, **wrong}).status_code == 422
-
-
 def test_a_stage_is_closed_and_opened(studio, max_):
     path = "/manage/r/ours/stage"
     assert max_.post(path, {"stage": "rating", "what": "close"}).status_code == 303
@@ -252,21 +228,6 @@ def test_a_stage_is_closed_and_opened(studio, max_):
     assert max_.post(path, {"stage": "rating", "what": "settle"}).status_code == 409
     kinds = [e.kind for e in studio.store.history("ours")]
     assert kinds.count("stage") == 2
-
-
-def test_what_somebody_has_in_hand_goes_to_others(studio, max_):
-    given = [studio.store.next("ours", who) for who in ("Cem", "Dia", "Eve")]
-    assert {one.item for one in given} == {"i0"}
-    studio.store.set_roles("ours", "Fay", ["rater"], "Max")
-    assert studio.store.next("ours", "Fay").item == "i1"
-    page = max_.get("/manage/r/ours").text
-    assert "In hand: 4 items" in page
-    taken = max_.post("/manage/r/ours/reissue", {"item": "i0", "person": "Cem"})
-    assert taken.status_code == 303
-    assert studio.store.read("ours", lambda b: "Cem" in b.held) is False
-    assert studio.store.next("ours", "Cem").item == "i1"
-    assert max_.post("/manage/r/ours/reissue", {}).status_code == 409
-    assert max_.post("/manage/r/ours/reissue", {"item": "nothing"}).status_code == 409
 
 
 def test_an_item_is_reopened_and_withdrawn_with_a_reason(studio, max_):
@@ -292,16 +253,6 @@ def test_an_item_is_reopened_and_withdrawn_with_a_reason(studio, max_):
     assert "<b>taken" not in max_.get(f"{where}/one?id=i1").text
 
 
-def test_chosen_items_are_assigned_to_somebody(studio, max_):
-    where = "/manage/r/ours/items"
-    form = {"item": ["i1", "i2"], "what": "reserve", "person": "Dia"}
-    assert "2 of 2 items: done" in max_.post(where, form).text
-    assert max_.get(where).text.count("for Dia") == 2
-    assert studio.store.next("ours", "Dia").item == "i1"
-    taken = max_.post(where, {**form, "person": "Zoe"})
-    assert taken.status_code == 409 and "works in this review" in taken.text
-
-
 def test_items_are_found_by_words_state_person_verdict_flag_and_comment(studio, max_):
     answers = (("Cem", "Yes", {}), ("Dia", "No", {"flagged": True, "comment": "Odd: rain?"}))
     for who, rating, more in answers:
@@ -321,13 +272,13 @@ def test_items_are_found_by_words_state_person_verdict_flag_and_comment(studio, 
     assert held in found(person="Eve") and found(person="Zoe") == []
     assert found(state="open") == found(state="rating") == ["i0", "i1", "i2"]
     assert found(state="final") == [] == found(state="withdrawn")
-    studio.store.withdraw("ours", Correction("Max", "i2", "gone"))
+    studio.store.act("ours", withdraw, Correction("Max", "i2", "gone"))
     assert found(state="withdrawn") == ["i2"] and found(state="open") == ["i0", "i1"]
     page = max_.get("/manage/r/ours/items/one?id=i0").text
     assert "Dia: No (flag)" in page and "<blockquote>Odd: rain?</blockquote>" in page
     assert max_.get("/manage/r/ours/items/one?id=none").status_code == 404
     many = {f"m{n}": {**made, "text": f"The {n}th"} for n in range(60) for made in [story(n)]}
-    studio.store.import_items("ours", many, "Max")
+    studio.store.act("ours", import_items, "Max", many)
     assert len(found()) == 50 and len(found(page=2)) == 13 == len(found(page=99))
 
 
@@ -394,7 +345,7 @@ def test_hostile_names_and_texts_are_shown_as_texts(site):
     studio.review("ours", "cobe-rating", items=1, domain=HOSTILE)
     name = HOSTILE
     studio.account(name)
-    studio.store.set_roles("ours", name, ["rater"], "Max")
+    studio.store.act("ours", set_roles, "Max", name, ["rater"])
     given = studio.store.next("ours", name)
     studio.store.answer("ours", name, given, Decision({"rating": "Other"}, comment=HOSTILE))
     studio.store.next("ours", "Cem")
@@ -406,8 +357,6 @@ def test_hostile_names_and_texts_are_shown_as_texts(site):
 
 
 def test_the_words_of_a_review_are_changed_and_nothing_else(studio, max_):
-    from contrafact.review.project import load_project
-
     project = load_project("cobe-rating")
     head = f'name = "{project.name}"\ntitle = "Other title"\n'
     from importlib.resources import files
@@ -415,13 +364,17 @@ def test_the_words_of_a_review_are_changed_and_nothing_else(studio, max_):
     text = files("contrafact.review").joinpath("projects/cobe-rating.toml").read_text("utf-8")
     changed = text.replace('title = "Rating of edited stories"', 'title = "Other title"')
     assert changed != text
-    assert upload(max_, "/manage/r/ours/words/file", "p.toml", changed).status_code == 303
+    assert "new wording" in upload(max_, "/manage/r/ours/wording", "p.toml", changed).text
     assert "Other title" in max_.get("/manage/r/ours").text
+    again = max_.get("/manage/r/ours/project.toml")
+    assert again.headers["content-type"].startswith("application/toml")
+    kept = studio.store.read("ours", lambda state: state.project)
+    assert parse_project(again.text, "again") == kept and kept.title == "Other title"
     other = changed.replace('"Other"]', '"Other", "Never"]')
-    refused = upload(max_, "/manage/r/ours/words/file", "p.toml", other)
+    refused = upload(max_, "/manage/r/ours/wording", "p.toml", other)
     assert refused.status_code == 422 and "do not change" in refused.text
-    assert upload(max_, "/manage/r/ours/words/file", "p.toml", head).status_code == 422
-    assert upload(max_, "/manage/r/ours/words/file", "p.toml", b"\xff").status_code == 422
+    assert upload(max_, "/manage/r/ours/wording", "p.toml", head).status_code == 422
+    assert upload(max_, "/manage/r/ours/wording", "p.toml", b"\xff").status_code == 422
 
 
 def test_what_is_due_goes_on_without_anybodys_click(site):
@@ -454,7 +407,8 @@ def test_a_review_that_cannot_be_settled_does_not_stop_the_others(studio, caplog
         def reviews(self):
             return ["broken", "ours"]
 
-        def settle(self, review):
+        def act(self, review, action):
+            assert action is settle
             if review == "broken":
                 raise ValueError("damaged")
             self.settled.append(review)

@@ -97,9 +97,8 @@ def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path, start_contrafact)
         ({"host": "0.0.0.0"}, "others could reach 0.0.0.0"),
         ({"host": "::"}, "others could reach ::"),
         ({"host": "no.such.host.invalid"}, "is no address of this machine"),
-        ({"key": "key.pem"}, "needs its certificate"),
-        ({"certificate": "no.pem"}, "no.pem: no such file"),
-        ({"certificate": "text.pem"}, "text.pem: is no certificate"),
+        ({"tls": ("no.pem", None)}, "no.pem: no such file"),
+        ({"tls": ("text.pem", None)}, "text.pem: is no certificate"),
         ({"database": "mysql://x"}, "databases are not supported"),
         ({"database": "no/folder/review.db"}, "the folder does not exist"),
     ],
@@ -107,8 +106,9 @@ def test_it_serves_tls_with_cookies_for_nothing_else(tmp_path, start_contrafact)
 def test_what_cannot_be_served_is_reported(tmp_path, monkeypatch, options, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.pem").write_text("not a certificate\n")
-    paths = {k: Path(v) for k, v in options.items() if k in ("key", "certificate")}
-    options = {"database": "review.db", "port": 0, **options, **paths}
+    options = {"database": "review.db", "port": 0, **options}
+    if "tls" in options:
+        options["tls"] = (Path(options["tls"][0]), None)
     with pytest.raises(InputError, match=message):
         serve(options.pop("database"), **options)
 

@@ -250,13 +250,13 @@ def test_strangers_who_sign_in_do_not_take_the_threads_of_pages(site):
         one.csrf()
     object.__setattr__(studio.studio, "hashing", HashingQueue(threads=1, waiting=3))
     assert queue is not studio.studio.hashing
-    sign_in = studio.studio.sessions.sign_in
+    prove = studio.studio.sessions.prove
 
     def slow(*args, **options):
         gate.wait(30)
-        return sign_in(*args, **options)
+        return prove(*args, **options)
 
-    studio.studio.sessions.sign_in = slow
+    studio.studio.sessions.prove = slow
     with ThreadPoolExecutor(6) as pool:
         waiting = [pool.submit(one.sign_in, "Ada", "not the password") for one in strangers]
         assert ada.get("/").status_code == 200

@@ -9,6 +9,7 @@ import pytest
 
 from contrafact.review.field_mapping import read_items
 from contrafact.review.project import load_project
+from contrafact.review.setup import import_gold, import_items, set_roles
 from contrafact.review.store.store import verify
 from contrafact.review.web.studio import guidelines_html
 
@@ -164,7 +165,7 @@ def test_after_the_lease_it_is_reported_clearly_and_what_was_typed_is_shown(site
     studio.store._clock = lambda: now[0]
     studio.review("ours", "cobe-rating", items=1)
     for name in ("Fay", "Gus", "Hal"):
-        studio.store.set_roles("ours", name, ["rater"], "Max")
+        studio.store.act("ours", set_roles, "Max", name, ["rater"])
         studio.account(name)
     cem = studio.browser("Cem")
     page = cem.get(WORK)
@@ -240,8 +241,8 @@ def test_training_tells_what_was_right_and_lets_nobody_pass_by(site, review_team
     studio = site()
     project = load_project("judge-agreement")
     studio.review("ours", "judge-agreement", items=1)
-    studio.store.set_roles("ours", "Cem", ["annotator"], "Max", trained=False)
-    studio.store.import_gold("ours", review_team.gold(project), "Max")
+    studio.store.act("ours", set_roles, "Max", "Cem", ["annotator"], trained=False)
+    studio.store.act("ours", import_gold, "Max", review_team.gold(project))
     cem = studio.browser("Cem")
     wrong = {"forward_compatibility": "true", "directionality": "false"}
     right = {"forward_compatibility": "true", "directionality": "true"}
@@ -439,7 +440,7 @@ def test_what_a_check_left_undecided_is_shown_as_undecided(site, tmp_path, passe
     }
     (tmp_path / "checked.jsonl").write_text(json.dumps(row) + "\n")
     project = studio.store.read("ours", lambda state: state.project)
-    studio.store.import_items("ours", read_items(tmp_path / "checked.jsonl", project), "Max")
+    studio.store.act("ours", import_items, "Max", read_items(tmp_path / "checked.jsonl", project))
     page = studio.browser("Ada").get("/r/ours/work")
     assert ("Undecided: the check before this review" in page.text) == shown
     managed = studio.browser("Max").get("/manage/r/ours/items/one?id=p1").text

@@ -4,12 +4,13 @@ from datetime import timedelta
 from itertools import combinations_with_replacement, product
 
 import pytest
+from review_acts import do, take_next
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.decisions import ReviewDecision
 from contrafact.families.rfc.pipeline.finalize import follow
 from contrafact.review.answers import Assignment, Decision
-from contrafact.review.assignment import assign, visible_votes
+from contrafact.review.assignment import visible_votes
 from contrafact.review.discussion import NewRemark, say, thread
 from contrafact.review.events import NotAllowed
 from contrafact.review.export import decision_rows
@@ -139,12 +140,12 @@ def test_a_manager_need_not_wait_for_a_set(office):
         made.say("Ben", {"audit": "pass"})
     made.say("Cem", made.annotated["pass"])
     made.say("Dia", made.annotated["fail"])
-    settle(made.state, made.now, made.rng, force="disagreement")
+    made.do(settle, force="disagreement")
     assert made.next("Eve") is not None
     with pytest.raises(NotAllowed, match="nothing waits"):
-        settle(made.state, made.now, made.rng, force="disagreement")
+        made.do(settle, force="disagreement")
     with pytest.raises(NotAllowed, match="no stage where items wait"):
-        settle(made.state, made.now, made.rng, force="annotation")
+        made.do(settle, force="annotation")
 
 
 def test_annotators_see_nothing_of_each_other_and_adjudicators_see_both(rewritten):
@@ -237,7 +238,7 @@ def up_for_discussion(office):
 
 def speak(made, *people):
     for who in people:
-        say(made.state, who, NewRemark("i0", f"{who} thinks so"), made.now)
+        made.do(say, who, NewRemark("i0", f"{who} thinks so"))
 
 
 @pytest.mark.parametrize(
@@ -263,15 +264,12 @@ def test_a_group_discusses_and_one_of_them_records_what_it_decided(
 def test_who_may_speak_and_to_what_they_reply(office):
     made = up_for_discussion(office)
     flag = made.item().votes[0].seq
-    (event,) = say(
-        made.state, "Dia", NewRemark("i0", " It is. ", reply_to=flag, request="k"), made.now
+    (event,) = do(
+        made.state, made.now, say, "Dia", NewRemark("i0", " It is. ", reply_to=flag, request="k")
     )
-    assert (
-        say(made.state, "Dia", NewRemark("i0", "It is.", reply_to=flag, request="k"), made.now)
-        == []
-    )
-    say(made.state, "Eve", NewRemark("i0", "No.", reply_to=event.seq), made.now)
-    say(made.state, "Max", NewRemark("i0", "Think of the date.", manages=True), made.now)
+    assert made.do(say, "Dia", NewRemark("i0", "It is.", reply_to=flag, request="k")) == []
+    made.do(say, "Eve", NewRemark("i0", "No.", reply_to=event.seq))
+    made.do(say, "Max", NewRemark("i0", "Think of the date.", manages=True))
     assert [(e.who, e.text, e.depth) for e in thread(made.item())] == [
         ("", "is it news?", 0), ("Dia", "It is.", 1), ("Eve", "No.", 2),
         ("Max", "Think of the date.", 0),
@@ -281,15 +279,15 @@ def test_who_may_speak_and_to_what_they_reply(office):
         ("Cem", "x" * 10_001, {}), ("Cem", "so", {"reply_to": 1}), ("Cem", "so", {"request": "k"}),
     ):  # fmt: skip
         with pytest.raises(NotAllowed):
-            say(made.state, who, NewRemark("i0", text, **more), made.now)
+            made.do(say, who, NewRemark("i0", text, **more))
 
 
 def test_what_was_said_stays_when_the_decision_is_taken_back(office):
     made = up_for_discussion(office)
     speak(made, "Cem", "Dia", "Eve")
     made.say("Dia", made.event)
-    say(made.state, "Max", NewRemark("i0", "Too quick.", manages=True), made.now)
-    undo(made.state, "Dia", made.now)
+    made.do(say, "Max", NewRemark("i0", "Too quick.", manages=True))
+    made.do(undo, "Dia")
     assert made.item().stage == "discussion"
     assert [r.who for r in made.item().thread] == ["Cem", "Dia", "Eve", "Max"]
     made.say("Dia", {"event_status": "false"})
@@ -313,10 +311,10 @@ def test_no_headline_is_final_without_a_category(office, categories, outcome):
         }
     )
     made.state = ReviewState(project.model_copy(update={"stages": (voting,)}))
-    define_project(made.state, made.state.project, "Max", made.now)
+    made.do(define_project, "Max", made.state.project)
     for name in ("Cem", "Dia", "Eve"):
-        set_roles(made.state, name, ["annotator"], "Max", made.now)
-    import_items(made.state, {"i0": made.team.item(0)}, "Max", made.now)
+        made.do(set_roles, "Max", name, ["annotator"])
+    made.do(import_items, "Max", {"i0": made.team.item(0)})
     names = made.state.project.question("market_category").options
     for who, place in zip(("Cem", "Dia", "Eve"), categories, strict=True):
         event = made.event | {"market_category": names[place or 0]}
@@ -360,22 +358,15 @@ rules = [{ to = "final", why = "decided" }]
 """
     state = ReviewState(parse_project(text, "tone"))
     now, rng = review_team.now, review_team.rng()
-    define_project(state, state.project, "Max", now)
+    do(state, now, define_project, "Max", state.project)
     for who, role in (("Cem", "r"), ("Dia", "r"), ("Ada", "lead")):
-        set_roles(state, who, [role], "Max", now)
-    import_items(state, {f"i{n}": {"text": f"t{n}"} for n in range(2)}, "Max", now)
+        do(state, now, set_roles, "Max", who, [role])
+    do(state, now, import_items, "Max", {f"i{n}": {"text": f"t{n}"} for n in range(2)})
 
     def say(who, item, answers):
-        given, _ = assign(state, who, now, rng)
+        given, _ = take_next(state, now, who, rng)
         assert given.item == item
-        answer(
-            state,
-            who,
-            given,
-            Decision(answers),
-            now=now,
-            rng=rng,
-        )
+        do(state, now, answer, who, given, Decision(answers), rng=rng)
 
     for who, kind in (("Cem", "a"), ("Dia", "b")):
         say(who, "i0", {"polite": "yes", "kind": kind})
@@ -461,7 +452,7 @@ def screened(office, hours=0):
     for who in ("Cem", "Dia") * 2:
         made.say(who, made.event)
     made.now += timedelta(hours=hours)
-    settle(made.state, made.now, made.rng)
+    made.do(settle)
     return made
 
 
@@ -504,7 +495,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(office, change, messag
     place = Assignment(given["item"], given["stage"], given["round_"])
     sent = Decision(given["answers"], correction=given["correction"])
     with pytest.raises(InputError, match=message):
-        answer(made.state, given["who"], place, sent, now=made.now, rng=made.rng)
+        made.do(answer, given["who"], place, sent)
     assert made.state.seq == seq
 
 
@@ -513,7 +504,7 @@ def test_guidelines_may_change_under_way_and_votes_say_which_were_read(office):
     made.say("Cem", {"rating": "Yes"})
     project = made.state.project
     clearer = project.model_copy(update={"guidelines": "Judge the edit alone."})
-    define_project(made.state, clearer, "Max", made.now)
+    made.do(define_project, "Max", clearer)
     made.say("Dia", {"rating": "Yes"})
     read = [vote.guidelines_version for vote in made.item().votes]
     assert read == [project.guidelines_version, clearer.guidelines_version]
@@ -522,14 +513,14 @@ def test_guidelines_may_change_under_way_and_votes_say_which_were_read(office):
         update={"stages": (project.stages[0].model_copy(update={"roles": ("rater",) * 5}),)}
     )
     with pytest.raises(NotAllowed, match="do not change once it is under way"):
-        define_project(made.state, stricter, "Max", made.now)
+        made.do(define_project, "Max", stricter)
 
 
 def test_items_are_imported_once_and_never_under_a_name_that_is_taken(office, review_team):
     made = office("cobe-rating")
-    assert import_items(made.state, {"i0": review_team.item(0)}, "Max", made.now) == []
+    assert made.do(import_items, "Max", {"i0": review_team.item(0)}) == []
     with pytest.raises(NotAllowed, match="another item 'i0'"):
-        import_items(made.state, {"i0": review_team.item(1)}, "Max", made.now)
+        made.do(import_items, "Max", {"i0": review_team.item(1)})
     bare = {key: text for key, text in review_team.item(2).items() if key != "edit"}
     with pytest.raises(NotAllowed, match="item i2 has no 'edit'"):
-        import_items(made.state, {"i2": bare}, "Max", made.now)
+        made.do(import_items, "Max", {"i2": bare})

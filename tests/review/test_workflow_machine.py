@@ -16,9 +16,10 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from review_acts import do, take_next
 
 from contrafact.review.answers import Decision
-from contrafact.review.assignment import answer_training, assign, staffing_problems
+from contrafact.review.assignment import answer_training, staffing_problems
 from contrafact.review.corrections import Correction, edit, reopen, retract, withdraw
 from contrafact.review.discussion import NewRemark, say, under_discussion
 from contrafact.review.events import NotAllowed
@@ -77,7 +78,7 @@ class Machine(RuleBasedStateMachine):
     def bring(self, n: int) -> None:
         new = {f"i{k}": self.team.item(k) for k in range(self.imported, self.imported + n)}
         self.imported += n
-        self.take(import_items(self.state, new, "Max", self.now))
+        self.take(do(self.state, self.now, import_items, "Max", new))
 
     @rule(data=st.data())
     def ask(self, data: Any) -> None:
@@ -85,7 +86,7 @@ class Machine(RuleBasedStateMachine):
         self.next(who)
 
     def next(self, who: str) -> Any:
-        assignment, events = assign(self.state, who, self.now, self.rng)
+        assignment, events = take_next(self.state, self.now, who, self.rng)
         self.take(events)
         if assignment is not None:
             self.screens[who] = assignment
@@ -105,29 +106,21 @@ class Machine(RuleBasedStateMachine):
         screen = self.screens[who]
         answers = self.team.answers(self.state.project, screen.stage, pick)
         if screen.training:
-            self.take(
-                answer_training(
-                    self.state,
-                    who,
-                    screen,
-                    Decision(answers),
-                    self.now,
-                )
-            )
+            self.take(do(self.state, self.now, answer_training, who, screen, Decision(answers)))
             return
         corrects = self.state.project.stage(screen.stage).corrects
         shown: dict[str, Any] = {"flagged": flagged, "comment": "so it seems"}
         if corrects and corrects.on in answers.values():
             shown["correction"] = text
-        place = (self.state, who, screen, Decision(answers, **shown))
+        place = (self.state, self.now, answer, who, screen, Decision(answers, **shown))
         before = self.state.seq
         try:
-            self.take(answer(*place, now=self.now, rng=self.rng))
+            self.take(do(*place, rng=self.rng))
         except NotAllowed:
             assert self.state.seq == before, "a refusal changed something"
             return
         seq = self.state.seq
-        again = answer(*place, now=self.now, rng=self.rng)
+        again = do(*place, rng=self.rng)
         assert again == [] and self.state.seq == seq, "a repeated submit changed something"
 
     @rule(data=st.data())
@@ -135,12 +128,12 @@ class Machine(RuleBasedStateMachine):
         who = data.draw(st.sampled_from(sorted(self.state.people)))
         before = self.state.seq
         try:
-            events = undo(self.state, who, self.now)
+            events = do(self.state, self.now, undo, who)
         except NotAllowed:
             assert self.state.seq == before
             return
         self.take(events)
-        assert self.state.held[who] == events[0].item, "what is undone is asked again"
+        assert self.state.in_hand[who] == events[0].item, "what is undone is asked again"
 
     @rule(data=st.data(), out=st.booleans())
     @precondition(lambda self: self.imported)
@@ -148,14 +141,14 @@ class Machine(RuleBasedStateMachine):
         item = data.draw(st.sampled_from(sorted(self.state.items)))
         stages = [s.id for s in self.state.project.flow if not s.barrier]
         before = self.state.seq
-        about = (self.state, Correction("Max", item, "a slip"), self.now, self.rng)
+        about = Correction("Max", item, "a slip")
         try:
             if out:
-                self.take(withdraw(*about))
+                self.take(do(self.state, self.now, withdraw, about, rng=self.rng))
                 assert self.state.items[item].outcome == "removed"
             else:
                 stage = data.draw(st.sampled_from(stages))
-                self.take(reopen(*about, stage=stage))
+                self.take(do(self.state, self.now, reopen, about, stage, rng=self.rng))
                 assert self.state.items[item].stage == stage
         except NotAllowed:
             assert self.state.seq == before, "a refusal changed something"
@@ -164,7 +157,7 @@ class Machine(RuleBasedStateMachine):
     def speak(self, data: Any, text: str) -> None:
         who = data.draw(st.sampled_from(sorted(self.state.people)))
         for item in under_discussion(self.state, self.state.people[who]):
-            self.take(say(self.state, who, NewRemark(item.id, text), self.now))
+            self.take(do(self.state, self.now, say, who, NewRemark(item.id, text)))
 
     @rule(data=st.data(), text=TEXTS)
     @precondition(lambda self: self.imported)
@@ -174,7 +167,7 @@ class Machine(RuleBasedStateMachine):
         before = self.state.seq
         about = Correction("Max", item, "a slip")
         try:
-            events = edit(self.state, about, {field: text}, self.now, self.rng)
+            events = do(self.state, self.now, edit, about, {field: text}, rng=self.rng)
         except NotAllowed:
             assert self.state.seq == before, "a refusal changed something"
             return
@@ -200,7 +193,14 @@ class Machine(RuleBasedStateMachine):
         before = self.state.seq
         try:
             self.take(
-                retract(self.state, Correction("Max", item, "a slip"), vote.seq, self.now, self.rng)
+                do(
+                    self.state,
+                    self.now,
+                    retract,
+                    Correction("Max", item, "a slip"),
+                    vote.seq,
+                    rng=self.rng,
+                )
             )
         except NotAllowed:
             assert self.state.seq == before, "a refusal changed something"
@@ -213,7 +213,7 @@ class Machine(RuleBasedStateMachine):
     @rule(minutes=st.sampled_from([1, 20, 31, 2000, 3000]))
     def wait(self, minutes: int) -> None:
         self.now += timedelta(minutes=minutes)
-        self.take(settle(self.state, self.now, self.rng))
+        self.take(do(self.state, self.now, settle, rng=self.rng))
 
     @rule(data=st.data())
     def hurry(self, data: Any) -> None:
@@ -221,7 +221,7 @@ class Machine(RuleBasedStateMachine):
         if barriers:
             with suppress(NotAllowed):
                 force = data.draw(st.sampled_from(barriers))
-                self.take(settle(self.state, self.now, self.rng, force=force))
+                self.take(do(self.state, self.now, settle, force=force, rng=self.rng))
 
     @invariant()
     def no_place_has_two_people(self) -> None:
@@ -303,7 +303,7 @@ class Machine(RuleBasedStateMachine):
         for item in under_discussion(self.state, self.state.people[who]):
             place = (item.stage, item.round)
             if who not in {r.who for r in item.thread if (r.stage, r.round) == place}:
-                self.take(say(self.state, who, NewRemark(item.id, "So it seems."), self.now))
+                self.take(do(self.state, self.now, say, who, NewRemark(item.id, "So it seems.")))
 
     def any(self, options: tuple[str, ...]) -> str:
         return options[int(self.rng.integers(len(options)))]
@@ -316,7 +316,7 @@ class Machine(RuleBasedStateMachine):
         for event in self.log:
             if event.seq > self.start.seq:
                 self.start.apply(event)
-        for name in ("seq", "people", "items", "at", "batches", "trainees", "held", "last"):
+        for name in ("seq", "people", "items", "at", "batches", "trainees", "in_hand", "last"):
             assert getattr(self.start, name) == getattr(self.state, name), name
 
 
@@ -344,9 +344,9 @@ def test_whatever_people_do_the_promises_hold(project, trained, review_team):
 def test_a_history_rebuilds_its_state_and_a_damaged_one_is_refused(review_team):
     project = load_project("cobe-rating")
     state = ReviewState(project)
-    log = define_project(state, project, "Max", review_team.now)
-    log += set_roles(state, "Cem", ["rater"], "Max", review_team.now)
-    log += import_items(state, {"i1": review_team.item(1)}, "Max", review_team.now)
+    log = do(state, review_team.now, define_project, "Max", project)
+    log += do(state, review_team.now, set_roles, "Max", "Cem", ["rater"])
+    log += do(state, review_team.now, import_items, "Max", {"i1": review_team.item(1)})
     rebuilt = replay(log)
     assert (rebuilt.items, rebuilt.people, rebuilt.seq) == (state.items, state.people, 3)
     with pytest.raises(ValueError, match="does not follow"):

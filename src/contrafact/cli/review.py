@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from contrafact.cli.review_plan import estimate, plan, residual
-from contrafact.review.store import missing_file, open_store
+from contrafact.review.store import check_installed, missing_file, open_store
 
 __all__ = ["app"]
 
@@ -79,11 +79,13 @@ def serve(
 
     Example: contrafact review serve --db review.db --port 8000
     """
-    _check_installed()
+    check_installed()
     from contrafact.errors import InputError
     from contrafact.review.web import serve as server
     from contrafact.review.web.studio import TrustedProxy
 
+    if tls_key is not None and tls_cert is None:
+        raise InputError("a TLS key needs its certificate", hint="give --tls-cert too")
     proxy = None
     if trust_header is not None:
         try:
@@ -102,13 +104,11 @@ def serve(
         db,
         host=host,
         port=port,
-        certificate=tls_cert,
-        key=tls_key,
+        tls=None if tls_cert is None else (tls_cert, tls_key),
         allow_remote=allow_remote,
         behind_proxy=behind_proxy,
         url=url,
         proxy=proxy,
-        say=typer.echo,
     )
 
 
@@ -133,8 +133,9 @@ def invite(
     """
     from contrafact.errors import InputError
 
-    _check_installed()
+    check_installed()
     from contrafact.review.assignment import role_warnings
+    from contrafact.review.setup import set_roles
     from contrafact.review.web.studio import open_studio
 
     roles = [one for one in role or [] if one != "manager"]
@@ -146,7 +147,7 @@ def invite(
             known = store.read(review, lambda state: state.people.get(name))
             if roles or known is None:
                 trained = known is not None and known.trained
-                store.set_roles(review, name, roles, "command line", trained=trained)
+                store.act(review, set_roles, "command line", name, roles, trained=trained)
                 for note in store.read(
                     review, lambda state: role_warnings(state.project, state.people[name])
                 ):
@@ -217,91 +218,45 @@ def import_(
     training: Annotated[
         bool, typer.Option("--training", help="FILE holds items with known answers, to train on.")
     ] = False,
-    made_with: Annotated[
-        Literal["label-studio", "potato"] | None,
-        typer.Option("--from", help="FILE holds decisions that were made with this tool."),
-    ] = None,
-    stage: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="With --from: of which stage. [the first blind one]"),
-    ] = None,
-    annotator: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="THEIRS=OURS",
-            help="With --from: who somebody there is here; repeatable. Just OURS where the file "
-            "names nobody.",
-        ),
-    ] = None,
     by: Annotated[str, typer.Option(metavar="NAME", help="Who imports.")] = "manager",
 ) -> None:
     """Import items into a review, and open it if it is new. What is there already stays as it is.
-
-    With --from, decisions made elsewhere are imported, as far as they fit, and marked as such; what
-    does not fit is listed with its line. There --field is QUESTION=NAME.
 
     Example: contrafact review import news.jsonl --project headline-screening --person Ada=verifier
     """
     from contrafact.errors import InputError
     from contrafact.files.fields import named_columns
     from contrafact.review.assignment import role_warnings, staffing_problems
-    from contrafact.review.external_formats import read_annotations
     from contrafact.review.field_mapping import name_pairs, read_gold, read_items
-    from contrafact.review.import_annotations import ImportSource, import_annotations
     from contrafact.review.project import load_project
+    from contrafact.review.setup import import_gold, import_items, set_roles
 
     names = name_pairs(field or (), "FIELD=NAME", "--field") | named_columns(columns)
     people = name_pairs(person or (), "NAME=ROLE,ROLE", "--person")
-    known = name_pairs((a for a in annotator or () if "=" in a), "THEIRS=OURS", "--annotator")
-    everybody = [one.strip() for one in annotator or () if "=" not in one]
-    if made_with is None and (stage is not None or annotator):
-        raise InputError("--stage and --annotator go with --from", hint="name the tool with --from")
-    if made_with is not None and training:
-        raise InputError("decisions are not items to train on", hint="leave --training out")
     with ExitStack() as opened:
         # What is wrong with a file or a project is said before anything is opened or made.
         there = None if missing_file(db) else opened.enter_context(open_store(db))
         new = there is None or review not in there.reviews()
-        if new and (project is None or made_with is not None):
+        if new and project is None:
             raise InputError(
                 f"there is no review '{review}' in {db} yet",
-                hint="import items first" if made_with else "say what is asked: --project NAME",
+                hint="say what is asked: --project NAME",
             )
-        given = None if project is None else load_project(project)
-        found = given if there is None or new else there.read(review, lambda b: b.project)
+        named = None if project is None else load_project(project)
+        found = named if there is None or new else there.read(review, lambda b: b.project)
         assert found is not None
         gold = read_gold(file, found, names) if training else {}
-        items = {} if training or made_with else read_items(file, found, names)
-        annotations = (
-            read_annotations(file, made_with, annotator=everybody[-1] if everybody else None)
-            if made_with
-            else []
-        )
+        items = {} if training else read_items(file, found, names)
         store = there or opened.enter_context(open_store(db, new=True))
-        if given is not None:
-            store.define(review, given, by)
+        if named is not None:
+            store.define(review, named, by)
         for name, roles in people.items():
-            store.set_roles(review, name, [role.strip() for role in roles.split(",")], by)
-        if made_with is not None:
-            source = ImportSource(made_with, file, stage, names, known)
-            result = store.change(
-                review,
-                lambda state, now, rng: import_annotations(
-                    state, annotations, source, by, now=now, rng=rng
-                ),
-            )
-            for problem in result.problems:
-                typer.echo(problem, err=True)
-            typer.echo(
-                f"{review}: decisions imported: {result.imported:,}, already there: "
-                f"{result.duplicates:,}, left out: {len(result.problems):,}"
-            )
-            return
+            store.act(review, set_roles, by, name, [role.strip() for role in roles.split(",")])
         if training:
-            added = store.import_gold(review, gold, by)
+            added = store.act(review, import_gold, by, gold)
             typer.echo(f"{review}: {added:,} of {len(gold):,} training items are new")
         else:
-            added = store.import_items(review, items, by)
+            added = store.act(review, import_items, by, items)
             typer.echo(f"{review}: {added:,} of {len(items):,} items are new")
         for note in store.read(
             review, lambda b: [n for who in people for n in role_warnings(b.project, b.people[who])]
@@ -354,128 +309,6 @@ def export(
     typer.echo(f"{out}: {len(made):,} {_COUNTED.get(what, what)}")
 
 
-_Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is recorded.")]
-_Item = Annotated[str, typer.Argument(metavar="ITEM", help="The item's id.")]
-
-
-@app.command("reopen")
-def reopen(
-    item: _Item,
-    reason: _Reason,
-    stage: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A stage that the item has been at. [the first]"),
-    ] = None,
-    review: _Review = "review",
-    db: _Database = "review.db",
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
-) -> None:
-    """Send an item back to a stage, wherever it is now or however it ended.
-
-    Decisions made there and later are set aside: they stay in the history, and no longer count.
-
-    Example: contrafact review reopen i7 --stage annotation --reason "the source was corrected"
-    """
-    from contrafact.review.corrections import Correction
-
-    with open_store(db) as store:
-        store.reopen(review, Correction(by, item, reason), stage)
-        found = store.read(review, lambda state: state.items[item].stage)
-    typer.echo(f"{item}: reopened at '{found}'")
-
-
-@app.command("withdraw")
-def withdraw(
-    item: _Item,
-    reason: _Reason,
-    review: _Review = "review",
-    db: _Database = "review.db",
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
-) -> None:
-    """Take an item out of a review. It counts as removed, and its decisions are exported no more.
-
-    Example: contrafact review withdraw i7 --reason "the publisher took the article back"
-    """
-    from contrafact.review.corrections import Correction
-
-    with open_store(db) as store:
-        store.withdraw(review, Correction(by, item, reason))
-    typer.echo(f"{item}: withdrawn")
-
-
-@app.command("assign")
-def assign(
-    items: Annotated[list[str], typer.Argument(metavar="ITEM...", help="The items' ids.")],
-    to: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Who gets them first. [nobody in particular]"),
-    ] = None,
-    review: _Review = "review",
-    db: _Database = "review.db",
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
-) -> None:
-    """Set items aside for somebody at the stage where they are.
-
-    They come to them before all others, and to others when they have nothing else.
-
-    Example: contrafact review assign i7 i9 --to Cem
-    """
-    with open_store(db) as store:
-        for item in items:
-            store.reserve(review, item, by, to)
-    typer.echo(f"{len(items):,} items: for {to or 'nobody in particular'}")
-
-
-@app.command("retract")
-def retract(
-    item: _Item,
-    decision: Annotated[
-        int, typer.Argument(metavar="EVENT", help="The decision's number in the history.")
-    ],
-    reason: _Reason,
-    review: _Review = "review",
-    db: _Database = "review.db",
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
-) -> None:
-    """Take one decision back. The item waits for another in its place, where it was made.
-
-    Decisions that others made in the same round stand; those that came after are set aside.
-
-    Example: contrafact review retract i7 112 --reason "the wrong item was open"
-    """
-    from contrafact.review.corrections import Correction
-
-    with open_store(db) as store:
-        store.retract(review, Correction(by, item, reason), decision)
-        found = store.read(review, lambda state: state.items[item].stage)
-    typer.echo(f"{item}: decision {decision} is taken back; it waits at '{found}'")
-
-
-@app.command("edit")
-def edit(
-    item: _Item,
-    reason: _Reason,
-    field: Annotated[
-        list[str], typer.Option(metavar="NAME=TEXT", help="A field as it is to be; repeatable.")
-    ],
-    review: _Review = "review",
-    db: _Database = "review.db",
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
-) -> None:
-    """Change what an item shows. It begins anew: decisions on another text are set aside.
-
-    Example: contrafact review edit i7 --field headline="Alder Works opens" --reason "a typing slip"
-    """
-    from contrafact.review.corrections import Correction
-    from contrafact.review.field_mapping import name_pairs
-
-    fields = name_pairs(field, "NAME=TEXT", "--field")
-    with open_store(db) as store:
-        changed = store.edit(review, Correction(by, item, reason), fields)
-        found = store.read(review, lambda state: state.items[item].stage)
-    typer.echo(f"{item}: edited; it begins anew at '{found}'" if changed else f"{item}: as it was")
-
-
 @app.command("figures")
 def figures(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for the tables.")],
@@ -491,7 +324,7 @@ def figures(
     """
     from datetime import UTC, datetime
 
-    from contrafact.review.figures.tables import figure_tables, write_tables
+    from contrafact.review.figures import figure_tables, write_tables
 
     with open_store(db) as store:
         state, history = store.read(review, lambda found: found), store.history(review)
@@ -529,7 +362,7 @@ def backup(
     """
     from contrafact.review.store.backup import backup as copy
 
-    _check_installed()
+    check_installed()
     count = copy(db, file)
     typer.echo(f"{file}: {count:,} {'review' if count == 1 else 'reviews'}")
 
@@ -545,47 +378,6 @@ def restore(
     """
     from contrafact.review.store.backup import restore as put_back
 
-    _check_installed()
+    check_installed()
     names = put_back(file, db)
     typer.echo(f"{db}: {', '.join(names) or 'no reviews'}; each is what its events say")
-
-
-@app.command("delete")
-def delete(
-    out: Annotated[
-        Path, typer.Option("--export", metavar="FILE", help="Where its history is written first.")
-    ],
-    review: Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")],
-    db: _Database = "review.db",
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.")] = "manager",
-) -> None:
-    """Delete a review for good, once its history is written into a file.
-
-    Example: contrafact review delete --review spring --export spring.jsonl
-    """
-    from contrafact.review.store.backup import delete_review
-
-    with open_store(db) as store:
-        count = delete_review(store, review, out, by)
-    typer.echo(f"{review}: deleted; its {count:,} events are in {out}")
-
-
-def _check_installed() -> None:
-    from importlib.util import find_spec
-
-    from contrafact.errors import InputError
-
-    for package in (
-        "fastapi",
-        "uvicorn",
-        "sqlalchemy",
-        "alembic",
-        "argon2",
-        "multipart",
-        "zxcvbn",
-    ):
-        if find_spec(package) is None:
-            raise InputError(
-                f"the review studio needs the package {package}",
-                hint="pip install 'contrafact[review]'",
-            )

@@ -14,9 +14,8 @@ from contrafact.review.store import open_store
 if TYPE_CHECKING:
     import numpy as np
 
-    from contrafact.review.plan import Figures, Frame
+    from contrafact.review.plan import Frame
     from contrafact.review.plan_files import Key, Labels
-    from contrafact.review.residual import Residual
     from contrafact.review.state import ReviewState
     from contrafact.stats.intervals import Interval
 
@@ -54,8 +53,7 @@ def plan(
         ),
     ],
     file: Annotated[
-        str | None,
-        typer.Argument(metavar="[FILE]", help="Items: CSV, JSONL, JSON, Parquet, or -."),
+        str | None, typer.Argument(metavar="[FILE]", help="Items: CSV, JSONL, JSON, Parquet, or -.")
     ] = None,
     figure: Annotated[
         Literal["rate", "residual"],
@@ -98,13 +96,24 @@ def plan(
 
     from contrafact.errors import InputError
     from contrafact.review.plan import draw_items
-    from contrafact.review.plan_files import Key, items_to_label, write_plan
+    from contrafact.review.plan_files import (
+        Key,
+        Labels,
+        items_to_label,
+        labels_in_rows,
+        read_labels,
+        write_plan,
+    )
 
     rows, name, state = _rows(file, db, review)
     rng = np.random.default_rng(seed)
     frame = _frame(rows, name, figure, by, judge, judge_positive, state, rng)
-    known = _labels(frame, labels, label, positive, rows, name)
-    show_label_notes(known)
+    known = Labels(np.full(len(frame.items), np.nan), 0, 0)
+    if labels is not None:
+        known = read_labels(labels, frame, field=label, positive=positive or ())
+    elif label is not None:
+        known = labels_in_rows(rows, frame, name, field=label, positive=positive or ())
+    _show_label_notes(known)
     left = int(np.isnan(known.values).sum())
     if left < budget:
         raise InputError(f"{left} items can still be drawn", hint=f"use --budget {left} or less")
@@ -115,7 +124,7 @@ def plan(
     hidden = [judge, label, *(hide or ()), *(outcomes if db else ())]
     shown = items_to_label(rows, frame, name, hidden)
     key_file = write_plan(out, shown, planned, rng.permutation(drawn).tolist())
-    show_draw(planned, known.values)
+    _show_draw(planned, known.values)
     typer.echo(f"{out}: {len(drawn):,} of {len(frame.items):,} items to label")
     typer.echo(f"{key_file}: the key, with the probability of each; keep it for `review estimate`")
 
@@ -141,11 +150,19 @@ def estimate(
 
     read = read_key(key)
     known = read_labels(labels, read.frame, field=label, positive=positive or ())
-    show_label_notes(known, read)
+    _show_label_notes(known, read)
     found = figures_of(read.frame, read.draw, known.values)
+    wrong, items = read.figure == "residual", len(read.frame.items)
+    figure = "residual error" if wrong else "share of yes"
     if out is not None:
-        _write_json(out, figures_object(read, found))
-    show_figures(read, found)
+        groups = {name: _interval(one, wrong) for name, one in found.by_group.items()}
+        overall = _interval(found.overall, wrong)
+        made = {"figure": figure, "items": items, "overall": overall, "by_group": groups}
+        _write_json(out, made)
+    rows = [("all", *_cells(found.overall, wrong))]
+    if len(found.by_group) > 1:
+        rows += [(name, *_cells(one, wrong)) for name, one in found.by_group.items()]
+    show_table(f"{figure}, of {items:,} items", ("group", "share", "95% interval", "labels"), rows)
     if out is not None:
         typer.echo(f"written to {out}")
 
@@ -174,7 +191,7 @@ def residual(
 
     Example: contrafact review residual --db review.db --out residual.json
     """
-    from contrafact.review.residual import residual_error
+    from contrafact.review.residual import COLUMNS, residual_cells, residual_error, residual_notes
 
     with open_store(db) as store:
         state = store.read(review, lambda found: found)
@@ -182,7 +199,10 @@ def residual(
     found = residual_error(state, finds=finds)
     if out is not None:
         _write_json(out, asdict(found))
-    show_residual(found)
+    rows = [residual_cells(one) for one in (found.wrong, *found.by_stage)]
+    show_table("wrong, of final items", COLUMNS, rows)
+    for note in residual_notes(found):
+        typer.echo(note)
     if out is not None:
         typer.echo(f"written to {out}")
 
@@ -244,27 +264,7 @@ def _frame(
     return frame_of_finals([row for _, row in rows], risk, by or state.project.category)
 
 
-def _labels(
-    frame: "Frame",
-    labels: str | None,
-    label: str | None,
-    positive: Sequence[str] | None,
-    rows: Sequence[_Row],
-    name: str,
-) -> "Labels":
-    import numpy as np
-
-    from contrafact.review.plan_files import Labels, labels_in_rows, read_labels
-
-    words = positive or ()
-    if labels is not None:
-        return read_labels(labels, frame, field=label, positive=words)
-    if label is not None:
-        return labels_in_rows(rows, frame, name, field=label, positive=words)
-    return Labels(np.full(len(frame.items), np.nan), 0, 0)
-
-
-def show_label_notes(found: "Labels", key: "Key | None" = None) -> None:
+def _show_label_notes(found: "Labels", key: "Key | None" = None) -> None:
     """Print which labels do not count, and which are missing."""
     import numpy as np
 
@@ -278,7 +278,7 @@ def show_label_notes(found: "Labels", key: "Key | None" = None) -> None:
         typer.echo(f"note: {waiting} {note}", err=True)
 
 
-def show_draw(key: "Key", labels: Any) -> None:
+def _show_draw(key: "Key", labels: Any) -> None:
     """Print what was drawn, by group and level."""
     import numpy as np
 
@@ -301,48 +301,6 @@ def show_draw(key: "Key", labels: Any) -> None:
         )
     titles = ("group", "judge", "items", "labelled", "expected yes", "drawn", "probability")
     show_table("drawn to be labelled", titles, rows)
-
-
-def show_figures(key: "Key", found: "Figures") -> None:
-    """Print figures of planned labels."""
-    wrong = key.figure == "residual"
-    rows = [("all", *_cells(found.overall, wrong), "")]
-    if found.pairs:
-        for name, one in found.by_group.items():
-            rank = found.ranks[name]
-            place = str(rank.best) if rank.best == rank.worst else f"{rank.best} to {rank.worst}"
-            rows.append((name, *_cells(one, wrong), "" if wrong else place))
-    items = len(key.frame.items)
-    title = f"{'residual error' if wrong else 'share of yes'}, of {items:,} items"
-    show_table(title, ("group", "share", "95% interval", "labels", "rank"), rows)
-    if found.pairs and not wrong:
-        typer.echo(f"{found.apart} of {found.pairs} pairs are told apart")
-
-
-def figures_object(key: "Key", found: "Figures") -> dict[str, Any]:
-    """Return the figures as they are written."""
-    wrong = key.figure == "residual"
-    figure = "residual error" if wrong else "share of yes"
-    ranks = {} if wrong else {name: vars(rank) for name, rank in found.ranks.items()}
-    return {
-        "figure": figure,
-        "items": len(key.frame.items),
-        "overall": _interval(found.overall, wrong),
-        "by_group": {name: _interval(one, wrong) for name, one in found.by_group.items()},
-        "ranks": ranks,
-        "pairs": found.pairs,
-        "pairs_apart": found.apart,
-    }
-
-
-def show_residual(found: "Residual") -> None:
-    """Print what a review has let through, by the stage that made items final."""
-    from contrafact.review.residual import COLUMNS, residual_cells, residual_notes
-
-    rows = [residual_cells(one) for one in (found.wrong, *found.by_stage)]
-    show_table("wrong, of final items", COLUMNS, rows)
-    for note in residual_notes(found):
-        typer.echo(note)
 
 
 def _cells(one: "Interval", wrong: bool) -> tuple[str, str, str]:

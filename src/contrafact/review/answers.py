@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.review.project import Project, Rule, Stage
@@ -14,12 +13,9 @@ __all__ = ["Assignment", "Ballot", "Decision", "asked_questions", "ballot_of", "
 
 @dataclass(frozen=True)
 class Assignment:
-    """An item that somebody is to decide on.
+    """An item that somebody is to decide on, until a time unless they are in training.
 
-    Attributes:
-        round: In which round: the item's visit to the stage, or the person's round of training.
-        training: Whether the answer is known and the person is in training.
-        until: Until when it is theirs; none in training.
+    ``round`` is the item's visit to the stage, or the person's round of training.
     """
 
     item: str
@@ -31,15 +27,12 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Decision:
-    """What somebody sends about an item.
+    """What somebody sends about an item; flagged if they are not sure.
 
     Attributes:
-        flagged: Whether they are not sure.
-        correction: The new text, where the stage lets it be corrected.
         evidence: Passages of the item that show why, where the stage asks for them.
         guidelines_version: The guidelines they saw; the present ones if None.
         request: A key under which the same decision may be sent again.
-        origin: Where a decision that was made elsewhere comes from.
     """
 
     answers: Mapping[str, str]
@@ -49,17 +42,11 @@ class Decision:
     evidence: Sequence[str] = ()
     guidelines_version: str | None = None
     request: str | None = None
-    origin: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Ballot:
-    """What a person decided about an item at one stage.
-
-    Attributes:
-        flagged: Whether the person is not sure.
-        correction: The text as it is to be; none where nothing was rewritten.
-    """
+    """What a person decided about an item at one stage."""
 
     answers: Mapping[str, str]
     verdict: str
@@ -92,7 +79,7 @@ def ballot_of(project: Project, stage: Stage, decision: Decision) -> Ballot:
     if unknown:
         raise InputError(f"'{unknown[0][:40]}' is not asked in stage '{stage.id}'")
     comment = decision.comment.strip()
-    given: dict[str, str] = {}
+    kept: dict[str, str] = {}
     for name in asked_questions(project, stage, answers):
         question = project.question(name)
         answer = answers.get(name, "").strip()
@@ -107,23 +94,23 @@ def ballot_of(project: Project, stage: Stage, decision: Decision) -> Ballot:
             )
         if answer in question.comment_on and not comment and stage.kind != "training":
             raise InputError(f"'{answer}' needs a comment", hint="say why in a few words")
-        given[name] = answer
+        kept[name] = answer
     if decision.flagged and not comment:
         raise InputError("a flag needs a comment", hint="say what is not clear")
     if isinstance(stage.verdict, str):
-        verdict = given[stage.verdict]
+        verdict = kept[stage.verdict]
     else:
         verdict = next(
             rule.verdict
             for rule in stage.verdict
-            if all(given.get(name) in wanted for name, wanted in rule.when.items())
+            if all(kept.get(name) in wanted for name, wanted in rule.when.items())
         )
     if stage.corrects and verdict == stage.corrects.on:
         if not (correction or "").strip():
             raise InputError(f"'{verdict}' needs a new text", hint="write it, or answer otherwise")
     elif correction is not None:
         raise InputError(f"a new text does not go with '{verdict}' in stage '{stage.id}'")
-    return Ballot(given, verdict, decision.flagged, comment, correction)
+    return Ballot(kept, verdict, decision.flagged, comment, correction)
 
 
 def rule_for(

@@ -1,4 +1,4 @@
-"""Assignment: who gets which item next, and training. Pure, as the workflow is.
+"""Assignment: who gets which item next, training, and whether there are people enough.
 
 FIN-FORCE, section 3.3: people train in rounds of items with known answers until they reach a
 threshold, and only then work.
@@ -8,21 +8,17 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
-
-import numpy as np
 
 from contrafact.review.answers import Assignment, Decision, ballot_of
 from contrafact.review.discussion import can_record
-from contrafact.review.events import Event, NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.project import Project, Stage
-from contrafact.review.state import Person, Recorder, ReviewItem, ReviewState, Vote
+from contrafact.review.state import Change, Person, ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import LEASE
 
 __all__ = [
-    "answer_training", "assign", "may_take", "next_training_item", "people_in_words",
-    "people_needed", "record_assignment", "role_warnings", "roles_in_words",
-    "staffing_problems", "visible_votes",
+    "answer_training", "assign", "people_in_words", "people_needed", "role_warnings",
+    "roles_in_words", "staffing_problems", "visible_votes",
 ]  # fmt: skip
 
 _NUMBERS = (
@@ -31,77 +27,50 @@ _NUMBERS = (
 )
 
 
-def assign(
-    state: ReviewState,
-    who: str,
-    now: datetime,
-    rng: np.random.Generator,
-    *,
-    lease: timedelta = LEASE,
-) -> tuple[Assignment | None, list[Event]]:
-    """Give somebody the next item: the one they hold, or one of the latest stage they may work in.
+def assign(change: Change, who: str, *, lease: timedelta = LEASE) -> Assignment | None:
+    """Give somebody the next item: the one they have, or one of the latest stage they may work in.
 
-    An item that they let lapse comes to them again only where there is no other.
-
-    Returns:
-        The assignment, none where there is nothing for them now, and what happened.
+    An item that they let lapse comes to them again only where there is no other. None where there
+    is nothing for them now.
 
     Raises:
         NotAllowed: Nobody of that name works here, or they need training and there are no items
             for it.
     """
+    state, now = change.state, change.now
     person = state.people.get(who)
     if person is None or not person.active:
         raise NotAllowed(f"nobody named '{who[:40]}' works in this review")
-    record = Recorder(state, now)
-    to_learn = training_needed(state, person)
+    to_learn = _training_needed(state, person)
     if to_learn is not None:
-        return next_training_item(record, person, to_learn, rng), record.events
-    found = held_slot(state, person) or next_slot(state, person, now)
+        return next_training_item(change, person, to_learn)
+    found = _slot_in_hand(state, person) or _next_slot(state, person, now)
     if found is None:
-        return None, []
+        return None
     item, place = found
     until = item.slots[place].until
     if item.slots[place].person != who or until is None or until <= now:
         until = now + lease
-        record_assignment(record, item, place, who, until)
-    return Assignment(item.id, str(item.stage), item.round, until=until), record.events
+        change.add(
+            *("assigned", who),
+            item=item.id,
+            stage=item.stage,
+            round=item.round,
+            slot=place,
+            text_version=item.text_version,
+            guidelines_version=state.project.guidelines_version,
+            body={"until": until.isoformat()},
+        )
+    return Assignment(item.id, str(item.stage), item.round, until=until)
 
 
-def record_assignment(
-    record: Recorder,
-    item: ReviewItem,
-    place: int,
-    who: str,
-    until: datetime,
-    origin: Mapping[str, Any] | None = None,
-) -> None:
-    """Give somebody a place at an item until a time.
-
-    Args:
-        origin: Where the decision comes from, if one that was made elsewhere is being imported.
-    """
-    record.add(
-        "assigned",
-        who,
-        item=item.id,
-        stage=item.stage,
-        round=item.round,
-        slot=place,
-        text_version=item.text_version,
-        guidelines_version=record.state.project.guidelines_version,
-        body={"until": until.isoformat(), **({} if origin is None else {"origin": dict(origin)})},
-    )
-
-
-def may_take(
+def _may_take(
     state: ReviewState, person: Person, item: ReviewItem, place: int, now: datetime
 ) -> bool:
     """Return whether somebody may be given a place of an item where it is now.
 
-    The place is free, theirs or its lease has run out, it is for one of their roles, no other
-    place of the item here is theirs, and they did not vote in a stage that this one is kept
-    apart from.
+    No other place of the item here is theirs, and they did not vote in a stage that this one is
+    kept apart from.
     """
     slot = item.slots[place]
     if slot.filled or slot.role not in person.roles:
@@ -127,7 +96,7 @@ def visible_votes(project: Project, item: ReviewItem, stage: str, round_: int) -
     )
 
 
-def training_needed(state: ReviewState, person: Person) -> Stage | None:
+def _training_needed(state: ReviewState, person: Person) -> Stage | None:
     """Return the training that somebody has to pass before they work; none if there is none."""
     for stage in state.project.stages:
         wanted = stage.kind == "training" and set(stage.roles) & set(person.roles)
@@ -136,9 +105,7 @@ def training_needed(state: ReviewState, person: Person) -> Stage | None:
     return None
 
 
-def answer_training(
-    state: ReviewState, who: str, place: Assignment, decision: Decision, now: datetime
-) -> list[Event]:
+def answer_training(change: Change, who: str, place: Assignment, decision: Decision) -> None:
     """Take an answer in training; the round's last one closes it, passed or not.
 
     An answer is right if every question is answered as is known to be right.
@@ -147,35 +114,33 @@ def answer_training(
         NotAllowed: The item is not in the person's present round.
         InputError: The answers are not whole.
     """
+    state = change.state
     if state.is_repeated(place, decision):
-        return []
+        return
     stage = next((s for s in state.project.stages if s.id == place.stage), None)
     trainee = state.trainee(who, place.stage)
     in_round = place.round == len(trainee.rounds) > 0 and place.item in trainee.rounds[-1]
     if stage is None or not in_round:
         raise NotAllowed("this item is not in your round of training", hint="ask for the next one")
     if place.item not in trainee.open:
-        return []
-    given = ballot_of(state.project, stage, Decision(decision.answers)).answers
+        return
+    answers = ballot_of(state.project, stage, Decision(decision.answers)).answers
     gold = ballot_of(state.project, stage, Decision(state.gold[place.item])).answers
-    record = Recorder(state, now)
-    record.add(
-        "training-answered",
-        who,
+    change.add(
+        *("training-answered", who),
         item=place.item,
         stage=stage.id,
         round=place.round,
         guidelines_version=state.project.guidelines_version,
         request=decision.request,
-        body={"answers": dict(given), "right": given == gold},
+        body={"answers": dict(answers), "right": answers == gold},
     )
-    return record.events
 
 
 def staffing_problems(state: ReviewState) -> list[str]:
     """Return what keeps items from being done by the people there are, a sentence each.
 
-    Where it returns nothing, no item can be stuck for want of people, however they were assigned.
+    Where there is none, no item can be stuck for want of people, however they were assigned.
     """
     people = [person for person in state.people.values() if person.active]
     problems = []
@@ -185,12 +150,12 @@ def staffing_problems(state: ReviewState) -> list[str]:
         others = [state.project.stage(name) for name in stage.apart_from]
         short = _too_few_in_role(stage, people) or _too_few_apart(stage, others, people)
         problems += short or _may_run_out(stage, others, people)
-    learners = [p for p in people if training_needed(state, p) is not None]
+    learners = [p for p in people if _training_needed(state, p) is not None]
     if learners and not state.gold:
         problems.append(f"{len(learners)} people need training, and there are no items for it")
     elif learners:
         problems += [
-            too_few_to_train(stage, len(state.gold))
+            _too_few_to_train(stage, len(state.gold))
             for stage in state.project.stages
             if stage.kind == "training" and len(state.gold) < stage.sample
         ]
@@ -232,20 +197,20 @@ def people_needed(project: Project) -> tuple[dict[str, int], int]:
     return dict(need), least
 
 
-def count_of(number: int, noun: str) -> str:
+def _count_of(number: int, noun: str) -> str:
     """Return a number of people in a role, in words: ``two annotators``."""
     word = _NUMBERS[number] if number < len(_NUMBERS) else str(number)
     return f"{word} {noun}{'s' if number != 1 else ''}"
 
 
 def people_in_words(number: int) -> str:
-    """Return a number of people, in words: ``three people``."""
-    return "one person" if number == 1 else count_of(number, "people").removesuffix("s")
+    """Return a number of people in words."""
+    return "one person" if number == 1 else _count_of(number, "people").removesuffix("s")
 
 
 def roles_in_words(roles: Mapping[str, int]) -> str:
     """Return numbers of people by role, in words: ``two annotators and one adjudicator``."""
-    *first, last = [count_of(number, role) for role, number in roles.items()]
+    *first, last = [_count_of(number, role) for role, number in roles.items()]
     return f"{', '.join(first)} and {last}" if first else last
 
 
@@ -263,8 +228,8 @@ def _too_few_in_role(stage: Stage, people: Sequence[Person]) -> list[str]:
         if able < need:
             there = "is" if able == 1 else "are"
             problems.append(
-                f"'{stage.title}' needs {count_of(need, role)}, and there {there} "
-                f"{count_of(able, role)}"
+                f"'{stage.title}' needs {_count_of(need, role)}, and there {there} "
+                f"{_count_of(able, role)}"
             )
     return problems
 
@@ -307,9 +272,9 @@ def _may_run_out(stage: Stage, others: Sequence[Stage], people: Sequence[Person]
     return problems
 
 
-def held_slot(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | None:
+def _slot_in_hand(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | None:
     """Return the item that somebody has in hand, and their place at it; None if there is none."""
-    item = state.items.get(state.held.get(person.name, ""))
+    item = state.items.get(state.in_hand.get(person.name, ""))
     if item is None:
         return None
     for place, slot in enumerate(item.slots):
@@ -318,12 +283,11 @@ def held_slot(state: ReviewState, person: Person) -> tuple[ReviewItem, int] | No
     return None
 
 
-def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
+def _next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[ReviewItem, int] | None:
     """Return the item that somebody may be given next, and the place; None if there is none.
 
     Items of later stages come first; one that they let lapse comes last. Where a stage is shuffled,
-    its items come in an order that is the person's own, and always the same. Of a stage's items
-    those reserved for them come before all others, and those reserved for others after them.
+    its items come in an order that is the person's own, and always the same.
     """
     lapsed: tuple[ReviewItem, int] | None = None
     for stage in reversed(state.project.flow):
@@ -332,15 +296,12 @@ def next_slot(state: ReviewState, person: Person, now: datetime) -> tuple[Review
         names: Iterable[str] = state.at[stage.id]
         if stage.shuffled:
             names = sorted(names, key=lambda n: _own_order(person.name, n, stage.id))
-        if state.reserved:
-            places = {person.name: 0, None: 1}
-            names = sorted(names, key=lambda n: places.get(state.reserved.get(n), 2))
         for name in names:
             item = state.items[name]
             if stage.kind == "discussion" and not can_record(stage, item, person.name):
                 continue  # it is discussed first, by all who have the role
             for place in range(len(item.slots)):
-                if may_take(state, person, item, place, now):
+                if _may_take(state, person, item, place, now):
                     if (stage.id, item.round, person.name) not in item.shown:
                         return item, place
                     lapsed = lapsed or (item, place)
@@ -352,23 +313,16 @@ def _own_order(who: str, item: str, stage: str) -> bytes:
     return hashlib.blake2b(f"order {stage}\n{who}\n{item}".encode(), digest_size=8).digest()
 
 
-def too_few_to_train(stage: Stage, present: int) -> str:
-    """Return what is said where a round of training has more items than there are."""
+def _too_few_to_train(stage: Stage, present: int) -> str:
     return (
         f"'{stage.title}' asks {stage.sample} items with known answers a round, and there are "
         f"{present}"
     )
 
 
-def next_training_item(
-    record: Recorder, person: Person, stage: Stage, rng: np.random.Generator
-) -> Assignment:
-    """Return the next item of somebody's round of training; draw a round where none is open.
-
-    Raises:
-        NotAllowed: There are fewer items with known answers than a round has.
-    """
-    state = record.state
+def next_training_item(change: Change, person: Person, stage: Stage) -> Assignment:
+    """Return the next item of somebody's round of training; draw a round where none is open."""
+    state = change.state
     trainee = state.trainee(person.name, stage.id)
     if not trainee.open:
         if not state.gold:
@@ -377,14 +331,14 @@ def next_training_item(
                 hint="import some, or mark the person as trained",
             )
         if len(state.gold) < stage.sample:
-            raise NotAllowed(too_few_to_train(stage, len(state.gold)), hint="import more")
+            raise NotAllowed(_too_few_to_train(stage, len(state.gold)), hint="import more")
         names = sorted(state.gold)
         times = {n: sum(n in done for done in trainee.rounds) for n in names}
         # What a person has not seen yet comes first, in random order.
-        order = [names[int(i)] for i in rng.permutation(len(names))]
+        order = [names[int(i)] for i in change.rng.permutation(len(names))]
         chosen = sorted(order, key=times.__getitem__)[: stage.sample]
         number = len(trainee.rounds) + 1
         body = {"items": chosen}
-        record.add("training-drawn", person.name, stage=stage.id, round=number, body=body)
+        change.add("training-drawn", person.name, stage=stage.id, round=number, body=body)
         trainee = state.trainee(person.name, stage.id)
     return Assignment(trainee.open[0], stage.id, len(trainee.rounds), training=True)

@@ -8,23 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from contrafact.review.events import Event, NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.project import Stage
-from contrafact.review.state import Person, Recorder, ReviewItem, ReviewState, Vote
+from contrafact.review.state import Change, Person, ReviewItem, ReviewState, Vote
 
 __all__ = ["Entry", "NewRemark", "can_record", "say", "thread", "under_discussion", "voices"]
 
-LONGEST_REMARK = 10_000
-"""Characters of a remark."""
+LONGEST_REMARK = 10_000  # characters
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a thread: a remark, or the comment that came with a vote.
+    """One entry of a thread: a remark, or the comment that came with a vote, by nobody by name.
 
-    Attributes:
-        who: Who wrote it; empty for a vote's comment, whose author is not shown.
-        depth: 0 for one that replies to none, otherwise one more than what it replies to.
+    ``depth`` is 0 for one that replies to none, otherwise one more than what it replies to.
     """
 
     seq: int
@@ -37,12 +34,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class NewRemark:
-    """What somebody writes into an item's thread.
+    """What somebody writes into a thread: managers into any, others where they discuss.
 
-    Attributes:
-        reply_to: The entry that it replies to; none for a new one.
-        manages: Whether they manage: a manager writes on any item, others on what they discuss.
-        request: A key under which the same form may be sent again.
+    ``request`` is a key under which the same form may be sent again.
     """
 
     item: str
@@ -52,19 +46,19 @@ class NewRemark:
     request: str | None = None
 
 
-def say(state: ReviewState, who: str, remark: NewRemark, now: datetime) -> list[Event]:
+def say(change: Change, who: str, remark: NewRemark) -> None:
     """Write into an item's thread; the same form sent again changes nothing.
 
     Raises:
         NotAllowed: There is no such item or entry, nothing is written, or the item is not up for
             discussion by them.
     """
-    text = remark.text.strip()
+    state, text = change.state, remark.text.strip()
     before = None if remark.request is None else state.requests.get(remark.request)
     if before is not None:
         if (before.kind, before.item, before.body.get("text")) != ("said", remark.item, text):
             raise NotAllowed("this form was sent before, as something else")
-        return []
+        return
     item = state.items.get(remark.item)
     if item is None:
         raise NotAllowed(f"there is no item '{remark.item[:40]}'")
@@ -76,11 +70,9 @@ def say(state: ReviewState, who: str, remark: NewRemark, now: datetime) -> list[
         raise NotAllowed(f"this is longer than {LONGEST_REMARK:,} characters", hint="shorten it")
     if remark.reply_to not in (None, *(entry.seq for entry in thread(item))):
         raise NotAllowed("what this replies to is not in the thread")
-    record = Recorder(state, now)
     body = {"text": text, **({} if remark.reply_to is None else {"reply_to": remark.reply_to})}
     about = {"item": item.id, "stage": item.stage, "round": item.round}
-    record.add("said", who, request=remark.request, body=body, **about)
-    return record.events
+    change.add("said", who, request=remark.request, body=body, **about)
 
 
 def under_discussion(state: ReviewState, person: Person | None) -> list[ReviewItem]:

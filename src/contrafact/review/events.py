@@ -8,9 +8,7 @@ project             a project was defined, or its wording       `setup.define_pr
 person              somebody got roles, or lost them            `setup.set_roles`
 imported            an item came in, to review or to train on   `setup.import_items`, `…_gold`
 stage               a stage was closed or opened again          `workflow.set_stage_open`
-reserved            an item was set aside for somebody          `corrections.reserve`
 assigned            an item was given to somebody, for a time   `assignment.assign`
-reissued            and taken back from them                    `workflow.reissue`
 answered            somebody decided                            `workflow.answer`
 undone              and took it back                            `workflow.undo`
 said                somebody wrote into an item's thread        `discussion.say`
@@ -40,9 +38,7 @@ EventKind = Literal[
     "person",
     "imported",
     "stage",
-    "reserved",
     "assigned",
-    "reissued",
     "answered",
     "undone",
     "said",
@@ -62,6 +58,8 @@ _EARLIER: Mapping[str, EventKind | None] = {
     "edited": "corrected",
     "withdrawn": "corrected",
     "retracted": "corrected",
+    "reissued": "assigned",  # to nobody: it has no time until which
+    "reserved": None,  # whom an item was to be given to first
     "suggested": None,  # a model's answers, which were shown beside the form
     "training-closed": None,  # follows from the answers of the round
 }
@@ -79,8 +77,8 @@ class Event:
         text_version: A content hash of the item's text as the person saw it.
         guidelines_version: A content hash of the guidelines as they saw them.
         request: A key of the sender's; what is sent twice under one key happens once.
-        body: What else belongs to it; JSON. An imported decision has an
-            ``origin`` in it: the tool, the file, the person's name there, and the time.
+        body: What else belongs to it; JSON. A decision that was imported from another tool has an
+            ``origin`` in it.
         seq: Its place in the project's history, from 1; 0 before it has one.
     """
 

@@ -57,9 +57,7 @@ def export_rows(
 ) -> list[dict[str, Any]]:
     """Return the rows of an export that follows from the state; ``history`` does not.
 
-    Args:
-        stage: Of ratings, the stages; those that are blind if none is named.
-        question: Of ratings, the question; the verdict if none is named.
+    Stages and question are of ratings: those that are blind, and the verdict, if none is named.
 
     Raises:
         InputError: There is no such stage or question, or the project has no such export.
@@ -79,13 +77,8 @@ def export_rows(
         )
     if what == "ratings":
         return list(rating_rows(state, stages=stages, question=question or None))
-    makers = {
-        "decisions": decision_rows,
-        "items": item_rows,
-        "labels": label_rows,
-        "sheet": sheet_rows,
-    }
-    return makers[what](state)
+    makers = {"decisions": decision_rows, "items": item_rows, "labels": label_rows}
+    return makers.get(what, sheet_rows)(state)
 
 
 def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
@@ -105,7 +98,6 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
     rows = []
     agreed = {item.id: agreed_answers(state.project, item) for item in state.items.values()}
     for item, vote in _votes(state):
-        batch = state.batches[vote.batch] if vote.batch else None
         rows.append(
             {
                 "item_id": item.id,
@@ -116,7 +108,7 @@ def decision_rows(state: ReviewState) -> list[dict[str, Any]]:
                 "why": vote.ballot.comment,
                 "rewritten": vote.ballot.correction,
                 "inclusion_probability": vote.probability,
-                "round": int(batch.id.rpartition("-")[2]) if batch else 1,
+                "round": int(vote.batch.rpartition("-")[2]) if vote.batch else 1,
                 "flagged": vote.ballot.flagged,
                 "answers": dict(vote.ballot.answers),
                 "text_version": vote.text_version,
@@ -165,10 +157,6 @@ def rating_rows(
     """Return independent answers as `contrafact agree` reads them: ``item``, ``rater``, ``rating``.
 
     Of an item that came to a stage more than once, the last round counts.
-
-    Args:
-        stages: The stages whose votes are taken; all that are blind if none is named.
-        question: The question; the verdict if none is named.
     """
     chosen = stages or _blind_stages(state)
     rows = []
@@ -281,11 +269,7 @@ def _votes(state: ReviewState) -> list[tuple[ReviewItem, Vote]]:
 
 
 def table_format(path: str | Path) -> TableFormat:
-    """Return the format that a file's suffix names.
-
-    Raises:
-        InputError: It names none.
-    """
+    """Return the format that a file's suffix names."""
     suffix = Path(path).suffix.lower()
     if suffix.removeprefix(".") not in TABLE_FORMATS:
         raise InputError(
@@ -297,20 +281,12 @@ def table_format(path: str | Path) -> TableFormat:
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None:
-    """Write rows to a file in the format that its suffix names, whole or not at all.
-
-    Raises:
-        InputError: The suffix names no format, or the file cannot be written.
-    """
+    """Write rows to a file in the format that its suffix names, whole or not at all."""
     write_bytes(path, render_rows(rows, table_format(path)))
 
 
 def render_rows(rows: Sequence[Mapping[str, Any]], form: TableFormat) -> bytes:
-    """Return rows as the bytes of a file.
-
-    Args:
-        rows: The rows; the columns are those of all of them, in the order met.
-    """
+    """Return rows as the bytes of a file; the columns are those of all of them, as met."""
     columns: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         columns[replace_surrogates(name)] = [row.get(name) for row in rows]
@@ -319,7 +295,7 @@ def render_rows(rows: Sequence[Mapping[str, Any]], form: TableFormat) -> bytes:
         from pyarrow import parquet
 
         sink = io.BytesIO()
-        uniform = {name: _uniform(own) for name, own in columns.items()}
+        uniform = {name: _uniform(column) for name, column in columns.items()}
         parquet.write_table(pyarrow.table(uniform), sink)
         return sink.getvalue()
     import pandas as pd
@@ -333,9 +309,11 @@ def render_rows(rows: Sequence[Mapping[str, Any]], form: TableFormat) -> bytes:
         return guarded(value)
 
     if form == "csv":
-        columns = {safe(name): [safe(cell) for cell in own] for name, own in columns.items()}
+        columns = {safe(name): [safe(cell) for cell in column] for name, column in columns.items()}
     # Objects, lest a column of texts be made one of another type, which holds no lone surrogates.
-    frame = pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in columns.items()})
+    frame = pd.DataFrame(
+        {name: pd.Series(column, dtype=object) for name, column in columns.items()}
+    )
     return (render_csv(frame) if form == "csv" else render_jsonl(frame)).encode()
 
 

@@ -80,12 +80,9 @@ def read_items(
 ) -> dict[str, dict[str, Any]]:
     """Return the items of a file by id: all fields of a row, and those that the project shows.
 
-    JSON Lines, JSON, CSV, Excel or Parquet, in any form that a family's commands write. An item's
-    id is its ``id`` (or ``item_id``, or ``item`` of a study's sheet); a row without one gets a
-    content hash of what is shown.
-
-    Args:
-        names: By field of the project, the file's name for it, where they differ.
+    An item's id is its ``id`` (or ``item_id``, or ``item`` of a study's sheet); a row without one
+    gets a content hash of what is shown. ``names`` has, by field of the project, the file's name
+    for it, where they differ.
 
     Raises:
         InputError: The file cannot be read, a field is not there, an id is none, or two rows have
@@ -153,10 +150,7 @@ def read_gold(
 def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, Any]]:
     """Yield the items of a file's row, under the names of the project; none of an invalid output.
 
-    Families say which of their rows hold several items; an output that a run found invalid is none.
-
-    Args:
-        row: The row, values as `json_value` gives them.
+    Families say which of their rows hold several items.
 
     Raises:
         InputError: The row cannot be used.
@@ -181,11 +175,7 @@ def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, A
 
 
 def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, str]:
-    """Return pairs of names as people write them, such as ``rewritten=text``.
-
-    Args:
-        given: The pairs; blank ones are skipped.
-        option: The option that they were given with, for messages.
+    """Return pairs of names as people write them, such as ``rewritten=text``; blanks are skipped.
 
     Raises:
         InputError: One is no pair.
@@ -205,9 +195,6 @@ def rename_fields(
     fields: dict[str, Any], project: Project, names: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return an item's fields under the names that the caller gave, with all that is shown.
-
-    Args:
-        names: By field of the project, the file's name for it.
 
     Raises:
         InputError: A field is not there, or one that the project shows is empty.

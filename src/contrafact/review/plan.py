@@ -7,18 +7,14 @@ probabilities are kept, and `figures_of` turns labels into figures that are righ
 expected; see `contrafact.stats.sampling`.
 """
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from contrafact.stats.distributions import normal_cdf, normal_quantile
 from contrafact.stats.intervals import Interval
-from contrafact.stats.paired import Difference, Rank, holm, rank_intervals
 from contrafact.stats.sampling import (
     Draw,
     Expected,
@@ -31,17 +27,15 @@ from contrafact.stats.sampling import (
 __all__ = ["Figure", "Figures", "Frame", "draw_items", "figures_of"]
 
 Figure = Literal["rate", "residual"]
-FIGURES: tuple[Figure, ...] = ("rate", "residual")
 UNIFORM = 0.2
 """The share of a draw that goes to all items alike."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The items that the figures speak of.
+    """The items that the figures speak of, in groups: systems or categories.
 
     Attributes:
-        group: The system or category of each; the same text for all where there are none.
         judge_level: What the judge said of each, or how it came through a review, as a name.
         guess: The chance that each label is 1, guessed before any label, 0 to 1.
     """
@@ -78,19 +72,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Figures:
-    """What the labels say.
-
-    Attributes:
-        overall: The share of all items whose label is 1.
-        ranks: Each group's rank as an interval, by that share; empty with one group.
-        apart: Of how many pairs of groups it can be said which is better.
-    """
+    """The share of items whose label is 1: of all, and of each group."""
 
     overall: Interval
     by_group: dict[str, Interval]
-    ranks: dict[str, Rank]
-    apart: int
-    pairs: int
 
 
 def draw_items(
@@ -124,47 +109,18 @@ def figures_of(
 ) -> Figures:
     """Return the figures that the labels of a draw give, with intervals.
 
-    A group is better than another where the difference of their shares stands after Holm's
-    correction over all pairs.
-
     Args:
         labels: 0 or 1; NaN where there is none, shape (items,).
-        level: The level of the intervals, and one less the chance of any false "better".
     """
     expected = frame.expected(labels)
     parts = frame.judge_level_codes
     overall = difference_estimate(labels, expected, draw, parts=parts, level=level)
     if len(frame.groups) == 1:
-        return Figures(overall, {frame.groups[0]: overall}, {}, 0, 0)
+        return Figures(overall, {frame.groups[0]: overall})
     by_group = {
         name: difference_estimate(
             labels, expected, draw, among=frame.group_codes == code, parts=parts, level=level
         )
         for code, name in enumerate(frame.groups)
     }
-    pairs = list(combinations(frame.groups, 2))
-    adjusted = holm([_p_value(by_group[one], by_group[two]) for one, two in pairs])
-    differences = [
-        Difference(one, two, by_group[one].estimate - by_group[two].estimate, float(p))
-        for (one, two), p in zip(pairs, adjusted, strict=True)
-    ]
-    ranks = rank_intervals(frame.groups, differences, level=level)
-    apart = sum(bool(one.p_adjusted <= 1.0 - level) for one in differences)
-    named = {str(name): rank for name, rank in ranks.items()}
-    return Figures(overall, by_group, named, apart, len(pairs))
-
-
-def _p_value(one: Interval, two: Interval) -> float:
-    """Return the two-sided p-value of two groups' shares being the same; NaN without intervals."""
-
-    def variance_of(interval: Interval) -> float:
-        half = (interval.high - interval.low) / 2.0
-        return float((half / normal_quantile(0.5 + interval.level / 2.0)) ** 2)
-
-    variance = variance_of(one) + variance_of(two)
-    if math.isnan(variance):
-        return math.nan
-    difference = abs(one.estimate - two.estimate)
-    if variance == 0.0:
-        return float(difference == 0.0)
-    return float(2.0 * normal_cdf(-difference / math.sqrt(variance)))
+    return Figures(overall, by_group)

@@ -40,12 +40,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels of a frame's items.
+    """Labels of a frame's items: 0 or 1, NaN where there is none, shape (items,).
 
-    Attributes:
-        values: 0 or 1; NaN where there is none, shape (items,).
-        tied: How many items have as many labels of either kind, which makes none.
-        outside: How many labels are of items that are not in the frame.
+    ``tied`` items have as many labels of either kind, which makes none; ``outside`` counts labels
+    of items that are not in the frame.
     """
 
     values: NDArray[np.float64]
@@ -54,11 +52,7 @@ class Labels:
 
 
 def item_id(row: Mapping[str, Any], name: str, line: int) -> str:
-    """Return the id of an item: its ``item_id``, ``id`` or ``item``.
-
-    Raises:
-        InputError: It has none.
-    """
+    """Return the id of an item: its ``item_id``, ``id`` or ``item``."""
     for field in ("item_id", "id", "item"):
         if str(row.get(field) if row.get(field) is not None else "").strip():
             return str(row[field])
@@ -68,9 +62,7 @@ def item_id(row: Mapping[str, Any], name: str, line: int) -> str:
 def label_of(value: object, positive: Sequence[str]) -> float | None:
     """Return 1.0 or 0.0 for a label or verdict; none for an empty one.
 
-    Args:
-        positive: What counts as 1, everything else being 0; without any, the usual words for yes
-            and no.
+    ``positive`` counts as 1 and everything else as 0; without any, the usual words do.
 
     Raises:
         ValueError: It is no such word.
@@ -96,9 +88,6 @@ def frame_of_rows(
     positive: Sequence[str] = (),
 ) -> Frame:
     """Return the frame of a table of items.
-
-    A verdict makes two levels, a score from 0 to 1 makes four ranges of as many items each; what
-    the judge left out is a level of its own.
 
     Args:
         by: The field that holds each item's system or category.
@@ -130,18 +119,14 @@ def frame_of_finals(
 ) -> Frame:
     """Return the frame of a review's final items: the label 1 says that one is right.
 
-    How an item became final takes the place of the judge's verdict, and what the votes say of such
-    items is the guess.
-
-    Args:
-        rows: The review's items, as ``contrafact review export --what items`` writes them.
-        risk: By final item, how it became final and the chance that it is wrong.
+    ``risk`` has, by final item, how it became final, which takes the place of the judge's verdict,
+    and a guess of the chance that it is wrong.
     """
-    own = [row for row in rows if str(row["item_id"]) in risk]
-    ids = tuple(str(row["item_id"]) for row in own)
+    finals = [row for row in rows if str(row["item_id"]) in risk]
+    ids = tuple(str(row["item_id"]) for row in finals)
     return Frame(
         ids,
-        tuple(_text(row.get(by)) if by else "all" for row in own),
+        tuple(_text(row.get(by)) if by else "all" for row in finals),
         tuple(risk[one][0] for one in ids),
         1.0 - np.array([risk[one][1] for one in ids]),
     )
@@ -157,10 +142,8 @@ def labels_in_rows(
 ) -> Labels:
     """Return a frame's labels from a table of them; of several of one item, what most say.
 
-    Args:
-        field: The field of the label; the first of ``label``, ``decision``, ``rating`` and
-            ``review_verdict`` that there is, if none is named.
-        positive: What counts as 1; the usual words if there are none.
+    The field is the first of ``label``, ``decision``, ``rating`` and ``review_verdict`` that there
+    is, if none is named.
 
     Raises:
         InputError: There is no such field, a label is no yes or no, or none is of the frame.
@@ -208,18 +191,14 @@ def items_to_label(
     name: str,
     hidden: Sequence[str | None],
 ) -> list[dict[str, Any]]:
-    """Return each item of a frame as whoever labels it is to see it.
-
-    Raises:
-        InputError: An item of the frame is not among the rows.
-    """
-    own = {item_id(row, name, line): row for line, row in rows}
-    lacking = [one for one in frame.items if one not in own]
+    """Return each item of a frame as whoever labels it is to see it."""
+    by_id = {item_id(row, name, line): row for line, row in rows}
+    lacking = [one for one in frame.items if one not in by_id]
     if lacking:
         problem = f"item '{lacking[0][:40]}' of the key is not there any more"
         raise InputError(problem, file=name, hint="give the same items as before")
     return [
-        {"item_id": one} | {k: v for k, v in own[one].items() if k not in (*hidden, "item_id")}
+        {"item_id": one} | {k: v for k, v in by_id[one].items() if k not in (*hidden, "item_id")}
         for one in frame.items
     ]
 
@@ -229,9 +208,11 @@ def judge_levels(
 ) -> tuple[tuple[str, ...], NDArray[np.float64]]:
     """Return each item's level, and what the judge gave it from 0 to 1 (0.5 for nothing).
 
+    A verdict makes two levels, a score from 0 to 1 makes four ranges of as many items each; what
+    the judge left out is a level of its own.
+
     Args:
         verdicts: What the judge said of each item, with its line.
-        positive: The verdicts that count as a pass; the usual words if there are none.
 
     Raises:
         InputError: It is neither a verdict nor a score from 0 to 1.
@@ -278,11 +259,6 @@ class Key:
     figure: Figure
 
 
-def key_path(out: Path) -> Path:
-    """Return where the key of a plan lies: next to it."""
-    return out.with_suffix(".key.csv")
-
-
 def write_plan(
     out: Path, rows: Sequence[Mapping[str, Any]], key: Key, order: Sequence[int]
 ) -> Path:
@@ -299,20 +275,21 @@ def write_plan(
     """
     import pandas as pd
 
-    target = key_path(out)
-    key_rows = []
-    for at, name in enumerate(key.frame.items):
-        row: dict[str, Any] = {
+    target = out.with_suffix(".key.csv")
+    frame, draw = key.frame, key.draw
+    key_rows: list[dict[str, Any]] = [
+        {
             "item_id": name,
             "figures": key.figure,
-            "group": key.frame.group[at],
-            "level": key.frame.judge_level[at],
-            "guess": float(key.frame.guess[at]),
-            "drawn_in": int(key.draw.drawn[at]) or None,
-            "given_before": int(key.draw.given[at]) or None,
-            "probability_1": None if key.draw.given[at] else float(key.draw.probabilities[at]),
+            "group": frame.group[at],
+            "level": frame.judge_level[at],
+            "guess": float(frame.guess[at]),
+            "drawn_in": int(draw.drawn[at]) or None,
+            "given_before": int(draw.given[at]) or None,
+            "probability_1": None if draw.given[at] else float(draw.probabilities[at]),
         }
-        key_rows.append(row)
+        for at, name in enumerate(frame.items)
+    ]
     text = render_csv(pd.DataFrame(key_rows, dtype=object))
     if target.exists() or out.exists():
         if out.exists() and target.exists() and target.read_bytes() == text.encode():
@@ -349,7 +326,7 @@ def read_key(path: str | Path) -> Key:
             hint="estimate it with the version of contrafact that wrote it, or plan anew",
         )
     guess, probabilities = np.empty(len(rows)), np.full(len(rows), np.nan)
-    drawn, given = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
+    drawn, known = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
     for at, (line, row) in enumerate(rows):
         unusable = InputError(
             "this row of the key cannot be used",
@@ -363,7 +340,7 @@ def read_key(path: str | Path) -> Key:
             probabilities[at] = float(cell) if str(cell or "").strip() else np.nan
         except (KeyError, TypeError, ValueError) as error:
             raise unusable from error
-        drawn[at], given[at] = numbers
+        drawn[at], known[at] = numbers
         valid = np.isnan(probabilities[at]) or 0.0 <= probabilities[at] <= 1.0
         if not valid or not {*numbers} <= {0, 1} or not 0.0 <= guess[at] <= 1.0:
             raise unusable
@@ -376,4 +353,4 @@ def read_key(path: str | Path) -> Key:
         guess,
     )
     figure: Figure = "residual" if rows[0][1]["figures"] == "residual" else "rate"
-    return Key(frame, Draw(probabilities, drawn, given), figure)
+    return Key(frame, Draw(probabilities, drawn, known), figure)

@@ -47,8 +47,7 @@ _HINT = "compare it with a built-in project: contrafact review project NAME"
 
 # A single name stands for a list of one.
 Names = Annotated[
-    tuple[str, ...],
-    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
 ]
 
 
@@ -243,22 +242,14 @@ class Project(_Part):
         return tuple(dict.fromkeys(role for stage in self.stages for role in stage.roles))
 
     def stage(self, name: str) -> Stage:
-        """Return a stage by its id.
-
-        Raises:
-            KeyError: There is none.
-        """
+        """Return a stage by its id; KeyError if there is none."""
         for stage in self.stages:
             if stage.id == name:
                 return stage
         raise KeyError(name)
 
     def question(self, name: str) -> Question:
-        """Return a question by its id.
-
-        Raises:
-            KeyError: There is none.
-        """
+        """Return a question by its id; KeyError if there is none."""
         for question in self.questions:
             if question.id == name:
                 return question
@@ -277,23 +268,15 @@ class Project(_Part):
 def validate_project(project: Project) -> str | None:
     """Return the first thing that is wrong with a project, in a sentence; none if it is valid."""
     # In this order: the later ones rely on what the earlier ones have checked.
-    checks: tuple[Callable[[Project], Iterator[str]], ...] = (
-        check_names,
-        check_questions,
-        check_stages,
-        check_rules,
-        check_paths,
-        check_disputes,
-    )
+    checks: tuple[Callable[[Project], Iterator[str]], ...]
+    checks = (_names, _questions, _stages, _rules, _paths, _disputes)
     return next((problem for check in checks for problem in check(project)), None)
 
 
-def check_names(project: Project) -> Iterator[str]:
+def _names(project: Project) -> Iterator[str]:
     """Yield names that are there twice, and names of what is not there."""
-    for what, names in (
-        ("question", [q.id for q in project.questions]),
-        ("stage", [s.id for s in project.stages]),
-    ):
+    for what, every in (("question", project.questions), ("stage", project.stages)):
+        names = [one.id for one in every]
         for name in names:
             if names.count(name) > 1:
                 yield f"there are two {what}s '{name}'"
@@ -303,7 +286,7 @@ def check_names(project: Project) -> Iterator[str]:
         yield "'compare' names a field that 'show' does not"
 
 
-def check_questions(project: Project) -> Iterator[str]:
+def _questions(project: Project) -> Iterator[str]:
     """Yield questions that can never be asked, or never be answered."""
     before: dict[str, tuple[str, ...]] = {}
     for question in project.questions:
@@ -319,43 +302,54 @@ def check_questions(project: Project) -> Iterator[str]:
         before[question.id] = question.options
 
 
-def check_stages(project: Project) -> Iterator[str]:
+def _stages(project: Project) -> Iterator[str]:
     """Yield stages that cannot do what their kind is for."""
-    known = {question.id: question for question in project.questions}
+    known = {question.id for question in project.questions}
     for stage in project.stages:
-        name = f"stage '{stage.id}'"
         missing = [q for q in stage.questions if q not in known]
         if missing:
-            yield f"{name} asks '{missing[0]}', which is no question"
+            yield f"stage '{stage.id}' asks '{missing[0]}', which is no question"
             return
-        if stage.kind == "disagreement-set":
-            if stage.roles or stage.questions:
-                yield f"{name} is a set that items wait in: it has no roles and asks nothing"
-        elif not stage.roles or not stage.questions:
-            yield f"{name} needs roles and questions"
-        else:
-            yield from check_verdict(project, stage)
-        for others in (stage.shows, stage.counts, stage.apart_from):
-            if not set(others) <= {s.id for s in project.flow}:
-                yield f"{name} names a stage that is not there in shows, counts or apart_from"
-        if not set(stage.evidence) <= set(project.show):
-            yield f"{name} asks for evidence in a field that 'show' does not name"
-        if stage.first_step:
-            yield from check_first_step(project, stage, stage.first_step)
-        if stage.kind in _BLIND and stage.shows:
-            yield f"{name} is blind, and shows no other votes"
-        if stage.kind in _ONE_VOTE and len(stage.roles) != 1:
-            yield f"{name} comes to one person's vote: it has one role"
-        if stage.corrects and (len(stage.roles) != 1 or stage.kind == "training"):
-            yield f"{name} lets several people rewrite one text"
-        check = stage.corrects.check if stage.corrects else None
-        if check is not None and check not in draft_checks():
-            yield f"{name} names the check '{check[:40]}', which no family here has"
+        yield from _asking(project, stage)
+        yield from _voting(stage)
         if stage.kind == "audit":
-            yield from check_audit(project, stage)
+            yield from _audit(project, stage)
 
 
-def check_first_step(project: Project, stage: Stage, step: FirstStep) -> Iterator[str]:
+def _asking(project: Project, stage: Stage) -> Iterator[str]:
+    """Yield what a stage cannot ask, or ask of nobody."""
+    name = f"stage '{stage.id}'"
+    if stage.kind == "disagreement-set":
+        if stage.roles or stage.questions:
+            yield f"{name} is a set that items wait in: it has no roles and asks nothing"
+    elif not stage.roles or not stage.questions:
+        yield f"{name} needs roles and questions"
+    else:
+        yield from _verdict(project, stage)
+    for others in (stage.shows, stage.counts, stage.apart_from):
+        if not set(others) <= {s.id for s in project.flow}:
+            yield f"{name} names a stage that is not there in shows, counts or apart_from"
+    if not set(stage.evidence) <= set(project.show):
+        yield f"{name} asks for evidence in a field that 'show' does not name"
+    if stage.first_step:
+        yield from _first_step(project, stage, stage.first_step)
+
+
+def _voting(stage: Stage) -> Iterator[str]:
+    """Yield how a stage's votes are not what its kind promises."""
+    name = f"stage '{stage.id}'"
+    if stage.kind in _BLIND and stage.shows:
+        yield f"{name} is blind, and shows no other votes"
+    if stage.kind in _ONE_VOTE and len(stage.roles) != 1:
+        yield f"{name} comes to one person's vote: it has one role"
+    if stage.corrects and (len(stage.roles) != 1 or stage.kind == "training"):
+        yield f"{name} lets several people rewrite one text"
+    check = stage.corrects.check if stage.corrects else None
+    if check is not None and check not in draft_checks():
+        yield f"{name} names the check '{check[:40]}', which no family here has"
+
+
+def _first_step(project: Project, stage: Stage, step: FirstStep) -> Iterator[str]:
     """Yield why a stage's first step cannot be asked by itself."""
     name = f"stage '{stage.id}'"
     if stage.kind != "independent":
@@ -368,7 +362,7 @@ def check_first_step(project: Project, stage: Stage, step: FirstStep) -> Iterato
         yield f"{name} asks a question in its first step that hangs on a later one"
 
 
-def check_verdict(project: Project, stage: Stage) -> Iterator[str]:
+def _verdict(project: Project, stage: Stage) -> Iterator[str]:
     """Yield ways in which a stage's answers could come to no verdict."""
     name = f"stage '{stage.id}'"
     asked = {q.id: q for q in project.questions if q.id in stage.questions}
@@ -390,7 +384,7 @@ def check_verdict(project: Project, stage: Stage) -> Iterator[str]:
                 yield f"{name}: the verdict '{rule.verdict}' hangs on an answer nobody can give"
 
 
-def check_audit(project: Project, stage: Stage) -> Iterator[str]:
+def _audit(project: Project, stage: Stage) -> Iterator[str]:
     """Yield what an audit lacks to pass a batch or to return it."""
     name = f"stage '{stage.id}'"
     verdicts = stage.verdicts({q.id: q for q in project.questions})
@@ -404,7 +398,7 @@ def check_audit(project: Project, stage: Stage) -> Iterator[str]:
         yield f"{name} has rates of strata, and no strata"
 
 
-def check_rules(project: Project) -> Iterator[str]:
+def _rules(project: Project) -> Iterator[str]:
     """Yield rules that lead nowhere or can never hold, and stages where none may hold."""
     known = {question.id: question for question in project.questions}
     ends = {*OUTCOMES, *(stage.id for stage in project.flow)}
@@ -430,7 +424,7 @@ def check_rules(project: Project) -> Iterator[str]:
                 yield f"{name}, rule {place} waits for '{min(unknown)}', which nobody votes"
 
 
-def check_paths(project: Project) -> Iterator[str]:
+def _paths(project: Project) -> Iterator[str]:
     """Yield stages that no item reaches or leaves, and those that would wait for each other."""
     reached = {project.start.id}
     for _ in project.flow:
@@ -453,7 +447,7 @@ def check_paths(project: Project) -> Iterator[str]:
                 yield f"'{one}' and '{other}' would wait for each other"
 
 
-def check_disputes(project: Project) -> Iterator[str]:
+def _disputes(project: Project) -> Iterator[str]:
     """Yield rules that end a disagreement without a vote on it."""
     known = {question.id: question for question in project.questions}
     disputed: set[str] = set()
@@ -488,7 +482,7 @@ def builtin_projects() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
 
 
-def _as_in(base: object, own: dict[str, Any], name: str | Path) -> dict[str, Any]:
+def _as_in(base: object, written: dict[str, Any], name: str | Path) -> dict[str, Any]:
     """Return a project's description with what it leaves out as in a built-in one."""
     if base not in builtin_projects():
         raise InputError(
@@ -497,12 +491,12 @@ def _as_in(base: object, own: dict[str, Any], name: str | Path) -> dict[str, Any
             hint=f"name one of {', '.join(builtin_projects())}",
         )
     inherited = load_project(str(base)).model_dump(mode="json")
-    stages = own.get("stages")
+    stages = written.get("stages")
     described = isinstance(stages, list) and all(isinstance(stage, dict) for stage in stages)
-    if described and "questions" not in own:
+    if described and "questions" not in written:
         asked = {str(name) for stage in stages or () for name in stage.get("questions", ())}
         inherited["questions"] = [one for one in inherited["questions"] if one["id"] in asked]
-    return inherited | own
+    return inherited | written
 
 
 def load_project(name: str | Path) -> Project:

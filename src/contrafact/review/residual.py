@@ -48,7 +48,6 @@ class Share:
 
     Attributes:
         name: The stage that made them final; ``final items`` for all.
-        basis: Whether a recheck measured the share, or votes bound it, or each a part of it.
         rechecked: How many items of the random sample an expert judged.
         estimate: The share, 0 to 1; None where there is only a bound.
     """
@@ -65,13 +64,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Residual:
-    """What a review has let through.
-
-    Attributes:
-        wrong: The share of final items that are wrong.
-        by_stage: The same for each stage that made items final.
-        finds: The share of wrong items that every voter is taken to find, for the bounds.
-    """
+    """What a review has let through: the share of final items that are wrong, and by stage."""
 
     wrong: Share
     by_stage: tuple[Share, ...]
@@ -82,11 +75,8 @@ class Residual:
 def residual_error(state: ReviewState, *, finds: float = FINDS, level: float = 0.95) -> Residual:
     """Return what share of a review's final items is wrong.
 
-    Only votes on an item's present text count.
-
-    Args:
-        state: The review; it need not be finished.
-        finds: The share of wrong items that every voter finds at least; bounds rest on it.
+    Only votes on an item's present text count. Bounds rest on ``finds``, the share of wrong items
+    that every voter finds at least.
 
     Raises:
         InputError: The project makes items final on no verdict of all voters, or nothing is final.
@@ -110,23 +100,16 @@ def residual_error(state: ReviewState, *, finds: float = FINDS, level: float = 0
 
 
 COLUMNS = ("items", "n", "from", "rechecked", "failed", "share", "95% interval")
-"""The heads of the table that `residual_cells` gives the rows of."""
 
 
 def residual_cells(one: Share) -> tuple[str, ...]:
-    """Return a share as a row of a table, as a terminal and the manager's page show it."""
-    known = one.estimate is not None
-    return (
-        one.name,
-        f"{one.items:,}",
-        one.basis,
-        f"{one.rechecked:,}" if one.rechecked else "–",
-        f"{one.failed:,}" if one.rechecked else "–",
-        f"{100 * one.estimate:.1f}%" if one.estimate is not None else "–",
-        f"{100 * one.low:.1f}% to {100 * one.high:.1f}%"
-        if known
-        else f"at most {100 * one.high:.1f}%",
-    )
+    """Return a share as a row of a table."""
+    most = f"{100 * one.high:.1f}%"
+    share = ("–", f"at most {most}")
+    if one.estimate is not None:
+        share = (f"{100 * one.estimate:.1f}%", f"{100 * one.low:.1f}% to {most}")
+    seen = (f"{one.rechecked:,}", f"{one.failed:,}") if one.rechecked else ("–", "–")
+    return (one.name, f"{one.items:,}", one.basis, *seen, *share)
 
 
 def residual_notes(found: Residual) -> list[str]:
@@ -295,11 +278,7 @@ def passing_verdicts(project: Project) -> frozenset[str]:
 def judging_votes(
     project: Project, item: ReviewItem, good: frozenset[str]
 ) -> dict[tuple[str, str], bool]:
-    """Return who passed an item and who failed it, by person and kind of stage.
-
-    Args:
-        item: The item; votes on earlier texts of it do not count.
-    """
+    """Return who passed an item's present text and who failed it, by person and kind of stage."""
     found: dict[tuple[str, str], bool] = {}
     for vote in item.votes:
         stage = project.stage(vote.stage)

@@ -1,14 +1,13 @@
-"""Setting a review up: its definition, people, items, and items to train on. Pure."""
+"""Setting a review up: its definition, people, items, and items to train on."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.review.answers import Decision, ballot_of
-from contrafact.review.events import Event, NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.project import Project, validate_project
-from contrafact.review.state import Recorder, ReviewState
+from contrafact.review.state import Change
 
 __all__ = [
     "define_project", "import_gold", "import_items", "is_valid_name", "needed_fields",
@@ -16,48 +15,42 @@ __all__ = [
 ]  # fmt: skip
 
 
-def define_project(state: ReviewState, project: Project, who: str, now: datetime) -> list[Event]:
+def define_project(change: Change, who: str, project: Project) -> None:
     """Define the project, or change its wording: guidelines, titles and questions' texts.
 
     Raises:
         NotAllowed: Items are under way and the stages, rules or answers are to change, or the
             project is not valid.
     """
-    problem = validate_project(project)
+    state, problem = change.state, validate_project(project)
     if problem:
         raise NotAllowed(problem)
-    if state.seq and without_wording(project) != without_wording(state.project):
+    if state.seq and _without_wording(project) != _without_wording(state.project):
         raise NotAllowed(
             "stages, rules and answers of a review do not change once it is under way",
             hint="define another review",
         )
-    record = Recorder(state, now)
     definition = project.model_dump(mode="json")
     if not state.seq or definition != state.project.model_dump(mode="json"):
-        record.add(
-            "project",
-            who,
-            guidelines_version=project.guidelines_version,
-            body={"definition": definition},
-        )
-    return record.events
+        version, body = project.guidelines_version, {"definition": definition}
+        change.add("project", who, guidelines_version=version, body=body)
 
 
 def set_roles(
-    state: ReviewState,
+    change: Change,
+    who: str,
     name: str,
     roles: Sequence[str],
-    who: str,
-    now: datetime,
     *,
     active: bool = True,
     trained: bool = False,
-) -> list[Event]:
+) -> None:
     """Give somebody roles, in place of those they had.
 
     Raises:
         NotAllowed: The project knows no such role, or the name is blank.
     """
+    state = change.state
     if not is_valid_name(name) or name.startswith("rule:"):
         raise NotAllowed(f"{name[:40]!a} is no name for a person")
     unknown = sorted(set(roles) - set(state.project.roles))
@@ -67,10 +60,8 @@ def set_roles(
         )
     body = {"name": name, "roles": sorted(set(roles)), "active": active, "trained": trained}
     person = state.people.get(name)
-    record = Recorder(state, now)
     if person is None or body != {**vars(person), "roles": sorted(person.roles)}:
-        record.add("person", who, body=body)
-    return record.events
+        change.add("person", who, body=body)
 
 
 def needed_fields(project: Project) -> tuple[str, ...]:
@@ -79,24 +70,19 @@ def needed_fields(project: Project) -> tuple[str, ...]:
     return tuple(sorted({*project.show, *(s for s in strata if s)} - {*project.may_lack}))
 
 
-def import_items(
-    state: ReviewState,
-    items: Mapping[str, Mapping[str, Any]],
-    who: str,
-    now: datetime,
-    *,
-    why: str | None = None,
-) -> list[Event]:
-    """Import items: fields by id. One that is there already with the same fields is skipped.
+def import_items(change: Change, who: str, items: Mapping[str, Mapping[str, Any]]) -> int:
+    """Import items, fields by id, and return how many are new.
+
+    One that is there already with the same fields is skipped.
 
     Raises:
         NotAllowed: An item lacks a field that the project needs, or another has its id.
     """
-    project = state.project
+    state, project = change.state, change.state.project
     needed = needed_fields(project)
     new = {}
     for name, fields in items.items():
-        check_item_id(name)
+        _check_item_id(name)
         missing = [field for field in needed if not str(fields.get(field) or "").strip()]
         if missing:
             raise NotAllowed(
@@ -110,30 +96,26 @@ def import_items(
             )
         if there is None:
             new[name] = dict(fields)
-    record = Recorder(state, now)
     for name, fields in new.items():
-        reason = {} if why is None else {"why": why}
-        record.add("imported", who, item=name, body={"fields": fields, **reason})
-    return record.events
+        change.add("imported", who, item=name, body={"fields": fields})
+    return len(new)
 
 
 def import_gold(
-    state: ReviewState,
-    items: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str]]],
-    who: str,
-    now: datetime,
-) -> list[Event]:
-    """Import items for training: fields and known answers by id.
+    change: Change, who: str, items: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str]]]
+) -> int:
+    """Import items for training, fields and known answers by id; return how many are new.
 
     Raises:
         NotAllowed: The project has no training, an answer is none of its questions', or the id is
             that of an item under review.
     """
+    state = change.state
     stages = [stage for stage in state.project.stages if stage.kind == "training"]
     if not stages:
         raise NotAllowed(f"the project '{state.project.name}' has no training")
     for name, (_, gold) in items.items():
-        check_item_id(name)
+        _check_item_id(name)
         if name in state.items:
             raise NotAllowed(f"item '{name[:40]}' is under review, and cannot be trained on")
         for stage in stages:
@@ -141,19 +123,15 @@ def import_gold(
                 ballot_of(state.project, stage, Decision(gold))
             except InputError as error:
                 raise NotAllowed(f"training item '{name[:40]}': {error.problem}") from error
-    record = Recorder(state, now)
-    for name, (fields, gold) in items.items():
-        if name not in state.gold:
-            body = {"fields": dict(fields), "gold": dict(gold)}
-            record.add("imported", who, item=name, body=body)
-    return record.events
+    new = {name: one for name, one in items.items() if name not in state.gold}
+    for name, (fields, gold) in new.items():
+        body = {"fields": dict(fields), "gold": dict(gold)}
+        change.add("imported", who, item=name, body=body)
+    return len(new)
 
 
-def without_wording(project: Project) -> object:
-    """Return what may not change of a project under way, to compare.
-
-    That is all but its wording, and the check of a text while it is written, which decides nothing.
-    """
+def _without_wording(project: Project) -> object:
+    """Return what may not change of a project under way: all but its wording and its checks."""
     stages = [
         stage.model_copy(
             update={
@@ -173,11 +151,6 @@ def is_valid_name(name: str) -> bool:
     return 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
 
 
-def check_item_id(name: str) -> None:
-    """Refuse what cannot be an item's id.
-
-    Raises:
-        NotAllowed: It cannot.
-    """
+def _check_item_id(name: str) -> None:
     if not is_valid_name(name):
         raise NotAllowed(f"{name[:40]!a} is no id of an item", hint="use a short plain text")

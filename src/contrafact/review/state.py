@@ -1,9 +1,10 @@
 """The present state of a review, as it follows from its events.
 
 `ReviewState.apply` takes one event after another and decides nothing: the same events give the
-same state on any machine. What may happen next is decided in `contrafact.review.workflow`,
-`contrafact.review.assignment` and `contrafact.review.corrections`, whose functions make events with
-a `Recorder`.
+same state on any machine. What may happen next is decided by *actions*, the functions of `setup`,
+`assignment`, `workflow`, `discussion` and `corrections` whose first argument is a `Change`: they
+refuse before they change anything, and then add events to it. Neither has a clock, chance of its
+own, or a database.
 """
 
 import json
@@ -13,6 +14,8 @@ from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import numpy as np
 
 from contrafact.records import content_id
 from contrafact.review.answers import Assignment, Ballot, Decision
@@ -27,8 +30,7 @@ from contrafact.review.events import (
 from contrafact.review.project import OUTCOMES, Project, Stage
 
 __all__ = [
-    "Batch", "Person", "Recorder", "ReviewItem", "ReviewState", "Vote", "passages", "replay",
-    "text_version",
+    "Batch", "Change", "Person", "ReviewItem", "ReviewState", "Vote", "passages", "replay",
 ]  # fmt: skip
 
 
@@ -59,9 +61,8 @@ class Remark:
 class Vote:
     """A ballot and where it was cast.
 
-    ``origin`` is there for one that was imported, ``group`` for one that a group came to: who
-    took part in the discussion that it records. ``evidence`` has the passages that were marked:
-    field, start, end, text.
+    ``origin`` is there for one that an earlier version imported, ``group`` for one that a group
+    came to: who took part. ``evidence`` has the passages that were marked: field, start, end, text.
     """
 
     seq: int
@@ -100,7 +101,8 @@ class ReviewItem:
 
     ``imported`` is as it came in, ``edited`` what a manager has changed of that since, ``fields``
     what it shows now. ``entered`` has, by stage, the verdict with which the item last came there
-    and whether it was disputed.
+    and whether it was disputed; ``before`` the item as it was before its last decision, while
+    nobody has built on that.
     """
 
     id: str
@@ -156,11 +158,7 @@ class Batch:
 
 @dataclass
 class Trainee:
-    """One person's training at one stage.
-
-    Attributes:
-        rounds: By round, its items and whether they were answered rightly; None while open.
-    """
+    """One person's training at one stage: by round, its items and if they were answered rightly."""
 
     rounds: list[dict[str, bool | None]] = field(default_factory=list)
     passed: bool = False
@@ -173,15 +171,15 @@ class Trainee:
         return tuple(item for item, right in latest.items() if right is None)
 
 
-def text_version(project: Project, fields: Mapping[str, Any]) -> str:
+def _text_version(project: Project, fields: Mapping[str, Any]) -> str:
     """Return a content hash of what an item shows."""
     shown = {name: fields.get(name) for name in project.show}
     return content_id(json.dumps(shown, sort_keys=True, ensure_ascii=False), prefix="t")
 
 
-def passages(given: Sequence[str]) -> list[str]:
+def passages(marked: Sequence[str]) -> list[str]:
     """Return the passages that were marked, each once; blank ones are none."""
-    return list(dict.fromkeys(" ".join(one.split()) for one in given if one.strip()))
+    return list(dict.fromkeys(" ".join(one.split()) for one in marked if one.strip()))
 
 
 def replay(events: Iterable[Event]) -> "ReviewState":
@@ -205,14 +203,10 @@ def replay(events: Iterable[Event]) -> "ReviewState":
 class ReviewState:
     """The present state of one review.
 
-    Args:
-        project: The review's definition; an event can bring one with other guidelines.
-
     Attributes:
         at: By stage, the items that are there, in order of arrival.
         gold: By id of a training item, its known answers; ``gold_fields`` has its fields.
-        held: By person, the item that they have in hand.
-        reserved: By item, who is to have it first at the stage where it is.
+        in_hand: By person, the item that they have in hand.
         last: By person, the item and event of the decision that they may undo.
         decided: By person, how many of their decisions stand.
         requests: By a sender's key, the event that it led to, so that a form counts once.
@@ -228,19 +222,14 @@ class ReviewState:
         self.gold_fields: dict[str, dict[str, Any]] = {}
         self.batches: dict[str, Batch] = {}
         self.trainees: dict[tuple[str, str], Trainee] = {}
-        self.held: dict[str, str] = {}
-        self.reserved: dict[str, str] = {}
+        self.in_hand: dict[str, str] = {}
         self.last: dict[str, tuple[str, int]] = {}
         self.decided: Counter[str] = Counter()
         self.requests: dict[str, Event] = {}
         self.closed: set[str] = set()
 
     def apply(self, event: Event) -> None:
-        """Take one event in.
-
-        Raises:
-            ValueError: The event does not follow on the state; the history is damaged.
-        """
+        """Take one event in, or raise ValueError if it does not follow on the state."""
         if event.seq != self.seq + 1:
             raise ValueError(f"event {event.seq} does not follow on event {self.seq}")
         kind = current_kind(event)
@@ -254,11 +243,7 @@ class ReviewState:
             self.requests[event.request] = event
 
     def is_repeated(self, place: Assignment, decision: Decision) -> bool:
-        """Return whether a form was taken before, under its own key.
-
-        Raises:
-            NotAllowed: The key was used for something else, so this was never taken.
-        """
+        """Return whether a form was taken before; refuse one under the key of another."""
         before = None if decision.request is None else self.requests.get(decision.request)
         if before is None:
             return False
@@ -291,9 +276,8 @@ class ReviewState:
 
     def _person(self, event: Event) -> None:
         body = event.body
-        self.people[body["name"]] = Person(
-            body["name"], tuple(body["roles"]), body["active"], body["trained"]
-        )
+        person = Person(body["name"], tuple(body["roles"]), body["active"], body["trained"])
+        self.people[person.name] = person
 
     def _imported(self, event: Event) -> None:
         assert event.item is not None
@@ -302,21 +286,24 @@ class ReviewState:
             self.gold[event.item] = dict(event.body["gold"])
             self.gold_fields[event.item] = fields
             return
-        version = text_version(self.project, fields)
+        version = _text_version(self.project, fields)
         item = ReviewItem(event.item, fields, fields, version, event.when)
         self.items[item.id] = item
         self._enter(item, self.project.start.id, event.when)
 
     def _assigned(self, event: Event) -> None:
         item, slot = self._place(event)
-        until = datetime.fromisoformat(event.body["until"])
-        previous = item.slots[slot].person
-        if previous is not None and self.held.get(previous) == item.id:
-            del self.held[previous]
-        self._fill(item, slot, Slot(item.slots[slot].role, event.who, until))
-        item.shown |= {(str(event.stage), event.round, event.who)}
+        previous = item.slots[slot]
+        if previous.person is not None and self.in_hand.get(previous.person) == item.id:
+            del self.in_hand[previous.person]
         item.before = None
-        self.held[event.who] = item.id
+        if "until" not in event.body:  # of an earlier version: taken back, for others
+            self._fill(item, slot, Slot(previous.role))
+            return
+        until = datetime.fromisoformat(event.body["until"])
+        self._fill(item, slot, Slot(previous.role, event.who, until))
+        item.shown |= {(str(event.stage), event.round, event.who)}
+        self.in_hand[event.who] = item.id
 
     def _answered(self, event: Event) -> None:
         item, slot = self._place(event)
@@ -324,16 +311,9 @@ class ReviewState:
             raise ValueError(f"event {event.seq} fills a slot of {item.id} a second time")
         item.before = None
         item.before = copy(item)
-        if self.reserved.get(item.id) == event.who:
-            del self.reserved[item.id]
         body = event.body
-        ballot = Ballot(
-            dict(body["answers"]),
-            body["verdict"],
-            body["flagged"],
-            body["comment"],
-            body.get("correction"),
-        )
+        rest = (body["verdict"], body["flagged"], body["comment"], body.get("correction"))
+        ballot = Ballot(dict(body["answers"]), *rest)
         batch = self.batches[item.batch] if item.batch else None
         vote = Vote(
             *(event.seq, event.who, event.when, str(event.stage), event.round, slot, ballot),
@@ -350,9 +330,9 @@ class ReviewState:
         stage = self.project.stage(str(event.stage))
         if ballot.correction is not None and stage.corrects:
             item.fields = {**item.fields, stage.corrects.field: ballot.correction}
-            item.text_version = text_version(self.project, item.fields)
-        if self.held.get(event.who) == item.id:
-            del self.held[event.who]
+            item.text_version = _text_version(self.project, item.fields)
+        if self.in_hand.get(event.who) == item.id:
+            del self.in_hand[event.who]
         self.decided[event.who] += 1
         if "origin" not in body:  # an imported decision is not theirs to undo
             self.last[event.who] = (item.id, event.seq)
@@ -373,7 +353,7 @@ class ReviewState:
             raise ValueError(f"event {event.seq} takes back what others have built on")
         item.before = None
         self._fill(item, vote.slot, Slot(item.slots[vote.slot].role, event.who, until))
-        self.held[event.who] = item.id
+        self.in_hand[event.who] = item.id
         del self.last[event.who]
         self.decided[event.who] -= 1
 
@@ -394,13 +374,8 @@ class ReviewState:
 
     def _drawn(self, event: Event) -> None:
         body, stage = event.body, self.project.stage(str(event.stage))
-        batch = Batch(
-            body["batch"],
-            stage.id,
-            tuple(body["members"]),
-            dict(body["drawn"]),
-            dict(body["strata"]),
-        )
+        members, drawn = tuple(body["members"]), dict(body["drawn"])
+        batch = Batch(body["batch"], stage.id, members, drawn, dict(body["strata"]))
         self.batches[batch.id] = batch
         for name in batch.members:
             item = self.items[name]
@@ -434,23 +409,6 @@ class ReviewState:
         else:
             self.closed.add(name)
 
-    def _reserved(self, event: Event) -> None:
-        person = event.body["for"]
-        if person is None:
-            self.reserved.pop(str(event.item), None)
-        else:
-            self.reserved[self.items[str(event.item)].id] = person
-
-    def _reissued(self, event: Event) -> None:
-        item, slot = self._place(event)
-        previous = item.slots[slot]
-        if previous.filled or previous.person is None:
-            raise ValueError(f"event {event.seq} takes back what nobody has in hand")
-        if self.held.get(previous.person) == item.id:
-            del self.held[previous.person]
-        item.before = None
-        self._fill(item, slot, Slot(previous.role))
-
     def _corrected(self, event: Event) -> None:
         """Apply a manager's correction.
 
@@ -474,7 +432,7 @@ class ReviewState:
             corrects = self.project.stage(vote.stage).corrects
             if vote.ballot.correction is not None and corrects:
                 item.fields = {**item.fields, corrects.field: vote.ballot.correction}
-        item.text_version = text_version(self.project, item.fields)
+        item.text_version = _text_version(self.project, item.fields)
         item.outcome, item.why, item.withdrawn = None, body["why"], False
         if retracted is not None:
             self._return_to(item, self.project.stage(retracted.stage), event.when)
@@ -504,9 +462,8 @@ class ReviewState:
         """Take an item from its stage, and from whoever has it in hand."""
         if item.stage is not None:
             del self.at[item.stage][item.id]
-        self.reserved.pop(item.id, None)
-        for person in [name for name, held in self.held.items() if held == item.id]:
-            del self.held[person]
+        for person in [name for name, one in self.in_hand.items() if one == item.id]:
+            del self.in_hand[person]
         item.stage, item.slots, item.batch, item.before = None, (), None, None
 
     def _enter(self, item: ReviewItem, name: str, when: datetime) -> None:
@@ -538,12 +495,17 @@ class ReviewState:
         item.slots = (*item.slots[:place], slot, *item.slots[place + 1 :])
 
 
-class Recorder:
-    """Makes events, applies them to a state one after another, and keeps them for the store."""
+class Change:
+    """One change of a review: what actions act on, and the events that they add.
 
-    def __init__(self, state: ReviewState, now: datetime) -> None:
+    Args:
+        rng: Draws audits' samples and rounds of training.
+    """
+
+    def __init__(self, state: ReviewState, now: datetime, rng: np.random.Generator) -> None:
         self.state = state
         self.now = now
+        self.rng = rng
         self.events: list[Event] = []
 
     def add(self, kind: EventKind, who: str = SYSTEM, **fields: Any) -> None:

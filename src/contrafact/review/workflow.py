@@ -1,9 +1,5 @@
 """The workflow: decisions, the transitions that follow from them, audits, and a manager's control.
 
-Pure: no clock, no chance, no database. Functions with a `ReviewState` check, apply events to
-it, and return them for the store; they refuse before they change anything. Functions with a
-`Recorder` are steps of those. The time and the randomness are arguments.
-
 RFC-BENCH, sections 2.2.3 and 2.2.4, table 2; FIN-FORCE, section 3.3; CoBe, appendix C.3.
 """
 
@@ -17,23 +13,16 @@ from typing import Any
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.review.answers import (
-    Assignment,
-    Decision,
-    asked_questions,
-    ballot_of,
-    rule_for,
-)
+from contrafact.review.answers import Assignment, Decision, asked_questions, ballot_of, rule_for
 from contrafact.review.discussion import voices
-from contrafact.review.events import Event, NotAllowed
+from contrafact.review.events import NotAllowed
 from contrafact.review.project import OUTCOMES, Project, Stage
-from contrafact.review.state import Recorder, ReviewItem, ReviewState, Vote, passages
+from contrafact.review.state import Change, ReviewItem, ReviewState, Vote, passages
 from contrafact.stats.votes import majority
 
 __all__ = [
-    "LEASE", "agreed_answers", "answer", "audit_rows", "close_audit_if_complete", "draw_audit",
-    "draw_sample", "located", "reissue", "release_due", "set_stage_open", "settle", "shortfall",
-    "transition", "undo", "undoable",
+    "LEASE", "agreed_answers", "answer", "audit_rows", "draw_sample", "release_due",
+    "set_stage_open", "settle", "shortfall", "undo", "undoable",
 ]  # fmt: skip
 
 
@@ -41,32 +30,19 @@ LEASE = timedelta(minutes=30)
 """How long an item stays with somebody who does not answer."""
 
 
-def answer(
-    state: ReviewState,
-    who: str,
-    place: Assignment,
-    decision: Decision,
-    *,
-    now: datetime,
-    rng: np.random.Generator,
-) -> list[Event]:
+def answer(change: Change, who: str, place: Assignment, decision: Decision) -> None:
     """Take somebody's decision on an item, and make the transitions that follow from it.
 
     The same decision sent again changes nothing. One that comes after its lease ran out is taken
-    where its place, or another that the person may take, is still free.
-
-    Args:
-        rng: Draws the audit's sample, where this decision completes a batch.
-
-    Returns:
-        What happened; nothing where all of it had happened before.
+    where a place that the person may take is still free.
 
     Raises:
         NotAllowed: They were not shown the item, have decided otherwise, or the item has gone on.
         InputError: The answers are not whole.
     """
+    state = change.state
     if state.is_repeated(place, decision):
-        return []
+        return
     item = state.items.get(place.item)
     if item is None:
         raise NotAllowed(f"there is no item '{place.item[:40]}'")
@@ -74,23 +50,21 @@ def answer(
     if stage is None:
         raise NotAllowed(f"there is no stage '{place.stage[:40]}'")
     ballot = ballot_of(state.project, stage, decision)
-    marked = located(stage, item, decision.evidence)
+    marked = _located(stage, item, decision.evidence)
     for vote in item.votes:
         if (vote.who, vote.stage, vote.round) == (who, stage.id, place.round):
             if vote.ballot == ballot and list(vote.evidence) == marked:
-                return []
+                return
             raise NotAllowed("you have decided on this item already", hint="undo it first")
     if (item.stage, item.round) != (stage.id, place.round):
         raise NotAllowed("the item has gone on without this decision", hint="go on with the next")
-    slot = slot_to_fill(state, item, who, now)
+    slot = _slot_to_fill(state, item, who, change.now)
     if ballot.correction is not None and stage.corrects is not None:
         present = str(item.fields.get(stage.corrects.field, ""))
         if ballot.correction.strip() == present.strip():
             raise NotAllowed("the new text is the old one", hint="change it, or answer otherwise")
-    record = Recorder(state, now)
-    record.add(
-        "answered",
-        who,
+    change.add(
+        *("answered", who),
         item=item.id,
         stage=stage.id,
         round=place.round,
@@ -104,26 +78,20 @@ def answer(
             "flagged": ballot.flagged,
             "comment": ballot.comment,
             **({} if ballot.correction is None else {"correction": ballot.correction}),
-            **({} if decision.origin is None else {"origin": dict(decision.origin)}),
             **({"evidence": marked} if marked else {}),
             **({"group": sorted(voices(item))} if stage.kind == "discussion" else {}),
         },
     )
     item = state.items[item.id]
     if stage.kind == "audit":
-        close_audit_if_complete(record, stage, str(item.batch))
+        close_audit_if_complete(change, stage, str(item.batch))
     elif all(one.filled for one in item.slots):
-        transition(record, item, stage)
-    release_due(record, rng)
-    return record.events
+        transition(change, item, stage)
+    release_due(change)
 
 
-def located(stage: Stage, item: ReviewItem, marked: Sequence[str]) -> list[dict[str, Any]]:
-    """Return where passages stand in an item: field, start, end (in characters) and text.
-
-    Raises:
-        InputError: One stands in none of the fields that the stage asks for evidence in.
-    """
+def _located(stage: Stage, item: ReviewItem, marked: Sequence[str]) -> list[dict[str, Any]]:
+    """Return where passages stand in an item: field, start, end (in characters) and text."""
     found = []
     for passage in passages(marked):
         words = re.compile(r"\s+".join(re.escape(word) for word in passage.split()))
@@ -141,42 +109,26 @@ def located(stage: Stage, item: ReviewItem, marked: Sequence[str]) -> list[dict[
     return found
 
 
-def undo(
-    state: ReviewState,
-    who: str,
-    now: datetime,
-    *,
-    lease: timedelta = LEASE,
-    request: str | None = None,
-) -> list[Event]:
-    """Take somebody's last decision back, and give them the item again.
+def undo(change: Change, who: str, *, lease: timedelta = LEASE, request: str | None = None) -> None:
+    """Take somebody's last decision back and give them the item again, if nobody has built on it.
 
     Raises:
-        NotAllowed: There is none, or something has been built on it.
+        NotAllowed: There is none, or somebody has.
     """
+    state = change.state
     if request is not None and (before := state.requests.get(request)):
         if before.kind != "undone":
             raise NotAllowed("this form was sent before, as something else")
-        return []
+        return
     vote = undoable(state, who)
     if vote is None and who not in state.last:
         raise NotAllowed("there is no decision of yours to undo")
     if vote is None:
         raise NotAllowed("others have gone on from your last decision", hint="tell the manager")
     name, seq = state.last[who]
-    record = Recorder(state, now)
-    body = {"answer": seq, "until": (now + lease).isoformat()}
-    record.add(
-        "undone",
-        who,
-        item=name,
-        stage=vote.stage,
-        round=vote.round,
-        slot=vote.slot,
-        request=request,
-        body=body,
-    )
-    return record.events
+    body = {"answer": seq, "until": (change.now + lease).isoformat()}
+    where = {"item": name, "stage": vote.stage, "round": vote.round, "slot": vote.slot}
+    change.add("undone", who, request=request, body=body, **where)
 
 
 def undoable(state: ReviewState, who: str) -> Vote | None:
@@ -193,34 +145,26 @@ def undoable(state: ReviewState, who: str) -> Vote | None:
     return vote if here or latest else None
 
 
-def settle(
-    state: ReviewState, now: datetime, rng: np.random.Generator, *, force: str | None = None
-) -> list[Event]:
+def settle(change: Change, *, force: str | None = None) -> None:
     """Release what has waited long enough: draw audits that are due, end disagreement sets.
 
-    Args:
-        force: A stage whose waiting items go on now, complete or not: the manager's choice.
+    At the stage that a manager names by ``force`` items go on now, complete or not.
 
     Raises:
         NotAllowed: Nothing waits at the stage named, or it is not one where items wait.
     """
+    state = change.state
     if force is not None:
         stage = next((s for s in state.project.flow if s.id == force), None)
         if stage is None or not stage.barrier:
             raise NotAllowed(f"'{force[:40]}' is no stage where items wait for each other")
-        if not items_waiting(state, stage):
+        if not _items_waiting(state, stage):
             raise NotAllowed(f"nothing waits at '{force}'")
-    record = Recorder(state, now)
-    release_due(record, rng, force)
-    return record.events
+    release_due(change, force)
 
 
-def slot_to_fill(state: ReviewState, item: ReviewItem, who: str, now: datetime) -> int:
-    """Return the place that a person's vote fills: the one they hold, or one that is free.
-
-    Raises:
-        NotAllowed: They were not shown the item, or it went to somebody else.
-    """
+def _slot_to_fill(state: ReviewState, item: ReviewItem, who: str, now: datetime) -> int:
+    """Return the place that a person's vote fills: their own, or one that is free."""
     for place, slot in enumerate(item.slots):
         if slot.person == who and not slot.filled:
             return place
@@ -236,30 +180,30 @@ def slot_to_fill(state: ReviewState, item: ReviewItem, who: str, now: datetime) 
     )
 
 
-def release_due(record: Recorder, rng: np.random.Generator, force: str | None = None) -> None:
+def release_due(change: Change, force: str | None = None) -> None:
     """Draw every audit that is due and release every disagreement set that is complete.
 
     Both are due when no item can come to them any more, or their window has run out; ``force``
     names one that is taken to be due.
     """
-    state = record.state
+    state = change.state
     going = True
     while going:
         going = False
         for stage in state.project.flow:
-            if not stage.barrier or not (stage.id == force or is_due(state, stage, record.now)):
+            if not stage.barrier or not (stage.id == force or _is_due(state, stage, change.now)):
                 continue
-            items = items_waiting(state, stage)
+            items = _items_waiting(state, stage)
             going = going or bool(items)
             if stage.kind == "audit" and items:
-                draw_audit(record, stage, items, rng)
+                draw_audit(change, stage, items)
             else:
                 for item in items:
-                    transition(record, item, stage)
+                    transition(change, item, stage)
         force = None
 
 
-def is_due(state: ReviewState, stage: Stage, now: datetime) -> bool:
+def _is_due(state: ReviewState, stage: Stage, now: datetime) -> bool:
     """Return whether what waits at a stage goes on: nothing more can come, or time is up."""
     first = next((i for i in state.at[stage.id] if state.items[i].batch is None), None)
     if first is None:
@@ -270,15 +214,13 @@ def is_due(state: ReviewState, stage: Stage, now: datetime) -> bool:
     return window is not None and now - state.items[first].arrived >= timedelta(days=window)
 
 
-def items_waiting(state: ReviewState, stage: Stage) -> list[ReviewItem]:
+def _items_waiting(state: ReviewState, stage: Stage) -> list[ReviewItem]:
     """Return the items that wait at a stage and are in no batch yet, in order of arrival."""
     items = (state.items[name] for name in state.at[stage.id])
     return [item for item in items if item.batch is None]
 
 
-def draw_audit(
-    record: Recorder, stage: Stage, items: Sequence[ReviewItem], rng: np.random.Generator
-) -> None:
+def draw_audit(change: Change, stage: Stage, items: Sequence[ReviewItem]) -> None:
     """Make a batch of the items that wait at an audit, and draw its sample."""
     if stage.strata == "person":
         strata = {item.id: item.votes[-1].who if item.votes else "" for item in items}
@@ -286,20 +228,20 @@ def draw_audit(
         strata = {item.id: str(item.fields[stage.strata]) for item in items}
     else:
         strata = {item.id: "all" for item in items}
-    drawn = draw_sample(stage, strata, rng)
-    number = 1 + sum(batch.stage == stage.id for batch in record.state.batches.values())
+    drawn = draw_sample(stage, strata, change.rng)
+    number = 1 + sum(batch.stage == stage.id for batch in change.state.batches.values())
     body = {
         "batch": f"{stage.id}-{number}",
         "members": list(strata),
         "drawn": drawn,
         "strata": strata,
     }
-    record.add("drawn", stage=stage.id, round=number, body=body)
+    change.add("drawn", stage=stage.id, round=number, body=body)
 
 
-def close_audit_if_complete(record: Recorder, stage: Stage, name: str) -> None:
+def close_audit_if_complete(change: Change, stage: Stage, name: str) -> None:
     """Decide an audit once its whole sample is judged: its batch goes on, or returns."""
-    state = record.state
+    state = change.state
     batch = state.batches[name]
     verdicts = {i: v.ballot.verdict for i in batch.drawn for v in state.items[i].here()}
     if len(verdicts) < len(batch.drawn):
@@ -311,27 +253,27 @@ def close_audit_if_complete(record: Recorder, stage: Stage, name: str) -> None:
         "result": "returned" if short else "passed",
         "rows": [vars(row) for row in rows],
     }
-    record.add("closed", stage=stage.id, body=body)
+    change.add("closed", stage=stage.id, body=body)
     for member in batch.members:
         item = state.items[member]
         if short:
-            move(record, item, str(stage.returns_to), short, None, disputed=False)
+            _move(change, item, str(stage.returns_to), short, None, disputed=False)
         else:
-            transition(record, item, stage)
+            transition(change, item, stage)
 
 
-def transition(record: Recorder, item: ReviewItem, stage: Stage) -> None:
+def transition(change: Change, item: ReviewItem, stage: Stage) -> None:
     """Move an item on by the first rule that holds.
 
     An item is never final while a required question is open: it goes on to the stage that the
     last rule leads to, or is a hard case where that leads to none.
     """
-    state = record.state
+    state = change.state
     votes = item.counted(stage)
     verdicts = [vote.ballot.verdict for vote in votes]
     flagged = any(vote.ballot.flagged for vote in item.here())
     rule = rule_for(stage, verdicts, flagged=flagged, carried=item.verdict)
-    to, why, missing = rule.to, rule.why, open_questions(state.project, item)
+    to, why, missing = rule.to, rule.why, _open_questions(state.project, item)
     unsettled = to == "final" and bool(missing)
     if unsettled:
         # The last rule takes what nothing else settles.
@@ -341,12 +283,12 @@ def transition(record: Recorder, item: ReviewItem, stage: Stage) -> None:
     if stage.barrier:
         failed = stage.kind == "audit" and any(v not in stage.passes for v in verdicts)
         disputed = item.disputed or failed or unsettled
-        move(record, item, to, why, item.verdict, disputed=disputed)
+        _move(change, item, to, why, item.verdict, disputed=disputed)
         return
     agreed = majority(verdicts) if rule.majority else None
     if len(set(verdicts)) == 1:
         agreed = verdicts[0]
-    move(record, item, to, why, agreed, disputed=agreed is None or unsettled)
+    _move(change, item, to, why, agreed, disputed=agreed is None or unsettled)
 
 
 def agreed_answers(project: Project, item: ReviewItem) -> dict[str, str | None]:
@@ -364,7 +306,7 @@ def agreed_answers(project: Project, item: ReviewItem) -> dict[str, str | None]:
     return agreed
 
 
-def open_questions(project: Project, item: ReviewItem) -> tuple[str, ...]:
+def _open_questions(project: Project, item: ReviewItem) -> tuple[str, ...]:
     """Return the required questions on which the last votes have not come to an answer, in order.
 
     Those count that are asked given the other agreed answers. A question of free text has as many
@@ -374,31 +316,23 @@ def open_questions(project: Project, item: ReviewItem) -> tuple[str, ...]:
     if not judged:
         return ()
     agreed = agreed_answers(project, item)
-    given = {name: answer for name, answer in agreed.items() if answer is not None}
-    asked = asked_questions(project, project.stage(judged[-1].stage), given)
+    answered = {name: answer for name, answer in agreed.items() if answer is not None}
+    asked = asked_questions(project, project.stage(judged[-1].stage), answered)
     questions = (project.question(name) for name in asked)
     return tuple(q.id for q in questions if q.required and q.options and agreed[q.id] is None)
 
 
-def move(
-    record: Recorder, item: ReviewItem, to: str, why: str, verdict: str | None, *, disputed: bool
+def _move(
+    change: Change, item: ReviewItem, to: str, why: str, verdict: str | None, *, disputed: bool
 ) -> None:
-    """Move an item to another stage, or to its outcome.
-
-    Args:
-        verdict: What the voters agreed on, if they did.
-    """
+    """Move an item to another stage or its outcome, with the verdict that voters agreed on."""
     body = {"to": to, "why": why, "verdict": verdict, "disputed": disputed}
-    record.add("moved", item=item.id, stage=item.stage, round=item.round, body=body)
+    change.add("moved", item=item.id, stage=item.stage, round=item.round, body=body)
 
 
 @dataclass(frozen=True)
 class AuditRow:
-    """A line of table 2: a stratum's sample and how much of it passed.
-
-    Attributes:
-        stratum: The stratum; ``overall`` for all.
-    """
+    """A line of table 2: a stratum's (or ``overall``) sample and how much of it passed."""
 
     stratum: str
     size: int
@@ -416,13 +350,8 @@ def draw_sample(
 ) -> dict[str, float]:
     """Return an audit's sample: the drawn items, each with the probability of being drawn.
 
-    The probability is recorded, so that figures of the sample speak for the batch.
-
     Of every stratum its rate's share is drawn, rounded as the stage says (down in RFC-BENCH's table
-    2), and at least one item.
-
-    Args:
-        strata: By item, its stratum; in order.
+    2), and at least one item. ``strata`` has the stratum of each item.
     """
     members: dict[str, list[str]] = {}
     for item, stratum in strata.items():
@@ -430,13 +359,13 @@ def draw_sample(
     drawn: set[str] = set()
     probability: dict[str, float] = {}
     for stratum in sorted(members):
-        own = members[stratum]
+        group = members[stratum]
         # 0.15 of 20 is 3 items, and 0.29 of 100 is 29: not the float's 28.999...
-        share = round(stage.rates.get(stratum, stage.rate) * len(own), 9)
+        share = round(stage.rates.get(stratum, stage.rate) * len(group), 9)
         size = max(1, math.ceil(share) if stage.rounding == "up" else math.floor(share))
-        chosen = rng.choice(len(own), size=size, replace=False)
-        drawn |= {own[int(index)] for index in chosen}
-        probability |= dict.fromkeys(own, size / len(own))
+        chosen = rng.choice(len(group), size=size, replace=False)
+        drawn |= {group[int(index)] for index in chosen}
+        probability |= dict.fromkeys(group, size / len(group))
     return {item: probability[item] for item in strata if item in drawn}
 
 
@@ -447,10 +376,10 @@ def audit_rows(
     names = sorted(set(strata.values()))
     rows = []
     for name in (*names, "overall"):
-        own = [item for item, stratum in strata.items() if name in (stratum, "overall")]
-        seen = [verdicts[item] for item in own if item in verdicts]
+        group = [item for item, stratum in strata.items() if name in (stratum, "overall")]
+        seen = [verdicts[item] for item in group if item in verdicts]
         passed = sum(verdict in stage.passes for verdict in seen)
-        rows.append(AuditRow(name, len(own), len(seen), passed))
+        rows.append(AuditRow(name, len(group), len(seen), passed))
     return rows
 
 
@@ -467,9 +396,7 @@ def shortfall(stage: Stage, rows: Sequence[AuditRow]) -> str | None:
     return f"the audit's pass rate is under {stage.floor:.0%}: {rates}"
 
 
-def set_stage_open(
-    state: ReviewState, stage: str, open_: bool, who: str, now: datetime
-) -> list[Event]:
+def set_stage_open(change: Change, who: str, stage: str, open_: bool) -> None:
     """Open or close a stage; nothing happens where it is so already.
 
     While a stage is closed nobody is given an item there. Whoever has one in hand may still answer.
@@ -477,51 +404,9 @@ def set_stage_open(
     Raises:
         NotAllowed: It is no stage in which people work on items.
     """
+    state = change.state
     place = next((s for s in state.project.flow if s.id == stage), None)
     if place is None or not place.roles:
         raise NotAllowed(f"'{stage[:40]}' is no stage in which people work on items")
-    record = Recorder(state, now)
     if (stage in state.closed) == open_:
-        record.add("stage", who, stage=stage, body={"open": open_})
-    return record.events
-
-
-def reissue(
-    state: ReviewState,
-    who: str,
-    now: datetime,
-    *,
-    item: str | None = None,
-    person: str | None = None,
-) -> list[Event]:
-    """Take items back from who has them in hand, so that others are given them at once.
-
-    They may still answer while the place is free, as after a lease that ran out.
-
-    Args:
-        item: The item; every one that ``person`` has, if none is named.
-        person: From whom; from everybody if none is named.
-
-    Raises:
-        NotAllowed: There is no such item, or neither item nor person is named.
-    """
-    if item is None and person is None:
-        raise NotAllowed("say which item is taken back, or from whom")
-    if item is not None and item not in state.items:
-        raise NotAllowed(f"there is no item '{item[:40]}'")
-    record = Recorder(state, now)
-    for name in list(state.items) if item is None else [item]:
-        found = state.items[name]
-        for place, slot in enumerate(found.slots):
-            if slot.filled or slot.person is None or person not in (None, slot.person):
-                continue
-            record.add(
-                "reissued",
-                who,
-                item=name,
-                stage=found.stage,
-                round=found.round,
-                slot=place,
-                body={"from": slot.person},
-            )
-    return record.events
+        change.add("stage", who, stage=stage, body={"open": open_})

@@ -2,7 +2,8 @@
 
 import pytest
 
-from contrafact.review.corrections import Correction
+from contrafact.review.corrections import Correction, withdraw
+from contrafact.review.setup import import_items, set_roles
 
 WORK = "/r/ours/work"
 PASSWORD = "otter lantern gravel 7"
@@ -146,7 +147,7 @@ def test_what_was_typed_for_an_item_that_went_to_others_is_shown(served, open_ta
     tab.sign_in("Cem")
     tab.page.goto(WORK)
     fill(tab, "Yes", "A long thought.")
-    studio.store.withdraw("ours", Correction("Max", "i0", "the source was taken back"))
+    studio.store.act("ours", withdraw, Correction("Max", "i0", "the source was taken back"))
     tab.follow("#submit")
     assert "was not taken" in tab.page.inner_text("h1")
     tab.follow("main a.button")
@@ -220,10 +221,10 @@ def test_selected_words_become_evidence(served, open_tab):
     project = load_project("cobe-rating")
     stage = project.stage("rating").model_copy(update={"evidence": ("text", "edit")})
     studio.store.define("ours", project.model_copy(update={"stages": (stage,)}), "Max")
-    studio.store.set_roles("ours", "Cem", ["rater"], "Max")
+    studio.store.act("ours", set_roles, "Max", "Cem", ["rater"])
     studio.account("Cem")
     fields = {"text": "It rained all day.", "query": "Had it not?", "edit": "It was dry."}
-    studio.store.import_items("ours", {"i1": fields}, "Max")
+    studio.store.act("ours", import_items, "Max", {"i1": fields})
     tab = open_tab(studio.base)
     tab.sign_in("Cem")
     tab.page.goto(WORK)

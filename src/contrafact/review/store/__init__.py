@@ -1,5 +1,6 @@
 """Where reviews are kept: a database of events, and the present state that follows from them."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,18 @@ from contrafact.errors import InputError
 if TYPE_CHECKING:
     from contrafact.review.store.store import Store
 
-__all__ = ["open_store"]
+__all__ = ["check_installed", "missing_file", "open_store"]
+
+
+def check_installed() -> None:
+    """Refuse where a package that the studio needs is not installed."""
+    needed = ("fastapi", "uvicorn", "sqlalchemy", "alembic", "argon2", "multipart", "zxcvbn")
+    for package in needed:
+        if find_spec(package) is None:
+            raise InputError(
+                f"the review studio needs the package {package}",
+                hint="pip install 'contrafact[review]'",
+            )
 
 
 def open_store(db: str, *, new: bool = False) -> "Store":
@@ -38,13 +50,9 @@ def missing_file(db: str) -> Path | None:
     Raises:
         InputError: What the studio needs is not installed, or there is no such kind of database.
     """
-    try:
-        from contrafact.review.store.database import database_url
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"the review studio needs the package {error.name}",
-            hint="pip install 'contrafact[review]'",
-        ) from error
+    check_installed()
+    from contrafact.review.store.database import database_url
+
     url = database_url(db)
     file = Path(str(url.database))
     return file if url.get_backend_name() == "sqlite" and not file.exists() else None

@@ -1,8 +1,7 @@
 """Accounts: who may sign in, their passwords, one-time invitations, and the audit log.
 
-An account bears the name that its owner has in reviews. Managers make accounts; their owners choose
-a password at a one-time link. Of links and sessions the database keeps hashes only, of passwords
-Argon2id hashes.
+An account bears the name that its owner has in reviews; its owner chooses a password at a one-time
+link. Of links and sessions the database keeps hashes only, of passwords Argon2id hashes.
 """
 
 import hashlib
@@ -53,28 +52,16 @@ class Account:
     ready: bool = False
 
 
-@dataclass(frozen=True)
-class AuditEntry:
-    """A line of the audit log; ``at`` is in seconds since 1970."""
-
-    at: float
-    who: str
-    address: str
-    action: str
-    detail: str
-
-
 def secret_hash(secret: str) -> str:
-    """Return what the database keeps of a random secret: its SHA-256, in hex."""
+    """Return what the database keeps of a random secret."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def check_password(password: str, name: str) -> None:
-    """Refuse a password that is too weak.
+    """Refuse a password that is too short, too long, or easy to guess: common, or made of a name.
 
     Raises:
-        NotAllowed: It is too short or too long, or easy to guess: made of common passwords, words,
-            dates, rows of keys, or their name.
+        NotAllowed: It is.
     """
     if len(password) < SHORTEST:
         raise NotAllowed(
@@ -123,7 +110,7 @@ def password_outdated(hashed: str) -> bool:
 
 @lru_cache(maxsize=1)
 def password_hasher() -> "PasswordHasher":
-    """Return what hashes passwords: Argon2id, at the cost that its package recommends."""
+    """Return Argon2id, at the cost that its package recommends."""
     from argon2 import PasswordHasher
 
     return PasswordHasher()
@@ -136,11 +123,7 @@ def unknown_password_hash() -> str:
 
 
 class Accounts:
-    """The accounts in a database.
-
-    Args:
-        clock: Tells the time in seconds since 1970.
-    """
+    """The accounts in a database; the clock is in seconds since 1970."""
 
     def __init__(self, engine: Engine, *, clock: Callable[[], float] = time) -> None:
         self.engine = engine
@@ -171,11 +154,8 @@ class Accounts:
     ) -> str:
         """Return the secret of a one-time link at which somebody chooses their password.
 
-        Makes the account where there is none. A new link for an account that is there voids its
-        earlier links, and its password holds until the link is used.
-
-        Args:
-            manager: Whether a new account manages; an account that is there stays what it is.
+        Makes the account where there is none, a manager's or not. A new link for an account that is
+        there voids its earlier links, and its password holds until the link is used.
 
         Raises:
             NotAllowed: The name is no name, or the account was closed.
@@ -192,8 +172,8 @@ class Accounts:
                 connection.execute(insert(accounts).values(**new))
             elif not account.active:
                 raise NotAllowed(f"the account of {name} is closed", hint="open it again first")
-            own = (invites.c.account == name) & invites.c.used.is_(None)
-            connection.execute(update(invites).where(own).values(used=now))
+            matching = (invites.c.account == name) & invites.c.used.is_(None)
+            connection.execute(update(invites).where(matching).values(used=now))
             row = {"token": secret_hash(secret), "account": name}
             connection.execute(insert(invites).values(**row, until=now + life.total_seconds()))
             self.note(connection, "invited", by, f"{name}{' as manager' * manager}", address)
@@ -224,9 +204,7 @@ class Accounts:
                 )
             used = update(invites).where(invites.c.token == secret_hash(secret))
             connection.execute(used.values(used=now))
-            own = accounts.c.name == name
-            connection.execute(update(accounts).where(own).values(password=hashed))
-            connection.execute(delete(sessions).where(sessions.c.account == name))
+            _keep_password(connection, name, hashed)
             self.note(connection, "password set", name, "", address)
         return Account(name, account.manager, active=True, ready=True)
 
@@ -239,10 +217,8 @@ class Accounts:
         check_password(password, name)
         hashed = hash_password(password)  # slow on purpose, so before the transaction
         with self.engine.begin() as connection:
-            self._held(connection, name)
-            own = accounts.c.name == name
-            connection.execute(update(accounts).where(own).values(password=hashed))
-            connection.execute(delete(sessions).where(sessions.c.account == name))
+            self._locked(connection, name)
+            _keep_password(connection, name, hashed)
             self.note(connection, "password changed", name, "", address)
 
     def set_active(self, name: str, active: bool, *, by: str, address: str = "") -> None:
@@ -252,7 +228,7 @@ class Accounts:
             NotAllowed: There is no such account, or no other manager would be left.
         """
         with self.engine.begin() as connection:
-            account = self._held(connection, name)
+            account = self._locked(connection, name)
             if account.active == active:
                 return
             if not active:
@@ -261,8 +237,8 @@ class Accounts:
                 connection.execute(
                     update(invites).where(invites.c.account == name).values(used=self._clock())
                 )
-            own = update(accounts).where(accounts.c.name == name)
-            connection.execute(own.values(active=active))
+            matching = update(accounts).where(accounts.c.name == name)
+            connection.execute(matching.values(active=active))
             self.note(connection, "opened" if active else "closed", by, name, address)
 
     def set_manager(self, name: str, manager: bool, *, by: str, address: str = "") -> None:
@@ -272,13 +248,13 @@ class Accounts:
             NotAllowed: There is no such account, or no other manager would be left.
         """
         with self.engine.begin() as connection:
-            account = self._held(connection, name)
+            account = self._locked(connection, name)
             if account.manager == manager:
                 return
             if not manager:
                 self._keep_a_manager(connection, account)
-            own = update(accounts).where(accounts.c.name == name)
-            connection.execute(own.values(manager=manager))
+            matching = update(accounts).where(accounts.c.name == name)
+            connection.execute(matching.values(manager=manager))
             action = "made manager" if manager else "manager no more"
             self.note(connection, action, by, name, address)
 
@@ -298,16 +274,13 @@ class Accounts:
         row = {"who": who, "address": address[:100], "action": action, "detail": detail}
         connection.execute(insert(audit).values(at=self._clock(), **row))
 
-    def audit_log(self, limit: int = 200) -> list[AuditEntry]:
-        """Return the latest lines of the audit log, the last one first."""
+    def audit_log(self, limit: int = 200) -> list[Any]:
+        """Return the latest rows of the audit log, the last one first."""
         with self._reading.begin() as connection:
             chosen = select(audit).order_by(audit.c.id.desc()).limit(limit)
-            return [
-                AuditEntry(row.at, row.who, row.address, row.action, row.detail)
-                for row in connection.execute(chosen)
-            ]
+            return list(connection.execute(chosen))
 
-    def _held(self, connection: Connection, name: str) -> Account:
+    def _locked(self, connection: Connection, name: str) -> Account:
         account = _find(connection, name, lock=True) if is_valid_name(name) else None
         if account is None:
             raise NotAllowed(f"there is no account {name[:40]!a}")
@@ -316,18 +289,21 @@ class Accounts:
     def _keep_a_manager(self, connection: Connection, account: Account) -> None:
         if not (account.manager and account.ready):
             return
-        others = (
-            select(func.count())
-            .select_from(accounts)
-            .where(accounts.c.manager, accounts.c.active, accounts.c.password.is_not(None))
-        )
-        if connection.scalar(others.where(accounts.c.name != account.name)) == 0:
+        ready = accounts.c.manager & accounts.c.active & accounts.c.password.is_not(None)
+        others = select(func.count()).where(ready, accounts.c.name != account.name)
+        if connection.scalar(others) == 0:
             raise NotAllowed(f"{account.name} is the only manager", hint="make another one first")
 
 
 def account_of(row: Any) -> Account:
     """Return the account that a row keeps."""
     return Account(row["name"], row["manager"], row["active"], row["password"] is not None)
+
+
+def _keep_password(connection: Connection, name: str, hashed: str) -> None:
+    matching = accounts.c.name == name
+    connection.execute(update(accounts).where(matching).values(password=hashed))
+    connection.execute(delete(sessions).where(sessions.c.account == name))
 
 
 def _find(connection: Connection, name: str, *, lock: bool = False) -> Account | None:

@@ -12,25 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
 from alembic.util import CommandError
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Connection,
-    Engine,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    create_engine,
-    event,
-)
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
@@ -48,6 +31,7 @@ __all__ = [
 _HINT = "give a file, or postgresql://user@host/name"
 _PATIENCE = 30_000  # milliseconds that a writer waits for another
 _MIGRATION_LOCK = 0x636F6E74
+_EARLIER = ("0001", "0002", "0003", "0004")  # schemas that open too
 
 
 def database_url(given: str) -> URL:
@@ -70,11 +54,8 @@ def database_url(given: str) -> URL:
     return url.set(drivername="sqlite" if kind == "sqlite" else "postgresql+psycopg")
 
 
-def connect(given: str) -> Engine:
+def connect(given: str) -> sa.Engine:
     """Return an engine on a database, whose tables are there and up to date.
-
-    Every transaction of SQLite takes the write lock when it begins, so that what it has read is
-    still so when it writes; its log is synced before a commit returns.
 
     Raises:
         InputError: The database cannot be reached, or is not one of ours.
@@ -86,10 +67,10 @@ def connect(given: str) -> Engine:
         raise InputError("the folder does not exist", file=url.database, hint="make it first")
     if lite:
         _keep_private(Path(str(url.database)))
-    engine = create_engine(url, pool_pre_ping=not lite, pool_size=10, max_overflow=20)
+    engine = sa.create_engine(url, pool_pre_ping=not lite, pool_size=10, max_overflow=20)
     if lite:
-        event.listen(engine, "connect", _prepare)
-        event.listen(engine, "begin", _begin)
+        sa.event.listen(engine, "connect", _prepare)
+        sa.event.listen(engine, "begin", _begin)
     try:
         migrate(engine)
     except CommandError as error:
@@ -102,9 +83,8 @@ def connect(given: str) -> Engine:
     except DBAPIError as error:
         engine.dispose()
         message = str(error.orig).strip().splitlines()[0]
-        raise InputError(
-            f"the database cannot be used: {message}", file=shown, hint=_HINT
-        ) from error
+        problem = f"the database cannot be used: {message}"
+        raise InputError(problem, file=shown, hint=_HINT) from error
     return engine
 
 
@@ -118,15 +98,16 @@ def _keep_private(path: Path) -> None:
         raise os_problem(error, path, doing="cannot be made") from error
 
 
-def reading(engine: Engine) -> Engine:
+def reading(engine: sa.Engine) -> sa.Engine:
     """Return the engine for transactions that only read: on SQLite they wait for no writer."""
     return engine.execution_options(contrafact_reads=True)
 
 
-def migrate(engine: Engine, revision: str = "head") -> None:
+def migrate(engine: sa.Engine) -> None:
     """Bring a database's tables up to date; two processes that start together take turns."""
     from alembic import command
     from alembic.config import Config
+    from alembic.migration import MigrationContext
 
     config = Config()
     folder = files("contrafact.review.store").joinpath("migrations")
@@ -134,8 +115,11 @@ def migrate(engine: Engine, revision: str = "head") -> None:
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+        version = MigrationContext.configure(connection).get_current_revision()
+        config.attributes |= {"connection": connection, "earlier": version in _EARLIER}
+        if version in _EARLIER:  # the first revision that is left takes them in
+            connection.exec_driver_sql("DELETE FROM alembic_version")
+        command.upgrade(config, "head")
 
 
 def _prepare(connection: Any, _: object) -> None:
@@ -149,7 +133,9 @@ def _prepare(connection: Any, _: object) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _begin(connection: Connection) -> None:
+def _begin(connection: sa.Connection) -> None:
+    # A transaction takes the write lock when it begins, so that what it has read is still so when
+    # it writes.
     reads = connection.get_execution_options().get("contrafact_reads", False)
     # By the driver itself: the way through the library costs as much as a query.
     driver = connection.connection.dbapi_connection
@@ -157,145 +143,132 @@ def _begin(connection: Connection) -> None:
     driver.execute("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
-reviews = Table(
+reviews = sa.Table(
     "reviews",
     metadata,
-    Column("name", String(200), primary_key=True),
-    Column("seq", Integer, nullable=False),
+    sa.Column("name", sa.String(200), primary_key=True),
+    sa.Column("seq", sa.Integer, nullable=False),
 )
 """One row a review, with its last event's number. Whoever changes a review locks its row first."""
 
-events = Table(
+events = sa.Table(
     "events",
     metadata,
-    Column("review", String(200), ForeignKey("reviews.name"), nullable=False),
-    Column("seq", Integer, nullable=False),
-    Column("kind", String(40), nullable=False),
-    Column("who", String(200), nullable=False),
-    Column("at", String(40), nullable=False),
-    Column("item", String(200)),
-    Column("stage", String(200)),
-    Column("round", Integer, nullable=False),
-    Column("slot", Integer),
-    Column("text_version", String(40)),
-    Column("guidelines_version", String(40)),
-    Column("request", String(200)),
-    Column("body", Text, nullable=False),
-    PrimaryKeyConstraint("review", "seq", name="pk_events"),
-    UniqueConstraint("review", "request", name="uq_events_request"),
-    Index("ix_events_item", "review", "item"),
+    sa.Column("review", sa.String(200), sa.ForeignKey("reviews.name"), nullable=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.Column("kind", sa.String(40), nullable=False),
+    sa.Column("who", sa.String(200), nullable=False),
+    sa.Column("at", sa.String(40), nullable=False),
+    sa.Column("item", sa.String(200)),
+    sa.Column("stage", sa.String(200)),
+    sa.Column("round", sa.Integer, nullable=False),
+    sa.Column("slot", sa.Integer),
+    sa.Column("text_version", sa.String(40)),
+    sa.Column("guidelines_version", sa.String(40)),
+    sa.Column("request", sa.String(200)),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.PrimaryKeyConstraint("review", "seq", name="pk_events"),
+    sa.UniqueConstraint("review", "request", name="uq_events_request"),
+    sa.Index("ix_events_item", "review", "item"),
 )
 """The history. A trigger refuses to change or delete a row."""
 
-items = Table(
+items = sa.Table(
     "items",
     metadata,
-    Column("review", String(200), ForeignKey("reviews.name"), nullable=False),
-    Column("id", String(200), nullable=False),
-    Column("stage", String(200)),
-    Column("outcome", String(40)),
-    Column("state", Text, nullable=False),
-    PrimaryKeyConstraint("review", "id", name="pk_items"),
-    Index("ix_items_stage", "review", "stage"),
+    sa.Column("review", sa.String(200), sa.ForeignKey("reviews.name"), nullable=False),
+    sa.Column("id", sa.String(200), nullable=False),
+    sa.Column("stage", sa.String(200)),
+    sa.Column("outcome", sa.String(40)),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.PrimaryKeyConstraint("review", "id", name="pk_items"),
+    sa.Index("ix_items_stage", "review", "stage"),
 )
 """Where every item is now."""
 
-votes = Table(
+votes = sa.Table(
     "votes",
     metadata,
-    Column("review", String(200), ForeignKey("reviews.name"), nullable=False),
-    Column("item", String(200), nullable=False),
-    Column("stage", String(200), nullable=False),
-    Column("round", Integer, nullable=False),
-    Column("slot", Integer, nullable=False),
-    Column("person", String(200), nullable=False),
-    Column("seq", Integer, nullable=False),
-    PrimaryKeyConstraint("review", "item", "stage", "round", "slot", name="pk_votes"),
-    UniqueConstraint("review", "item", "stage", "round", "person", name="uq_votes_person"),
-    Index("ix_votes_person", "review", "person"),
+    sa.Column("review", sa.String(200), sa.ForeignKey("reviews.name"), nullable=False),
+    sa.Column("item", sa.String(200), nullable=False),
+    sa.Column("stage", sa.String(200), nullable=False),
+    sa.Column("round", sa.Integer, nullable=False),
+    sa.Column("slot", sa.Integer, nullable=False),
+    sa.Column("person", sa.String(200), nullable=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+    sa.PrimaryKeyConstraint("review", "item", "stage", "round", "slot", name="pk_votes"),
+    sa.UniqueConstraint("review", "item", "stage", "round", "person", name="uq_votes_person"),
+    sa.Index("ix_votes_person", "review", "person"),
 )
 """The votes that stand. The keys hold that a place is filled once, and by a person once."""
 
-accounts = Table(
+accounts = sa.Table(
     "accounts",
     metadata,
-    Column("name", String(200), primary_key=True),
-    Column("manager", Boolean, nullable=False),
-    Column("active", Boolean, nullable=False),
-    Column("password", String(200)),
-    Column("made", Float, nullable=False),
+    sa.Column("name", sa.String(200), primary_key=True),
+    sa.Column("manager", sa.Boolean, nullable=False),
+    sa.Column("active", sa.Boolean, nullable=False),
+    sa.Column("password", sa.String(200)),
+    sa.Column("made", sa.Float, nullable=False),
 )
 """Who may sign in, under the name they have in reviews. No password until they chose one.
 
 Times here and below are seconds since 1970.
 """
 
-invites = Table(
+invites = sa.Table(
     "invites",
     metadata,
-    Column("token", String(64), primary_key=True),
-    Column("account", String(200), ForeignKey("accounts.name"), nullable=False),
-    Column("until", Float, nullable=False),
-    Column("used", Float),
+    sa.Column("token", sa.String(64), primary_key=True),
+    sa.Column("account", sa.String(200), sa.ForeignKey("accounts.name"), nullable=False),
+    sa.Column("until", sa.Float, nullable=False),
+    sa.Column("used", sa.Float),
 )
 """One-time links, by a hash of their secret."""
 
-sessions = Table(
+sessions = sa.Table(
     "sessions",
     metadata,
-    Column("token", String(64), primary_key=True),
-    Column("account", String(200), ForeignKey("accounts.name"), nullable=False),
-    Column("began", Float, nullable=False),
-    Column("seen", Float, nullable=False),
-    Index("ix_sessions_account", "account"),
+    sa.Column("token", sa.String(64), primary_key=True),
+    sa.Column("account", sa.String(200), sa.ForeignKey("accounts.name"), nullable=False),
+    sa.Column("began", sa.Float, nullable=False),
+    sa.Column("seen", sa.Float, nullable=False),
+    sa.Index("ix_sessions_account", "account"),
 )
 """Who is signed in, by a hash of the cookie's secret."""
 
-attempts = Table(
+attempts = sa.Table(
     "attempts",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("name", String(200), nullable=False),
-    Column("address", String(100), nullable=False),
-    Column("at", Float, nullable=False),
-    Column("succeeded", Boolean),
-    Index("ix_attempts_name", "name", "at"),
-    Index("ix_attempts_address", "address", "at"),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("address", sa.String(100), nullable=False),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("succeeded", sa.Boolean),
+    sa.Index("ix_attempts_name", "name", "at"),
+    sa.Index("ix_attempts_address", "address", "at"),
 )
 """Attempts to sign in, of the last day; ``succeeded`` is open until the password is looked at."""
 
-audit = Table(
+audit = sa.Table(
     "audit",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("who", String(200), nullable=False),
-    Column("address", String(100), nullable=False),
-    Column("action", String(40), nullable=False),
-    Column("detail", Text, nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Float, nullable=False),
+    sa.Column("who", sa.String(200), nullable=False),
+    sa.Column("address", sa.String(100), nullable=False),
+    sa.Column("action", sa.String(40), nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
 )
 """What happened to accounts, sessions and reviews' management; rows are only ever added."""
 
 
 def event_row(review: str, event: Event) -> dict[str, Any]:
     """Return the row that an event is kept as."""
-    return {
-        "review": review,
-        "seq": event.seq,
-        "kind": event.kind,
-        "who": event.who,
-        "at": event.when.isoformat(),
-        "item": event.item,
-        "stage": event.stage,
-        "round": event.round,
-        "slot": event.slot,
-        "text_version": event.text_version,
-        "guidelines_version": event.guidelines_version,
-        "request": event.request,
-        "body": _json(event.body),
-    }
+    row = {"review": review, **vars(event), "body": _json(event.body)}
+    return {"at": row.pop("when").isoformat(), **row}
 
 
 def event_of(row: Mapping[str, Any]) -> Event:

@@ -41,11 +41,10 @@ class Limits:
     Attributes:
         idle: A session that is not used for so long ends.
         life: A session ends so long after signing in, used or not.
-        free: Failures on one account from one address that cost no time.
-        free_address: Failures from one address that cost no time.
-        free_account: Failures on one account from everywhere that cost no time.
+        window: Failures count for so long.
+        free: Failures on one account from one address that cost no time; those from one address,
+            and those on one account from everywhere, have their own number.
         longest: The longest wait between two attempts on an account.
-        longest_address: The longest wait between two attempts from an address.
     """
 
     idle: timedelta = timedelta(hours=2)
@@ -67,23 +66,14 @@ class TooManyAttempts(NotAllowed):
 
 
 class Sessions:
-    """Who is signed in.
-
-    Args:
-        clock: Tells the time in seconds since 1970.
-        limits: How long sessions last, and how attempts are slowed.
-    """
+    """Who is signed in; the clock is in seconds since 1970."""
 
     def __init__(
-        self,
-        accounts_: Accounts,
-        *,
-        clock: Callable[[], float] = time,
-        limits: Limits | None = None,
+        self, known: Accounts, *, clock: Callable[[], float] = time, limits: Limits | None = None
     ) -> None:
-        self.engine: Engine = accounts_.engine
+        self.engine: Engine = known.engine
         self.limits = limits or Limits()
-        self._accounts = accounts_
+        self._accounts = known
         self._reading = reading(self.engine)
         self._clock = clock
 
@@ -116,13 +106,21 @@ class Sessions:
         with self.engine.begin() as connection:
             _close(connection, number, succeeded=True)
             if fresh is not None:
-                own = update(accounts).where(accounts.c.name == known)
-                connection.execute(own.values(password=fresh))
+                matching = update(accounts).where(accounts.c.name == known)
+                connection.execute(matching.values(password=fresh))
 
     def begin(self, name: str, *, address: str = "") -> str:
         """Return the secret of a new session of somebody who has proven who they are."""
         with self.engine.begin() as connection:
-            return self._begin(connection, name, address[:100])
+            secret, now, limits = secrets.token_urlsafe(32), self._clock(), self.limits
+            ended = (sessions.c.began < now - limits.life.total_seconds()) | (
+                sessions.c.seen < now - limits.idle.total_seconds()
+            )
+            connection.execute(delete(sessions).where(ended))
+            row = {"token": secret_hash(secret), "account": name, "began": now, "seen": now}
+            connection.execute(insert(sessions).values(**row))
+            self._accounts.note(connection, "signed in", name, "", address[:100])
+            return secret
 
     def account(self, secret: str) -> Account | None:
         """Return who a session belongs to, and keep it alive; None if it has ended."""
@@ -138,8 +136,8 @@ class Sessions:
             return None
         if now - row["seen"] > min(60.0, self.limits.idle.total_seconds() / 10):
             with self.engine.begin() as connection:
-                own = update(sessions).where(sessions.c.token == token)
-                connection.execute(own.values(seen=now))
+                matching = update(sessions).where(sessions.c.token == token)
+                connection.execute(matching.values(seen=now))
         return account_of(row)
 
     def sign_out(self, secret: str, *, address: str = "") -> None:
@@ -183,14 +181,16 @@ class Sessions:
         here = account & (attempts.c.address == address)
         failures = (attempts.c.address == address) & attempts.c.succeeded.is_(False)
 
-        def after_success(own: ColumnElement[bool]) -> float:
+        def after_success(matching: ColumnElement[bool]) -> float:
             """Failures count since the last success from there."""
-            last = select(func.max(attempts.c.at)).where(own, attempts.c.succeeded)
+            last = select(func.max(attempts.c.at)).where(matching, attempts.c.succeeded)
             return max(since, connection.scalar(last) or 0.0)
 
-        def delay(own: ColumnElement[bool], since: float, free: int, longest: timedelta) -> float:
+        def delay(
+            matching: ColumnElement[bool], since: float, free: int, longest: timedelta
+        ) -> float:
             counted = select(func.count(), func.max(attempts.c.at)).where(
-                own, attempts.c.at > since
+                matching, attempts.c.at > since
             )
             count, latest = connection.execute(counted).one()
             if count < free:
@@ -212,18 +212,7 @@ class Sessions:
             self._accounts.note(connection, "sign-in failed", name, detail, address)
         _LOG.warning("a sign-in as %r from %s failed", name, address)
 
-    def _begin(self, connection: Connection, name: str, address: str) -> str:
-        secret, now, limits = secrets.token_urlsafe(32), self._clock(), self.limits
-        ended = (sessions.c.began < now - limits.life.total_seconds()) | (
-            sessions.c.seen < now - limits.idle.total_seconds()
-        )
-        connection.execute(delete(sessions).where(ended))
-        row = {"token": secret_hash(secret), "account": name, "began": now, "seen": now}
-        connection.execute(insert(sessions).values(**row))
-        self._accounts.note(connection, "signed in", name, "", address)
-        return secret
-
 
 def _close(connection: Connection, number: int, *, succeeded: bool) -> None:
-    own = update(attempts).where(attempts.c.id == number)
-    connection.execute(own.values(succeeded=succeeded))
+    matching = update(attempts).where(attempts.c.id == number)
+    connection.execute(matching.values(succeeded=succeeded))

@@ -1,28 +1,28 @@
-"""The store: the workflow's functions on a database, many people and processes at a time.
+"""The store: actions on a database, many people and processes at a time.
 
-A change locks its review, brings the state up to date with what others did, lets the workflow
-decide, and writes the events and the present state in one transaction. What was acknowledged is in
-the database; what failed half way never happened. `verify` proves that the present state is
-what the events say.
+A change locks its review, brings the state up to date with what others did, lets an action decide,
+and writes the events and the present state in one transaction. What was acknowledged is in the
+database; what failed half way never happened. `verify` proves that the present state is what the
+events say.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from threading import RLock
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from contrafact.errors import InputError
-from contrafact.review import corrections, discussion, setup, workflow
+from contrafact.review import setup, workflow
 from contrafact.review.answers import Assignment, Decision
 from contrafact.review.assignment import answer_training, assign
-from contrafact.review.corrections import Correction, set_aside_by
+from contrafact.review.corrections import set_aside_by
 from contrafact.review.events import Event, NotAllowed, current_definition
 from contrafact.review.project import Project
-from contrafact.review.state import ReviewState, replay
+from contrafact.review.state import Change, ReviewState, replay
 from contrafact.review.store.database import (
     connect,
     event_of,
@@ -35,12 +35,10 @@ from contrafact.review.store.database import (
 )
 from contrafact.review.store.database import events as events_table
 
-__all__ = ["Decide", "Store", "UnknownReview", "verify"]
-
+__all__ = ["Store", "UnknownReview", "verify"]
 
 T = TypeVar("T")
-Decide = Callable[[ReviewState, datetime, np.random.Generator], tuple[T, list[Event]]]
-Act = Callable[[ReviewState, datetime, np.random.Generator], list[Event]]
+P = ParamSpec("P")
 
 
 class UnknownReview(InputError):
@@ -50,9 +48,8 @@ class UnknownReview(InputError):
 class Store:
     """Reviews in a database.
 
-    Args:
-        seed: Makes samples reproducible; every draw is recorded in any case.
-        lease: How long an item stays with somebody who does not answer.
+    A seed makes samples reproducible; every draw is recorded in any case. After its lease an item
+    that somebody does not answer goes to others.
 
     Raises:
         InputError: The database cannot be used.
@@ -91,11 +88,6 @@ class Store:
         with self._reading.begin() as connection:
             return list(connection.scalars(select(reviews.c.name).order_by(reviews.c.name)))
 
-    def forget(self, review: str) -> None:
-        """Drop what is kept in memory of a review, to read it again."""
-        with self._lock(review):
-            self._states.pop(review, None)
-
     def define(self, review: str, project: Project, who: str) -> None:
         """Open a review, or give the one of that name other guidelines.
 
@@ -110,51 +102,46 @@ class Store:
                 connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(review))))
             new = not connection.scalar(select(reviews.c.name).where(reviews.c.name == review))
             if new:
-                state = ReviewState(project)
-                made = setup.define_project(state, project, who, self._clock())
+                change = Change(ReviewState(project), self._clock(), np.random.default_rng())
+                setup.define_project(change, who, project)
                 connection.execute(insert(reviews).values(name=review, seq=0))
-                self._write(connection, review, state, made)
+                self._write(connection, review, change)
         if not new:
-            self.do(review, lambda s, now, _: setup.define_project(s, project, who, now))
+            self.act(review, setup.define_project, who, project)
 
-    def do(self, review: str, act: Act) -> list[Event]:
-        """Let a function of the workflow change a review, and return the events that it made."""
-
-        def decide(
-            state: ReviewState, now: datetime, rng: np.random.Generator
-        ) -> tuple[list[Event], list[Event]]:
-            made = act(state, now, rng)
-            return made, made
-
-        return self.change(review, decide)
-
-    def set_roles(
+    def act(
         self,
         review: str,
-        name: str,
-        roles: Sequence[str],
-        who: str,
-        *,
-        active: bool = True,
-        trained: bool = False,
-    ) -> None:
-        """Give somebody roles; see `contrafact.review.setup.set_roles`."""
-        kept = {"active": active, "trained": trained}
-        self.do(review, lambda s, now, _: setup.set_roles(s, name, roles, who, now, **kept))
+        action: Callable[Concatenate[Change, P], T],
+        *arguments: P.args,
+        **options: P.kwargs,
+    ) -> T:
+        """Let an action change a review, and return what it returns.
 
-    def import_items(self, review: str, new: Mapping[str, Mapping[str, Any]], who: str) -> int:
-        """Import items and return how many were new; see ``setup.import_items``."""
-        return len(self.do(review, lambda s, now, _: setup.import_items(s, new, who, now)))
+        What an action refuses, it refuses before it changes anything.
 
-    def import_gold(
-        self, review: str, new: Mapping[str, tuple[Mapping[str, Any], Mapping[str, str]]], who: str
-    ) -> int:
-        """Import training items and return how many were new; see ``setup.import_gold``."""
-        return len(self.do(review, lambda s, now, _: setup.import_gold(s, new, who, now)))
+        Raises:
+            InputError: There is no such review, or as the action does.
+        """
+        with self._lock(review):
+            try:
+                with self.engine.begin() as connection:
+                    state = self._state(connection, review)
+                    seed = None if self._seed is None else [self._seed, state.seq]
+                    change = Change(state, self._clock(), np.random.default_rng(seed))
+                    result = action(change, *arguments, **options)
+                    self._write(connection, review, change)
+            except InputError:
+                raise  # refused before anything was changed
+            except BaseException:
+                # The state may be ahead of the database: read it again next time.
+                self._states.pop(review, None)
+                raise
+            return result
 
     def next(self, review: str, who: str) -> Assignment | None:
         """Give somebody the next item; see `contrafact.review.assignment.assign`."""
-        return self.work(review, who, lambda _, given: given)
+        return self.act(review, assign, who, lease=self._lease)
 
     def work(self, review: str, who: str, look: Callable[[ReviewState, Assignment | None], T]) -> T:
         """Give somebody the next item as `next` does, and return what ``look`` makes of it.
@@ -162,14 +149,7 @@ class Store:
         ``look`` sees the state with the item given out, before anybody else changes it; it may not
         change the state itself.
         """
-
-        def decide(
-            state: ReviewState, now: datetime, rng: np.random.Generator
-        ) -> tuple[T, list[Event]]:
-            given, made = assign(state, who, now, rng, lease=self._lease)
-            return look(state, given), made
-
-        return self.change(review, decide)
+        return self.act(review, lambda c: look(c.state, assign(c, who, lease=self._lease)))
 
     def answer(self, review: str, who: str, place: Assignment, decision: Decision) -> bool:
         """Take a decision, in training or not, and return whether it is new.
@@ -181,52 +161,17 @@ class Store:
         """
         if decision.request is not None and not setup.is_valid_name(decision.request):
             raise NotAllowed("the request's key is no short plain text")
+        take = answer_training if place.training else workflow.answer
 
-        def act(state: ReviewState, now: datetime, rng: np.random.Generator) -> list[Event]:
-            if place.training:
-                return answer_training(state, who, place, decision, now)
-            return workflow.answer(state, who, place, decision, now=now, rng=rng)
+        def action(change: Change) -> bool:
+            take(change, who, place, decision)
+            return bool(change.events)
 
-        return bool(self.do(review, act))
+        return self.act(review, action)
 
     def undo(self, review: str, who: str, *, request: str | None = None) -> None:
         """Take somebody's last decision back; see `contrafact.review.workflow.undo`."""
-        lease = self._lease
-        self.do(review, lambda s, now, _: workflow.undo(s, who, now, lease=lease, request=request))
-
-    def reopen(self, review: str, about: Correction, stage: str | None = None) -> None:
-        """Send an item back to a stage; see `contrafact.review.corrections.reopen`."""
-        self.do(review, lambda s, now, rng: corrections.reopen(s, about, now, rng, stage=stage))
-
-    def withdraw(self, review: str, about: Correction) -> None:
-        """Take an item out of the review; see `contrafact.review.corrections.withdraw`."""
-        self.do(review, lambda s, now, rng: corrections.withdraw(s, about, now, rng))
-
-    def reserve(self, review: str, item: str, who: str, person: str | None) -> None:
-        """Set an item aside for somebody; see `contrafact.review.corrections.reserve`."""
-        self.do(review, lambda s, now, _: corrections.reserve(s, who, item, person, now))
-
-    def edit(self, review: str, about: Correction, fields: Mapping[str, str]) -> bool:
-        """Change what an item shows, if anything; see `contrafact.review.corrections.edit`."""
-        return bool(
-            self.do(review, lambda s, now, rng: corrections.edit(s, about, fields, now, rng))
-        )
-
-    def add_item(self, review: str, about: Correction, fields: Mapping[str, str]) -> bool:
-        """Add an item, if it is new; see `contrafact.review.corrections.add_item`."""
-        return bool(self.do(review, lambda s, now, _: corrections.add_item(s, about, fields, now)))
-
-    def retract(self, review: str, about: Correction, decision: int) -> None:
-        """Take one decision back; see `contrafact.review.corrections.retract`."""
-        self.do(review, lambda s, now, rng: corrections.retract(s, about, decision, now, rng))
-
-    def say(self, review: str, who: str, remark: discussion.NewRemark) -> None:
-        """Write into an item's thread; see `contrafact.review.discussion.say`."""
-        self.do(review, lambda s, now, _: discussion.say(s, who, remark, now))
-
-    def settle(self, review: str, *, force: str | None = None) -> None:
-        """Release what is due; see `contrafact.review.workflow.settle`."""
-        self.do(review, lambda s, now, rng: workflow.settle(s, now, rng, force=force))
+        self.act(review, workflow.undo, who, lease=self._lease, request=request)
 
     def read(self, review: str, look: Callable[[ReviewState], T]) -> T:
         """Return what ``look`` finds on the state as it is now; it may not change the state."""
@@ -236,11 +181,7 @@ class Store:
     def last_answer(
         self, review: str, who: str, assignment: Assignment
     ) -> Mapping[str, Any] | None:
-        """Return what somebody last answered at a place, though they took it back; or None.
-
-        Its keys are ``answers``, ``verdict``, ``flagged``, ``comment`` and, where the text was
-        rewritten, ``correction``.
-        """
+        """Return the body of what somebody last answered at a place, though they took it back."""
         table = events_table.c
         chosen = (
             select(table.body)
@@ -265,49 +206,25 @@ class Store:
             return list(_events(connection, review, after))
 
     def item_history(self, review: str, item: str) -> list[Event]:
-        """Return what happened to one item, in order; its being drawn with others apart.
-
-        Raises:
-            InputError: There is no such review.
-        """
-        own = (events_table.c.review == review) & (events_table.c.item == item)
+        """Return what happened to one item, in order; its being drawn with others apart."""
+        matching = (events_table.c.review == review) & (events_table.c.item == item)
         with self._reading.begin() as connection:
-            self._last_event(connection, review, lock=False)
-            rows = connection.execute(select(events_table).where(own).order_by(events_table.c.seq))
+            rows = connection.execute(
+                select(events_table).where(matching).order_by(events_table.c.seq)
+            )
             return [event_of(row._asdict()) for row in rows]
-
-    def change(self, review: str, decide: Decide[T]) -> T:
-        """Let a function of the workflow change a review; return its result, without the events.
-
-        ``decide`` is given the state, the time and randomness; what it refuses, it refuses before
-        it changes anything.
-        """
-        with self._lock(review):
-            try:
-                with self.engine.begin() as connection:
-                    state = self._state(connection, review)
-                    seed = None if self._seed is None else [self._seed, state.seq]
-                    result, made = decide(state, self._clock(), np.random.default_rng(seed))
-                    self._write(connection, review, state, made)
-            except InputError:
-                raise  # refused before anything was changed
-            except BaseException:
-                # The state may be ahead of the database: read it again next time.
-                self._states.pop(review, None)
-                raise
-            return result
 
     def _state(self, connection: Connection, review: str, *, lock: bool = True) -> ReviewState:
         """Return the state with what other processes did, and the review locked or not.
 
-        Where the history is not the one that was taken in before, because the review was deleted
-        and made anew or put back from a backup, it is read from its beginning.
+        Where the history is not the one that was taken in before, because a copy of the database
+        was put back, it is read from its beginning.
         """
         seq, time = self._last_event(connection, review, lock=lock)
         state, known = self._states.get(review, (None, ""))
         if state is not None and state.seq < seq:
-            own = (events_table.c.review == review) & (events_table.c.seq == state.seq)
-            same = connection.scalar(select(events_table.c.at).where(own)) == known
+            matching = (events_table.c.review == review) & (events_table.c.seq == state.seq)
+            same = connection.scalar(select(events_table.c.at).where(matching)) == known
         else:
             same = state is not None and (state.seq, known) == (seq, time)
         state = state if same else None
@@ -331,44 +248,33 @@ class Store:
                 f"there is no review '{review[:40]}' in this database",
                 hint="import items into it first: contrafact review import",
             )
-        own = (events_table.c.review == review) & (events_table.c.seq == seq)
-        return int(seq), str(connection.scalar(select(events_table.c.at).where(own)))
+        matching = (events_table.c.review == review) & (events_table.c.seq == seq)
+        return int(seq), str(connection.scalar(select(events_table.c.at).where(matching)))
 
-    def _write(
-        self, connection: Connection, review: str, state: ReviewState, made: Sequence[Event]
-    ) -> None:
+    def _write(self, connection: Connection, review: str, change: Change) -> None:
+        state, made = change.state, change.events
         if not made:
             return
         connection.execute(insert(events_table), [event_row(review, event) for event in made])
-        taken_back = [seq for event in made for seq in set_aside_by(event)]
-        for seq in taken_back:
+        for seq in (seq for event in made for seq in set_aside_by(event)):
             connection.execute(delete(votes).where(votes.c.review == review, votes.c.seq == seq))
-        cast = [
-            {
-                "review": review,
-                "item": event.item,
-                "stage": event.stage,
-                "round": event.round,
-                "slot": event.slot,
-                "person": event.who,
-                "seq": event.seq,
-            }
-            for event in made
-            if event.kind == "answered"
+        places = ("item", "stage", "round", "slot", "seq")
+        cast_votes = [
+            {"review": review, "person": one.who, **{name: getattr(one, name) for name in places}}
+            for one in made
+            if one.kind == "answered"
         ]
-        if cast:
-            connection.execute(insert(votes), cast)
+        if cast_votes:
+            connection.execute(insert(votes), cast_votes)
         named = (name for event in made for name in (event.item, *event.body.get("members", ())))
         touched = [name for name in dict.fromkeys(named) if name in state.items]
         new = {e.item for e in made if e.kind == "imported"}
         rows = [item_row(review, state.items[name]) for name in touched]
-        added = [row for row in rows if row["id"] in new]
-        if added:
+        if added := [row for row in rows if row["id"] in new]:
             connection.execute(insert(items), added)
-        for row in rows:
-            if row["id"] not in new:
-                own = (items.c.review == review) & (items.c.id == row["id"])
-                connection.execute(update(items).where(own).values(**row))
+        for row in (row for row in rows if row["id"] not in new):
+            matching = (items.c.review == review) & (items.c.id == row["id"])
+            connection.execute(update(items).where(matching).values(**row))
         last = update(reviews).where(reviews.c.name == review)
         connection.execute(last.values(seq=state.seq))
         self._states[review] = (state, made[-1].when.isoformat())
@@ -379,16 +285,16 @@ class Store:
 
 
 def _events(connection: Connection, review: str, after: int) -> Iterable[Event]:
-    own = (events_table.c.review == review) & (events_table.c.seq > after)
-    chosen = select(events_table).where(own).order_by(events_table.c.seq)
+    matching = (events_table.c.review == review) & (events_table.c.seq > after)
+    chosen = select(events_table).where(matching).order_by(events_table.c.seq)
     return (event_of(row._asdict()) for row in connection.execute(chosen))
 
 
 def verify(store: Store, review: str) -> list[str]:
-    """Return every difference between a review's state and what its history leads to.
+    """Return every difference between a review's state and what a replay of its history leads to.
 
-    The history is replayed from its first event; an empty list is the proof that nothing of the
-    state is there without an event, and nothing of the history is lost.
+    An empty list is the proof that nothing of the state is there without an event, and nothing of
+    the history is lost.
 
     Raises:
         InputError: There is no such review.

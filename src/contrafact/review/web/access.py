@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
 from urllib.parse import urlencode
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.convertors import Convertor, register_url_convertor
 
@@ -28,10 +28,16 @@ from contrafact.review.store.store import UnknownReview
 from contrafact.review.web.studio import Studio, redirect_to, render
 
 __all__ = [
-    "ManagerPage", "MemberPage", "NeedsSignIn", "ReviewNameConverter", "TheAccount",
-    "TheAdjudicatorPage", "TheManagerPage", "TheMemberPage", "TheReviewPage", "TheStudio",
-    "check_form", "client_address",
+    "KEY", "LongText", "ManagerPage", "MemberPage", "NeedsSignIn", "ReviewNameConverter", "Text",
+    "TheAccount", "TheAdjudicatorPage", "TheKey", "TheManagerPage", "TheMemberPage",
+    "TheReviewPage", "TheStudio", "check_form", "client_address",
 ]  # fmt: skip
+
+KEY = "^[A-Za-z0-9_-]{8,64}$"
+"""The key of a form, under which it counts once."""
+TheKey = Annotated[str, Form(alias="request", pattern=KEY)]
+Text = Annotated[str, Form(max_length=1000)]
+LongText = Annotated[str, Form(max_length=20_000)]
 
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -47,7 +53,7 @@ class ReviewNameConverter(Convertor[str]):
     regex = "[A-Za-z0-9._~=-]+"
 
     def convert(self, value: str) -> str:
-        """Return the name that a part stands for; one that stands for none is no review's name."""
+        """Return the name that a part stands for."""
         if not value.startswith("~"):
             return value
         try:
@@ -69,12 +75,11 @@ class NeedsSignIn(Exception):
     """Nobody is signed in (any more)."""
 
 
-async def get_studio(request: Request) -> Studio:
-    """Return the studio that serves a request."""
+async def _studio(request: Request) -> Studio:
     return cast(Studio, request.app.state.studio)
 
 
-TheStudio = Annotated[Studio, Depends(get_studio)]
+TheStudio = Annotated[Studio, Depends(_studio)]
 
 
 def client_address(request: Request) -> str:
@@ -83,12 +88,9 @@ def client_address(request: Request) -> str:
 
 
 async def check_form(request: Request) -> None:
-    """Refuse a form that was not made for whoever sends it. The app asks this of every route.
+    """Refuse a form that was not made for whoever sends it, and whom a proxy names wrongly.
 
-    Raises:
-        NeedsSignIn: Nobody is signed in any more.
-        HTTPException: 403; also where whom a proxy names is not believed, or not known here.
-        SQLAlchemyError: The database did not say who is signed in.
+    The app asks this of every route.
     """
     problem = request.scope["state"].get("problem")
     if isinstance(problem, NotAllowed):
@@ -98,36 +100,27 @@ async def check_form(request: Request) -> None:
     if request.method in _SAFE_METHODS:
         return
     form = await request.form()
-    given, wanted = form.get("csrf"), str(request.scope["state"]["csrf"])
-    if isinstance(given, str) and hmac.compare_digest(given.encode(), wanted.encode()):
+    sent, wanted = form.get("csrf"), str(request.scope["state"]["csrf"])
+    if isinstance(sent, str) and hmac.compare_digest(sent.encode(), wanted.encode()):
         return
-    if request.scope["state"]["account"] is None and given is not None:
+    if request.scope["state"]["account"] is None and sent is not None:
         raise NeedsSignIn
     raise HTTPException(403, "This form was not made for you, or is too old. Open its page again.")
 
 
-async def current_account(request: Request) -> Account:
-    """Return who is signed in.
-
-    Raises:
-        NeedsSignIn: Nobody is.
-    """
+async def _account(request: Request) -> Account:
     account = cast("Account | None", request.scope["state"]["account"])
     if account is None:
         raise NeedsSignIn
     return account
 
 
-TheAccount = Annotated[Account, Depends(current_account)]
+TheAccount = Annotated[Account, Depends(_account)]
 
 
 @dataclass(frozen=True)
 class ReviewPage:
-    """A request of somebody who is signed in.
-
-    Attributes:
-        review: The review in the path; empty where it names none.
-    """
+    """A request of somebody who is signed in; ``review`` is the one in the path, or empty."""
 
     request: Request
     studio: Studio
@@ -155,25 +148,19 @@ class ReviewPage:
 
 @dataclass(frozen=True)
 class MemberPage(ReviewPage):
-    """A request of somebody of the review in the path.
+    """A request of somebody of the review in the path, with their roles.
 
-    Attributes:
-        roles: Their roles.
-        adjudicates: Whether they have a role in a stage where others' answers are decided on.
+    ``adjudicates`` says whether one of them is in a stage where others' answers are decided on.
     """
 
     roles: tuple[str, ...] = ()
     adjudicates: bool = False
 
 
-def member_page(
+def _member_page(
     request: Request, review: str, account: TheAccount, studio: TheStudio
 ) -> MemberPage:
-    """Return a request of somebody of the review in the path.
-
-    Raises:
-        HTTPException: 404, there is no such review or they are not of it: they do not learn which.
-    """
+    # They do not learn which of the two it is.
     no_review = HTTPException(404, "There is no such review, or you have no part in it.")
     if not is_valid_name(review):
         raise no_review
@@ -195,21 +182,16 @@ def member_page(
     return found
 
 
-TheMemberPage = Annotated[MemberPage, Depends(member_page)]
+TheMemberPage = Annotated[MemberPage, Depends(_member_page)]
 
 
-async def adjudicator_page(page: TheMemberPage) -> MemberPage:
-    """Return a request of an adjudicator of the review in the path.
-
-    Raises:
-        HTTPException: 403, they are none.
-    """
+async def _adjudicator_page(page: TheMemberPage) -> MemberPage:
     if not page.adjudicates:
         raise HTTPException(403, "This page is for those who adjudicate.")
     return page
 
 
-TheAdjudicatorPage = Annotated[MemberPage, Depends(adjudicator_page)]
+TheAdjudicatorPage = Annotated[MemberPage, Depends(_adjudicator_page)]
 
 
 @dataclass(frozen=True)
@@ -229,26 +211,16 @@ class ManagerPage(ReviewPage):
         return self.studio.invite_link(name, base, by=self.who, manager=manager, address=address)
 
 
-async def manager_page(request: Request, account: TheAccount, studio: TheStudio) -> ManagerPage:
-    """Return a manager's request.
-
-    Raises:
-        HTTPException: 403, who is signed in is no manager.
-    """
+async def _manager_page(request: Request, account: TheAccount, studio: TheStudio) -> ManagerPage:
     if not account.manager:
         raise HTTPException(403, "This page is for managers.")
     return ManagerPage(request, studio, account.name)
 
 
-TheManagerPage = Annotated[ManagerPage, Depends(manager_page)]
+TheManagerPage = Annotated[ManagerPage, Depends(_manager_page)]
 
 
-def review_page(review: str, page: TheManagerPage) -> ManagerPage:
-    """Return a manager's request about the review in the path.
-
-    Raises:
-        HTTPException: 404, there is none of that name.
-    """
+def _review_page(review: str, page: TheManagerPage) -> ManagerPage:
     try:
         if is_valid_name(review):
             page.studio.store.read(review, lambda state: state.seq)
@@ -258,4 +230,4 @@ def review_page(review: str, page: TheManagerPage) -> ManagerPage:
     raise HTTPException(404, "There is no such review.")
 
 
-TheReviewPage = Annotated[ManagerPage, Depends(review_page)]
+TheReviewPage = Annotated[ManagerPage, Depends(_review_page)]

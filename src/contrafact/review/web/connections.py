@@ -39,73 +39,76 @@ class _TooMuch(Exception):
     """More was sent than is allowed; the parser hands it on as a bad request."""
 
 
+class _LimitedProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    limits: ClassVar[ConnectionLimits]
+    present: ClassVar[Counter[str]]
+    deadline: TimerHandle | None = None
+    reading_head = True
+    head = 0
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.present[self._address] += 1
+        most = self.limits.per_address
+        if len(self.connections) > self.limits.connections or (
+            most is not None and self.present[self._address] > most
+        ):
+            transport.abort()
+            return
+        self._wait(self.limits.header_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._wait(None)
+        self.present[self._address] -= 1
+        if not self.present[self._address]:
+            del self.present[self._address]
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.reading_head:
+            self.head += len(data)
+            if self.deadline is None:  # the first bytes after a silence
+                self._wait(self.limits.header_seconds)
+        super().data_received(data)
+        if self.reading_head and self.head > self.limits.header_bytes and self.parser:
+            self.send_400_response("The headers are too large.")
+
+    def on_message_begin(self) -> None:
+        self.reading_head = True
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        size = sum(len(key) + len(text) for key, text in self.headers) + len(self.url)
+        if len(self.headers) > self.limits.headers or size > self.limits.header_bytes:
+            raise _TooMuch
+
+    def on_headers_complete(self) -> None:
+        if len(self.url) > self.limits.header_bytes:
+            raise _TooMuch
+        self.reading_head, self.head = False, 0
+        self._wait(self.limits.body_seconds)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self.reading_head = True
+        self._wait(None)
+        super().on_message_complete()
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def _wait(self, seconds: float | None) -> None:
+        if self.deadline is not None:
+            self.deadline.cancel()
+            self.deadline = None
+        if seconds is not None:
+            self.deadline = self.loop.call_later(seconds, self.transport.abort)
+
+
 def limited_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
     """Return uvicorn's protocol with limits, for ``uvicorn.Config(http=…)``."""
-
-    class LimitedProtocol(HttpToolsProtocol):
-        """One connection."""
-
-        present: ClassVar[Counter[str]] = Counter()
-        deadline: TimerHandle | None = None
-        reading_head = True
-        head = 0
-
-        def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            address = self.client[0] if self.client else ""
-            self.present[address] += 1
-            most = limits.per_address
-            if len(self.connections) > limits.connections or (
-                most is not None and self.present[address] > most
-            ):
-                transport.abort()
-                return
-            self._wait(limits.header_seconds)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._wait(None)
-            address = self.client[0] if self.client else ""
-            self.present[address] -= 1
-            if not self.present[address]:
-                del self.present[address]
-            super().connection_lost(exc)
-
-        def data_received(self, data: bytes) -> None:
-            if self.reading_head:
-                self.head += len(data)
-                if self.deadline is None:  # the first bytes after a silence
-                    self._wait(limits.header_seconds)
-            super().data_received(data)
-            if self.reading_head and self.head > limits.header_bytes and self.parser:
-                self.send_400_response("The headers are too large.")
-
-        def on_message_begin(self) -> None:
-            self.reading_head = True
-            super().on_message_begin()
-
-        def on_header(self, name: bytes, value: bytes) -> None:
-            super().on_header(name, value)
-            size = sum(len(key) + len(text) for key, text in self.headers) + len(self.url)
-            if len(self.headers) > limits.headers or size > limits.header_bytes:
-                raise _TooMuch
-
-        def on_headers_complete(self) -> None:
-            if len(self.url) > limits.header_bytes:
-                raise _TooMuch
-            self.reading_head, self.head = False, 0
-            self._wait(limits.body_seconds)
-            super().on_headers_complete()
-
-        def on_message_complete(self) -> None:
-            self.reading_head = True
-            self._wait(None)
-            super().on_message_complete()
-
-        def _wait(self, seconds: float | None) -> None:
-            if self.deadline is not None:
-                self.deadline.cancel()
-                self.deadline = None
-            if seconds is not None:
-                self.deadline = self.loop.call_later(seconds, self.transport.abort)
-
-    return LimitedProtocol
+    return type("LimitedProtocol", (_LimitedProtocol,), {"limits": limits, "present": Counter()})

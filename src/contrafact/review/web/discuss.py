@@ -8,22 +8,32 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, HTTPException
 from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel, Field
 
 from contrafact.errors import InputError
 from contrafact.review.answers import Assignment
-from contrafact.review.discussion import NewRemark, can_record, thread, under_discussion, voices
+from contrafact.review.discussion import NewRemark, can_record, say, under_discussion, voices
 from contrafact.review.events import NotAllowed
 from contrafact.review.state import ReviewState
-from contrafact.review.web.access import MemberPage, TheMemberPage, TheReviewPage
-from contrafact.review.web.item_view import item_view, when_shown
+from contrafact.review.web.access import KEY, MemberPage, TheMemberPage, TheReviewPage
+from contrafact.review.web.item_view import item_view, summary, thread_entries
 from contrafact.review.web.studio import redirect_to, request_key
 
 __all__ = ["router"]
 
 router = APIRouter()
-LongText = Annotated[str, Form(max_length=20_000)]
-Key = Annotated[str, Form(alias="request", pattern="^[A-Za-z0-9_-]{8,64}$")]
-_SHORT = 160  # characters of an item's text in the list
+
+
+class RemarkForm(BaseModel):
+    """What is written into an item's thread."""
+
+    request: str = Field(pattern=KEY)
+    item: str = Field(max_length=1000)
+    text: str = Field(max_length=20_000)
+    reply_to: int | None = Field(default=None, ge=1)
+
+
+TheRemark = Annotated[RemarkForm, Form()]
 
 
 @router.get("/r/{review:review}/discuss", name="discussions")
@@ -33,14 +43,12 @@ def discussions(page: TheMemberPage) -> HTMLResponse:
     def look(state: ReviewState) -> list[tuple[str, str, int, int, bool]]:
         rows = []
         for item in under_discussion(state, state.people.get(page.who)):
-            shown = " · ".join(str(item.fields.get(name) or "") for name in state.project.show)
-            spoken, stage = voices(item), state.project.stage(str(item.stage))
-            text = shown if len(shown) <= _SHORT else f"{shown[: _SHORT - 1]}…"
-            rows.append((item.id, text, len(spoken), stage.voices, page.who in spoken))
+            spoken, needed = voices(item), state.project.stage(str(item.stage)).voices
+            text = summary(state.project, item)
+            rows.append((item.id, text, len(spoken), needed, page.who in spoken))
         return rows
 
-    rows = page.studio.store.read(page.review, look)
-    return page.render("discussions.html", rows=rows)
+    return page.render("discussions.html", rows=page.studio.store.read(page.review, look))
 
 
 @router.get("/r/{review:review}/discuss/one", name="discussion")
@@ -50,37 +58,26 @@ def discussion(page: TheMemberPage, id: str) -> HTMLResponse:
 
 
 @router.post("/r/{review:review}/discuss", name="say")
-def say(
-    page: TheMemberPage,
-    key: Key,
-    item: Annotated[str, Form(max_length=1000)],
-    text: LongText,
-    reply_to: Annotated[int | None, Form(ge=1)] = None,
-) -> Response:
+def member_say(page: TheMemberPage, form: TheRemark) -> Response:
     """Write into the thread of an item that is up for discussion."""
-    written = text.replace("\r\n", "\n")
-    remark = NewRemark(item, written, reply_to, request=page.own_key(key))
     try:
-        page.studio.store.say(page.review, page.who, remark)
+        page.studio.store.act(page.review, say, page.who, _remark(page, form))
     except InputError as error:
-        return _discussion(page, item, problem=error, written=text, reply_to=reply_to)
-    return redirect_to(f"{page.path('discussion', id=item)}#thread")
+        return _discussion(page, form.item, problem=error, sent=form)
+    return redirect_to(f"{page.path('discussion', id=form.item)}#thread")
 
 
 @router.post("/manage/r/{review:review}/items/say", name="manager_say")
-def manager_say(
-    page: TheReviewPage,
-    key: Key,
-    item: Annotated[str, Form(max_length=1000)],
-    text: LongText,
-    reply_to: Annotated[int | None, Form(ge=1)] = None,
-) -> Response:
+def manager_say(page: TheReviewPage, form: TheRemark) -> Response:
     """Write into any item's thread."""
-    written = text.replace("\r\n", "\n")
-    remark = NewRemark(item, written, reply_to, manages=True, request=page.own_key(key))
-    page.studio.store.say(page.review, page.who, remark)
-    page.log("wrote into a thread", item)
-    return redirect_to(f"{page.path('manage_item', id=item)}#thread")
+    page.studio.store.act(page.review, say, page.who, _remark(page, form, manages=True))
+    page.log("wrote into a thread", form.item)
+    return redirect_to(f"{page.path('manage_item', id=form.item)}#thread")
+
+
+def _remark(page: Any, form: RemarkForm, *, manages: bool = False) -> NewRemark:
+    text, key = form.text.replace("\r\n", "\n"), page.own_key(form.request)
+    return NewRemark(form.item, text, form.reply_to, manages=manages, request=key)
 
 
 def _discussion(
@@ -88,20 +85,17 @@ def _discussion(
     name: str,
     *,
     problem: InputError | None = None,
-    written: str = "",
-    reply_to: int | None = None,
+    sent: RemarkForm | None = None,
 ) -> HTMLResponse:
     def look(state: ReviewState) -> dict[str, Any] | None:
-        item = next(
-            (i for i in under_discussion(state, state.people.get(page.who)) if i.id == name), None
-        )
+        discussed = under_discussion(state, state.people.get(page.who))
+        item = next((one for one in discussed if one.id == name), None)
         if item is None:
             return None
         stage = state.project.stage(str(item.stage))
-        place = Assignment(item.id, stage.id, item.round)
         return {
-            "view": item_view(state, page.who, place),
-            "entries": [(entry, when_shown(entry.when)) for entry in thread(item)],
+            "view": item_view(state, page.who, Assignment(item.id, stage.id, item.round)),
+            "entries": thread_entries(item),
             "spoken": sorted(voices(item)),
             "needed": stage.voices,
             "ready": can_record(stage, item, page.who),
@@ -116,8 +110,8 @@ def _discussion(
         "discussion.html",
         status=200 if problem is None else 422,
         problem=problem,
-        written=written,
-        replied=reply_to,
+        written="" if sent is None else sent.text,
+        replied=None if sent is None else sent.reply_to,
         request_key=request_key,
         **found,
     )

@@ -1,4 +1,4 @@
-"""What one screen of work shows: an item, what is asked about it, and others' earlier answers."""
+"""What pages show of an item: its fields, two texts side by side, earlier answers, its thread."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,58 +10,47 @@ from contrafact.errors import InputError
 from contrafact.family import DraftFinding, draft_check
 from contrafact.review.answers import Assignment
 from contrafact.review.assignment import visible_votes
-from contrafact.review.discussion import Entry, thread, under_discussion
+from contrafact.review.discussion import Entry, thread
 from contrafact.review.project import DELIBERATING, FirstStep, Project, Stage
 from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.review.workflow import undoable
 from contrafact.text.diff import DiffPart, word_diff
 
 __all__ = [
-    "DraftReport", "Idle", "ItemView", "TrainingFeedback", "cached_diff", "idle", "item_view",
-    "training_feedback", "when_shown",
+    "ItemView", "answered", "compared_sides", "ended_items", "is_undecided", "item_view",
+    "shown_fields", "summary", "thread_entries", "training_feedback", "when_shown",
 ]  # fmt: skip
-
 
 WHY = ("why", "explanation")
 """Columns of training items that say why their known answer is right; the first that is there."""
+_SHORT = 160  # characters of an item's text in lists
+
+Answered = tuple[tuple[str, str], ...]
+"""Questions' texts with answers."""
 
 
 @dataclass(frozen=True)
 class WorkProgress:
-    """How far things have come.
+    """How far things have come; in training, of the round.
 
     Attributes:
-        done: Items whose way has ended; in training, items of the round that are answered.
-        total: All items; in training, the round's.
+        done: Items whose way has ended; in training, items that are answered.
         here: Items at this stage that still need somebody.
-        own: How many of the person's decisions stand; training apart.
+        decided: How many of the person's decisions stand; training apart.
     """
 
     done: int
     total: int
     here: int
-    own: int
+    decided: int
 
 
 @dataclass(frozen=True)
-class EarlierVote:
-    """What somebody answered before; who it was is not shown, only their role and a number.
+class DraftReport:
+    """What was found in a draft, or why it was not looked at."""
 
-    Attributes:
-        role: Their role, with a number where several have it.
-        flagged: Whether they were not sure.
-        earlier: Whether the text has been rewritten since.
-    """
-
-    role: str
-    stage: str
-    round: int
-    verdict: str
-    answers: tuple[tuple[str, str], ...]
-    comment: str
-    flagged: bool
-    earlier: bool
-    evidence: tuple[str, ...] = ()
+    findings: tuple[DraftFinding, ...] = ()
+    not_checked: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,41 +68,28 @@ class ItemView:
     project: Project
     stage: Stage
     fields: Mapping[str, Any]
-    earlier_votes: tuple[EarlierVote, ...]
     progress: WorkProgress
-    undoable: bool
+    earlier_votes: tuple[dict[str, Any], ...] = ()
+    undoable: bool = False
     thread: tuple[tuple[Entry, str], ...] = ()
     step: FirstStep | None = None
 
     @property
     def shown(self) -> list[tuple[str, str]]:
         """The fields that are not compared, with what is in them."""
-        apart = self.project.compare or ()
-        return [
-            (name.replace("_", " "), _text(self.fields.get(name)))
-            for name in self.project.show
-            if name not in apart and self._visible(name) and _text(self.fields.get(name))
-        ]
-
-    def _visible(self, name: str) -> bool:
-        return self.step is None or name in self.step.sees
+        return shown_fields(
+            self.project, self.fields, None if self.step is None else self.step.sees
+        )
 
     @property
     def sides(self) -> list[tuple[str, tuple[DiffPart, ...]]]:
         """The two texts that are compared, with what only one of them has marked; or none."""
-        if self.project.compare is None:
-            return []
-        before, after = self.project.compare
-        if self.step is not None:
-            return [
-                (name.replace("_", " "), (DiffPart("same", _text(self.fields.get(name))),))
-                for name in (before, after)
-                if self._visible(name)
-            ]
-        parts = cached_diff(_text(self.fields.get(before)), _text(self.fields.get(after)))
+        if self.step is None:
+            return compared_sides(self.project, self.fields)
         return [
-            (before.replace("_", " "), tuple(p for p in parts if p.kind != "added")),
-            (after.replace("_", " "), tuple(p for p in parts if p.kind != "removed")),
+            (_label(name), (DiffPart("same", _text(self.fields.get(name))),))
+            for name in self.project.compare or ()
+            if name in self.step.sees
         ]
 
     @property
@@ -128,7 +104,7 @@ class ItemView:
             return None
         return _text(self.fields.get(self.stage.corrects.field))
 
-    def findings(self, draft: str) -> "DraftReport | None":
+    def findings(self, draft: str) -> DraftReport | None:
         """What the project's check finds in a draft of the text; None where it names no check."""
         corrects = self.stage.corrects
         if corrects is None or corrects.check is None:
@@ -140,72 +116,68 @@ class ItemView:
         return DraftReport(tuple(found))
 
 
-@dataclass(frozen=True)
-class DraftReport:
-    """What was found in a draft, or why it was not looked at."""
-
-    findings: tuple[DraftFinding, ...] = ()
-    not_checked: str = ""
-
-
-@dataclass(frozen=True)
-class Idle:
-    """There is no item for somebody now.
-
-    Attributes:
-        open: Items whose way has not ended.
-        undoable: Whether the person has a decision to take back.
-        discussed: Items that are up for discussion by the person.
-    """
-
-    open: int
-    total: int
-    undoable: bool
-    discussed: int = 0
-
-
-@dataclass(frozen=True)
-class TrainingFeedback:
-    """What came of an answer in training.
-
-    Attributes:
-        shown: What the item shows, by what it is called.
-        why: Why the known answer is right, where the item says so.
-        known: Question and the answer that is known to be right.
-        closed: Where it ended a round: how many were right, of how many, and whether that passes.
-    """
-
-    right: bool
-    shown: tuple[tuple[str, str], ...]
-    given: tuple[tuple[str, str], ...]
-    why: str
-    known: tuple[tuple[str, str], ...]
-    closed: tuple[int, int, bool] | None
-
-
 def item_view(state: ReviewState, who: str, assignment: Assignment) -> ItemView:
     """Return what is shown to somebody who has been given an item."""
-    project, stage = state.project, state.project.stage(assignment.stage)
+    project, stage, decided = (
+        state.project,
+        state.project.stage(assignment.stage),
+        state.decided[who],
+    )
     if assignment.training:
-        answered = state.trainee(who, stage.id).rounds[-1]
-        done = sum(right is not None for right in answered.values())
-        progress = WorkProgress(done, len(answered), len(answered) - done, state.decided[who])
-        fields: Mapping[str, Any] = state.gold_fields[assignment.item]
-        return ItemView(assignment, project, stage, fields, (), progress, False)
+        results = state.trainee(who, stage.id).rounds[-1]
+        done = sum(right is not None for right in results.values())
+        progress = WorkProgress(done, len(results), len(results) - done, decided)
+        return ItemView(assignment, project, stage, state.gold_fields[assignment.item], progress)
     item = state.items[assignment.item]
     votes = visible_votes(project, item, stage.id, assignment.round)
+    here = len(state.at[stage.id])
     return ItemView(
         assignment,
         project,
         stage,
         item.fields,
-        tuple(earlier_vote(project, item, vote) for vote in votes),
-        WorkProgress(_ended(state), len(state.items), len(state.at[stage.id]), state.decided[who]),
+        WorkProgress(ended_items(state), len(state.items), here, decided),
+        tuple(_earlier_vote(project, item, vote) for vote in votes),
         undoable(state, who) is not None,
-        tuple((entry, when_shown(entry.when)) for entry in thread(item))
-        if stage.kind in DELIBERATING and item.thread
-        else (),
+        thread_entries(item) if stage.kind in DELIBERATING and item.thread else (),
     )
+
+
+def shown_fields(
+    project: Project, fields: Mapping[str, Any], among: tuple[str, ...] | None = None
+) -> list[tuple[str, str]]:
+    """Return the fields that are not compared, with what is in them; empty ones are left out."""
+    apart = project.compare or ()
+    return [
+        (_label(name), _text(fields.get(name)))
+        for name in project.show
+        if name not in apart and (among is None or name in among) and _text(fields.get(name))
+    ]
+
+
+def compared_sides(
+    project: Project, fields: Mapping[str, Any]
+) -> list[tuple[str, tuple[DiffPart, ...]]]:
+    """Return the two texts that are compared, with what only one of them has marked; or none."""
+    if project.compare is None:
+        return []
+    before, after = project.compare
+    parts = _cached_diff(_text(fields.get(before)), _text(fields.get(after)))
+    return [
+        (_label(before), tuple(p for p in parts if p.kind != "added")),
+        (_label(after), tuple(p for p in parts if p.kind != "removed")),
+    ]
+
+
+def summary(project: Project, item: ReviewItem) -> str:
+    """Return the beginning of what an item shows, for a list."""
+    text = " · ".join(t for name in project.show if (t := str(item.fields.get(name) or "")))
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…"
+
+
+def thread_entries(item: ReviewItem) -> tuple[tuple[Entry, str], ...]:
+    """Return an item's thread, each entry with its time as it is shown."""
+    return tuple((entry, when_shown(entry.when)) for entry in thread(item))
 
 
 def is_undecided(fields: Mapping[str, Any]) -> bool:
@@ -218,16 +190,15 @@ def when_shown(time: datetime) -> str:
     return f"{time:%Y-%m-%d %H:%M}"
 
 
-def idle(state: ReviewState, who: str) -> Idle:
-    """Return what is shown to somebody for whom there is no item now."""
-    total = len(state.items)
-    discussed = len(under_discussion(state, state.people.get(who)))
-    return Idle(total - _ended(state), total, undoable(state, who) is not None, discussed)
+def ended_items(state: ReviewState) -> int:
+    """Return how many items' way has ended."""
+    return len(state.items) - sum(len(waiting) for waiting in state.at.values())
 
 
-def training_feedback(state: ReviewState, who: str, item: str) -> TrainingFeedback | None:
+def training_feedback(state: ReviewState, who: str, item: str) -> dict[str, Any] | None:
     """Return what came of somebody's latest answer to a training item; None if there is none."""
-    for stage in state.project.stages:
+    project = state.project
+    for stage in project.stages:
         if stage.kind != "training":
             continue
         trainee = state.trainee(who, stage.id)
@@ -235,59 +206,55 @@ def training_feedback(state: ReviewState, who: str, item: str) -> TrainingFeedba
             right = results.get(item)
             if right is None:
                 continue
-            fields = state.gold_fields[item]
-            complete = all(r is not None for r in results.values())
-            hits = sum(bool(r) for r in results.values())
-            passed = hits / len(results) >= stage.threshold
-            return TrainingFeedback(
-                right,
-                tuple(
-                    (name.replace("_", " "), _text(fields[name]))
-                    for name in state.project.show
-                    if fields.get(name)
-                ),
-                _answered(state.project, stage, trainee.answers.get(item, {})),
-                next((_text(fields[name]) for name in WHY if fields.get(name)), ""),
-                _answered(state.project, stage, state.gold[item]),
-                (hits, len(results), passed) if complete else None,
-            )
+            fields, hits = state.gold_fields[item], sum(map(bool, results.values()))
+            complete = all(one is not None for one in results.values())
+            shown = [name for name in project.show if fields.get(name)]
+            return {
+                "right": right,
+                "shown": [(_label(name), _text(fields[name])) for name in shown],
+                "answers": answered(project, trainee.answers.get(item, {}), stage.questions),
+                "why": next((_text(fields[name]) for name in WHY if fields.get(name)), ""),
+                "known": answered(project, state.gold[item], stage.questions),
+                # Where it ended a round: how many were right, of how many, and if that passes.
+                "closed": (hits, len(results), hits / len(results) >= stage.threshold)
+                if complete
+                else None,
+            }
     return None
 
 
-def _answered(
-    project: Project, stage: Stage, answers: Mapping[str, str]
-) -> tuple[tuple[str, str], ...]:
-    asked = (name for name in stage.questions if name in answers)
-    return tuple((project.question(name).text, answers[name]) for name in asked)
+def answered(
+    project: Project, answers: Mapping[str, str], order: tuple[str, ...] | None = None
+) -> Answered:
+    """Return answers with their questions' texts, in their own order or the one given."""
+    names = answers if order is None else [name for name in order if name in answers]
+    return tuple((project.question(name).text, answers[name]) for name in names)
 
 
 @lru_cache(maxsize=1024)
-def cached_diff(before: str, after: str) -> tuple[DiffPart, ...]:
-    """Return how one text becomes another; kept, since several people look at each pair."""
+def _cached_diff(before: str, after: str) -> tuple[DiffPart, ...]:
+    # Kept, since several people look at each pair.
     return tuple(word_diff(before, after))
 
 
-def earlier_vote(project: Project, item: ReviewItem, vote: Vote) -> EarlierVote:
-    """Return what is shown of a vote on an item to those who come after."""
+def _earlier_vote(project: Project, item: ReviewItem, vote: Vote) -> dict[str, Any]:
+    """Return what somebody answered before; who it was is not shown, only role and number."""
     stage = project.stage(vote.stage)
     role = stage.roles[vote.slot]
-    several = stage.roles.count(role) > 1
     number = 1 + stage.roles[: vote.slot].count(role)
-    return EarlierVote(
-        f"{role} {number}" if several else role,
-        stage.title,
-        vote.round,
-        vote.ballot.verdict,
-        tuple((project.question(q).text, a) for q, a in vote.ballot.answers.items()),
-        vote.ballot.comment,
-        vote.ballot.flagged,
-        vote.text_version != item.text_version,
-        tuple(str(one["text"]) for one in vote.evidence),
-    )
+    return {
+        "role": f"{role} {number}" if stage.roles.count(role) > 1 else role,
+        "stage": stage.title,
+        "round": vote.round,
+        "ballot": vote.ballot,
+        "answers": answered(project, vote.ballot.answers),
+        "rewritten": vote.text_version != item.text_version,
+        "evidence": [str(one["text"]) for one in vote.evidence],
+    }
 
 
-def _ended(state: ReviewState) -> int:
-    return len(state.items) - sum(len(waiting) for waiting in state.at.values())
+def _label(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _text(value: object) -> str:

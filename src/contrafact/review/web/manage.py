@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
-from contrafact.errors import InputError
 from contrafact.review.assignment import (
     people_in_words,
     people_needed,
@@ -19,20 +18,27 @@ from contrafact.review.assignment import (
 )
 from contrafact.review.events import NotAllowed
 from contrafact.review.export import TABLE_FORMATS, Export, available_exports
-from contrafact.review.figures.agreement import rated_questions, stage_ratings
-from contrafact.review.figures.progress import review_progress
-from contrafact.review.figures.tables import agreement_tables, progress_table
+from contrafact.review.figures import (
+    agreement_tables,
+    progress_table,
+    rated_questions,
+    review_progress,
+    stage_ratings,
+)
 from contrafact.review.project import builtin_projects, load_project
+from contrafact.review.setup import set_roles
 from contrafact.review.state import ReviewState
 from contrafact.review.web.access import (
+    LongText,
     ManagerPage,
+    Text,
     TheManagerPage,
     TheReviewPage,
     client_address,
 )
 from contrafact.review.web.studio import redirect_to
 from contrafact.review.web.uploads import read_project
-from contrafact.review.workflow import reissue, set_stage_open
+from contrafact.review.workflow import set_stage_open, settle
 
 __all__ = ["router"]
 
@@ -46,15 +52,23 @@ _DESCRIPTIONS: dict[Export, str] = {
 }
 
 router = APIRouter(prefix="/manage")
-Text = Annotated[str, Form(max_length=1000)]
-LongText = Annotated[str, Form(max_length=20_000)]
 Roles = Annotated[list[str] | None, Form()]
 
 
 @router.get("", name="manage")
 def manage(page: TheManagerPage) -> HTMLResponse:
     """Show every review, and how a new one is opened."""
-    return _reviews(page)
+
+    def look(state: ReviewState) -> tuple[str, int, int]:
+        ended = sum(item.outcome is not None for item in state.items.values())
+        return state.project.title, len(state.items), ended
+
+    store = page.studio.store
+    return page.render(
+        "manage.html",
+        reviews=[(name, *store.read(name, look)) for name in store.reviews()],
+        projects=[(name, load_project(name).title, _needs(name)) for name in builtin_projects()],
+    )
 
 
 @router.post("", name="open_review")
@@ -63,12 +77,9 @@ def open_review(
 ) -> Response:
     """Open a review, of a built-in project or of one in a TOML file."""
     store = page.studio.store
-    try:
-        if name in store.reviews():
-            raise NotAllowed(f"there is a review '{name[:40]}' already")
-        store.define(name, read_project(project, file), page.who)
-    except InputError as error:
-        return _reviews(page, status=422, problem=str(error))
+    if name in store.reviews():
+        raise NotAllowed(f"there is a review '{name[:40]}' already")
+    store.define(name, read_project(project, file), page.who)
     page.log("review opened", name)
     return redirect_to(str(page.request.app.url_path_for("manage_review", review=name)))
 
@@ -83,11 +94,7 @@ def people(page: TheManagerPage) -> HTMLResponse:
 def invite(page: TheManagerPage, name: Text, manager: bool = Form(False)) -> HTMLResponse:
     """Make a one-time link for somebody new, or for who has lost their password."""
     name = name.strip()
-    try:
-        link = page.invite_link(name, manager=manager)
-    except NotAllowed as error:
-        return _people(page, status=422, problem=str(error))
-    return _people(page, invited=name, link=link)
+    return _people(page, invited=name, link=page.invite_link(name, manager=manager))
 
 
 @router.post("/people/change", name="change_person")
@@ -98,13 +105,10 @@ def change(
 ) -> Response:
     """Close an account or open it again; let somebody manage or not."""
     accounts, how = page.studio.accounts, {"by": page.who, "address": client_address(page.request)}
-    try:
-        if what in ("open", "close"):
-            accounts.set_active(name, what == "open", **how)
-        else:
-            accounts.set_manager(name, what == "manager", **how)
-    except NotAllowed as error:
-        return _people(page, status=409, problem=str(error))
+    if what in ("open", "close"):
+        accounts.set_active(name, what == "open", **how)
+    else:
+        accounts.set_manager(name, what == "manager", **how)
     return page.go_to("manage_people")
 
 
@@ -121,7 +125,37 @@ def log(page: TheManagerPage) -> HTMLResponse:
 @router.get("/r/{review:review}", name="manage_review")
 def manage_review(page: TheReviewPage, all_stages: bool = False) -> HTMLResponse:
     """Show how a review stands: what to do next, its stages, what can be exported."""
-    return _review(page, all_stages=all_stages)
+
+    def look(state: ReviewState) -> dict[str, Any]:
+        progress = review_progress(state, datetime.now(UTC))
+        taken = [(who, state.items[name]) for who, name in state.in_hand.items()]
+        exports = [what for what in available_exports(state.project) if what in _DESCRIPTIONS]
+        return {
+            "title": state.project.title,
+            "seq": state.seq,
+            "progress": progress,
+            "steps": _next_steps(state),
+            # Those that have something to show; the first is where items come in.
+            "stages": [
+                one
+                for number, one in enumerate(progress.stages)
+                if all_stages or not number or one.items or one.closed
+            ],
+            "in_hand": sorted(
+                (who, item.id, state.project.stage(item.stage).title if item.stage else "")
+                for who, item in taken
+            ),
+            "exports": [(what, _DESCRIPTIONS[what]) for what in exports],
+            # The blind stages, with what ratings of them can be about.
+            "rated": [
+                (stage.id, stage.title, rated_questions(state, stage.id))
+                for stage in state.project.flow
+                if stage.kind == "independent"
+            ],
+        }
+
+    found = page.studio.store.read(page.review, look)
+    return page.render("manage_review.html", formats=TABLE_FORMATS, **found)
 
 
 @router.get("/r/{review:review}/figures", name="manage_figures")
@@ -138,43 +172,14 @@ def manage_figures(page: TheReviewPage) -> HTMLResponse:
 
 @router.post("/r/{review:review}/stage", name="control_stage")
 def control_stage(
-    page: TheReviewPage,
-    stage: Text,
-    what: Annotated[str, Form(pattern="^(open|close|settle)$")],
+    page: TheReviewPage, stage: Text, what: Annotated[str, Form(pattern="^(open|close|settle)$")]
 ) -> Response:
     """Close a stage or open it again, or let what waits at it go on now."""
-    store, open_ = page.studio.store, what == "open"
-    try:
-        if what == "settle":
-            store.settle(page.review, force=stage)
-        else:
-            store.do(page.review, lambda s, now, _: set_stage_open(s, stage, open_, page.who, now))
-    except NotAllowed as error:
-        return _review(page, status=409, problem=str(error))
+    if what == "settle":
+        page.studio.store.act(page.review, settle, force=stage)
+    else:
+        page.studio.store.act(page.review, set_stage_open, page.who, stage, what == "open")
     page.log(f"stage: {what}", stage)
-    return page.go_to("manage_review")
-
-
-@router.post("/r/{review:review}/reissue", name="reissue_items")
-def reissue_items(page: TheReviewPage, item: Text = "", person: Text = "") -> Response:
-    """Take an item, or all that somebody has in hand, back for others to be given."""
-    whose = {"item": item or None, "person": person or None}
-    try:
-        page.studio.store.do(page.review, lambda s, now, _: reissue(s, page.who, now, **whose))
-    except NotAllowed as error:
-        return _review(page, status=409, problem=str(error))
-    page.log("items taken back", item or person)
-    return page.go_to("manage_review")
-
-
-@router.post("/r/{review:review}/words/file", name="change_words")
-def change_words(page: TheReviewPage, file: UploadFile) -> Response:
-    """Give a review other guidelines, titles and questions' texts: its project's file, changed."""
-    try:
-        page.studio.store.define(page.review, read_project("", file), page.who)
-    except InputError as error:
-        return _review(page, status=422, problem=str(error))
-    page.log("words changed")
     return page.go_to("manage_review")
 
 
@@ -194,15 +199,10 @@ def change_team(
 ) -> Response:
     """Give somebody roles in place of those they had."""
     name, studio = name.strip(), page.studio
-    try:
-        if studio.accounts.find(name) is None:
-            raise NotAllowed(
-                f"{name[:40]!a} has no account", hint="invite them first, under People"
-            )
-        kept = {"active": active, "trained": trained}
-        studio.store.set_roles(page.review, name, roles or [], page.who, **kept)
-    except NotAllowed as error:
-        return _team(page, status=422, problem=str(error))
+    if studio.accounts.find(name) is None:
+        raise NotAllowed(f"{name[:40]!a} has no account", hint="invite them first, under People")
+    kept = {"active": active, "trained": trained}
+    studio.store.act(page.review, set_roles, page.who, name, roles or [], **kept)
     page.log("roles given", f"{_in_roles(name, roles)}{'' if active else ', resting'}")
     return page.go_to("manage_team")
 
@@ -219,7 +219,7 @@ def invite_team(
             known = studio.accounts.find(name)
             if known is None or (known.active and not known.ready):
                 links.append((name, page.invite_link(name)))
-            studio.store.set_roles(page.review, name, roles or [], page.who, trained=trained)
+            studio.store.act(page.review, set_roles, page.who, name, roles or [], trained=trained)
             page.log("roles given", _in_roles(name, roles))
     except NotAllowed as error:
         return _team(page, status=422, problem=str(error), links=links)
@@ -231,74 +231,14 @@ def _in_roles(name: str, roles: list[str] | None) -> str:
     return f"{name}: {', '.join(roles or []) or 'no role'}"
 
 
-def _reviews(page: ManagerPage, *, status: int = 200, problem: str = "") -> HTMLResponse:
-    def look(state: ReviewState) -> tuple[str, int, int]:
-        ended = sum(item.outcome is not None for item in state.items.values())
-        return state.project.title, len(state.items), ended
-
-    store = page.studio.store
-    return page.render(
-        "manage.html",
-        status=status,
-        problem=problem,
-        reviews=[(name, *store.read(name, look)) for name in store.reviews()],
-        projects=[(name, load_project(name).title, _needs(name)) for name in builtin_projects()],
-    )
-
-
 def _needs(name: str) -> str:
     roles, least = people_needed(load_project(name))
     return f"{roles_in_words(roles)}: at least {people_in_words(least)}"
 
 
-def _people(
-    page: ManagerPage, *, status: int = 200, problem: str = "", invited: str = "", link: str = ""
-) -> HTMLResponse:
-    return page.render(
-        "manage_people.html",
-        status=status,
-        problem=problem,
-        invited=invited,
-        link=link,
-        accounts=page.studio.accounts.all(),
-    )
-
-
-def _review(
-    page: ManagerPage, *, status: int = 200, problem: str = "", all_stages: bool = False
-) -> HTMLResponse:
-    def look(state: ReviewState) -> dict[str, Any]:
-        progress = review_progress(state, datetime.now(UTC))
-        held = [(who, state.items[name]) for who, name in state.held.items()]
-        exports = [what for what in available_exports(state.project) if what in _DESCRIPTIONS]
-        return {
-            "title": state.project.title,
-            "seq": state.seq,
-            "progress": progress,
-            "steps": _next_steps(state),
-            # Those that have something to show; the first is where items come in.
-            "stages": [
-                one
-                for number, one in enumerate(progress.stages)
-                if all_stages or not number or one.items or one.closed
-            ],
-            "in_hand": sorted(
-                (who, item.id, state.project.stage(item.stage).title if item.stage else "")
-                for who, item in held
-            ),
-            "exports": [(what, _DESCRIPTIONS[what]) for what in exports],
-            # The blind stages, with what ratings of them can be about.
-            "rated": [
-                (stage.id, stage.title, rated_questions(state, stage.id))
-                for stage in state.project.flow
-                if stage.kind == "independent"
-            ],
-        }
-
-    found = page.studio.store.read(page.review, look)
-    return page.render(
-        "manage_review.html", status=status, problem=problem, formats=TABLE_FORMATS, **found
-    )
+def _people(page: ManagerPage, *, invited: str = "", link: str = "") -> HTMLResponse:
+    every = page.studio.accounts.all()
+    return page.render("manage_people.html", invited=invited, link=link, accounts=every)
 
 
 def _next_steps(state: ReviewState) -> list[tuple[str, str]]:

@@ -1,8 +1,8 @@
-"""The manager's pages of files: items and decisions in, everything that was decided out."""
+"""The manager's pages of files: items and another wording in, everything that was decided out."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
+import tomli_w
 from fastapi import APIRouter, Form, HTTPException, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
@@ -15,16 +15,15 @@ from contrafact.review.export import (
     history_rows,
     render_rows,
 )
-from contrafact.review.external_formats import TOOLS, read_annotations
 from contrafact.review.field_mapping import name_pairs, read_gold, read_items
-from contrafact.review.import_annotations import ImportSource, import_annotations
+from contrafact.review.project import Project
+from contrafact.review.setup import import_gold, import_items
 from contrafact.review.state import ReviewState
-from contrafact.review.web.access import ManagerPage, TheReviewPage
-from contrafact.review.web.uploads import shown_name, uploaded
+from contrafact.review.web.access import LongText, ManagerPage, TheReviewPage
+from contrafact.review.web.uploads import read_project, shown_name, uploaded
 
-__all__ = ["router"]
+__all__ = ["project_toml", "router"]
 
-_SHOWN_PROBLEMS = 200
 _TYPES = {
     "jsonl": "application/jsonl; charset=utf-8",
     "csv": "text/csv; charset=utf-8",
@@ -32,17 +31,16 @@ _TYPES = {
 }
 
 router = APIRouter(prefix="/manage/r/{review:review}")
-LongText = Annotated[str, Form(max_length=20_000)]
 
 
 @router.get("/import", name="manage_import")
 def import_page(page: TheReviewPage) -> HTMLResponse:
-    """Show the forms for items, training items, and decisions made elsewhere."""
+    """Show the forms for items, training items, and another wording."""
     return _import_page(page)
 
 
 @router.post("/import/items", name="import_items")
-def import_items(
+def take_items(
     page: TheReviewPage, file: UploadFile, names: LongText = "", training: bool = Form(False)
 ) -> HTMLResponse:
     """Import items, to review or to train on."""
@@ -53,11 +51,11 @@ def import_items(
         with uploaded(file) as path:
             if training:
                 gold = read_gold(path, project, named)
-                added = store.import_gold(review, gold, page.who)
+                added = store.act(review, import_gold, page.who, gold)
                 message = f"{added:,} of {len(gold):,} training items are new."
             else:
                 items = read_items(path, project, named)
-                added = store.import_items(review, items, page.who)
+                added = store.act(review, import_items, page.who, items)
                 message = f"{added:,} of {len(items):,} items are new."
     except InputError as error:
         return _import_page(page, status=422, problem=str(error))
@@ -65,43 +63,32 @@ def import_items(
     return _import_page(page, message=message)
 
 
-@router.post("/import/decisions", name="import_decisions")
-def import_decisions(
-    page: TheReviewPage,
-    file: UploadFile,
-    tool: LongText,
-    stage: LongText = "",
-    annotator: LongText = "",
-    names: LongText = "",
-    people: LongText = "",
-) -> HTMLResponse:
-    """Import decisions that were made with another tool, as far as they fit."""
+@router.get("/project.toml", name="project_file")
+def project_file(page: TheReviewPage) -> Response:
+    """Return the project as a file: to change its wording, or to begin another review with."""
+    text = project_toml(page.studio.store.read(page.review, lambda state: state.project))
+    return Response(
+        text,
+        media_type="application/toml; charset=utf-8",
+        headers={"content-disposition": 'attachment; filename="project.toml"'},
+    )
+
+
+@router.post("/wording", name="change_wording")
+def change_wording(page: TheReviewPage, file: UploadFile) -> HTMLResponse:
+    """Give a review other guidelines, titles and questions' texts: its project's file, changed."""
     try:
-        if tool not in TOOLS:
-            raise InputError(f"'{tool[:40]}' is no tool whose exports are read")
-        source = ImportSource(
-            tool,
-            shown_name(file),
-            stage=stage or None,
-            names=name_pairs(names.splitlines(), "QUESTION=NAME"),
-            people=name_pairs(people.splitlines(), "THEIRS=OURS"),
-        )
-        with uploaded(file) as path:
-            annotations = read_annotations(path, tool, annotator=annotator or None)
-        found = page.studio.store.change(
-            page.review,
-            lambda state, now, rng: import_annotations(
-                state, annotations, source, page.who, now=now, rng=rng
-            ),
-        )
+        page.studio.store.define(page.review, read_project("", file), page.who)
     except InputError as error:
         return _import_page(page, status=422, problem=str(error))
-    message = (
-        f"Decisions imported: {found.imported:,}; already here: {found.duplicates:,}; "
-        f"left out: {len(found.problems):,}."
-    )
-    page.log("decisions imported", f"{shown_name(file)}: {message}")
-    return _import_page(page, message=message, left_out=found.problems)
+    page.log("wording changed")
+    return _import_page(page, message="People read the new wording from now on.")
+
+
+def project_toml(project: Project) -> str:
+    """Return a project as TOML; reading it gives the same project. What is empty is left out."""
+    plain = project.model_dump(mode="json", exclude_defaults=True)
+    return tomli_w.dumps(plain, multiline_strings=True)
 
 
 @router.get("/export/{file}", name="manage_export")
@@ -126,19 +113,13 @@ def export(page: TheReviewPage, file: str, stage: str = "", question: str = "") 
 
 
 def _import_page(
-    page: ManagerPage,
-    *,
-    status: int = 200,
-    problem: str = "",
-    message: str = "",
-    left_out: Sequence[str] = (),
+    page: ManagerPage, *, status: int = 200, problem: str = "", message: str = ""
 ) -> HTMLResponse:
     def look(state: ReviewState) -> dict[str, Any]:
         project = state.project
         return {
             "show": project.show,
             "trains": any(stage.kind == "training" for stage in project.stages),
-            "stages": [(s.id, s.title) for s in project.flow if s.roles],
             "people": bool(state.people),
         }
 
@@ -147,9 +128,6 @@ def _import_page(
         status=status,
         problem=problem,
         message=message,
-        left_out=left_out[:_SHOWN_PROBLEMS],
-        more=max(0, len(left_out) - _SHOWN_PROBLEMS),
-        tools=TOOLS,
         limit=page.studio.upload_limit // (1024 * 1024),
         **page.studio.store.read(page.review, look),
     )

@@ -9,36 +9,55 @@ from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel, Field, ValidationError
 
 from contrafact.errors import InputError
+from contrafact.review import corrections
 from contrafact.review.corrections import Correction, editable_fields, set_aside_by
-from contrafact.review.discussion import thread
 from contrafact.review.events import Event, NotAllowed, current_kind
-from contrafact.review.item_list import (
-    ItemFilter,
-    find_items,
-    item_state,
-    people_of,
-    states_of,
-    verdicts_of,
-)
-from contrafact.review.project import Project
+from contrafact.review.project import OUTCOMES, Project
 from contrafact.review.setup import needed_fields
 from contrafact.review.state import ReviewItem, ReviewState
-from contrafact.review.web.access import ManagerPage, TheReviewPage
-from contrafact.review.web.item_view import cached_diff, is_undecided, when_shown
+from contrafact.review.web.access import ManagerPage, Text, TheReviewPage
+from contrafact.review.web.item_view import (
+    answered,
+    compared_sides,
+    is_undecided,
+    shown_fields,
+    summary,
+    thread_entries,
+    when_shown,
+)
 from contrafact.review.web.studio import request_key
 
 __all__ = ["router"]
 
 FIELD = "field."
 """What the name of a field of an item begins with in a form; the field's name follows."""
-
 PAGE_ITEMS = 50
 """Items on a page of the list."""
 
 router = APIRouter(prefix="/manage/r/{review:review}/items")
-Text = Annotated[str, Form(max_length=1000)]
+
+
+class ItemFilter(BaseModel):
+    """What is looked for; what is empty does not count.
+
+    ``text`` are words that stand in the item's id, what it shows, or a comment on it; all of them.
+    ``state`` is a stage, an outcome, or ``open``: everything whose way has not ended. ``person`` is
+    somebody who has decided on it, or has it in hand.
+    """
+
+    text: str = Field(default="", max_length=200)
+    state: str = Field(default="", max_length=200)
+    person: str = Field(default="", max_length=200)
+    verdict: str = Field(default="", max_length=200)
+    flagged: bool = False
+    commented: bool = False
+    page: int = Field(default=1, ge=1, lt=10**9)
+
+
+TheFilter = Annotated[ItemFilter, Query()]
 
 
 async def written_fields(request: Request) -> dict[str, str]:
@@ -52,26 +71,15 @@ async def written_fields(request: Request) -> dict[str, str]:
 
 
 TheFields = Annotated[dict[str, str], Depends(written_fields)]
-_SHORT = 160  # characters of an item's text in the list
 
 
 @router.get("", name="manage_items")
-def items(
-    page: TheReviewPage,
-    text: str = "",
-    state: str = "",
-    person: str = "",
-    verdict: str = "",
-    flagged: bool = False,
-    commented: bool = False,
-    at: Annotated[int, Query(alias="page")] = 1,
-) -> HTMLResponse:
+def items(page: TheReviewPage, wanted: TheFilter) -> HTMLResponse:
     """Show the items that are looked for."""
-    wanted = ItemFilter(text[:200], state, person, verdict, flagged, commented)
-    return _list(page, wanted, at=at)
+    return _list(page, wanted)
 
 
-_DONE = {"withdraw": "withdrawn", "reserve": "reserved", "reopen": "reopened"}
+_DONE = {"withdraw": "withdrawn", "reopen": "reopened"}
 
 
 @router.post("", name="correct_items")
@@ -80,12 +88,11 @@ def correct(
     item: Annotated[list[str] | None, Form()] = None,
     reason: Text = "",
     stage: Text = "",
-    what: Annotated[str, Form(pattern="^(reopen|withdraw|reserve)$")] = "reopen",
-    person: Text = "",
+    what: Annotated[str, Form(pattern="^(reopen|withdraw)$")] = "reopen",
     one: bool = Form(False),
     listed: Text = "",
 ) -> Response:
-    """Send items back to a stage, take them out of the review, or set them aside for somebody.
+    """Send items back to a stage, or take them out of the review.
 
     ``listed`` is the query of the list that they were chosen from, which is shown again.
     """
@@ -96,11 +103,9 @@ def correct(
         try:
             about = Correction(page.who, name, reason)
             if what == "withdraw":
-                page.studio.store.withdraw(page.review, about)
-            elif what == "reserve":
-                page.studio.store.reserve(page.review, name, page.who, person or None)
+                page.studio.store.act(page.review, corrections.withdraw, about)
             else:
-                page.studio.store.reopen(page.review, about, stage or None)
+                page.studio.store.act(page.review, corrections.reopen, about, stage or None)
         except NotAllowed as error:
             problems.append(f"{name}: {error}")
         else:
@@ -110,39 +115,15 @@ def correct(
         return page.go_to("manage_item", id=chosen[0])
     message = f"{len(done):,} of {len(chosen):,} items: done." if done else ""
     status = 409 if problems else 200
-    wanted, at = _listed(listed)
-    return _list(page, wanted, at=at, status=status, message=message, problems=problems)
-
-
-@router.post("/add", name="add_item")
-def add(
-    page: TheReviewPage,
-    fields: TheFields,
-    id: Text,
-    reason: Text = "",
-) -> Response:
-    """Add one item."""
-    name = id.strip()
-    try:
-        if not page.studio.store.add_item(page.review, Correction(page.who, name, reason), fields):
-            raise NotAllowed(f"there is the same item '{name[:40]}' already")
-    except InputError as error:
-        written = {"id": name, "reason": reason, **fields}
-        return _list(page, ItemFilter(), status=409, problems=[str(error)], written=written)
-    page.log("item added", name)
-    return page.go_to("manage_item", id=name)
+    return _list(page, _listed(listed), status=status, message=message, problems=problems)
 
 
 @router.post("/edit", name="edit_item")
-def edit(
-    page: TheReviewPage,
-    fields: TheFields,
-    item: Text,
-    reason: Text = "",
-) -> Response:
+def edit(page: TheReviewPage, fields: TheFields, item: Text, reason: Text = "") -> Response:
     """Change what an item shows; it begins anew."""
     try:
-        if not page.studio.store.edit(page.review, Correction(page.who, item, reason), fields):
+        about = Correction(page.who, item, reason)
+        if not page.studio.store.act(page.review, corrections.edit, about, fields):
             raise NotAllowed("nothing is changed", hint="change a field, or leave it as it is")
     except InputError as error:
         written = {"reason": reason, **fields}
@@ -153,14 +134,12 @@ def edit(
 
 @router.post("/retract", name="retract_decision")
 def retract(
-    page: TheReviewPage,
-    item: Text,
-    decision: Annotated[int, Form(ge=1)],
-    reason: Text = "",
+    page: TheReviewPage, item: Text, decision: Annotated[int, Form(ge=1)], reason: Text = ""
 ) -> Response:
     """Take one decision back, and what was built on it."""
     try:
-        page.studio.store.retract(page.review, Correction(page.who, item, reason), decision)
+        about = Correction(page.who, item, reason)
+        page.studio.store.act(page.review, corrections.retract, about, decision)
     except InputError as error:
         return _item(page, item, status=409, problem=error)
     page.log("decision taken back", f"{item}: event {decision}")
@@ -207,35 +186,23 @@ def _item(
 
 def _details(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
     project = state.project
-    compared = project.compare or ()
-    parts = (
-        cached_diff(*(str(item.fields.get(name) or "") for name in compared)) if compared else ()
-    )
-    sides = zip(compared, ("added", "removed"), strict=False)
+    shown = shown_fields(project, item.fields)
     return {
-        "fields": [
-            (name.replace("_", " "), str(item.fields.get(name)))
-            for name in project.show
-            if name not in compared and item.fields.get(name) not in (None, "")
-        ]
-        + [("check", "undecided")] * is_undecided(item.fields),
-        "sides": [
-            (name.replace("_", " "), tuple(part for part in parts if part.kind != other))
-            for name, other in sides
-        ],
+        "fields": shown + [("check", "undecided")] * is_undecided(item.fields),
+        "sides": compared_sides(project, item.fields),
         "editable": _editable(project, item.fields),
-        "where": item_state(item, project),
+        "where": _place(item, project),
         "why": item.why,
         "votes": [
             (
                 vote,
                 project.stage(vote.stage).title,
-                [(project.question(name).text, text) for name, text in vote.ballot.answers.items()],
+                answered(project, vote.ballot.answers),
                 when_shown(vote.when),
             )
             for vote in item.votes
         ],
-        "entries": [(entry, when_shown(entry.when)) for entry in thread(item)],
+        "entries": thread_entries(item),
         "in_hand": [slot.person for slot in item.slots if slot.person and not slot.filled],
         "stages": _judged(state),
     }
@@ -245,33 +212,30 @@ def _list(
     page: ManagerPage,
     wanted: ItemFilter,
     *,
-    at: int = 1,
     status: int = 200,
     message: str = "",
     problems: list[str] | None = None,
-    written: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
     def look(state: ReviewState) -> dict[str, Any]:
-        found = find_items(state, wanted)
+        found = [item for item in state.items.values() if _fits(item, state.project, wanted)]
         pages = max(1, -(-len(found) // PAGE_ITEMS))
-        shown = min(max(1, at), pages)
+        shown = min(wanted.page, pages)
         some = found[(shown - 1) * PAGE_ITEMS : shown * PAGE_ITEMS]
+        every = state.items.values()
         return {
             "found": len(found),
             "total": len(state.items),
             "page": shown,
             "pages": pages,
             "rows": [_row(state, item) for item in some],
-            "states": states_of(state),
-            "people": sorted({who for item in state.items.values() for who in people_of(item)}),
-            "verdicts": verdicts_of(state),
+            "states": _places(state),
+            "people": sorted({who for item in every for who in _people_of(item)}),
+            "verdicts": sorted({v.ballot.verdict for item in every for v in item.votes}),
             "stages": _judged(state),
-            "team": sorted(one.name for one in state.people.values() if one.active and one.roles),
-            "editable": _editable(state.project, {}),
         }
 
     made = page.studio.store.read(page.review, look)
-    asked = {name: str(value) for name, value in vars(wanted).items() if value}
+    asked = {n: str(value) for n, value in wanted if value and n != "page"}
 
     def page_path(number: int) -> str:
         return page.path("manage_items", **{**asked, "page": str(number)})
@@ -283,36 +247,74 @@ def _list(
         wanted=wanted,
         message=message,
         problems=problems or [],
-        written=written or {},
         page_path=page_path,
         item_path=lambda name: page.path("manage_item", id=name),
         **made,
     )
 
 
+def _fits(item: ReviewItem, project: Project, wanted: ItemFilter) -> bool:
+    votes = item.votes
+    texts = (item.id, *(str(item.fields.get(name) or "") for name in project.show))
+    whole = "\n".join((*texts, *(vote.ballot.comment for vote in votes))).casefold()
+    return (
+        _is_at(item, wanted.state)
+        and (not wanted.person or wanted.person in _people_of(item))
+        and (not wanted.verdict or any(v.ballot.verdict == wanted.verdict for v in votes))
+        and (not wanted.flagged or any(v.ballot.flagged for v in votes))
+        and (not wanted.commented or any(v.ballot.comment for v in votes))
+        and all(word in whole for word in wanted.text.casefold().split())
+    )
+
+
+def _is_at(item: ReviewItem, where: str) -> bool:
+    if where == "withdrawn":
+        return item.withdrawn
+    if where == "open":
+        return item.outcome is None
+    return where in ("", item.stage) or (where == item.outcome and not item.withdrawn)
+
+
+def _people_of(item: ReviewItem) -> set[str]:
+    """Return who has decided on an item, or has it in hand."""
+    return {v.who for v in item.votes} | {s.person for s in item.slots if s.person is not None}
+
+
+def _place(item: ReviewItem, project: Project) -> str:
+    """Return where an item is, in words: its stage's title, or its outcome."""
+    if item.withdrawn:
+        return "withdrawn"
+    return project.stage(item.stage).title if item.stage is not None else item.outcome or ""
+
+
+def _places(state: ReviewState) -> list[tuple[str, str, int]]:
+    """Return everywhere that some item is: its name, what it is called, how many are there."""
+    named = [("open", "not ended")]
+    named += [(stage.id, stage.title) for stage in state.project.flow]
+    named += [(name, name) for name in (*OUTCOMES, "withdrawn")]
+    counted = [
+        (name, title, sum(_is_at(item, name) for item in state.items.values()))
+        for name, title in named
+    ]
+    return [one for one in counted if one[2]]
+
+
 def _row(state: ReviewState, item: ReviewItem) -> dict[str, Any]:
-    project = state.project
-    shown = [str(item.fields.get(name) or "") for name in project.show]
-    text = " · ".join(part for part in shown if part)
     return {
         "id": item.id,
-        "text": text if len(text) <= _SHORT else f"{text[: _SHORT - 1]}…",
-        "where": item_state(item, project),
-        "reserved": state.reserved.get(item.id),
+        "text": summary(state.project, item),
+        "where": _place(item, state.project),
         "votes": [(vote.who, vote.ballot.verdict, vote.ballot.flagged) for vote in item.votes],
         "comments": sum(bool(vote.ballot.comment) for vote in item.votes),
     }
 
 
-def _listed(query: str) -> tuple[ItemFilter, int]:
-    """Return the filter and the page of a list, of its query."""
-    given = dict(parse_qsl(query))
-    names = ("text", "state", "person", "verdict")
-    text, state, person, verdict = (given.get(name, "")[:200] for name in names)
-    flagged, commented = (given.get(name) == "True" for name in ("flagged", "commented"))
-    number = given.get("page", "")
-    page = int(number) if number.isascii() and number.isdigit() and len(number) < 9 else 1
-    return ItemFilter(text, state, person, verdict, flagged, commented), page
+def _listed(query: str) -> ItemFilter:
+    """Return the filter of a list, of its query; the whole list for a query of nobody's making."""
+    try:
+        return ItemFilter.model_validate(dict(parse_qsl(query)))
+    except ValidationError:
+        return ItemFilter()
 
 
 def _editable(project: Project, fields: Mapping[str, Any]) -> list[tuple[str, str, str, bool]]:
@@ -331,9 +333,7 @@ def _judged(state: ReviewState) -> list[tuple[str, str]]:
 def _event_line(event: Event) -> str:
     """Return what an event brings, in a few words."""
     body = event.body
-    parts = [
-        str(body[name]) for name in ("verdict", "comment", "text", "why", "for") if body.get(name)
-    ]
+    parts = [str(body[name]) for name in ("verdict", "comment", "text", "why") if body.get(name)]
     changed = [f"{name} is “{text}”" for name, text in body.get("fields", {}).items()]
     corrected = current_kind(event) == "corrected"
     return ": ".join(parts + changed * corrected)

@@ -47,14 +47,12 @@ _OTHER_NAME = b"No studio of this name is here. Whoever serves it gives its addr
 
 
 def cookie_name(studio: Studio, kind: str) -> str:
-    """Return a cookie's name; over TLS, one that only this very host can set.
-
-    Browsers share a host's cookies among its ports, so the name tells two studios apart.
-    """
+    """Return a cookie's name; over TLS, one that only this very host can set."""
+    # Browsers share a host's cookies among its ports, so the name tells two studios apart.
     return f"{'__Host-' if studio.secure else ''}contrafact-{kind}-{studio.id}"
 
 
-def answers_to(studio: Studio, host: str) -> bool:
+def _answers_to(studio: Studio, host: str) -> bool:
     """Return whether a studio is what a request's ``Host`` names.
 
     A page of another site can lead its own name to this address, and be taken for the studio by
@@ -69,7 +67,7 @@ def answers_to(studio: Studio, host: str) -> bool:
         return False
 
 
-def csrf_token(secret: str) -> str:
+def _csrf_token(secret: str) -> str:
     """Return the token that forms of a session (or of a visit without one) carry."""
     return hmac.new(secret.encode(), b"form", hashlib.sha256).hexdigest()
 
@@ -83,9 +81,8 @@ class SecurityMiddleware:
     """Recognises sessions, limits what is sent, adds headers, and logs requests without secrets.
 
     Puts ``account`` (None where nobody is signed in), ``session`` (its secret or None), ``csrf``,
-    ``by_proxy`` (whether a proxy says who it is) and ``problem`` (why the app answers nothing else:
-    the database does not answer, or who is named is not believed or not known) into the request's
-    state.
+    ``by_proxy`` (whether a proxy says who it is) and ``problem`` (why the app answers nothing else)
+    into the request's state.
     """
 
     def __init__(self, app: ASGIApp, studio: Studio) -> None:
@@ -100,7 +97,7 @@ class SecurityMiddleware:
         began, status = perf_counter(), 0
         scope.setdefault("state", {})
         static = scope["path"].startswith("/static/")
-        known = answers_to(self.studio, Headers(scope=scope).get("host", ""))
+        known = _answers_to(self.studio, Headers(scope=scope).get("host", ""))
         visit = await self._recognise(scope) if known and not static else None
 
         async def guarded_send(message: Message) -> None:
@@ -148,11 +145,11 @@ class SecurityMiddleware:
         signed_in = account is not None and not state["by_proxy"] and secret is not None
         state["account"], state["session"] = account, secret if signed_in else None
         if signed_in and secret:
-            state["csrf"] = csrf_token(secret)
+            state["csrf"] = _csrf_token(secret)
             return None
         known = cookies.get(cookie_name(studio, _VISIT))
         visit = known or secrets.token_urlsafe(32)
-        state["csrf"] = csrf_token(visit)
+        state["csrf"] = _csrf_token(visit)
         return None if known else visit
 
     async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -210,19 +207,19 @@ def _named_by_proxy(studio: Studio, scope: Scope) -> str | None:
         NotAllowed: Somebody else has sent the header, or it is there twice.
     """
     proxy = studio.proxy
-    given = Headers(scope=scope).getlist(proxy.header) if proxy is not None else []
-    if proxy is None or not given:
+    values = Headers(scope=scope).getlist(proxy.header) if proxy is not None else []
+    if proxy is None or not values:
         return None
     peer = scope["state"].get("peer") or (scope.get("client") or ("",))[0]
     if peer != proxy.address:
         raise NotAllowed("who you are was said by another than the proxy that is trusted here")
-    if len(given) > 1:  # a proxy that adds its header to a browser's would let anybody be anybody
+    if len(values) > 1:  # a proxy that adds its header to a browser's would let anybody be anybody
         raise NotAllowed("who you are was said twice", hint="have the proxy replace its header")
     # Headers are Latin-1; proxies write names as UTF-8.
     try:
-        return given[0].encode("latin-1").decode("utf-8").strip()
+        return values[0].encode("latin-1").decode("utf-8").strip()
     except UnicodeError:
-        return given[0].strip()
+        return values[0].strip()
 
 
 def _known(studio: Studio, name: str) -> Account:

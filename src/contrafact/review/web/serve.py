@@ -9,7 +9,7 @@ import re
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,15 +31,7 @@ from contrafact.errors import InputError
 from contrafact.review.events import NotAllowed
 from contrafact.review.store.sessions import TooManyAttempts
 from contrafact.review.store.store import Store
-from contrafact.review.web import (
-    discuss,
-    manage,
-    manage_files,
-    manage_items,
-    manage_words,
-    sign_in,
-    work,
-)
+from contrafact.review.web import discuss, manage, manage_files, manage_items, sign_in, work
 from contrafact.review.web.access import NeedsSignIn, check_form
 from contrafact.review.web.connections import ConnectionLimits, limited_protocol
 from contrafact.review.web.security import HEADERS, PeerMiddleware, SecurityMiddleware
@@ -51,24 +43,16 @@ from contrafact.review.web.studio import (
     redirect_to,
     render,
 )
+from contrafact.review.workflow import settle
 
 __all__ = ["bind", "create_app", "public_name", "serve", "settle_all", "settling"]
 
 _LOG = logging.getLogger("contrafact.review.web.settle")
-EVERY = 60.0
-"""Seconds between two rounds of settling."""
+EVERY = 60.0  # seconds between two rounds of settling
 
 
-def create_app(studio: Studio | Store | str) -> FastAPI:
-    """Return the studio's app.
-
-    Args:
-        studio: The studio, or an open store or a database's URL to open one on.
-
-    Raises:
-        InputError: The database cannot be used.
-    """
-    opened = studio if isinstance(studio, Studio) else open_studio(studio)
+def create_app(studio: Studio) -> FastAPI:
+    """Return the app of a studio."""
     app = FastAPI(
         title="contrafact review",
         dependencies=[Depends(check_form)],
@@ -76,10 +60,10 @@ def create_app(studio: Studio | Store | str) -> FastAPI:
         openapi_url=None,  # their page of documentation would ask a third party for its script
         lifespan=_lifespan,
     )
-    app.state.studio = opened
-    app.add_middleware(SecurityMiddleware, studio=opened)
+    app.state.studio = studio
+    app.add_middleware(SecurityMiddleware, studio=studio)
     app.mount("/static", StaticFiles(packages=[("contrafact.review.web", "static")]), "static")
-    for module in (sign_in, work, discuss, manage, manage_files, manage_items, manage_words):
+    for module in (sign_in, work, discuss, manage, manage_files, manage_items):
         app.include_router(module.router)
     app.add_exception_handler(NeedsSignIn, _needs_sign_in)
     app.add_exception_handler(HTTPException, _http_problem)
@@ -164,8 +148,9 @@ def _page_of_form(request: Request) -> str:
 
 
 async def _too_busy(request: Request, _: Exception) -> Response:
-    message = "Too many people are signing in just now. Try again in a moment."
-    response = _problem(request, 503, message)
+    response = _problem(
+        request, 503, "Too many people are signing in just now. Try again in a moment."
+    )
     response.headers["retry-after"] = "5"
     return response
 
@@ -190,18 +175,14 @@ def settle_all(store: Store) -> None:
         return
     for review in names:
         try:
-            store.settle(review)
+            store.act(review, settle)
         except (InputError, SQLAlchemyError, ValueError):
             _LOG.exception("review %a could not be settled; tried again next time", review)
 
 
 @asynccontextmanager
 async def settling(store: Store, *, every: float = EVERY) -> AsyncIterator[None]:
-    """Settle every review again and again while the server runs.
-
-    Audits are drawn and disagreement sets released when their windows run out. Leases that ran out
-    need nothing done: whoever asks next is given the item.
-    """
+    """Draw audits and release disagreement sets whose windows run out, while the server runs."""
 
     async def go_on() -> None:
         while True:
@@ -214,8 +195,7 @@ async def settling(store: Store, *, every: float = EVERY) -> AsyncIterator[None]
         tasks.cancel_scope.cancel()
 
 
-FIRST_MANAGER = "manager"
-"""The account that is made where nobody manages yet."""
+FIRST_MANAGER = "manager"  # the account that is made where nobody manages yet
 _PATIENCE = 10  # seconds that running requests get when the server is stopped
 _KEEP_ALIVE = 75  # seconds that a browser's line stays open without a request
 
@@ -225,25 +205,21 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
-    certificate: Path | None = None,
-    key: Path | None = None,
+    tls: tuple[Path, Path | None] | None = None,
     allow_remote: bool = False,
     behind_proxy: bool = False,
     url: str | None = None,
     proxy: TrustedProxy | None = None,
-    say: Callable[[str], None] = print,
 ) -> None:
     """Serve a studio until it is told to stop; what runs then is finished first.
 
     Args:
         port: The port; 0 for any that is free.
-        certificate: A TLS certificate, with its chain (PEM).
-        key: Its key, where that is another file.
+        tls: A certificate with its chain, and its key where that is another file (PEM).
         allow_remote: Whether others may reach it without TLS.
         behind_proxy: Whether a proxy on this machine ends TLS and says where requests come from.
         url: The address that people reach it by: links carry it, and requests for another name
             are refused. If not given, names of this machine and bare addresses are taken.
-        say: Prints where the studio is, and the first manager's link.
 
     Raises:
         InputError: The address cannot be used, others could listen in, ``url`` is none, or the
@@ -252,39 +228,34 @@ def serve(
     names = {host.casefold(), "localhost", socket.gethostname().casefold()}
     if url is not None:
         names.add(public_name(url))
-    if key is not None and certificate is None:
-        raise InputError("a TLS key needs its certificate", hint="give --tls-cert too")
-    if certificate is not None:
-        _check_certificate(certificate, key)
-    listening = bind(host, port, tls=certificate is not None, allow_remote=allow_remote)
+    if tls is not None:
+        _check_certificate(*tls)
+    listening = bind(host, port, tls=tls is not None, allow_remote=allow_remote)
     with listening:
         studio = open_studio(
             database,
-            secure=certificate is not None or behind_proxy,
+            secure=tls is not None or behind_proxy,
             url=(url or "").rstrip("/"),
             names=frozenset(names),
             proxy=proxy,
         )
-        scheme = "http" if certificate is None else "https"
+        scheme = "http" if tls is None else "https"
         name = f"[{host}]" if ":" in host else host
         base = studio.url or f"{scheme}://{name}:{listening.getsockname()[1]}"
-        say(f"The studio is at {base} (stop it with Ctrl+C)")
+        print(f"The studio is at {base} (stop it with Ctrl+C)", flush=True)
         if not studio.accounts.has_manager():
             link = studio.invite_link(FIRST_MANAGER, base, by="command line", manager=True)
-            say(f"Nobody manages it yet. This link, good once, makes you its manager: {link}")
+            note = "Nobody manages it yet. This link, good once, makes you its manager:"
+            print(f"{note} {link}", flush=True)
         # uvicorn shuts down cleanly and then raises the signal again: by now it is dealt with.
         signal.signal(signal.SIGTERM, lambda *_: None)
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(_config(studio, certificate, key, behind_proxy)).run(sockets=[listening])
-        say("The studio is closed; every decision that was acknowledged is kept")
+            uvicorn.Server(_config(studio, tls, behind_proxy)).run(sockets=[listening])
+        print("The studio is closed; every decision that was acknowledged is kept", flush=True)
 
 
 def public_name(url: str) -> str:
-    """Return the host's name in the address of a studio.
-
-    Raises:
-        InputError: It is no such address.
-    """
+    """Return the host's name in the address of a studio."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
         raise InputError(
@@ -297,8 +268,7 @@ def bind(host: str, port: int, *, tls: bool, allow_remote: bool) -> socket.socke
     """Return a socket that listens, on this machine alone unless others were asked for.
 
     Raises:
-        InputError: Others could reach it over a line that anybody can read, or the address cannot
-            be used.
+        InputError: Anybody could read along, or the address cannot be used.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -325,8 +295,9 @@ def bind(host: str, port: int, *, tls: bool, allow_remote: bool) -> socket.socke
 
 
 def _config(
-    studio: Studio, certificate: Path | None, key: Path | None, behind_proxy: bool
+    studio: Studio, tls: tuple[Path, Path | None] | None, behind_proxy: bool
 ) -> uvicorn.Config:
+    certificate, key = tls or (None, None)
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.WARNING)
     logging.getLogger("contrafact.review").setLevel(logging.INFO)
     app: Any = create_app(studio)
@@ -335,8 +306,8 @@ def _config(
         app = ProxyHeadersMiddleware(app, trusted_hosts="127.0.0.1,::1")
     return uvicorn.Config(
         PeerMiddleware(app),
-        ssl_certfile=None if certificate is None else str(certificate),
-        ssl_keyfile=None if key is None else str(key),
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
         # The app logs requests itself, without the secrets that are in some addresses.
         access_log=False,
         log_config=None,

@@ -1,21 +1,19 @@
 """Signing in and out, the page behind a one-time invitation, and changing one's own password."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from contrafact.review.events import NotAllowed
 from contrafact.review.store.accounts import LONGEST, SHORTEST
 from contrafact.review.store.sessions import TooManyAttempts
-from contrafact.review.web.access import TheAccount, TheStudio, client_address
+from contrafact.review.web.access import Text, TheAccount, TheStudio, client_address
 from contrafact.review.web.security import set_session
 from contrafact.review.web.studio import Studio, redirect_to, render
 
 __all__ = ["router"]
 
 router = APIRouter()
-Text = Annotated[str, Form(max_length=1000)]
+_LENGTHS = {"shortest": SHORTEST, "longest": LONGEST}
 
 
 @router.get("/sign-in", name="sign_in_page")
@@ -23,22 +21,12 @@ def sign_in_page(request: Request, studio: TheStudio, next: str = "/") -> Respon
     """Show the form; whoever is signed in goes on."""
     if request.scope["state"]["account"] is not None:
         return redirect_to(local_path(next))
-    return render(
-        request,
-        "sign_in.html",
-        next=local_path(next),
-        name="",
-        problem=None,
-    )
+    return render(request, "sign_in.html", next=local_path(next), name="", problem=None)
 
 
 @router.post("/sign-in", name="sign_in")
 async def sign_in(
-    request: Request,
-    studio: TheStudio,
-    name: Text,
-    password: Text,
-    next: Text = "/",
+    request: Request, studio: TheStudio, name: Text, password: Text, next: Text = "/"
 ) -> Response:
     """Sign in: always a session with a new secret, whatever the browser had before."""
     name = name.strip()
@@ -50,15 +38,9 @@ async def sign_in(
     try:
         return await studio.hashing.run(work)
     except NotAllowed as error:
+        shown = {"next": local_path(next), "name": name, "problem": str(error)}
         slow = isinstance(error, TooManyAttempts)
-        page = render(
-            request,
-            "sign_in.html",
-            status=429 if slow else 401,
-            next=local_path(next),
-            name=name,
-            problem=str(error),
-        )
+        page = render(request, "sign_in.html", status=429 if slow else 401, **shown)
         if isinstance(error, TooManyAttempts):
             page.headers["retry-after"] = str(error.seconds)
         return page
@@ -110,12 +92,7 @@ def account_page(request: Request, account: TheAccount, done: bool = False) -> H
 
 @router.post("/account", name="change_password")
 async def change_password(
-    request: Request,
-    account: TheAccount,
-    studio: TheStudio,
-    password: Text,
-    new: Text,
-    again: Text,
+    request: Request, account: TheAccount, studio: TheStudio, password: Text, new: Text, again: Text
 ) -> Response:
     """Change one's own password; every other session of the account ends."""
     address = client_address(request)
@@ -151,30 +128,14 @@ def begin_session(request: Request, studio: Studio, name: str, next: str) -> Res
 def _account(
     request: Request, status: int = 200, problem: str | None = None, *, done: bool = False
 ) -> HTMLResponse:
-    return render(
-        request,
-        "account.html",
-        status=status,
-        problem=problem,
-        done=done,
-        shortest=SHORTEST,
-        longest=LONGEST,
-    )
+    return render(request, "account.html", status=status, problem=problem, done=done, **_LENGTHS)
 
 
 def _invite(
     request: Request, secret: str, name: str | None, status: int, problem: str | None = None
 ) -> HTMLResponse:
-    return render(
-        request,
-        "invite.html",
-        status=status,
-        secret=secret,
-        name=name,
-        problem=problem,
-        shortest=SHORTEST,
-        longest=LONGEST,
-    )
+    shown = {"secret": secret, "name": name, "problem": problem}
+    return render(request, "invite.html", status=status, **shown, **_LENGTHS)
 
 
 def _end(request: Request, studio: Studio) -> None:

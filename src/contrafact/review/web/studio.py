@@ -1,4 +1,4 @@
-"""What every page needs: the reviews, accounts and sessions, the settings of the server, rendering.
+"""What every page needs: the reviews, accounts and sessions, settings, rendering.
 
 Templates escape everything.
 """
@@ -31,10 +31,6 @@ __all__ = [
 ]  # fmt: skip
 
 T = TypeVar("T")
-FORM_LIMIT = 512 * 1024
-"""Bytes of an ordinary form: the longest text that is rewritten, and more."""
-UPLOAD_LIMIT = 64 * 1024 * 1024
-"""Bytes of what a manager uploads."""
 
 
 class TooBusy(Exception):
@@ -45,10 +41,7 @@ class HashingQueue:
     """Lets a few threads hash passwords at a time; the others wait without a thread of their own.
 
     A hash takes 64 MiB and a core. Were they waited for in the threads that make pages, a few
-    dozen strangers who sign in at once would stop every page.
-
-    Args:
-        threads: How many are hashed at once; half of the cores if not given, one at least.
+    dozen strangers who sign in at once would stop every page. Half of the cores hash by default.
     """
 
     def __init__(self, threads: int | None = None, waiting: int = 64) -> None:
@@ -93,36 +86,33 @@ class Studio:
     """One studio.
 
     Attributes:
-        secure: Whether browsers reach it over TLS, so that cookies are sent over nothing else.
         id: Tells this studio's cookies from those of another studio on the same host.
+        secure: Whether browsers reach it over TLS, so that cookies are sent over nothing else.
         url: The address that people reach it by, without a slash at its end; empty if not known.
         names: The names of hosts that it answers to, besides bare addresses; any if there are none.
-        proxy: Who says in a header who somebody is; None if nobody does.
-        hashing: Where work that hashes passwords waits for its turn.
+        form_limit: Bytes of an ordinary form: the longest text that is rewritten, and more.
+        upload_limit: Bytes of what a manager uploads.
     """
 
     store: Store
     accounts: Accounts
     sessions: Sessions
+    id: str
     secure: bool = False
-    form_limit: int = FORM_LIMIT
-    upload_limit: int = UPLOAD_LIMIT
-    id: str = ""
+    form_limit: int = 512 * 1024
+    upload_limit: int = 64 * 1024 * 1024
     url: str = ""
     names: frozenset[str] = frozenset()
     proxy: TrustedProxy | None = None
-    hashing: "HashingQueue" = field(default_factory=lambda: HashingQueue())
+    hashing: HashingQueue = field(default_factory=HashingQueue)
 
     def invite_link(
         self, name: str, base: str, *, by: str, manager: bool = False, address: str = ""
     ) -> str:
-        """Return a one-time link for somebody, whose account is made where there is none.
-
-        Args:
-            base: The studio's address, without a slash at its end.
+        """Return a one-time link for somebody; ``base`` is the studio's address.
 
         Raises:
-            NotAllowed: The name is no name, or the account was closed.
+            NotAllowed: See `contrafact.review.store.accounts.Accounts.invite`.
         """
         secret = self.accounts.invite(name, by=by, manager=manager, address=address)
         return f"{base}/invite/{secret}"
@@ -131,21 +121,16 @@ class Studio:
 def open_studio(
     database: str | Store,
     *,
-    secure: bool = False,
     clock: Callable[[], float] = time,
     limits: Limits | None = None,
-    form_limit: int = FORM_LIMIT,
-    upload_limit: int = UPLOAD_LIMIT,
-    url: str = "",
-    names: frozenset[str] = frozenset(),
-    proxy: TrustedProxy | None = None,
+    **settings: Any,
 ) -> Studio:
     """Open a studio on a database.
 
     Args:
         clock: Tells accounts and sessions the time in seconds since 1970.
         limits: How long sessions last, and how attempts to sign in are slowed.
-        names: The names of hosts that it answers to; any if there are none.
+        settings: More of `Studio`.
 
     Raises:
         InputError: The database cannot be used.
@@ -154,18 +139,8 @@ def open_studio(
     accounts = Accounts(store.engine, clock=clock)
     sessions = Sessions(accounts, clock=clock, limits=limits)
     place = store.engine.url.render_as_string(hide_password=True)
-    return Studio(
-        store,
-        accounts,
-        sessions,
-        secure,
-        form_limit,
-        upload_limit,
-        id=hashlib.sha256(place.encode()).hexdigest()[:8],
-        url=url,
-        names=names,
-        proxy=proxy,
-    )
+    name = hashlib.sha256(place.encode()).hexdigest()[:8]
+    return Studio(store, accounts, sessions, name, **settings)
 
 
 def render(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
@@ -205,23 +180,21 @@ def request_key() -> str:
 
 @lru_cache(maxsize=32)
 def asset(name: str) -> str:
-    """Return the address of a static file; it changes with the file, so browsers may keep it."""
+    """Return the address of a static file; it changes with the file."""
     content = files("contrafact.review.web").joinpath("static", name).read_bytes()
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
 @lru_cache(maxsize=32)
 def guidelines_html(text: str) -> Markup:
-    """Return guidelines, which are Markdown, as HTML: no tag of theirs is taken over as one.
-
-    Headings go two levels down, below the page's own.
-    """
+    """Return guidelines, which are Markdown, as HTML; no tag of theirs is taken over as one."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     tokens = reader.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
+            # Below the page's own headings.
             token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
     return Markup(reader.renderer.render(tokens, reader.options, {}))
 

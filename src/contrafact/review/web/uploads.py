@@ -38,11 +38,11 @@ def read_project(name: str, file: UploadFile | None) -> Project:
         InputError: It names none, or holds none that is valid.
     """
     if file is not None and file.filename:
-        given = file.file.read(_PROJECT_BYTES + 1)
-        if len(given) > _PROJECT_BYTES:
+        content = file.file.read(_PROJECT_BYTES + 1)
+        if len(content) > _PROJECT_BYTES:
             raise InputError("the project's file is too large", hint="it is a short TOML file")
         try:
-            return parse_project(given.decode("utf-8"), "the project's file")
+            return parse_project(content.decode("utf-8"), "the project's file")
         except UnicodeDecodeError as error:
             raise InputError("the project's file is not UTF-8", hint="save it as UTF-8") from error
     if name not in builtin_projects():
@@ -55,8 +55,7 @@ def uploaded(file: UploadFile) -> Iterator[Path]:
     """Give what was uploaded as a temporary file; messages name it as its sender did.
 
     Raises:
-        InputError: It unpacks to too much, or as the block does, with the sender's name of the
-            file.
+        InputError: It unpacks to too much, or as the block does.
     """
     suffix = PurePosixPath(file.filename or "").suffix.lower()
     with tempfile.TemporaryDirectory(prefix="contrafact-upload-") as folder:
@@ -64,7 +63,7 @@ def uploaded(file: UploadFile) -> Iterator[Path]:
         with path.open("wb") as sink:
             copyfileobj(file.file, sink)
         try:
-            check_unpacked(path)
+            _check_unpacked(path)
             yield path
         except InputError as error:
             where = shown_name(file) if error.file is not None else None
@@ -78,12 +77,8 @@ def shown_name(file: UploadFile) -> str:
     return plain[-80:] or "the file"
 
 
-def check_unpacked(path: Path) -> None:
-    """Refuse a file that unpacks to more than is reviewed, before it fills the memory.
-
-    Raises:
-        InputError: It has too many rows, or they are too large.
-    """
+def _check_unpacked(path: Path) -> None:
+    """Refuse a file that unpacks to more than is reviewed, before it fills the memory."""
     with path.open("rb") as stream:
         start = stream.read(4)
         stream.seek(0)

@@ -6,29 +6,30 @@ Annotators and adjudicators work the same way; adjudicators see what others answ
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
+from pydantic import BaseModel, Field
 
 from contrafact.errors import InputError
 from contrafact.review.answers import Assignment, Decision, asked_questions
+from contrafact.review.discussion import under_discussion
 from contrafact.review.events import NotAllowed
 from contrafact.review.project import DELIBERATING, Project, Stage
 from contrafact.review.state import ReviewState
 from contrafact.review.web.access import (
+    KEY,
     MemberPage,
     TheAccount,
     TheAdjudicatorPage,
+    TheKey,
     TheMemberPage,
     TheStudio,
 )
 from contrafact.review.web.item_view import (
-    DraftReport,
-    Idle,
     ItemView,
-    TrainingFeedback,
-    idle,
+    ended_items,
     item_view,
     training_feedback,
 )
@@ -39,6 +40,7 @@ from contrafact.review.web.studio import (
     render_part,
     request_key,
 )
+from contrafact.review.workflow import undoable
 
 __all__ = ["router"]
 
@@ -46,38 +48,21 @@ Screen = Literal["work", "adjudicate"]
 """The page on which an item is decided on."""
 ANSWER = "answer."
 """What the name of an answer's field begins with; the question's name follows."""
-_TEXT = {"type": "string"}
-FORM_SCHEMA = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/x-www-form-urlencoded": {
-                "schema": {
-                    "type": "object",
-                    "required": ["csrf", "request", "item", "stage", "round"],
-                    "properties": {
-                        "csrf": _TEXT,
-                        "request": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,64}$"},
-                        "item": _TEXT,
-                        "stage": _TEXT,
-                        "round": {"type": "integer", "minimum": 1},
-                        "training": {"type": "string", "enum": ["", "1"]},
-                        "guidelines": _TEXT,
-                        "comment": _TEXT,
-                        "flag": {"type": "string", "enum": ["", "1"]},
-                        "correction": _TEXT,
-                        "evidence": _TEXT,
-                        "step": {"type": "string", "enum": ["", "first"]},
-                    },
-                    "additionalProperties": _TEXT,
-                }
-            }
-        },
-    }
-}
-"""An item's form in the app's OpenAPI description; it also has an answer to each question."""
-_KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _VERSION = re.compile(r"[a-z0-9-]{1,40}")
+
+router = APIRouter()
+
+
+class ItemForm(BaseModel):
+    """What an item's form says of itself; it also has an answer to each question."""
+
+    item: str
+    stage: str
+    round: int = Field(ge=1, lt=10**9)
+    request: str = Field(pattern=KEY)
+    training: bool = False
+    guidelines: str = ""
+    step: Literal["", "first"] = ""
 
 
 @dataclass(frozen=True)
@@ -113,34 +98,30 @@ class SubmittedForm:
     first_step: bool = False
 
 
-async def read_form(request: Request) -> SubmittedForm:
-    """Read an item's form.
-
-    Raises:
-        HTTPException: 422, a field that says what the form is about is missing or no such thing.
-    """
-    form = await request.form()
-
-    def text(name: str) -> str:
-        # Its lines ended as texts' are; nothing for a file or no field.
-        value = form.get(name)
-        return value.replace("\r\n", "\n") if isinstance(value, str) else ""
-
-    number, key = text("round"), text("request")
-    if not re.fullmatch(r"[0-9]{1,9}", number) or not _KEY.fullmatch(key):
-        raise HTTPException(422, "The form is not whole. Open its page again.")
-    assignment = Assignment(text("item"), text("stage"), int(number), text("training") == "1")
-    answers = {name.removeprefix(ANSWER): text(name) for name in form if name.startswith(ANSWER)}
-    correction = text("correction") if "correction" in form else None
-    flagged = text("flag") == "1"
-    filled = FilledForm(answers, text("comment"), flagged, correction, text("evidence"))
-    version = text("guidelines")
-    known = version if _VERSION.fullmatch(version) else None
-    return SubmittedForm(assignment, filled, known, key, text("step") == "first")
+async def read_form(request: Request, about: Annotated[ItemForm, Form()]) -> SubmittedForm:
+    """Return an item's form, with lines ended as texts' are."""
+    form = {
+        name: value.replace("\r\n", "\n")
+        for name, value in (await request.form()).items()
+        if isinstance(value, str)
+    }
+    filled = FilledForm(
+        {name.removeprefix(ANSWER): text for name, text in form.items() if name.startswith(ANSWER)},
+        form.get("comment", ""),
+        form.get("flag") == "1",
+        form.get("correction"),
+        form.get("evidence", ""),
+    )
+    return SubmittedForm(
+        Assignment(about.item, about.stage, about.round, about.training),
+        filled,
+        about.guidelines if _VERSION.fullmatch(about.guidelines) else None,
+        about.request,
+        about.step == "first",
+    )
 
 
 TheForm = Annotated[SubmittedForm, Depends(read_form)]
-router = APIRouter()
 
 
 @router.get("/", name="home")
@@ -157,12 +138,12 @@ def home(
         return (state.project.title, person.roles) if person and person.active else None
 
     found = {name: studio.store.read(name, look) for name in studio.store.reviews()}
-    own = [(name, *part) for name, part in found.items() if part is not None]
-    if joined and account.manager and not own:
+    memberships = [(name, *part) for name, part in found.items() if part is not None]
+    if joined and account.manager and not memberships:
         return redirect_to(str(request.app.url_path_for("manage")))
-    if joined and len(own) == 1:
-        return redirect_to(str(request.app.url_path_for("review_page", review=own[0][0])))
-    return render(request, "home.html", reviews=own)
+    if joined and len(memberships) == 1:
+        return redirect_to(str(request.app.url_path_for("review_page", review=memberships[0][0])))
+    return render(request, "home.html", reviews=memberships)
 
 
 @router.get("/r/{review:review}", name="review_page")
@@ -182,24 +163,36 @@ def review_page(page: TheMemberPage) -> HTMLResponse:
 
 @router.get("/r/{review:review}/work", name="work")
 def work(page: TheMemberPage, again: bool = False, last: str | None = None) -> Response:
-    """Show the next item."""
-    return show_item(page, "work", again=again, last=last)
+    """Show the next item; ``again`` after taking a decision back, which is filled in again."""
+    return _show_item(page, "work", again=again, last=last)
 
 
-@router.post("/r/{review:review}/work", name="answer", openapi_extra=FORM_SCHEMA)
+@router.get("/r/{review:review}/adjudicate", name="adjudicate")
+def adjudicate(page: TheAdjudicatorPage, again: bool = False) -> Response:
+    """Show the next disputed item."""
+    return _show_item(page, "adjudicate", again=again)
+
+
+@router.post("/r/{review:review}/work", name="answer")
 def answer(page: TheMemberPage, form: TheForm) -> Response:
     """Take a decision."""
-    return submit_answer(page, "work", form)
+    return _take(page, "work", form)
 
 
-@router.post("/r/{review:review}/check", name="check_draft", openapi_extra=FORM_SCHEMA)
+@router.post("/r/{review:review}/adjudicate", name="rule")
+def rule(page: TheAdjudicatorPage, form: TheForm) -> Response:
+    """Take a decision between others."""
+    return _take(page, "adjudicate", form)
+
+
+@router.post("/r/{review:review}/check", name="check_draft")
 def check_draft(page: TheMemberPage, form: TheForm) -> Response:
     """Show what the project's check finds in the text as it is written; nothing is taken.
 
     The page's script asks for JSON; without it the page itself comes back, as it was filled in.
     """
-    view, _ = _next_view(page, None)
-    if not isinstance(view, ItemView) or view.assignment != form.assignment:
+    view = _view_of(page, form)
+    if view is None:
         raise HTTPException(409, "This item is not with you any more.")
     found = view.findings(form.filled.correction or "")
     if found is None:
@@ -207,76 +200,57 @@ def check_draft(page: TheMemberPage, form: TheForm) -> Response:
     if "application/json" in page.request.headers.get("accept", ""):
         part = render_part("findings.html", found=found)
         return JSONResponse({"html": part}, headers={"cache-control": "no-store"})
-    return _form_page(page, view, form.filled, key=form.request, found=found)
+    return _form_page(page, view, form.filled, request_key=form.request, found=found)
 
 
 @router.post("/r/{review:review}/undo", name="undo")
-def undo(
-    page: TheMemberPage,
-    key: Annotated[str, Form(alias="request", pattern="^[A-Za-z0-9_-]{8,64}$")],
-) -> Response:
+def undo(page: TheMemberPage, key: TheKey) -> Response:
     """Take the last decision back, and show the item with it filled in."""
     page.studio.store.undo(page.review, page.who, request=page.own_key(key))
     return page.go_to("work", again="1")
 
 
-@router.get("/r/{review:review}/adjudicate", name="adjudicate")
-def adjudicate(page: TheAdjudicatorPage, again: bool = False) -> Response:
-    """Show the next disputed item."""
-    return show_item(page, "adjudicate", again=again)
-
-
-@router.post("/r/{review:review}/adjudicate", name="rule", openapi_extra=FORM_SCHEMA)
-def rule(page: TheAdjudicatorPage, form: TheForm) -> Response:
-    """Take a decision between others."""
-    return submit_answer(page, "adjudicate", form)
-
-
-def show_item(
+def _show_item(
     page: MemberPage, screen: Screen, *, again: bool = False, last: str | None = None
 ) -> Response:
-    """Give somebody their next item and show it, on the page that its stage belongs to.
-
-    Args:
-        again: Whether they have just taken a decision back, which is filled in again.
-    """
+    """Give somebody their next item and show it, on the page that its stage belongs to."""
     view, feedback = _next_view(page, last)
-    if isinstance(view, Idle):
+    if not isinstance(view, ItemView):
         key = request_key()
         return page.render("idle.html", idle=view, feedback=feedback, page=screen, request_key=key)
-    wanted = _screen_of(view)
-    if wanted != screen:
+    if _screen_of(view) != screen:
         query = f"?{page.request.url.query}" if page.request.url.query else ""
-        return redirect_to(page.path(wanted) + query)
-    filled = filled_before(page, view.assignment) if again else FilledForm()
+        return redirect_to(page.path(_screen_of(view)) + query)
+    filled = _filled_before(page, view.assignment) if again else FilledForm()
     return _form_page(page, view, filled, feedback=feedback)
 
 
-def submit_answer(page: MemberPage, screen: Screen, form: SubmittedForm) -> Response:
+def _take(page: MemberPage, screen: Screen, form: SubmittedForm) -> Response:
     """Take a decision and go on; the same form sent again changes nothing.
 
     What cannot be taken is shown again: in its form where it can be corrected there, and as it was
     filled in where the item is not theirs any more.
     """
-    given = form.assignment
-    if form.first_step and (whole := _whole_item(page, form)) is not None:
-        return whole
+    filled, place = form.filled, form.assignment
+    if form.first_step and (view := _view_of(page, form)) is not None:
+        step, missing = view.stage.first_step, filled.missing(view.project, view.stage)
+        if step is not None and missing and not set(missing) & set(step.asks):
+            return _form_page(page, view, filled, request_key=form.request)  # the whole item
     try:
         decision = Decision(
-            form.filled.answers,
-            flagged=form.filled.flagged,
-            comment=form.filled.comment,
+            filled.answers,
+            flagged=filled.flagged,
+            comment=filled.comment,
             correction=_correction(page, form),
-            evidence=form.filled.evidence.splitlines(),
+            evidence=filled.evidence.splitlines(),
             guidelines_version=form.guidelines_version,
             request=page.own_key(form.request),
         )
-        page.studio.store.answer(page.review, page.who, given, decision)
+        page.studio.store.answer(page.review, page.who, place, decision)
     except InputError as error:
-        view, _ = _next_view(page, None)
-        same = isinstance(view, ItemView) and view.assignment == given
-        if isinstance(view, ItemView) and same and not isinstance(error, NotAllowed):
-            return _form_page(page, view, form.filled, problem=error, key=form.request)
+        view = _view_of(page, form)
+        if view is not None and not isinstance(error, NotAllowed):
+            return _form_page(page, view, filled, problem=error, request_key=form.request)
         project = page.studio.store.read(page.review, lambda state: state.project)
         texts = {question.id: question.text for question in project.questions}
         return page.render(
@@ -284,27 +258,15 @@ def submit_answer(page: MemberPage, screen: Screen, form: SubmittedForm) -> Resp
             status=409,
             page=screen,
             problem=error,
-            answers=[(texts.get(name, name), text) for name, text in form.filled.answers.items()],
-            filled=form.filled,
+            answers=[(texts.get(name, name), text) for name, text in filled.answers.items()],
+            filled=filled,
         )
     # The page's script forgets what it kept of the form when it sees that it was taken.
-    query = {"taken": form.request} | ({"last": given.item} if given.training else {})
+    query = {"taken": form.request} | ({"last": place.item} if place.training else {})
     return page.go_to(screen, **query)
 
 
-def _whole_item(page: MemberPage, form: SubmittedForm) -> HTMLResponse | None:
-    """Return the page of the whole item after its first step; None where nothing more is asked."""
-    view, _ = _next_view(page, None)
-    if not isinstance(view, ItemView) or view.assignment != form.assignment:
-        return None
-    step = view.stage.first_step
-    missing = form.filled.missing(view.project, view.stage)
-    if step is None or not missing or set(missing) & set(step.asks):
-        return None
-    return _form_page(page, view, form.filled, key=form.request)
-
-
-def filled_before(page: MemberPage, assignment: Assignment) -> FilledForm:
+def _filled_before(page: MemberPage, assignment: Assignment) -> FilledForm:
     """Return what somebody filled in of an item before they took it back."""
     body = page.studio.store.last_answer(page.review, page.who, assignment)
     if body is None:
@@ -320,16 +282,33 @@ def filled_before(page: MemberPage, assignment: Assignment) -> FilledForm:
 
 def _next_view(
     page: MemberPage, last: str | None
-) -> tuple[ItemView | Idle, TrainingFeedback | None]:
+) -> tuple[ItemView | dict[str, Any], dict[str, Any] | None]:
+    """Give somebody their next item: what is shown of it, or of there being none."""
     who = page.who
 
     def look(
-        state: ReviewState, given: Assignment | None
-    ) -> tuple[ItemView | Idle, TrainingFeedback | None]:
+        state: ReviewState, assignment: Assignment | None
+    ) -> tuple[ItemView | dict[str, Any], dict[str, Any] | None]:
         feedback = training_feedback(state, who, last) if last else None
-        return (idle(state, who) if given is None else item_view(state, who, given)), feedback
+        if assignment is not None:
+            return item_view(state, who, assignment), feedback
+        total = len(state.items)
+        idle = {
+            "open": total - ended_items(state),
+            "total": total,
+            "undoable": undoable(state, who) is not None,
+            "discussed": len(under_discussion(state, state.people.get(who))),
+        }
+        return idle, feedback
 
     return page.studio.store.work(page.review, who, look)
+
+
+def _view_of(page: MemberPage, form: SubmittedForm) -> ItemView | None:
+    """Return the item that a form is about; None where it is not theirs any more."""
+    view, _ = _next_view(page, None)
+    same = isinstance(view, ItemView) and view.assignment == form.assignment
+    return view if isinstance(view, ItemView) and same else None
 
 
 def _screen_of(view: ItemView) -> Screen:
@@ -341,10 +320,8 @@ def _form_page(
     view: ItemView,
     filled: FilledForm,
     *,
-    feedback: TrainingFeedback | None = None,
     problem: InputError | None = None,
-    key: str | None = None,
-    found: DraftReport | None = None,
+    **context: Any,
 ) -> HTMLResponse:
     project, step = view.project, view.stage.first_step
     # What the first step asks is answered before anything else is shown or asked.
@@ -360,23 +337,21 @@ def _form_page(
         questions=[project.question(name) for name in asked],
         guidelines=guidelines_html(project.guidelines),
         guidelines_version=project.guidelines_version,
-        feedback=feedback,
         problem=problem,
         missing=filled.missing(project, view.stage) if problem else [],
-        request_key=key or request_key(),
-        found=found,
+        **{"feedback": None, "found": None, "request_key": request_key(), **context},
     )
 
 
 def _correction(page: MemberPage, form: SubmittedForm) -> str | None:
     """Return the new text; None where it was left as it is."""
-    written, given = form.filled.correction, form.assignment
+    written, place = form.filled.correction, form.assignment
     if written is None:
         return None
 
     def look(state: ReviewState) -> str | None:
-        item = state.items.get(given.item)
-        stage = next((s for s in state.project.flow if s.id == given.stage), None)
+        item = state.items.get(place.item)
+        stage = next((s for s in state.project.flow if s.id == place.stage), None)
         if item is None or stage is None or stage.corrects is None:
             return None
         return str(item.fields.get(stage.corrects.field) or "")

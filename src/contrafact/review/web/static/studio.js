@@ -320,29 +320,6 @@ class Sheet {
   }
 }
 
-/* Show guidelines and questions as people will read them, while they are written. */
-function previewWords(form) {
-  const shown = document.getElementById("preview");
-  let waiting = null;
-  const show = async () => {
-    try {
-      const answer = await fetch(form.dataset.preview, {
-        method: "POST",
-        body: new URLSearchParams(new FormData(form)),
-        headers: { accept: "application/json" },
-      });
-      if (!answer.ok) throw new Error(String(answer.status));
-      shown.innerHTML = (await answer.json()).html; // made and escaped by the server
-    } catch {
-      shown.textContent = "The server does not answer: this is not what it would look like now.";
-    }
-  };
-  form.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(show, 500);
-  });
-}
-
 function help() {
   const dialog = document.getElementById("help");
   if (!dialog || dialog.open) return;
@@ -430,8 +407,6 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     link.after(copy);
   }
-  const words = document.getElementById("words");
-  if (words) previewWords(words);
   const first = document.querySelector("[data-focus]");
   if (first) first.focus();
 });

@@ -367,6 +367,7 @@ def _record_all(recorder: _Recorder, only: Sequence[str]) -> int:
     started = time.monotonic()
     steps = [step for step in all_steps() if _wanted(step.name, only)]
     pages = [""] if _wanted("help/", only) else []
+    seen: set[str] = set()
     done = 0
     try:
         while pages or steps:
@@ -381,7 +382,12 @@ def _record_all(recorder: _Recorder, only: Sequence[str]) -> int:
             if step.name.startswith("help/"):
                 page = recorder.out / "commands" / step.name / "stdout"
                 inner = _commands_named(page.read_text("utf-8"))
-                pages += [f"{path} {name}".strip() for name in inner]
+                pages += [
+                    one
+                    for name in dict.fromkeys(inner)
+                    if (one := f"{path} {name}".strip()) not in seen
+                ]
+                seen.update(pages)
     finally:
         recorder.forks.close()
     return done

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inspect_ai.model import (
     ChatCompletionChoice,
+    ChatMessageAssistant,
     Logprob,
     Logprobs,
     ModelOutput,
@@ -16,7 +17,7 @@ from inspect_ai.model import (
     get_model,
 )
 
-from contrafact.judges.judge import PANEL, judge_letter, panel_verdict, read_letter
+from contrafact.judges.judge import PANEL, judge_letter, letter_of, panel_verdict
 from contrafact.records import Verdict
 
 
@@ -28,49 +29,50 @@ def first(chosen, **top):
     return Logprob(token=chosen, logprob=-1.0, bytes=None, top_logprobs=alternatives)
 
 
+def letter(reply, *tokens):
+    given = Logprobs(content=list(tokens)) if tokens else None
+    message = ChatMessageAssistant(content=reply)
+    choice = ChatCompletionChoice(message=message, stop_reason="stop", logprobs=given)
+    return letter_of(ModelOutput(model="m", choices=[choice]))
+
+
 @pytest.mark.parametrize(
-    ("reply", "passed"), [("T", True), ("F", False), (" T\n", True), ("\tF ", False)]
+    ("reply", "passed"),
+    [("T", True), ("F", False), (" T\n", True), ("**F**.", False), ("True", True)],
 )
-def test_the_one_character_is_read(reply, passed):
-    letter = read_letter(reply)
-    assert (letter.passed, letter.invalid, letter.probability) == (passed, None, None)
+def test_the_letter_is_read(reply, passed):
+    found = letter(reply)
+    assert (found.passed, found.invalid, found.probability) == (passed, None, None)
 
 
-@pytest.mark.parametrize("reply", ["True", "t", "T.", "TF", "T F", "**T**", "", "I think T", "1"])
+@pytest.mark.parametrize("reply", ["TF", "T F", "", "I think T", "1"])
 def test_anything_else_is_invalid_with_what_it_was(reply):
-    letter = read_letter(reply)
-    assert letter.passed is None
-    assert letter.invalid.startswith("neither T nor F: ")
-    assert reply[:10] in letter.invalid or not reply
+    found = letter(reply)
+    assert found.passed is None
+    assert found.invalid.startswith("neither T nor F: ")
+    assert reply[:10] in found.invalid or not reply
 
 
-def test_probabilities_decide_where_they_are_given():
-    letter = read_letter("The", [first("The", The=0.5, T=0.06, F=0.02, _T=0.03, True_=0.1)])
-    assert letter.passed is True
-    assert letter.probability == pytest.approx(0.09 / 0.11)
-    assert letter.mass == pytest.approx(0.11)
-    letter = read_letter("T", [first("T", T=0.3, F=0.6)])
-    assert letter.passed is False, "what was sampled is one draw; the probabilities say more"
+def test_what_is_written_beats_what_was_likely():
+    found = letter("T", first("T", T=0.3, F=0.6))
+    assert (found.passed, found.probability) == (True, pytest.approx(1 / 3))
+    found = letter("The hose held, so: F", first("The", The=0.9, T=0.06, F=0.02))
+    assert (found.passed, found.probability) == (None, None)
+    found = letter("**F**", first("**", T=0.6, F=0.02))
+    assert (found.passed, found.probability) == (False, None)
 
 
 def test_white_space_before_the_letter_is_passed_over():
-    tokens = [first("\n", _T=0.9), first("F", F=0.8, T=0.1)]
-    assert read_letter("\nF", tokens).passed is False
+    found = letter("\nF", first("\n", _T=0.9), first("F", F=0.8, T=0.1))
+    assert (found.passed, found.probability) == (False, pytest.approx(1 / 9))
 
 
-def test_probabilities_that_say_nothing_leave_the_text():
-    nothing = first("Well", Well=0.99, T=0.004, F=0.001)
-    assert read_letter("Well", [nothing]).passed is None
-    assert read_letter("Well", [nothing]).probability == pytest.approx(0.8)
-    assert read_letter("F", [nothing]).passed is False
+def test_a_letter_of_little_mass_is_none():
+    found = letter("T", first("T", T=0.3, F=0.1, Well=0.6))
+    assert found.passed is None and "40%" in found.invalid
+    assert found.mass == pytest.approx(0.4)
     bare = Logprob(token="T", logprob=-0.1, bytes=None, top_logprobs=None)
-    assert read_letter("T", [bare]).probability is None
-    assert read_letter("T", [bare]).passed is True
-
-
-def test_a_tie_is_no_verdict_unless_the_text_is_one():
-    tie = first("x", T=0.4, F=0.4)
-    assert read_letter("x", [tie]).passed is None
+    assert letter("T", bare).passed is True and letter("T", bare).probability is None
 
 
 def asked(output, **options):

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.judges.replies import read_bool, read_json_object
+from contrafact.judges.replies import (
+    answer_text,
+    read_bool,
+    read_json_object,
+    read_label,
+    read_letter,
+)
+from contrafact.records import MANIPULATIONS
+
+DETECT = ("true", "false")
+DIAGNOSE = MANIPULATIONS
 
 PLAIN = '{"a": "x", "b": true}'
 VALUE = {"a": "x", "b": True}
@@ -22,6 +32,13 @@ VALUE = {"a": "x", "b": True}
         ('{"a": "x", "b": True}', ("Python constant",)),
         ("{“a”: “x”, “b”: true}", ("typographic quotes",)),
         (f"{PLAIN}\n{PLAIN}", ("text around the object",)),
+        (f'<think>{{"a": "draft"}}</think>{PLAIN}', ("reasoning",)),
+        (f'First {{"a": "draft"}}.\n</think>\n{PLAIN}', ("reasoning",)),
+        (f'[THINK]{{"a": 0}}[/THINK]{PLAIN}', ("reasoning",)),
+        (
+            f'```json\n{{"a": "draft"}}\n```\nFinal answer: {PLAIN}',
+            ("text before the final answer",),
+        ),
     ],
 )
 def test_what_can_be_repaired_is_and_is_named(text, repairs):
@@ -35,8 +52,12 @@ def test_what_can_be_repaired_is_and_is_named(text, repairs):
     [
         ("", "empty reply"),
         ("I cannot do that.", "no JSON object"),
+        ("{headline} it is", "no JSON object"),
         ('{"a": "x", "b": tr', "cut off inside the JSON object"),
-        ('{"a": 1} {"a": 2}', "several different JSON objects"),
+        ('{"a": 1} {"a": 2}', 'several different JSON objects: {"a": 1} and {"a": 2}'),
+        ('{"a": 1} or rather {"a": 2', "cut off inside the JSON object"),
+        ('{"a": 1} no, {"a": tow}', "not JSON"),
+        ('<think>So {"a": 1} may', "the reasoning never ended"),
         ("{a: b}", "not JSON"),
         ("[1, 2]", "no JSON object"),
     ],
@@ -84,3 +105,144 @@ def test_a_verdict_is_read_or_invalid(text, answer):
     found, reason = read_bool(text, "directionality")
     assert found is answer
     assert (reason is None) == (answer is not None)
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("true", "true"),
+        (" FALSE.\n", "false"),
+        ("**False**", "false"),
+        ("Label: true", "true"),
+        ('{"label": "false"}', "false"),
+        ("The answer is _true_, yes: true.", "true"),
+        ("<think>It says false here, or true?</think>\nfalse", "false"),
+        ("so it is true and also false</think> true", "true"),
+        ("<reasoning>false</reasoning><think>true</think>False", "false"),
+        ("“True”", "true"),
+    ],
+)
+def test_one_label_in_any_dress_is_read(reply, label):
+    assert read_label(reply, DETECT).label == label
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", "empty reply"),
+        ("   \n", "empty reply"),
+        ("I cannot say.", "no label"),
+        ("untrue", "no label"),
+        ("falsehood", "no label"),
+        ("trueness", "no label"),
+        ("true or false", "several labels: true, false"),
+        ("[true/false]: false", "several labels: true, false"),
+        ("It is not true", "a denied label: not true"),
+        ("this isn't really false", "a denied label: not false"),
+        ("<think>it must be false", "the reasoning never ended"),
+        ("<think>true</think>", "empty reply"),
+    ],
+)
+def test_none_or_several_or_a_denied_one_is_invalid_with_its_reason(reply, reason):
+    reading = read_label(reply, DETECT)
+    assert (reading.label, reading.invalid) == (None, reason)
+
+
+@pytest.mark.parametrize("name", MANIPULATIONS)
+def test_each_manipulation_is_read_and_two_are_invalid(name):
+    assert read_label(f"{name.title()}.", DIAGNOSE).label == name
+    assert read_label("numerical, not flipping", DIAGNOSE).label is None
+
+
+def test_with_reasons_only_the_last_line_counts_and_the_rest_is_kept():
+    reply = "The first figure looks true.\nThe second looks false.\n\nLabel: **FALSE**\n```\n"
+    reading = read_label(reply, DETECT, reasons=True)
+    assert reading.label == "false"
+    assert reading.rationale == "The first figure looks true.\nThe second looks false."
+    assert read_label("It is false.\nBecause of the figures.", DETECT, reasons=True).invalid == (
+        "no label on the last line"
+    )
+
+
+@given(st.text(max_size=200))
+def test_no_reply_breaks_the_reader_and_a_reading_is_a_label_or_a_reason(reply):
+    for reasons in (False, True):
+        reading = read_label(reply, DETECT, reasons=reasons)
+        assert (reading.label is None) != (reading.invalid is None)
+        assert reading.label in (*DETECT, None)
+
+
+@pytest.mark.parametrize("reply", ["true. Hmm, wait, no.", "True\nOn reflection I was wrong."])
+def test_a_label_that_is_taken_back_is_none(reply):
+    assert read_label(reply, DETECT).invalid == "a label that is taken back: true"
+
+
+BOTH = [
+    (True, "true"), (True, "**True.**"), (True, "“true”"), (True, "\u200btrue"), (True, "### True"),
+    (True, "The answer is: true"), (True, "**Verdict:** True"), (True, "<answer>true</answer>"),
+    (True, "true\n\nThe text follows from the headline."), (True, '{"%K": "True"}'),
+    (True, '```json\n{"%K": {"value": True}}\n```'), (True, '{"%C": {"value": true}}'),
+    (True, "<think>false?</think>true"), (True, "It seems false.\n</think>\n\ntrue"),
+    (True, "Draft: false\nFinal answer: true"), (True, "\\boxed{true}"),
+    (False, '{"%K": {"reason": "it is true that banks lend", "value": false}}'),
+    (False, '{"%K": {"value": true}}\n</think>\nfalse'),
+    (False, '<reasoning>{"%K": {"value": true}}</reasoning>{"%K": {"value": false}}'),
+    (None, "not true"), (None, "untrue"), (None, "true... on reflection, false"),
+    (None, "true\nWait, no."), (None, "<think>true"), (None, "Is it true? Or false?"),
+    (None, '{"%K": {"value": true}} Hm, {"%K": {"value": false}}'),
+    (None, '{"%K": {"value": true}}\n\nfalse'), (None, '{"%K": {"value": true}} No, false.'),
+    (None, '{"%K": {"value": true}} and {"verdict": false}'), (None, '{"%K": {"value": true}, '),
+    (None, "I think this is true of most banks"), (None, '{"%K": {"value": 1}}'), (None, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("known", "reply"), BOTH)
+def test_a_verdict_is_its_last_word_or_none(known, reply):
+    named = reply.replace("%K", "direction").replace("%C", "Direction")
+    assert read_bool(named, "direction")[0] is known
+    if "%" not in reply:
+        assert read_letter(reply)[0] is known
+
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=60)
+AROUND = st.one_of(
+    TEXT,
+    st.sampled_from((
+        "true", "false", "T", "F", "Final answer: true.", "Answer: F", '{"direction": true}',
+        '{"direction": {"value": false}}', "<think>", "</think>", "```json", "Wait,", "not ", "{",
+    )),
+)  # fmt: skip
+PLANTED = (
+    "Final answer: {}", "**Final verdict:** {}", "<answer>{}</answer>",
+    '</think>\nFinal answer: {{"direction": {{"value": {}}}}}',
+)  # fmt: skip
+
+
+@given(st.lists(AROUND, max_size=6), st.sampled_from(PLANTED), st.booleans())
+def test_whatever_stands_before_a_final_verdict_it_is_read_as_itself_or_invalid(
+    before, planted, verdict
+):
+    word, letter = str(verdict).lower(), "T" if verdict else "F"
+    reply = "\n".join((*before, planted.format(word)))
+    assert read_bool(reply, "direction")[0] in (verdict, None)
+    reply = "\n".join((*before, planted.format(word if "direction" in planted else letter)))
+    assert read_letter(reply)[0] in (verdict, None)
+
+
+@given(st.lists(AROUND, max_size=4), st.lists(AROUND, max_size=4), st.booleans())
+def test_a_verdict_among_others_is_never_read_as_its_opposite(before, after, verdict):
+    reply = "\n".join((*before, str(verdict).lower(), *after))
+    final = "nal answer" in reply or "</think>" in "".join(after)
+    if not final and not any("<think>" in one for one in before):
+        assert read_bool(reply, "direction")[0] in (verdict, None)
+
+
+def test_free_text_is_what_is_left_without_reasoning_and_its_mark():
+    story = "The hose split, but the van kept cool."
+    for reply in (
+        story, f"<think>A draft.</think>{story}", f"A draft: it overheated.\n</think>\n{story}",
+        f"I keep the hose.\n\n**Final answer:** {story}", f"```\n{story}\n```",
+    ):  # fmt: skip
+        assert answer_text(reply).text == story
+    assert answer_text(f"<think>{story}").invalid == "the reasoning never ended"
+    assert answer_text("The final answer is always late.").text.startswith("The final")

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 
 from contrafact.family.method import Method, same_as_judge
 from contrafact.judges.judge import judges_of_role
+from contrafact.judges.replies import CUT_OFF, answer_text, cut_off
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.records import Output
 from contrafact.text.degenerate import Batch
@@ -151,19 +152,20 @@ def read_text(
     trace: Mapping[str, Any] | None = None,
     max_characters: int = MAX_CHARACTERS,
 ) -> Output:
-    """Return the text that a model's output gives: all of it, as it came, with a trace.
+    """Return the text that a model's output gives: its answer, without marked reasoning.
 
-    Only an empty or an endless one (over ``max_characters``) is invalid.
+    An empty one, one that was cut off and an endless one (over ``max_characters``) are invalid.
     """
     reply = output.completion
-    text = replace_surrogates(reply).strip()
+    answer = answer_text(replace_surrogates(reply))
+    text, reason = answer.text, answer.invalid
     kept = dict(trace or {})
-    if output.stop_reason == "max_tokens":
+    if cut_off(output):
         kept["cut_off"] = True
-    reason = None
-    if not text.strip(" .…"):
-        reason = "cut off at the token limit, empty" if "cut_off" in kept else "empty reply"
-    elif len(text) > max_characters:
+        reason = CUT_OFF
+    elif reason is None and not text.strip(" .…"):
+        reason = "empty reply"
+    elif reason is None and len(text) > max_characters:
         reason = f"the reply is over {max_characters:,} characters"
     return Output(text=None if reason else text, invalid=reason, reply=reply, trace=kept)
 

@@ -1,9 +1,8 @@
 """A judge's answer to one criterion, and a panel's: single model calls, and the majority of them.
 
 A judge answers by JSON, true or false (`judge_once`), or by one character, T or F (`judge_letter`).
-Where the provider gives the probabilities of the first token, the letter is the likelier of T and F
-there, and their ratio is kept; else the whole reply must be that one character. Anything else is
-invalid.
+What is written is the verdict; where it is that one character and the provider gives the
+probabilities of the first token, the ratio of T to F is kept.
 
 A reply that is neither is an invalid verdict with its reason. A call that fails raises: a judge's
 failure is an error of the sample, never a "false".
@@ -19,7 +18,6 @@ from typing import TypeVar
 from inspect_ai.model import (
     CachePolicy,
     GenerateConfig,
-    Logprob,
     Model,
     ModelOutput,
     ResponseSchema,
@@ -29,7 +27,7 @@ from inspect_ai.util import JSONSchema
 from pydantic import Field
 
 from contrafact.errors import InputError
-from contrafact.judges.replies import read_bool
+from contrafact.judges.replies import CUT_OFF, cut_off, read_bool, read_letter
 from contrafact.judges.verifier import UNDECIDED, Subject, decision_by, is_verifier
 from contrafact.models.requests import SharedSchema
 from contrafact.records import Verdict
@@ -47,8 +45,8 @@ __all__ = [
     "judge_letter",
     "judge_once",
     "judges_of_role",
+    "letter_of",
     "panel_verdict",
-    "read_letter",
     "unreadable",
 ]
 
@@ -60,7 +58,7 @@ PANEL = "panel"
 TOP_LOGPROBS = 20
 """How many alternatives to the first token are asked for: the most that OpenAI gives."""
 
-MIN_MASS = 0.01
+MIN_MASS = 0.5
 """The least that T and F together must have of the first token's probability. With less, the
 judge was about to say something else altogether, and the two numbers say nothing."""
 
@@ -117,7 +115,7 @@ async def judge_once(
         config = config.model_copy(update={"response_schema": bool_schema(criterion)})
     output = await model.generate(prompt, config=config, cache=cache)
     reply, passed = output.completion, None
-    invalid = unreadable(output)
+    invalid = unreadable(output) or (CUT_OFF if cut_off(output) else None)
     if invalid is None:
         passed, invalid = read_bool(reply, criterion)
     return Verdict(
@@ -153,33 +151,33 @@ class Letter:
     mass: float | None = None
 
 
-def read_letter(reply: str, tokens: Sequence[Logprob] = ()) -> Letter:
-    """Return the T or F of a reply.
+def letter_of(output: ModelOutput) -> Letter:
+    """Return the T or F of an output.
 
-    Args:
-        reply: The reply's text.
-        tokens: Its tokens with their alternatives, where the provider gave them.
+    What is written counts. Where it is that one letter, with the probabilities of its first token
+    at hand, they are kept; a letter that together with the other had less than `MIN_MASS` of them
+    came by chance, and is none.
     """
-    probability = mass = None
-    first = next((token for token in tokens if token.token.strip()), None)
-    if first is not None and first.top_logprobs:
-        alternatives = {one.token: one.logprob for one in first.top_logprobs}
-        alternatives.setdefault(first.token, first.logprob)
-        true, false = (
-            sum(math.exp(value) for token, value in alternatives.items() if token.strip() == letter)
-            for letter in ("T", "F")
-        )
-        mass = min(1.0, true + false)
-        if mass > 0:
-            probability = true / (true + false)
-        if probability is not None and mass >= MIN_MASS and true != false:
-            return Letter(true > false, None, probability, mass)
-    text = reply.strip()
-    if text in ("T", "F"):
-        return Letter(text == "T", None, probability, mass)
-    words = " ".join(text.split())
-    shown = f"'{words[:40]}{'…' if len(words) > 40 else ''}'" if words else "nothing"
-    return Letter(None, f"neither T nor F: {shown}", probability, mass)
+    reply = output.completion
+    passed, invalid = read_letter(reply)
+    if reply.strip() not in ("T", "F"):
+        return Letter(None, CUT_OFF) if cut_off(output) else Letter(passed, invalid)
+    logprobs = output.choices[0].logprobs if output.choices else None
+    first = next((one for one in logprobs.content if one.token.strip()), None) if logprobs else None
+    if first is None or not first.top_logprobs:
+        return Letter(passed, invalid)
+    alternatives = {one.token: one.logprob for one in first.top_logprobs}
+    alternatives.setdefault(first.token, first.logprob)
+    true, false = (
+        sum(math.exp(value) for token, value in alternatives.items() if token.strip() == letter)
+        for letter in ("T", "F")
+    )
+    mass = min(1.0, true + false)
+    probability = true / (true + false)
+    if mass < MIN_MASS:
+        why = f"T and F together have {mass:.0%} of the first token's probability"
+        return Letter(None, why, probability, mass)
+    return Letter(passed, None, probability, mass)
 
 
 async def judge_letter(
@@ -225,11 +223,7 @@ async def judge_letter(
         config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
         output = await model.generate(prompt, config=config, cache=cache)
     invalid = unreadable(output)
-    if invalid is None:
-        given = output.choices[0].logprobs if output.choices else None
-        letter = read_letter(output.completion, () if given is None else given.content)
-    else:
-        letter = Letter(None, invalid)
+    letter = letter_of(output) if invalid is None else Letter(None, invalid)
     return LetterVerdict(
         criterion=criterion,
         passed=letter.passed,

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from contrafact.files.journal import Journal, hash_of
 from contrafact.judges.judge import unreadable
-from contrafact.judges.replies import as_bool, read_json_object
+from contrafact.judges.replies import CUT_OFF, as_bool, cut_off, read_json_object
 from contrafact.models.opening import TRANSPORT
 from contrafact.models.requests import SharedSchema
 from contrafact.records import Verdict
@@ -101,7 +101,8 @@ async def judge_quoted(
         if structured:
             config = config.model_copy(update={"response_schema": quoted_schema(tuple(criteria))})
         output = await model.generate(prompt, config=config, cache=cache)
-        kept = {"reply": output.completion, "invalid": unreadable(output)}
+        invalid = unreadable(output) or (CUT_OFF if cut_off(output) else None)
+        kept = {"reply": output.completion, "invalid": invalid}
         if answers is not None:
             answers.keep(key, kept)
     return read_quoted(kept["reply"], criteria, texts, judge=name, invalid=kept["invalid"])

@@ -1,25 +1,89 @@
-"""Reading JSON out of a model's reply: tolerant of form, never guessing at content.
+"""One reader of replies: what a model answers, taken for what it says or for nothing.
 
-What had to be repaired to read a reply is named and counted; a reply that still does not parse
-is invalid, with the reason.
+A reply may hold more than its answer: reasoning, a draft, a second thought. Every reader here goes
+the same way. Marked reasoning is taken off. Where an answer is marked as final, what stands behind
+the last mark counts and nothing else does. Otherwise all that answers must agree. What differs, is
+taken back, or stands nowhere is invalid, with the reason; nothing is guessed.
+
+Form is forgiven (fences, bold, Python's constants, a trailing comma), and what had to be repaired
+is named. An answer that was cut off is none (`cut_off`).
 """
 
 import json
 import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Reply", "as_bool", "read_bool", "read_json_object"]
+from inspect_ai.model import ModelOutput
 
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
-_REPAIRS: tuple[tuple[str, re.Pattern[str], str], ...] = (
-    ("trailing comma", re.compile(r",(\s*[}\]])"), r"\1"),
-    ("Python constant", re.compile(r"(?<=[:\[,\s])True(?=\s*[,}\]])"), "true"),
-    ("Python constant", re.compile(r"(?<=[:\[,\s])False(?=\s*[,}\]])"), "false"),
-    ("Python constant", re.compile(r"(?<=[:\[,\s])None(?=\s*[,}\]])"), "null"),
-    ("line break in a string", re.compile(r"[\r\n\t]+"), " "),
-    ("typographic quotes", re.compile("[“”]"), '"'),
+from contrafact.text.delimit import shorten
+
+__all__ = [
+    "CUT_OFF",
+    "NO_ANSWER",
+    "Answer",
+    "LabelReply",
+    "Reply",
+    "answer_in",
+    "answer_text",
+    "as_bool",
+    "cut_off",
+    "read_bool",
+    "read_json_object",
+    "read_label",
+    "read_letter",
+]
+
+NO_ANSWER = "(no answer)"
+"""What stands for an empty turn of a model in what it is shown again; some services refuse one."""
+CUT_OFF = "cut off at the token limit"
+"""The reason of a reply that the length limit ended."""
+
+# Reasoning, as models and their templates mark it. A close without an open ends what began before
+# the reply, since templates may open it; an open without a close leaves no answer.
+_TAG = r"(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)"
+_OPEN = rf"<{_TAG}\b[^<>]*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis"
+_CLOSE = rf"</{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>"
+_REASONING = re.compile(rf"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
+
+_NAME = r"(?:answer|verdict|judge?ment|decision|label|output|response|json|version|result|text)"
+_FINAL = re.compile(
+    rf"\b(?:final|corrected|revised)[ \t]+(?:{_NAME}|story|rewrite|headline|passage)\b"
+    r"[*_`\"')\]]*[ \t]*(?:is\b|:|=|–|—)[*_` \t]*"
+    r"|<(?:final_?)?answer>|\\boxed\s*\{",
+    re.IGNORECASE,
 )
+_FINAL_ENDS = re.compile(r"</(?:final_?)?answer>.*", re.IGNORECASE | re.DOTALL)
+_MARKED = re.compile(
+    rf"\b{_NAME}\b[*_`\"')\]]*[ \t]*(?:is\b[ \t]*:?|:|=|–|—)[\s*_`\"'“‘(\[]*", re.IGNORECASE
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:wait|hmm+|hold on|scratch that|on (?:second thoughts?|reflection|reconsideration)"
+    r"|let me (?:re\w+|correct|think again)|i (?:was|am) (?:wrong|mistaken)|correction"
+    r"|i take (?:it|that) back|actually,)(?!\w)|(?:^|[.!?\n])\s*no\b",
+    re.IGNORECASE,
+)
+_UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
+_EDGE = " \t\r\n`*_#>\"'“”‘’.,:;!()[]-–—"
+_TRUTH = {"true": True, "false": False}
+_LETTERS = {**_TRUTH, "t": True, "f": False}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What of a reply may hold its answer.
+
+    Attributes:
+        text: It; empty where the reply is invalid.
+        invalid: Why there is none.
+        removed: What was taken off to get there: "reasoning", "text before the final answer".
+    """
+
+    text: str
+    invalid: str | None = None
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,67 +101,322 @@ class Reply:
     invalid: str | None = None
 
 
-def read_json_object(text: str) -> Reply:
+@dataclass(frozen=True)
+class LabelReply:
+    """A reply read as one label, or why it is none; and what came before it, if reasons did."""
+
+    label: str | None
+    invalid: str | None = None
+    rationale: str | None = None
+
+
+def cut_off(output: ModelOutput) -> bool:
+    """Return whether the length limit ended a reply."""
+    return output.stop_reason == "max_tokens"
+
+
+def answer_in(reply: str) -> Answer:
+    """Return a reply without its reasoning and without what stands before an answer marked final.
+
+    A mark inside a JSON object is its text, and marks nothing.
+    """
+    text, invalid = _without_reasoning(reply)
+    removed: tuple[str, ...] = ("reasoning",) if text != reply.strip() else ()
+    if invalid:
+        return Answer("", invalid, removed)
+    text = text.strip(_UNSEEN)
+    spans, _ = _objects(text)
+    marks = [
+        mark
+        for mark in _FINAL.finditer(text)
+        if not any(start < mark.start() < end for start, end in spans)
+    ]
+    if marks:
+        text = text[marks[-1].end() :]
+        if marks[-1][0].startswith("\\"):
+            text = text.partition("}")[0]
+        text = _FINAL_ENDS.sub("", text)
+        removed += ("text before the final answer",)
+    return Answer(text.strip(), None if text.strip() else "empty reply", removed)
+
+
+def answer_text(reply: str) -> Answer:
+    """Return a reply that is free text: an edit, a headline, a phrasing.
+
+    As `answer_in`, but invisible characters stay, and a mark counts only where a line begins with
+    it. A fence around the whole is taken off.
+    """
+    text, invalid = _without_reasoning(reply)
+    removed: tuple[str, ...] = ("reasoning",) if text != reply.strip() else ()
+    if invalid:
+        return Answer("", invalid, removed)
+    marks = [
+        mark
+        for mark in _FINAL.finditer(text)
+        if not text[: mark.start()].rpartition("\n")[2].strip(_EDGE)
+    ]
+    if marks:
+        text = _FINAL_ENDS.sub("", text[marks[-1].end() :]).strip()
+        removed += ("text before the final answer",)
+    if fenced := re.fullmatch(r"```\w*[ \t]*\n(.*?)\n?```", text, re.DOTALL):
+        text = fenced[1].strip()
+        removed += ("code fence",)
+    return Answer(text, None if text else "empty reply", removed)
+
+
+def read_json_object(reply: str) -> Reply:
     """Return the JSON object in a reply.
 
-    Repaired, and named: a code fence, words around the object, a trailing comma, Python's
-    constants, raw line breaks inside strings, typographic quotes as delimiters, and an object that
-    is repeated. Not repaired: an object that was cut off, and objects that differ.
+    Repaired, and named: reasoning, a code fence, words around the object, a trailing comma,
+    Python's constants, raw line breaks inside strings, typographic quotes as delimiters, and an
+    object that is repeated. Not repaired: an object that was cut off, and objects that differ.
     """
-    text = text.strip()
-    if not text:
-        return Reply(None, invalid="empty reply")
-    repairs: list[str] = []
-    if (value := _loads(text)) is not None:
+    if (value := _loads(reply)) is not None:
         return Reply(value)
-    if fence := _FENCE.search(text):
-        text = fence.group(1).strip()
-        repairs.append("code fence")
+    answer = answer_in(reply)
+    if answer.invalid:
+        return Reply(None, answer.removed, answer.invalid)
+    text, repairs = answer.text, list(answer.removed)
     if (value := _loads(text)) is not None:
-        return Reply(value, tuple(repairs))
-    candidates = _objects(text)
-    if not candidates:
-        reason = "cut off inside the JSON object" if "{" in text else "no JSON object"
-        return Reply(None, tuple(repairs), reason)
-    if candidates[0] != text:
+        return Reply(value, answer.removed)
+    if "```" in text:
+        repairs.append("code fence")
+    spans, open_end = _objects(text)
+    tried = [one for start, end in spans if _tries(one := text[start:end])]
+    if open_end:
+        return Reply(None, tuple(repairs), "cut off inside the JSON object")
+    if not tried:
+        return Reply(None, tuple(repairs), "no JSON object")
+    if text.replace("```json", "").replace("```", "").strip() != tried[0]:
         repairs.append("text around the object")
-    read = [_repaired(candidate) for candidate in candidates]
-    if (first := read[0]) is None:
+    read = [_repaired(one) for one in tried]
+    if any(one is None for one in read):
         return Reply(None, tuple(repairs), "not JSON")
-    if any(other is not None and other[0] != first[0] for other in read[1:]):
-        return Reply(None, tuple(repairs), "several different JSON objects")
-    return Reply(first[0], (*repairs, *first[1]))
+    (first, needed), *others = [one for one in read if one is not None]
+    for other, _ in others:
+        if other != first:
+            both = " and ".join(shorten(json.dumps(one), 60)[0] for one in (first, other))
+            return Reply(None, tuple(repairs), f"several different JSON objects: {both}")
+    return Reply(first, (*repairs, *needed))
 
 
-def read_bool(text: str, key: str) -> tuple[bool | None, str | None]:
+def read_bool(reply: str, key: str) -> tuple[bool | None, str | None]:
     """Return a judge's true or false for one criterion, or the reason it has none.
 
-    Accepts ``{key: {"value": true}}``, ``{key: true}``, ``{"value": true}``, the words true
-    and false as strings, and a bare ``true`` or ``false`` as the whole reply.
+    Read are ``{key: {"value": true}}``, ``{key: true}``, ``{"value": true}`` (with Python's
+    constants or the words as strings), and the word where it stands alone: as the whole reply, on a
+    line of its own, or behind "the answer is". A word within a sentence is none.
 
     Returns:
         The answer and none, or none and the reason.
     """
-    bare = as_bool(text.strip().strip("`'\". "))
-    if bare is not None:
-        return bare, None
-    reply = read_json_object(text)
-    if reply.value is None:
-        return None, reply.invalid
-    value: Any = reply.value.get(key, reply.value)
-    if isinstance(value, dict):
-        value = value.get("value")
-    answer = as_bool(value)
-    return (answer, None) if answer is not None else (None, f"no true or false under '{key}'")
+    answer = answer_in(reply)
+    if answer.invalid:
+        return None, answer.invalid
+    return _verdict(answer.text, _TRUTH, key)
+
+
+def read_letter(reply: str) -> tuple[bool | None, str | None]:
+    """Return the T or F of a reply, or the reason it has none; true and false are read too."""
+    answer = answer_in(reply)
+    if answer.invalid:
+        return None, _neither("") if answer.invalid == "empty reply" else answer.invalid
+    passed, invalid = _verdict(answer.text, _LETTERS, None)
+    if passed is None and invalid is not None and invalid.startswith("no "):
+        invalid = _neither(answer.text)
+    return passed, invalid
+
+
+def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> LabelReply:
+    """Return the label that a reply gives.
+
+    It is valid if exactly one label of the space stands in it as a word of its own, in any case,
+    once or repeated, and neither denied ("not true") nor taken back.
+
+    Args:
+        reply: The model's reply.
+        labels: The label space.
+        reasons: Whether reasons were asked for, with the label on the last line: then only that
+            line is read, and what stands before it is the rationale.
+    """
+    text, invalid = _without_reasoning(reply)
+    if invalid:
+        return LabelReply(None, invalid)
+    rationale = None
+    if reasons:
+        lines = [line for line in text.splitlines() if line.strip()]
+        # A fence or a rule below the label is no answer.
+        while lines and not re.search(r"\w", lines[-1]):
+            lines.pop()
+        rationale = "\n".join(lines[:-1]).strip() or None
+        text = lines[-1] if lines else ""
+    answer = answer_in(text)
+    if answer.invalid:
+        return LabelReply(None, answer.invalid, rationale)
+    text = _seen(answer.text)
+    if _UNSETTLED in labels:
+        text = _NEI.sub(_UNSETTLED, text)
+    words = "|".join(re.escape(label) for label in labels)
+    found = list(re.finditer(rf"(?<![^\W_])(?:{words})(?![^\W_])", text, re.IGNORECASE))
+    named = list(dict.fromkeys(match.group().casefold() for match in found))
+    where = " on the last line" if reasons else ""
+    if not named:
+        return LabelReply(None, f"no label{where}", rationale)
+    if len(named) > 1:
+        return LabelReply(None, f"several labels{where}: {', '.join(named)}", rationale)
+    if any(_DENIAL.search(text[: match.start()]) for match in found):
+        return LabelReply(None, f"a denied label{where}: not {named[0]}", rationale)
+    if _TAKEN_BACK.search(text[found[-1].end() :]):
+        return LabelReply(None, f"a label that is taken back{where}: {named[0]}", rationale)
+    return LabelReply(named[0], None, rationale)
+
+
+_UNSETTLED = "not enough information"
+"""A label that is written in several ways."""
+_NEI = re.compile(r"\b(?:NEI|not enough (?:info|evidence))\b", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"(?:\b(?:not|never|neither|nor|hardly)|n['’]t|\bcannot)(?:\s+(?:be|a|an|the|entirely|"
+    r"necessarily|really|completely))*\s*[\"'“‘*`]*$",
+    re.IGNORECASE,
+)
 
 
 def as_bool(value: object) -> bool | None:
     """Return true or false, or the word for it; None for anything else."""
     if isinstance(value, bool):
         return value
-    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"
-    return None
+    return _TRUTH.get(value.strip(_EDGE).casefold()) if isinstance(value, str) else None
+
+
+def _without_reasoning(reply: str) -> tuple[str, str | None]:
+    """Return a reply without its marked reasoning, or nothing and why."""
+    kept, depth, at = [], 0, 0
+    for mark in _REASONING.finditer(reply):
+        if mark["open"]:
+            if depth == 0:
+                kept.append(reply[at : mark.start()])
+            depth += 1
+        elif depth:
+            depth -= 1
+            at = mark.end()
+        else:  # opened before the reply began
+            kept, at = [], mark.end()
+    if depth:
+        return "", "the reasoning never ended"
+    return " ".join((*kept, reply[at:])).strip(), None
+
+
+def _verdict(
+    text: str, words: Mapping[str, bool], key: str | None
+) -> tuple[bool | None, str | None]:
+    """Return the one verdict of an answer, or why there is none.
+
+    Args:
+        text: The answer.
+        words: What a verdict is called.
+        key: Under which name a JSON object has it; any name, if none.
+    """
+    text = _seen(text)
+    if (whole := words.get(text.strip(_EDGE).casefold())) is not None:
+        return whole, None
+    spans, open_end = _objects(text)
+    spans = [(start, end) for start, end in spans if _tries(text[start:end])]
+    if open_end:
+        return None, "cut off inside the JSON object"
+    found: list[tuple[int, bool]] = []
+    missing = None
+    for start, end in spans:
+        read = _repaired(text[start:end])
+        if read is None:
+            return None, "not JSON"
+        value = _under(read[0], key, words)
+        if value is not None:
+            found.append((end, value))
+        elif key is None or _holds_truth(read[0]):
+            missing = f"no true or false under '{key}'" if key else "no T or F in the JSON object"
+    if missing:
+        return None, missing
+    outside = _blanked(text, spans)
+    found += _alone(outside, words)
+    if not found:
+        if spans:
+            return None, f"no true or false under '{key}'"
+        return None, "no JSON object" if key else "no T or F"
+    if len({value for _, value in found}) > 1:
+        return None, f"says both true and false: '{shorten(' '.join(text.split()), 120)[0]}'"
+    end, value = max(found)
+    if _against(outside[end:], value, words) or _TAKEN_BACK.search(outside[end:]):
+        return None, f"a verdict that is taken back: '{shorten(' '.join(text.split()), 120)[0]}'"
+    return value, None
+
+
+def _under(found: Mapping[str, Any], key: str | None, words: Mapping[str, bool]) -> bool | None:
+    """Return the verdict of a JSON object under a name, or under its only one."""
+    if key is None:
+        values = list(found.values())
+        value = values[0] if len(values) == 1 else None
+    else:
+        folded = {name.casefold(): value for name, value in found.items()}
+        value = folded.get(key.casefold(), folded.get("value"))
+    if isinstance(value, dict):
+        value = value.get("value")
+    if isinstance(value, bool):
+        return value
+    return words.get(value.strip(_EDGE).casefold()) if isinstance(value, str) else None
+
+
+def _seen(text: str) -> str:
+    """Return a text without what cannot be seen: zero-width marks, soft hyphens."""
+    return "".join(one for one in text if unicodedata.category(one) != "Cf")
+
+
+def _holds_truth(value: object) -> bool:
+    """Return whether any value in a JSON value is true or false."""
+    if isinstance(value, Mapping):
+        return any(map(_holds_truth, value.values()))
+    if isinstance(value, list):
+        return any(map(_holds_truth, value))
+    return as_bool(value) is not None
+
+
+def _alone(text: str, words: Mapping[str, bool]) -> Iterator[tuple[int, bool]]:
+    """Yield where a verdict that stands alone ends, and it: on a line, or behind its mark."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        if (value := words.get(line.strip(_EDGE).casefold())) is not None:
+            yield at + len(line), value
+        at += len(line)
+    for mark in _MARKED.finditer(text):
+        word = re.match(r"\w+", text[mark.end() :])
+        if word and (value := words.get(word[0].casefold())) is not None:
+            yield mark.end() + word.end(), value
+
+
+def _against(tail: str, value: bool, words: Mapping[str, bool]) -> bool:
+    """Return whether what follows a verdict names the other one, or denies it."""
+    for found in re.finditer(r"\w+", tail):
+        word = found[0]
+        # A lone letter in a sentence is a letter of the alphabet, unless it is a capital.
+        said = words.get(word.casefold()) if len(word) > 1 or word.isupper() else None
+        if said is not None and (said != value or _DENIAL.search(tail[: found.start()])):
+            return True
+    return False
+
+
+def _neither(text: str) -> str:
+    words = " ".join(text.split())
+    shown = f"'{shorten(words, 40)[0]}'" if words else "nothing"
+    return f"neither T nor F: {shown}"
+
+
+_REPAIRS: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    ("trailing comma", re.compile(r",(\s*[}\]])"), r"\1"),
+    ("Python constant", re.compile(r"(?<=[:\[,\s])True(?=\s*[,}\]])"), "true"),
+    ("Python constant", re.compile(r"(?<=[:\[,\s])False(?=\s*[,}\]])"), "false"),
+    ("Python constant", re.compile(r"(?<=[:\[,\s])None(?=\s*[,}\]])"), "null"),
+    ("line break in a string", re.compile(r"[\r\n\t]+"), " "),
+    ("typographic quotes", re.compile("[“”]"), '"'),
+)
 
 
 def _loads(text: str) -> dict[str, Any] | None:
@@ -122,9 +441,14 @@ def _repaired(text: str) -> tuple[dict[str, Any], list[str]] | None:
     return None
 
 
-def _objects(text: str) -> list[str]:
-    """Return every balanced top-level ``{…}`` of a text, in order."""
-    found: list[str] = []
+def _tries(part: str) -> bool:
+    """Return whether what stands in braces tries to be a JSON object: ``{headline}`` does not."""
+    return ":" in part or not part.strip("{} \t\r\n")
+
+
+def _objects(text: str) -> tuple[list[tuple[int, int]], bool]:
+    """Return where the balanced top-level ``{…}`` of a text stand, and whether one is left open."""
+    found: list[tuple[int, int]] = []
     depth, start, in_string, escaped = 0, 0, False, False
     for position, char in enumerate(text):
         if in_string:
@@ -143,5 +467,14 @@ def _objects(text: str) -> list[str]:
         elif char == "}" and depth:
             depth -= 1
             if depth == 0:
-                found.append(text[start : position + 1])
-    return found
+                found.append((start, position + 1))
+    return found, depth > 0
+
+
+def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a text of the same length in which what stands in the spans is lines of nothing."""
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [text[at:start], "\n" * (end - start)]
+        at = end
+    return "".join((*parts, text[at:]))

@@ -148,7 +148,9 @@ def test_a_graph_is_checked(change, reason):
     [
         ("", "stop", "empty reply"),
         (" … ", "stop", "empty reply"),
-        ("", "max_tokens", "cut off at the token limit, empty"),
+        ("", "max_tokens", "cut off at the token limit"),
+        ("The van did not over", "max_tokens", "cut off at the token limit"),
+        ("<think>The van", "stop", "the reasoning never ended"),
         ("x" * (MAX_CHARACTERS + 1), "stop", "over 20,000 characters"),
     ],
 )

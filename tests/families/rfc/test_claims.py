@@ -12,10 +12,10 @@ from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 from contrafact.errors import InputError
 from contrafact.families.rfc.claims import Claim
 from contrafact.families.rfc.data import PairNotes, items_of, load_data
-from contrafact.families.rfc.labels import read_label
 from contrafact.families.rfc.methods import methods_of
 from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings, ShotOptions
+from contrafact.judges.replies import read_label
 from contrafact.models.asking import Ask
 
 LABELS = ("True", "False", "NEI")

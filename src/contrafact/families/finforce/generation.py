@@ -12,7 +12,7 @@ from inspect_ai.model import (
 from inspect_ai.util import JSONSchema
 
 from contrafact.family.method import Method
-from contrafact.judges.replies import read_json_object
+from contrafact.judges.replies import CUT_OFF, cut_off, read_json_object
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.models.requests import OneItemArray, SharedSchema
 from contrafact.records import SIDES, Headline, Side
@@ -155,12 +155,11 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     published data's longer key names. A side without text is invalid; the other still counts. A
     pair that the list repeats counts once, and is a repair; a list of different pairs is invalid.
     """
+    if cut_off(output):
+        return Generation.none(CUT_OFF, trace)
     reply = read_json_object(output.completion)
     if reply.value is None:
-        reason = reply.invalid or "not JSON"
-        if output.stop_reason == "max_tokens":
-            reason = "cut off at the token limit"
-        return Generation.none(reason, trace)
+        return Generation.none(reply.invalid or "not JSON", trace)
     repairs = list(reply.repairs)
     value: dict[str, Any] = {_plain(key): item for key, item in reply.value.items()}
     for wrapper in ("counterfactuals", "scenarios"):

@@ -27,7 +27,7 @@ from contrafact.families.finforce.data import CATEGORIES, canonical_category
 from contrafact.files.journal import Journal
 from contrafact.files.sheets import guarded, unguarded
 from contrafact.files.tables import read_rows, source_name
-from contrafact.judges.replies import read_json_object
+from contrafact.judges.replies import CUT_OFF, cut_off, read_json_object
 from contrafact.models.asking import Ask, Unanswered, failure_cause
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import NewsItem, content_id
@@ -415,9 +415,10 @@ async def ask_screening(
             headline=delimit(headlines[identity]), categories=category_meanings()
         )
         try:
-            return (await ask(prompt, _schema())).completion
+            output = await ask(prompt, _schema())
         except Unanswered as error:
             return f"[{error}]"
+        return f"[{CUT_OFF}]" if cut_off(output) else output.completion
 
     failures = await journal.fill(headlines, reply, at_once=at_once, each=each)
     return {identity: failure_cause(error) for identity, error in failures.items()}

@@ -25,7 +25,7 @@ from contrafact.errors import InputError
 from contrafact.families.finforce.generation import Generation
 from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.family.method import MethodContext
-from contrafact.judges.replies import read_json_object
+from contrafact.judges.replies import CUT_OFF, Reply, cut_off, read_json_object
 from contrafact.judges.rubric import JUDGE_CONFIG
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.prompts import PromptPack, PromptTemplate
@@ -303,7 +303,7 @@ class Verifier:
 
 def read_findings(output: ModelOutput, sides: Sequence[Side], verifier: str) -> dict[Side, Finding]:
     """Return what a verifier's reply says of each side; what cannot be read has no score."""
-    reply = read_json_object(output.completion)
+    reply = Reply(None, (), CUT_OFF) if cut_off(output) else read_json_object(output.completion)
     found: dict[Side, Finding] = {}
     for side in sides:
         stated = (reply.value or {}).get(side)

@@ -14,7 +14,7 @@ from inspect_ai.solver import TaskState
 
 from contrafact.families.rfc.claims import Claim
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.labels import read_label
+from contrafact.judges.replies import CUT_OFF, cut_off, read_label
 from contrafact.models.likelihood import ALTERNATIVES, begun_label
 from contrafact.records import Rewrite
 
@@ -95,14 +95,15 @@ def read_answer(
 ) -> Answer:
     """Return the answer that a model's output gives, on the last line where reasons were asked."""
     reading = read_label(output.completion, item.labels, reasons=reasons)
-    invalid = reading.invalid
-    if invalid is not None and output.stop_reason == "max_tokens":
-        invalid = f"cut off at the token limit ({invalid})"
+    label, invalid = reading.label, reading.invalid
+    # A label alone is whole; one with more behind or before it may have been a step on the way.
+    if cut_off(output) and (label is None or output.completion.strip().casefold() != label):
+        label, invalid = None, f"{CUT_OFF} ({invalid})" if invalid else CUT_OFF
     probabilities = None
-    if reading.label is not None:
+    if label is not None:
         probabilities = label_probabilities(_logprobs(output), item.labels)
     return Answer(
-        predicted=reading.label,
+        predicted=label,
         invalid=invalid,
         reply=output.completion,
         rationale=reading.rationale,

@@ -40,10 +40,8 @@ from contrafact.families.rfc.labels import (
     FALSE,
     NEI,
     TRUE,
-    Reading,
     TaskName,
     labels_of,
-    read_label,
 )
 from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.scoring import answered
@@ -55,6 +53,7 @@ from contrafact.family.method import Method
 from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.files.fields import fold_row, is_absent
+from contrafact.judges.replies import LabelReply, read_label
 from contrafact.records import Rewrite
 
 if TYPE_CHECKING:
@@ -286,7 +285,7 @@ def _answer(given: GivenRow, label: str, labels: Sequence[str]) -> Answer:
         wanted = ", ".join(labels)
         raise InputError(f"the label is '{label.strip()}'", hint=f"write one of {wanted}")
     if reason and not label:
-        reading = Reading(None, reason)
+        reading = LabelReply(None, reason)
     else:
         asked = not label and bool(given.settings.option("rationale"))
         reading = read_label(label or reply, labels, reasons=asked)

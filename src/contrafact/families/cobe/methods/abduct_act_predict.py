@@ -13,6 +13,7 @@ from contrafact.families.cobe.data import Question
 from contrafact.families.cobe.methods.few_shot import EDIT_TOKENS
 from contrafact.family.method import MethodContext
 from contrafact.family.task import read_text
+from contrafact.judges.replies import NO_ANSWER, answer_text
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Output
 from contrafact.text.delimit import delimit
@@ -53,8 +54,8 @@ class AbductActPredict:
             output = await ask(list(messages))
             if step == STEPS[-1]:
                 return read_text(output, trace={"steps": steps})
-            steps[step] = output.completion
-            messages.append(ChatMessageAssistant(content=output.completion))
+            steps[step] = answer_text(output.completion).text or NO_ANSWER
+            messages.append(ChatMessageAssistant(content=steps[step]))
         raise AssertionError("the last step returns")
 
     def plan(self, question: Question) -> Sequence[PlannedCall]:

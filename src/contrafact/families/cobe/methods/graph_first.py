@@ -15,6 +15,7 @@ from contrafact.families.cobe.data import Question
 from contrafact.families.cobe.methods.few_shot import EDIT_TOKENS
 from contrafact.family.method import MethodContext
 from contrafact.family.task import read_text
+from contrafact.judges.replies import CUT_OFF, NO_ANSWER, answer_text, cut_off
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Output
 from contrafact.text.delimit import delimit
@@ -49,14 +50,12 @@ class GraphFirst:
         graph: StoryGraph | None = None
         for _ in range(2):
             output = await ask(list(messages), graph_schema())
-            graph, reason = read_graph(output.completion)
+            graph, reason = (None, CUT_OFF) if cut_off(output) else read_graph(output.completion)
             if graph is not None:
                 break
-            if output.stop_reason == "max_tokens":
-                reason = f"cut off at the token limit ({reason})"
             refused.append({"reply": output.completion, "reason": str(reason)})
             messages += [
-                ChatMessageAssistant(content=output.completion),
+                ChatMessageAssistant(content=answer_text(output.completion).text or NO_ANSWER),
                 ChatMessageUser(content=self._again.render(reason=delimit(str(reason)))),
             ]
         trace = {"graph": graph.as_json() if graph else None, "refused_graphs": refused}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.family.method import MethodContext
+from contrafact.judges.replies import answer_text
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.delimit import delimit
@@ -36,7 +37,7 @@ class CounterfactualDistil:
         """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         # Step 1: the model names the topic word.
-        reply = (await ask(self._topic.render(headline=text))).completion
+        reply = answer_text((await ask(self._topic.render(headline=text))).completion).text
         topic = reply.strip().strip("\"'`.:*").strip()
         # Step 2: topic word and noun phrases are masked.
         masked, found = mask_headline(text, topic)

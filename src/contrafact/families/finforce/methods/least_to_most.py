@@ -10,6 +10,7 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.family.method import MethodContext
+from contrafact.judges.replies import NO_ANSWER, answer_text
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Headline
 from contrafact.text.delimit import delimit
@@ -43,8 +44,8 @@ class LeastToMost:
             output = await ask(list(messages), schema)
             if last:
                 return read_pair(output, {"steps": steps})
-            steps[step] = output.completion
-            messages.append(ChatMessageAssistant(content=output.completion))
+            steps[step] = answer_text(output.completion).text or NO_ANSWER
+            messages.append(ChatMessageAssistant(content=steps[step]))
         raise AssertionError("the last step returns")
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:

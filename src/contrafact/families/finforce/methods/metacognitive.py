@@ -10,6 +10,7 @@ from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.family.method import MethodContext
+from contrafact.judges.replies import NO_ANSWER, answer_text
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Headline
 from contrafact.text.delimit import delimit
@@ -33,7 +34,7 @@ class Metacognitive:
         """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         question = ChatMessageUser(content=self._draft.render(headline=text))
-        reflection = (await ask([question])).completion
+        reflection = answer_text((await ask([question])).completion).text or NO_ANSWER
         answer = ChatMessageAssistant(content=reflection)
         revise = ChatMessageUser(content=self._revise.render(headline=text))
         output = await ask([question, answer, revise], pair_schema("original_headline"))

@@ -10,10 +10,10 @@ from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 
 from contrafact.families.rfc.answers import REASONS_TOKENS, Answer, read_answer
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.labels import strip_reasoning
 from contrafact.families.rfc.methods import with_reasons
 from contrafact.families.rfc.prompting import VARIABLES, OneCall, kind_of, texts_of
 from contrafact.family.method import MethodContext
+from contrafact.judges.replies import NO_ANSWER, answer_text
 from contrafact.models.asking import Ask, PlannedCall
 
 __all__ = ["method"]
@@ -37,7 +37,7 @@ class Reflect:
         output = await ask([question])
         first = read_answer(output, item, reasons=True)
         # Hidden reasoning is not quoted back; an empty turn is refused by some providers.
-        reply = strip_reasoning(output.completion)[0] or "(no answer)"
+        reply = answer_text(output.completion).text or NO_ANSWER
         again = ChatMessageUser(content=self._again.render(**texts_of(item)))
         output = await ask([question, ChatMessageAssistant(content=reply), again])
         trace = {"first_reply": first.reply, "first_label": first.predicted}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
-from contrafact.families.rfc.labels import read_label
 from contrafact.families.rfc.pipeline.stages import StageRow, stage_event
 from contrafact.files.journal import Journal
+from contrafact.judges.replies import cut_off, read_label
 from contrafact.records import MANIPULATIONS, NewsItem
 from contrafact.text.delimit import delimit
 from contrafact.text.quantities import quantities
@@ -110,6 +110,8 @@ async def ask_label(paragraph: str, model: "Model", template: "PromptTemplate") 
         "model_length": "[the prompt was too long for the model]",
         "content_filter": "[the provider's content filter refused]",
     }
+    if cut_off(output) and read_label(output.completion, tuple(_LABELS)).label is None:
+        return "[the reply was cut off at the token limit]"
     return unusable.get(output.stop_reason) or output.completion
 
 

@@ -20,6 +20,7 @@ from inspect_ai.model import (
     ChatMessageUser,
     GenerateConfig,
     Model,
+    ModelOutput,
 )
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -37,6 +38,7 @@ from contrafact.families.rfc.pipeline.rewrite import (
     seed_of,
 )
 from contrafact.files.atomic import os_problem
+from contrafact.judges.replies import CUT_OFF, answer_text, cut_off
 from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import MANIPULATIONS, Manipulation
@@ -153,6 +155,13 @@ class WriterSettings:
         )
 
 
+_UNUSABLE: Mapping[str | None, str] = {
+    "model_length": "the prompt is too long for the model",
+    "content_filter": "refused by the provider's content filter",
+}
+"""Why asking again is useless, by what stopped a reply."""
+
+
 @dataclass(frozen=True)
 class ModelRewriter:
     """A model that rewrites, asked again while facts or judges are against what it writes."""
@@ -183,14 +192,21 @@ class ModelRewriter:
         messages: list[ChatMessage] = [ChatMessageUser(content=question)]
         tried: list[tuple[Mapping[str, Any], ...]] = []
         for attempt in range(1, self.attempts + 1):
-            reply, problem = await self._ask(messages, assignment, attempt)
-            if problem is not None:
+            output = await self._ask(messages, assignment, attempt)
+            if problem := _UNUSABLE.get(output.stop_reason):
                 return Outcome(attempts=attempt, reason=problem)
-            found = await self._decide(manipulation, original, reply)
-            if found.passed is not False:
-                undecided = "" if found.passed else _why_undecided(found, judged=bool(self.judges))
-                return Outcome(reply, between(original, reply), attempt, undecided=undecided)
-            violations = tuple(one.as_row() for one in found.violations)
+            answer = answer_text(output.completion)
+            reply = _bare(answer.text)
+            unread = CUT_OFF if cut_off(output) else answer.invalid
+            violations: tuple[Mapping[str, Any], ...]
+            if unread is not None and unread != "empty reply":
+                violations = ({"rule": "unreadable", "message": f"the reply: {unread}"},)
+            else:
+                found = await self._decide(manipulation, original, reply)
+                if found.passed is not False:
+                    why = "" if found.passed else _why_undecided(found, judged=bool(self.judges))
+                    return Outcome(reply, between(original, reply), attempt, undecided=why)
+                violations = tuple(one.as_row() for one in found.violations)
             tried.append(violations)
             again = self.templates["feedback"].render(
                 paragraph=delimit(original),
@@ -216,18 +232,13 @@ class ModelRewriter:
 
     async def _ask(
         self, messages: list[ChatMessage], assignment: Assignment, attempt: int
-    ) -> tuple[str, str | None]:
-        """Return the reply as one text, and why asking again is useless, if it is."""
+    ) -> ModelOutput:
+        """Return the model's output."""
         seed = seed_of(self.seed, assignment.item.id, assignment.manipulation, attempt)
         limit = {"max_tokens": longest_reply(assignment, self.options.bands or LENGTH_BANDS)}
         decoding = limit | self.decoding[assignment.manipulation].model_dump(exclude_none=True)
         config = GenerateConfig(**decoding, seed=seed % 2**31)
-        output = await self.model.generate(messages, config=config)
-        if output.stop_reason == "model_length":
-            return "", "the prompt is too long for the model"
-        if output.stop_reason == "content_filter":
-            return "", "refused by the provider's content filter"
-        return _bare(output.completion), None
+        return await self.model.generate(messages, config=config)
 
 
 def longest_reply(assignment: Assignment, bands: Bands = LENGTH_BANDS) -> int:

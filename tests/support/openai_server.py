@@ -5,9 +5,9 @@ As a program it prints its port and serves until its standard input closes:
     python openai_server.py --latency 0.2 --faults 429,500,reset,stall,truncated,notjson
 
 Every distinct request meets one of the faults before it is answered, the same one every time
-the server is started. A request with the word "doomed" in its last message never is. What was
-answered is counted: GET /stats gives the number of good answers per request, GET /forget begins to
-count anew.
+the server is started; "quota" and "later" it meets each time. A request with the word "doomed" in
+its last message never is answered. What was answered is counted: GET /stats gives the number of
+good answers per request, GET /forget begins to count anew.
 
 The model "scored" gives log-probabilities where they are asked for, "refusing" refuses requests
 that ask for them, and others leave them out.
@@ -24,7 +24,10 @@ import threading
 from collections import Counter
 from typing import Any
 
-FAULTS = ("429", "500", "reset", "stall", "truncated", "notjson")
+FAULTS = (
+    *("429", "500", "reset", "stall", "truncated", "notjson"),
+    *("nochoices", "error200", "later", "quota"),
+)
 
 
 class OpenAIServer:
@@ -103,6 +106,18 @@ class OpenAIServer:
             case "500":
                 error = b'{"error": {"message": "the engine is on fire", "type": "server_error"}}'
                 self._write(writer, "500 Internal Server Error", error)
+            case "nochoices":
+                self._write(
+                    writer, "200 OK", json.dumps({**json.loads(answer), "choices": []}).encode()
+                )
+            case "error200":
+                self._write(writer, "200 OK", b'{"error": {"message": "upstream has gone away"}}')
+            case "later":
+                error = b'{"error": {"message": "too many", "type": "rate_limit_error"}}'
+                self._write(writer, "429 Too Many Requests", error, "Retry-After: 3600\r\n")
+            case "quota":
+                error = b'{"error": {"message": "you have spent it", "code": "insufficient_quota"}}'
+                self._write(writer, "429 Too Many Requests", error)
             case "reset":
                 writer.transport.abort()
                 return False
@@ -119,7 +134,12 @@ class OpenAIServer:
         return True
 
     def _fault(self, key: str) -> str | None:
-        if not self.faults or self.seen[key] > 1 or int(key[8:16], 16) >= self.share * 2**32:
+        lasting = {"quota", "later"} & {*self.faults}
+        if (
+            not self.faults
+            or (self.seen[key] > 1 and not lasting)
+            or int(key[8:16], 16) >= self.share * 2**32
+        ):
             return None
         return self.faults[int(key[:8], 16) % len(self.faults)]
 

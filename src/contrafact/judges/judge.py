@@ -29,6 +29,7 @@ from pydantic import Field
 from contrafact.errors import InputError
 from contrafact.judges.replies import CUT_OFF, cut_off, read_bool, read_letter
 from contrafact.judges.verifier import UNDECIDED, Subject, decision_by, is_verifier
+from contrafact.models.asking import answer
 from contrafact.models.requests import SharedSchema
 from contrafact.records import Verdict
 from contrafact.stats.votes import majority
@@ -113,7 +114,7 @@ async def judge_once(
     config = config or GenerateConfig()
     if structured:
         config = config.model_copy(update={"response_schema": bool_schema(criterion)})
-    output = await model.generate(prompt, config=config, cache=cache)
+    output = await answer(model, prompt, config, cache)
     reply, passed = output.completion, None
     invalid = unreadable(output) or (CUT_OFF if cut_off(output) else None)
     if invalid is None:
@@ -215,13 +216,13 @@ async def judge_letter(
         # stop by itself. Others may need tokens to reason with before they answer.
         config = config.merge(GenerateConfig(max_tokens=1))
     try:
-        output = await model.generate(prompt, config=config, cache=cache)
+        output = await answer(model, prompt, config, cache)
     except Exception as error:
         # Services that have no probabilities either leave them out or refuse the whole request.
         if not logprobs or "logprob" not in str(error).lower():
             raise
         config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
-        output = await model.generate(prompt, config=config, cache=cache)
+        output = await answer(model, prompt, config, cache)
     invalid = unreadable(output)
     letter = letter_of(output) if invalid is None else Letter(None, invalid)
     return LetterVerdict(

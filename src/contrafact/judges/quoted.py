@@ -21,6 +21,7 @@ from pydantic import Field
 from contrafact.files.journal import Journal, hash_of
 from contrafact.judges.judge import unreadable
 from contrafact.judges.replies import CUT_OFF, as_bool, cut_off, read_json_object
+from contrafact.models.asking import answer
 from contrafact.models.opening import TRANSPORT
 from contrafact.models.requests import SharedSchema
 from contrafact.records import Verdict
@@ -100,10 +101,10 @@ async def judge_quoted(
     if kept is None:
         if structured:
             config = config.model_copy(update={"response_schema": quoted_schema(tuple(criteria))})
-        output = await model.generate(prompt, config=config, cache=cache)
+        output = await answer(model, prompt, config, cache)
         invalid = unreadable(output) or (CUT_OFF if cut_off(output) else None)
         kept = {"reply": output.completion, "invalid": invalid}
-        if answers is not None:
+        if answers is not None and output.completion.strip():
             answers.keep(key, kept)
     return read_quoted(kept["reply"], criteria, texts, judge=name, invalid=kept["invalid"])
 

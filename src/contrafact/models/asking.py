@@ -17,9 +17,18 @@ from inspect_ai.model import (
     ResponseSchema,
 )
 
+from contrafact.models.opening import IN_PROCESS
 from contrafact.text.delimit import printable
 
-__all__ = ["Ask", "PlannedCall", "Unanswered", "cache_policy", "failure_cause", "redacted"]
+__all__ = [
+    "Ask",
+    "PlannedCall",
+    "Unanswered",
+    "answer",
+    "cache_policy",
+    "failure_cause",
+    "redacted",
+]
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 
@@ -88,7 +97,7 @@ class Ask:
         config = self.config
         if schema is not None and self.structured:
             config = config.model_copy(update={"response_schema": schema})
-        output = await self.model.generate(messages, config=config, cache=self.cache)
+        output = await answer(self.model, messages, config, self.cache)
         if self.exchanges is not None:
             prompt = messages
             if not isinstance(prompt, str):
@@ -99,6 +108,20 @@ class Ask:
         if output.stop_reason == "content_filter":
             raise Unanswered("refused by the provider's content filter")
         return output
+
+
+async def answer(
+    model: Model,
+    messages: str | list[ChatMessage],
+    config: GenerateConfig,
+    cache: bool | CachePolicy = False,
+) -> ModelOutput:
+    """Return a model's output. A service's empty one is not taken from the cache, nor on trust."""
+    output = await model.generate(messages, config=config, cache=cache)
+    empty = output.stop_reason == "stop" and not output.completion.strip()
+    if empty and cache and not str(model).startswith(IN_PROCESS):
+        output = await model.generate(messages, config=config, cache=False)
+    return output
 
 
 def cache_policy(scope: str | None) -> bool | CachePolicy:

@@ -8,6 +8,7 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 
 from contrafact.errors import InputError
 from contrafact.models.gguf import inspect_name
+from contrafact.models.service import guard
 
 __all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "call_config", "open_model"]
 
@@ -54,7 +55,7 @@ def open_model(
         bounds = {key: transport.get(key, value) for key, value in TRANSPORT.items()}
         config = config.merge(GenerateConfig(**bounds))
     try:
-        return get_model(inspect_name(name), config=config, **model_args)
+        model = get_model(inspect_name(name), config=config, **model_args)
     except InputError:
         raise
     except Exception as error:
@@ -63,3 +64,4 @@ def open_model(
             f"cannot use the model '{name}': {text[:400].rstrip('.')}",
             hint="check the name (provider/model), its package and its key",
         ) from error
+    return model if name.startswith(IN_PROCESS) or name == NO_MODEL else guard(model)

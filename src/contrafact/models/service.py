@@ -1,0 +1,153 @@
+"""What a model service does besides answering: empty answers, refusals to serve, and waits.
+
+Inspect retries what its providers call transient, and keeps what they return. Between the two
+stands `guard`:
+
+- An answer without a choice, or one that its provider cannot read (an error in a 200), is a
+  failed call with the service's own words. It is tried again, and never kept.
+- A used-up quota stops every further call of the model at once: trying again helps nobody.
+- A wait that the service asks for is kept, and said; one that the time of a call does not allow
+  ends the call.
+- A client's own retries are off, so that ``max_retries`` is their number.
+"""
+
+import json
+import random
+import re
+import sys
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput
+
+from contrafact.text.delimit import shorten
+
+__all__ = ["NoAnswer", "guard"]
+
+_QUOTA = re.compile(
+    r"insufficient_quota|exceeded your current quota|billing_hard_limit|out of credits"
+)
+_FIRST, _LONGEST = 3.0, 1_800.0
+_SAID_FROM = 5.0
+"""Seconds: shorter waits are not said."""
+
+_bodies: ContextVar[list[str] | None] = ContextVar("_bodies", default=None)
+
+
+class NoAnswer(RuntimeError):
+    """The service replied, and there is no answer in it."""
+
+
+def guard(model: Model) -> Model:
+    """Return a model whose service is watched as the module says; once guarded it stays so."""
+    api = model.api
+    if isinstance(api, _Guarded):
+        return model
+    # The provider's instance keeps its state, and the class below its name in Inspect's registry.
+    api.__class__ = type(type(api).__name__, (_Guarded, type(api)), {})
+    assert isinstance(api, _Guarded)
+    api.watch(str(model), model.config)
+    return model
+
+
+class _Guarded(ModelAPI):
+    """Mixed into a provider's class, before it."""
+
+    def watch(self, name: str, config: GenerateConfig) -> None:
+        self._watched, self._time_of_call = name, config.timeout
+        self._used_up: str | None = None
+        self._said_until = 0.0
+        client: Any = getattr(self, "client", None)
+        if isinstance(getattr(client, "max_retries", None), int):
+            client.max_retries = 0
+        http: Any = getattr(self, "http_client", None)
+        hooks = getattr(http, "event_hooks", None)
+        if isinstance(hooks, dict):
+            http.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _keep_body]}
+
+    async def generate(self, *args: Any, **options: Any) -> Any:
+        """Return what the provider does, if it holds an answer.
+
+        Raises:
+            NoAnswer: It holds none, or the quota is used up.
+        """
+        if self._used_up is not None:
+            raise NoAnswer(self._used_up)
+        bodies: list[str] = []
+        token = _bodies.set(bodies)
+        try:
+            made = await super().generate(*args, **options)  # type: ignore[safe-super]
+        except (TypeError, AttributeError, LookupError) as error:
+            raise NoAnswer(_words(bodies, f"{type(error).__name__}: {error}")) from error
+        finally:
+            _bodies.reset(token)
+        output = made[0] if isinstance(made, tuple) else made
+        if isinstance(output, ModelOutput) and not output.choices:
+            raise NoAnswer(_words(bodies, output.error or "no choices"))
+        return made
+
+    def should_retry(self, ex: Exception) -> Any:
+        """See Inspect's `ModelAPI`."""
+        if self._used_up is not None or _QUOTA.search(_text_of(ex)):
+            self._used_up = self._used_up or f"the quota is used up: {_text_of(ex)}"
+            return False
+        if isinstance(ex, NoAnswer):
+            return True
+        return super().should_retry(ex)
+
+    def retry_wait(self) -> Callable[[Any], float]:
+        """See Inspect's `ModelAPI`: how long to wait before the next try, by tenacity's state."""
+        return self._wait
+
+    def _wait(self, state: Any) -> float:
+        wait = min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1)) * random.uniform(1, 1.25)
+        error = state.outcome.exception()
+        asked = float(getattr(super().should_retry(error), "retry_after", None) or 0.0)
+        wait = max(wait, asked)
+        spent = state.seconds_since_start or 0.0
+        if self._time_of_call is not None and spent + wait > self._time_of_call:
+            if asked > wait / 2:
+                why = f"the service asks to wait {asked:,.0f} s of a call's {self._time_of_call} s"
+                raise NoAnswer(f"{why}: {_text_of(error)}") from error
+            wait = max(0.0, self._time_of_call - spent)
+        now = time.monotonic()
+        if wait >= _SAID_FROM and now >= self._said_until:
+            self._said_until = now + wait
+            words = shorten(_text_of(error), 160)[0]
+            print(
+                f"{self._watched}: tries again in {wait:,.0f} s ({words})",
+                file=sys.stderr,
+                flush=True,
+            )
+        return float(wait)
+
+
+async def _keep_body(response: Any) -> None:
+    """Keep a reply's text for the call that it belongs to; a stream is left to its reader."""
+    bodies = _bodies.get()
+    if bodies is not None and "json" in response.headers.get("content-type", ""):
+        await response.aread()
+        bodies.append(response.text)
+
+
+def _words(bodies: list[str], otherwise: str) -> str:
+    """Return what a service said where its answer should be."""
+    said = bodies[-1] if bodies else ""
+    try:
+        found = json.loads(said)
+    except ValueError:
+        found = None
+    error = found.get("error") if isinstance(found, dict) else None
+    if isinstance(error, dict):
+        error = error.get("message") or error
+    shown = shorten(str(error or said or otherwise), 300)[0]
+    return f"the service replied without an answer: {shown}"
+
+
+def _text_of(error: BaseException) -> str:
+    """Return an error's words with those of what caused it."""
+    chain, link = [str(error)], error.__cause__ or error.__context__
+    body = getattr(error, "body", None)
+    return " ".join(filter(None, (*chain, str(body or ""), str(link or "")))).strip()

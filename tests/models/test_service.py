@@ -1,0 +1,77 @@
+"""What a service does besides answering, over HTTP: told in its words, retried within bounds."""
+
+import asyncio
+import time
+
+import pytest
+
+from contrafact.models import service as module
+from contrafact.models.asking import failure_cause
+from contrafact.models.opening import open_model
+
+
+@pytest.fixture
+def ask(start_service, monkeypatch):
+    """Ask a service with a fault; return what came, and how many requests it got."""
+    monkeypatch.setattr(module, "_FIRST", 0.02)
+
+    def ask(fault, *prompts, **transport):
+        with start_service("--faults", fault) as running:
+            monkeypatch.setenv("FAKE_BASE_URL", running.environment["FAKE_BASE_URL"])
+            monkeypatch.setenv("FAKE_API_KEY", "sk-not-a-real-key-0123456789")
+            model = open_model(f"openai-api/fake/{fault}-{running.port}", transport=transport)
+
+            async def all_of() -> list:
+                found = []
+                for prompt in prompts or ("<news>Up</news>",):
+                    try:
+                        found.append((await model.generate(prompt)).completion)
+                    except Exception as error:  # noqa: BLE001
+                        found.append(failure_cause(error))
+                return found
+
+            found = asyncio.run(all_of())
+            stats = running.stats()
+            return found, sum(stats["met"].values()) + sum(stats["answered"].values())
+
+    return ask
+
+
+@pytest.mark.parametrize("fault", ["nochoices", "error200", "500"])
+def test_a_reply_without_an_answer_is_tried_again_and_answered(ask, fault):
+    (found,), requests = ask(fault)
+    assert "take fright" in found and requests == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"), [("nochoices", "without an answer"), ("error200", "upstream has gone away")]
+)
+def test_what_the_service_said_is_what_the_user_reads(ask, fault, words):
+    (found,), requests = ask(fault, max_retries=0)
+    assert words in found and requests == 1
+
+
+def test_retries_are_as_many_as_are_asked_for(ask):
+    (found,), requests = ask("doomed", "<news>doomed</news>", max_retries=2)
+    assert "on fire" in found and requests == 3
+
+
+def test_a_wait_that_a_call_has_no_time_for_ends_it_and_one_that_it_has_is_said(ask, capfd):
+    began = time.monotonic()
+    (found,), requests = ask("later", timeout=20)
+    assert requests == 1
+    assert "asks to wait 3,600 s of a call's 20 s" in found and "too many" in found
+    assert time.monotonic() - began < 20
+
+
+def test_a_used_up_quota_is_not_asked_again(ask):
+    found, requests = ask("quota", "<news>One</news>", "<news>Two</news>", "<news>Three</news>")
+    assert requests == 1
+    assert all("you have spent it" in one for one in found)
+
+
+def test_a_wait_is_said(ask, monkeypatch, capfd):
+    monkeypatch.setattr(module, "_SAID_FROM", 0.01)
+    (found,), _ = ask("500")
+    assert "take fright" in found
+    assert ": tries again in 0 s (" in capfd.readouterr().err

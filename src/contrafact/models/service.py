@@ -90,7 +90,7 @@ class _Guarded(ModelAPI):
 
     def should_retry(self, ex: Exception) -> Any:
         """See Inspect's `ModelAPI`."""
-        if self._used_up is not None or _QUOTA.search(_text_of(ex)):
+        if self._used_up is not None or _QUOTA.search(f"{ex} {getattr(ex, 'body', '')}"):
             self._used_up = self._used_up or f"the quota is used up: {_text_of(ex)}"
             return False
         if isinstance(ex, NoAnswer):
@@ -147,7 +147,5 @@ def _words(bodies: list[str], otherwise: str) -> str:
 
 
 def _text_of(error: BaseException) -> str:
-    """Return an error's words with those of what caused it."""
-    chain, link = [str(error)], error.__cause__ or error.__context__
-    body = getattr(error, "body", None)
-    return " ".join(filter(None, (*chain, str(body or ""), str(link or "")))).strip()
+    """Return an error's words: its provider's, else those of what caused it."""
+    return str(error) or str(error.__cause__ or error.__context__ or type(error).__name__)

@@ -71,7 +71,7 @@ def test_a_used_up_quota_is_not_asked_again(ask):
 
 
 def test_a_wait_is_said(ask, monkeypatch, capfd):
-    monkeypatch.setattr(module, "_SAID_FROM", 0.01)
+    monkeypatch.setattr(module, "_SHOWN_FROM", 0.01)
     (found,), _ = ask("500")
     assert "take fright" in found
     assert ": tries again in 0 s (" in capfd.readouterr().err

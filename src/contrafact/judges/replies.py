@@ -397,8 +397,8 @@ def _against(tail: str, value: bool, words: Mapping[str, bool]) -> bool:
     for found in re.finditer(r"\w+", tail):
         word = found[0]
         # A lone letter in a sentence is a letter of the alphabet, unless it is a capital.
-        said = words.get(word.casefold()) if len(word) > 1 or word.isupper() else None
-        if said is not None and (said != value or _DENIAL.search(tail[: found.start()])):
+        stated = words.get(word.casefold()) if len(word) > 1 or word.isupper() else None
+        if stated is not None and (stated != value or _DENIAL.search(tail[: found.start()])):
             return True
     return False
 

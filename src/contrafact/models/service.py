@@ -30,7 +30,7 @@ _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|billing_hard_limit|out of credits"
 )
 _FIRST, _LONGEST = 3.0, 1_800.0
-_SAID_FROM = 5.0
+_SHOWN_FROM = 5.0
 """Seconds: shorter waits are not said."""
 
 _bodies: ContextVar[list[str] | None] = ContextVar("_bodies", default=None)
@@ -58,7 +58,7 @@ class _Guarded(ModelAPI):
     def watch(self, name: str, config: GenerateConfig) -> None:
         self._watched, self._time_of_call = name, config.timeout
         self._used_up: str | None = None
-        self._said_until = 0.0
+        self._shown_until = 0.0
         client: Any = getattr(self, "client", None)
         if isinstance(getattr(client, "max_retries", None), int):
             client.max_retries = 0
@@ -113,8 +113,8 @@ class _Guarded(ModelAPI):
                 raise NoAnswer(f"{why}: {_text_of(error)}") from error
             wait = max(0.0, self._time_of_call - spent)
         now = time.monotonic()
-        if wait >= _SAID_FROM and now >= self._said_until:
-            self._said_until = now + wait
+        if wait >= _SHOWN_FROM and now >= self._shown_until:
+            self._shown_until = now + wait
             words = shorten(_text_of(error), 160)[0]
             print(
                 f"{self._watched}: tries again in {wait:,.0f} s ({words})",
@@ -134,15 +134,15 @@ async def _keep_body(response: Any) -> None:
 
 def _words(bodies: list[str], otherwise: str) -> str:
     """Return what a service said where its answer should be."""
-    said = bodies[-1] if bodies else ""
+    body = bodies[-1] if bodies else ""
     try:
-        found = json.loads(said)
+        found = json.loads(body)
     except ValueError:
         found = None
     error = found.get("error") if isinstance(found, dict) else None
     if isinstance(error, dict):
         error = error.get("message") or error
-    shown = shorten(str(error or said or otherwise), 300)[0]
+    shown = shorten(str(error or body or otherwise), 300)[0]
     return f"the service replied without an answer: {shown}"
 
 

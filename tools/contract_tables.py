@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.contracts.check import CONTRACTS, check_pairs
+from contrafact.families.rfc.contracts.pair_check import CONTRACTS, check_pairs
 from contrafact.families.rfc.contracts.rules import Rule
 from contrafact.files.atomic import write_text
 from contrafact.records import MANIPULATIONS, Manipulation

@@ -42,6 +42,10 @@ class InputError(Exception):
         self.hint = hint
         super().__init__(str(self))
 
+    def at(self, file: str | Path | None, line: int | None) -> "InputError":
+        """Return the same problem as one of a line of a file."""
+        return InputError(self.problem, file=file, line=line, hint=self.hint)
+
     def __str__(self) -> str:
         where = ""
         if self.file is not None:

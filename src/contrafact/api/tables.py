@@ -99,7 +99,7 @@ def rows_file(data: Any, *, text: str = "text", name: str = "data") -> Iterator[
         except InputError as error:
             if error.file != str(path):
                 raise
-            raise InputError(error.problem, file=name, line=error.line, hint=error.hint) from None
+            raise error.at(name, error.line) from None
 
 
 def read_frame(path: Path) -> "pd.DataFrame":

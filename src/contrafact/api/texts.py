@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
-    from contrafact.families.rfc.contracts.check import PairRow
+    from contrafact.families.rfc.contracts.pair_check import PairRow
 
 __all__ = ["check", "generate", "rewrite", "synth"]
 
@@ -133,7 +133,7 @@ def check(
     """
     import pandas as pd
 
-    from contrafact.families.rfc.contracts.check import (
+    from contrafact.families.rfc.contracts.pair_check import (
         check_object,
         check_rows,
         open_options,
@@ -173,7 +173,7 @@ def check(
 
 def _check_scores(items: "pd.DataFrame") -> "pd.DataFrame":
     """Return by kind how many pairs pass, fail and are open, and lack a judge's verdict."""
-    from contrafact.families.rfc.contracts.check import NO_VERDICT
+    from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
 
     passed = items["passed"].tolist()
     counts = items.assign(

@@ -200,8 +200,6 @@ class Anonymiser:
     just one; two people of one full name are one person here. All of it is a proposal, to be read.
 
     Attributes:
-        keep: Further names to leave as they are.
-        also: Names to replace although they are doubtful.
         persons: Placeholder by full name in lower case, in the order of their first mention.
             Whoever has this can undo the work: keep it private.
     """
@@ -284,8 +282,6 @@ def names_of(
 
     Args:
         small: How often words stand in small letters in the whole set: those are hardly names.
-        kept: Names that are no person's, in lower case.
-        also: Names that are a person's though they are doubtful, in lower case.
         document: The text as spaCy's recogniser reads it; none without spaCy.
     """
     words = _words_of(text)

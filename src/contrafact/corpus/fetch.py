@@ -115,7 +115,6 @@ def open_source(
     """Return a source of news.
 
     Args:
-        what: Files; addresses of feeds; keywords; tickers.
         days: NewsAPI: days in one search.
         language: NewsAPI: two letters.
         base: NewsAPI, Yahoo: another address of the service.
@@ -147,9 +146,6 @@ def fetch_pages(
     Args:
         max_pages: Pages of one request's chain at most; a chain that is cut is noted.
         before: Items that the output holds now. A fetch that goes on remembers its first start's.
-
-    Raises:
-        InputError: Every request would fail: no connection, a key that is refused.
     """
     if _BEFORE not in journal.known:
         journal.keep(_BEFORE, before)
@@ -221,7 +217,6 @@ def assemble(
 
     Args:
         earlier: Rows of earlier fetches, which stay and come first.
-        notes: Filled with what was replaced or lacking in the items.
     """
     fetched = Fetched(items=[dict(row) for row in earlier])
     by_id = {row["id"]: row for row in fetched.items}

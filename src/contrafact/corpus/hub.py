@@ -123,13 +123,9 @@ def choose_files(
     """Return the names of the files that a configuration and a split are made of, sorted.
 
     Args:
-        source: What messages call the dataset.
         config: The only, or the default one, if empty.
         split: Or the name of a file without its suffix; the only one if empty.
         card: The metadata of the dataset's card, whose ``configs`` say which files are which.
-
-    Raises:
-        InputError: There are no tables, no such configuration or split, or several.
     """
     tables = sorted(
         name

@@ -103,9 +103,6 @@ class Ledger:
         Args:
             distinct: Whether no two of them are the same; then only those that the ledger had
                 before are remembered, and memory does not grow with what is added.
-
-        Raises:
-            InputError: The file cannot be written, or is not a ledger.
         """
         existed = self.path.exists()
         try:
@@ -162,11 +159,7 @@ def write_stage(
     Each file is whole or not there; once ``out`` is there, so is all that goes with it.
 
     Args:
-        events: Every decision, for ``<out>.ledger.jsonl``.
         sidecars: Further rows by what they are: ``dropped=…`` goes to ``<out>.dropped.jsonl``.
-
-    Raises:
-        InputError: A file cannot be written, or the ledger there is none.
     """
     for what, others in sidecars.items():
         write_rows(sidecar_path(out, what), others)
@@ -178,9 +171,6 @@ def read_ledger(path: str | Path) -> list[LedgerEvent]:
     """Return the events of a ledger, in the order in which they were added.
 
     A last line without its line feed was never wholly written, and is passed over.
-
-    Raises:
-        InputError: No such file, or a line that is not an event; the message names it.
     """
     try:
         with Path(path).open("rb") as stream:

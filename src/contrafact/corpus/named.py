@@ -25,9 +25,6 @@ def data_source(given: str | Path) -> DataSource:
     A file that is there is itself. Else ``hf://…`` is a dataset of the hub
     (`contrafact.corpus.hub`), and ``fin-force``, ``fin-force/supplement``, ``rfc-bench`` are the
     published sets (`contrafact.corpus.datasets`), of which ``:SPLIT`` takes one file of several.
-
-    Raises:
-        InputError: It cannot be downloaded. A file that is not there is its reader's to report.
     """
     text = str(given)
     if text == "hf:" or text.startswith("hf:/"):  # as a path, hf:// is hf:

@@ -78,20 +78,16 @@ _OURS = frozenset({"id", "inputitem", *(name for field in _FIELDS for name in na
 class NewsNotes:
     """What the loader met and passed over, to be shown to the user; rows are named by line."""
 
-    rows: int = 0
-    """Rows read, duplicates among them."""
+    rows: int = 0  # duplicates among them
     duplicates: list[tuple[int, int]] = field(default_factory=list)
     """Rows left out because title and summary came before: (line, line of the first)."""
     repeated: list["NewsRow"] = field(default_factory=list)
     """Those rows themselves, in order."""
     without_summary: list[int] = field(default_factory=list)
-    """Rows with a title alone; they are loaded."""
     bad_dates: list[int] = field(default_factory=list)
-    """Rows whose date cannot be read; they are loaded without one."""
     renamed: list[int] = field(default_factory=list)
     """Rows whose own id is not that of their contents, which they are given."""
     broken: list[int] = field(default_factory=list)
-    """Rows with half a character (a lone surrogate), replaced by U+FFFD."""
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
@@ -127,13 +123,6 @@ def load_news(path: str | Path, notes: NewsNotes | None = None) -> list[NewsItem
     ``url``, ``source`` and ``category``; column names match in any case. The FIN-FORCE supplement,
     whose headline and description stand under ``input_item``, is read as it is. Dates of the usual
     forms become YYYY-MM-DD. An item whose title and summary came before is left out.
-
-    Args:
-        notes: Filled with what was left out, replaced or lacking, if given.
-
-    Raises:
-        InputError: The file cannot be read or holds no rows, or a title or summary is missing or
-            not text; the message names the line.
     """
     return [row.item for row in news_rows(path, notes)]
 
@@ -151,9 +140,7 @@ def stream_news(path: str | Path, notes: NewsNotes | None = None) -> Iterator[Ne
         try:
             row = NewsRow(line, item_of(fields, notes, line), fields)
         except InputError as error:
-            raise InputError(
-                error.problem, file=source_name(path), line=line, hint=error.hint
-            ) from error
+            raise error.at(source_name(path), line) from error
         notes.rows += 1
         first = first_lines.add(row.item.id, row.line)
         if first is not None:
@@ -170,15 +157,7 @@ def stream_news(path: str | Path, notes: NewsNotes | None = None) -> Iterator[Ne
 
 
 def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 0) -> NewsItem:
-    """Return the news item that one row holds, under whichever of the known names.
-
-    Args:
-        notes: Filled with what was replaced or lacking, if given.
-        line: The row's line, for the notes.
-
-    Raises:
-        InputError: There is no title, it is empty, or title or summary is not text.
-    """
+    """Return the news item that one row holds, under whichever of the known names."""
     notes = NewsNotes() if notes is None else notes
     inner = fields.get("input_item")
     given = {**fields, **inner} if isinstance(inner, dict) else fields

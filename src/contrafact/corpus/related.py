@@ -52,7 +52,6 @@ class Moment:
 
     Attributes:
         day: The day, YYYY-MM-DD; in UTC where the zone is known.
-        instant: The moment, where time of day and zone are known.
     """
 
     day: str
@@ -92,12 +91,6 @@ def load_dated(path: str | Path, notes: NewsNotes | None = None) -> list[Dated]:
 
     The columns are those of `contrafact.corpus.news_items.load_news`. An item that is there twice
     stays twice, since it may have been published twice.
-
-    Args:
-        notes: Filled with what was replaced or lacking, if given.
-
-    Raises:
-        InputError: The file cannot be read or holds no news, or a title is missing.
     """
     notes = NewsNotes() if notes is None else notes
     found: list[Dated] = []
@@ -105,9 +98,7 @@ def load_dated(path: str | Path, notes: NewsNotes | None = None) -> list[Dated]:
         try:
             item = item_of(fields, notes, line)
         except InputError as error:
-            raise InputError(
-                error.problem, file=source_name(path), line=line, hint=error.hint
-            ) from error
+            raise error.at(source_name(path), line) from error
         notes.rows += 1
         day = str(value_of(fold_row(_inner(fields)), "date"))
         found.append(Dated(item, None if item.date is None else moment_of(day)))
@@ -150,11 +141,7 @@ class Bm25:
 
 
 class Related:
-    """Dated news that can be searched for what came before a moment.
-
-    Args:
-        news: The news; an item without a date is never found.
-    """
+    """Dated news that can be searched for what came before a moment."""
 
     def __init__(self, news: Sequence[Dated]):
         dated = [(one.moment, one.item) for one in news if one.moment is not None]

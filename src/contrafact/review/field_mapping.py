@@ -106,9 +106,7 @@ def read_items(
                     )
                 found[name] = fields
         except InputError as error:
-            raise InputError(
-                error.problem, file=source_name(path), line=line, hint=error.hint
-            ) from error
+            raise error.at(source_name(path), line) from error
     if not found:
         raise InputError(
             "the file holds no items", file=source_name(path), hint="give at least one row"

@@ -173,7 +173,7 @@ class OutputReader:
             name, model, method = self._who(fields)
             draw, found = self._given(fields, row)
         except InputError as error:
-            placed = InputError(error.problem, file=self.file, line=line, hint=error.hint)
+            placed = error.at(self.file, line)
             self.first_problem = self.first_problem or placed
             self.left_out.append(LeftOut(line, name, error.problem))
             return
@@ -290,7 +290,7 @@ def _items_of(run: TaskRun[Any, Any], reader: OutputReader) -> tuple[Sequence[An
             return run.load(place)
         except InputError as error:
             at = None if error.line is None else list(lines.values())[error.line - 1]
-            raise InputError(error.problem, file=reader.file, line=at, hint=error.hint) from error
+            raise error.at(reader.file, at) from error
 
 
 def prepare_outputs(

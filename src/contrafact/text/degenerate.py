@@ -210,7 +210,6 @@ def copied_share(
     """Return the share of a text's words that stand in runs which were shown, from 0 to 1.
 
     Args:
-        text: The text. One that is shorter than `RUN` is looked up whole.
         own: Runs that count as not shown: those of its input.
     """
     found = words(text)

@@ -109,11 +109,7 @@ class Source(Protocol):
 
 
 def base_url(given: str | None, variable: str, usual: str) -> str:
-    """Return a service's address: the one given, else the environment's, else the usual one.
-
-    Raises:
-        InputError: It is neither ``https://`` nor on the loopback interface.
-    """
+    """Return a service's address: the one given, else the environment's, else the usual one."""
     import httpx
 
     address = (given or os.environ.get(variable) or usual).rstrip("/")
@@ -177,12 +173,7 @@ class Client:
         self._asked = False
 
     def __call__(self, request: Request) -> Response:
-        """Return the answer to one request; a 429 and a server error are tried again.
-
-        Raises:
-            Unreachable: No connection, no end of such answers, or a wait that is too long.
-            RequestFailed: An answer that is too large, or redirected where it must not go.
-        """
+        """Return the answer to one request; a 429 and a server error are tried again."""
         problem = ""
         for attempt in range(1, self._attempts + 1):
             if self._asked and attempt == 1:

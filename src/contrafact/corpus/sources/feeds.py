@@ -160,7 +160,6 @@ class Yahoo:
     """One feed per ticker.
 
     Args:
-        tickers: Stocks, as Yahoo spells them.
         base: The service's address; else that in the environment, else the public one.
     """
 

@@ -210,7 +210,7 @@ def story_rows(
                 notes.duplicates.append((line, line_before))
                 continue
         except InputError as error:
-            placed = InputError(error.problem, file=name, line=line, hint=error.hint)
+            placed = error.at(name, line)
             if refused is None:
                 raise placed from error
             refused(placed)
@@ -505,7 +505,7 @@ def load_known(path: str | Path, notes: StoryNotes | None = None) -> list[KnownS
         try:
             found.append(_known(story, row))
         except InputError as error:
-            raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
+            raise error.at(name, line) from error
     if not found:
         raise InputError(
             "no story of this file has known answers",

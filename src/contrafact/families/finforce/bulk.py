@@ -564,9 +564,7 @@ def _read(path: Path, data: bytes, lines_before: int) -> Iterator[Row]:
             yield lines_before + line, row
     except InputError as error:
         line_there = None if error.line is None else lines_before + error.line
-        raise InputError(
-            error.problem, file=source_name("-"), line=line_there, hint=error.hint
-        ) from None
+        raise error.at(source_name("-"), line_there) from None
 
 
 class _End:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contrafact.corpus.ledger import LedgerEvent
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
-    from contrafact.families.rfc.contracts.check import PairRow
+    from contrafact.families.rfc.contracts.pair_check import PairRow
     from contrafact.families.rfc.pipeline.label import PerArticle
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.stages import StageRow
@@ -80,12 +80,12 @@ class BucketStage:
             made.counts["repeated"] += 1
         result = bucket_news(given, titles_alone=self.titles_alone)
         places = {one.item.id: index[one.line] for one in given}
-        for table, found in ((KEPT, result.kept), (REJECTS, result.dropped)):
+        for table, found in ((KEPT, result.rows), (REJECTS, result.dropped)):
             for one in found:
                 made.add(table, places[one["id"]], one)
         for event in result.events:
             _log(made, places[event.item_id], event)
-        made.counts.update(result.counts())
+        made.counts.update(result.counts)
         return made
 
 
@@ -126,7 +126,7 @@ class CheckStage:
         self,
     ) -> Callable[[StageOutput, Sequence[InputRow]], "list[tuple[InputRow, PairRow, Check]]"]:
         """Return what checks facts: bad rows fail, the others come back with their check."""
-        from contrafact.families.rfc.contracts.check import (
+        from contrafact.families.rfc.contracts.pair_check import (
             PairRow,
             check_pairs,
             open_options,
@@ -354,7 +354,7 @@ class ModelLabelStage(LabelStage):
 
 
 def _checked(made: StageOutput, row: InputRow, pair: "PairRow", found: "Check") -> None:
-    from contrafact.families.rfc.contracts.check import check_counts, check_object
+    from contrafact.families.rfc.contracts.pair_check import check_counts, check_object
 
     made.add(KEPT, row.index, check_object(pair, found))
     made.counts.update(check_counts(pair.fields["manipulation"], found))

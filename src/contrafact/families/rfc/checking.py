@@ -12,7 +12,7 @@ from inspect_ai.model import Model
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Check, review
-from contrafact.families.rfc.contracts.check import PairRow
+from contrafact.families.rfc.contracts.pair_check import PairRow
 from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
 from contrafact.files.journal import Journal, sidecar_path
 from contrafact.judges.quoted import QuotedVerdict

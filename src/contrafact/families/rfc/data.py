@@ -10,11 +10,7 @@ intervals, which cluster by article, do not take them for it. *Diagnosis* shows 
 
 The published dataset holds no originals (appendix I). Without them there is only the manipulated
 half of detection, where a model that always says "false" is always right: accuracy there is the
-recall of ``false`` and no more, and the notes say so. ``contrafact rfc hydrate`` fetches originals.
-
-The pairs that come with the program are of the project's own writing: companies, people, countries
-and events are invented. ``pairs.jsonl`` holds six pairs of each manipulation; ``shots.jsonl`` is
-the pool of worked examples for few-shot prompts, three pairs of each. The two share no article.
+recall of ``false`` and no more, and the notes say so. The bundled samples share no article.
 """
 
 from collections import Counter
@@ -64,22 +60,17 @@ _Kept = TypeVar("_Kept", Rewrite, Claim)
 class PairNotes:
     """What the loader met and passed over, to be shown to the user."""
 
-    rows: int = 0
-    """Rows read, duplicates among them."""
+    rows: int = 0  # duplicates among them
     duplicates: list[tuple[int, int]] = field(default_factory=list)
     """Rows left out because the same pair came before: (line, line of the first)."""
     without_original: int = 0
-    """Pairs without an original: only their manipulated member can be shown."""
     without_article: int = 0
     """Pairs that name no article; they cluster by their original (or link) instead."""
     mapped: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Rows per manipulation that was spelled otherwise: (as found, as read)."""
-    bad_dates: list[int] = field(default_factory=list)
-    """Lines with a date that cannot be read; these pairs are loaded without one."""
-    broken: list[int] = field(default_factory=list)
-    """Lines with half a character (a lone surrogate), replaced by U+FFFD."""
+    bad_dates: list[int] = field(default_factory=list)  # lines; loaded without one
+    broken: list[int] = field(default_factory=list)  # lines with half a character
     noun: str = "pair"
-    """What the rows hold."""
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
@@ -146,11 +137,7 @@ def label_space(task: TaskName, data: Sequence[Rewrite | Claim]) -> tuple[str, .
 def items_of(
     task: TaskName, pairs: Sequence[Rewrite | Claim], labels: tuple[str, ...] = ()
 ) -> list[Item]:
-    """Return the samples of a task: two per pair in detection, one in diagnosis, one per claim.
-
-    Raises:
-        InputError: diagnosis of a pair that has no original.
-    """
+    """Return the samples of a task: two per pair in detection, one in diagnosis, one per claim."""
     if task == "rfc-diagnose":
         if any(not pair.original for pair in pairs):
             raise InputError(
@@ -197,9 +184,6 @@ def load_pairs(
 
     Args:
         columns: By field (`FIELDS`), what the file calls its column, where they differ.
-
-    Raises:
-        InputError: The file cannot be read or holds no rows, or a row is wrong, named by its line.
     """
     notes = PairNotes() if notes is None else notes
     name = source_name(path)
@@ -274,7 +258,7 @@ def _each_once(
                     hint=f"give every {notes.noun} an id of its own, or leave the ids out",
                 )
         except InputError as error:
-            found = InputError(error.problem, file=name, line=line, hint=error.hint)
+            found = error.at(name, line)
             if refused is None:
                 raise found from error
             refused(found)

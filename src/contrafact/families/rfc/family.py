@@ -36,10 +36,10 @@ FAMILY = Family(
         kind: Lazy(f"{_HERE}.study:{kind.upper()}") for kind in ("agreement", "detect", "diagnose")
     },
     exam=Lazy(f"{_HERE}.exam:EXAM"),
-    data={"rfc": Lazy(f"{_HERE}.check:SPEC"), "claims": Lazy(f"{_HERE}.check:CLAIMS")},
+    data={"rfc": Lazy(f"{_HERE}.data_report:SPEC"), "claims": Lazy(f"{_HERE}.data_report:CLAIMS")},
     presets=Lazy(f"{_HERE}.settings:PRESETS"),
     rank=2,
     demo=Lazy(f"{_HERE}.settings:DEMO"),
     review_rows=Lazy(f"{_HERE}.data:review_rows"),
-    draft_checks={"contract": Lazy(f"{_HERE}.contracts.check:check_draft")},
+    draft_checks={"contract": Lazy(f"{_HERE}.contracts.pair_check:check_draft")},
 )

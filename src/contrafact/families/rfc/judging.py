@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from inspect_ai.model import CachePolicy, Model
 
 from contrafact.families.rfc.contracts import Check, Finding, fail, review
-from contrafact.families.rfc.contracts.check import NO_VERDICT
+from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
 from contrafact.family.settings import check_verifiers, judge_names
 from contrafact.files.journal import Journal
 from contrafact.judges.quoted import QuotedVerdict, find_words, judge_quoted

@@ -50,9 +50,6 @@ def leakage(
     Returns:
         Columns ``manipulation`` (one of the four, or ``all``), ``artefact``, ``auroc``, out of
         fold, with ``auroc_low`` and ``auroc_high`` over articles, ``texts``, ``articles``.
-
-    Raises:
-        InputError: if fewer than two articles have pairs with originals.
     """
     import pandas as pd
 

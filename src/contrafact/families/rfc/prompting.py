@@ -64,12 +64,7 @@ class Shot:
 
 
 class Shots:
-    """The examples of a run.
-
-    Raises:
-        InputError: for another count, or a pool that lacks two articles of some category that are
-            needed (one for most items, another for the items of the first).
-    """
+    """The examples of a run."""
 
     def __init__(self, count: int, pool: Sequence[Rewrite], *, seed: int = 0):
         if count not in SHOTS:

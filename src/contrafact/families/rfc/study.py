@@ -1,15 +1,12 @@
-"""The studies with people: agreement on rewrites (table 3), human baselines (table 7), and reasons.
+"""The studies with people: agreement on rewrites (table 3) and human baselines (table 7).
 
-RFC-BENCH, sections 2.2.3, 3.3 and 3.5, appendix F. The same number of items is drawn from each
+RFC-BENCH, sections 2.2.3 and 3.3, appendix F. The same number of items is drawn from each
 manipulation; figures are of that sample, and the percentage in all is also weighted back.
 
 - ``agreement``: is the manipulation the right one, and does the rewrite keep its rules?
 - ``detect``: is the paragraph unmanipulated? Every item is one member of a pair, of each
   manipulation half are unmanipulated, and no two items come from one pair.
 - ``diagnose``: which manipulation?
-- ``reasons``: a model that was asked for reasons gave them with its label. People read those of
-  wrong and of right answers and name a class for each; they see neither the model nor the class
-  that a judge gave. Of every system, wrong and right answers are drawn apart.
 """
 
 from collections.abc import Callable, Sequence

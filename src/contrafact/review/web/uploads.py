@@ -67,7 +67,7 @@ def uploaded(file: UploadFile) -> Iterator[Path]:
             yield path
         except InputError as error:
             where = shown_name(file) if error.file is not None else None
-            raise InputError(error.problem, file=where, line=error.line, hint=error.hint) from error
+            raise error.at(where, error.line) from error
 
 
 def shown_name(file: UploadFile) -> str:

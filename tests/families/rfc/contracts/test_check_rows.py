@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.contracts.check import (
+from contrafact.families.rfc.contracts.pair_check import (
     Options,
     PairRow,
     check_rows,

@@ -16,7 +16,7 @@ from contrafact.families.rfc.contracts import (
     load_rules,
     rule,
 )
-from contrafact.families.rfc.contracts.check import contract
+from contrafact.families.rfc.contracts.pair_check import contract
 from contrafact.families.rfc.contracts.rules import TOPICS, rules_in
 from contrafact.records import MANIPULATIONS
 

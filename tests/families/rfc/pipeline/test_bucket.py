@@ -16,8 +16,7 @@ CALM = "The harbour museum of Osmery opened its doors to visitors."
 
 
 def one(text):
-    (result,) = bucket([text])
-    return result
+    return bucket(text)
 
 
 def terms(result, manipulation):
@@ -128,7 +127,7 @@ paragraphs = st.lists(words, max_size=12).map(" ".join)
 
 @given(st.lists(st.one_of(paragraphs, st.text(max_size=20)), max_size=5))
 def test_each_manipulation_has_evidence_or_a_reason_whatever_stands_next_to_it(texts):
-    results = bucket(texts)
+    results = [bucket(text) for text in texts]
     assert results == [one(text) for text in texts]
     for result in results:
         assert set(result.candidates) == set(result.evidence)
@@ -154,7 +153,7 @@ def news(tmp_path):
 
 def test_rows_keep_their_fields_and_the_others_their_reasons(news):
     result = bucket_news(news)
-    (kept,) = result.kept
+    (kept,) = result.rows
     assert kept["ticker"] == "OSMF" and kept["desk"] == "food"
     assert kept["id"] == news[0].item.id
     assert kept["candidates"] == ["numerical", "flipping", "sentiment"]
@@ -166,21 +165,21 @@ def test_rows_keep_their_fields_and_the_others_their_reasons(news):
     museum, alone = result.dropped
     assert museum["reasons"]["numerical"] == "no digit"
     assert set(alone["reasons"].values()) == {"no summary: a title alone"}
-    counts = result.counts()
+    counts = result.counts
     kept = {name: counts[f"kept|{name}"] for name in MANIPULATIONS}
     assert kept == {"numerical": 1, "flipping": 1, "sentiment": 1, "causal": 0}
 
 
 def test_titles_alone_are_sorted_when_asked(news):
     result = bucket_news(news, titles_alone=True)
-    assert [row["title"] for row in result.kept] == ["Sales may fall 3%", "Profit rose 9%"]
+    assert [row["title"] for row in result.rows] == ["Sales may fall 3%", "Profit rose 9%"]
 
 
 def test_the_ledger_has_each_decision_once_however_often_it_is_written(news, tmp_path):
     out = tmp_path / "candidates.jsonl"
     for _ in range(2):
         result = bucket_news(news)
-        write_stage(out, result.kept, result.events, dropped=result.dropped)
+        write_stage(out, result.rows, result.events, dropped=result.dropped)
     events = read_ledger(f"{out}.ledger.jsonl")
     assert len(events) == 3 * len(MANIPULATIONS)
     kept = {event.manipulation: event.why for event in events if event.decision == "kept"}

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from contrafact.families.rfc.commands.shared import counts_below
 from contrafact.options import bulk_options
 
 __all__ = ["bucket"]
@@ -56,8 +57,7 @@ def _show(counts: Counter[str], out: str) -> None:
 
     rows, kept = [], 0
     for name in MANIPULATIONS:
-        start, own = f"why|{name}|", counts[f"kept|{name}"]
-        reasons = Counter({k.removeprefix(start): n for k, n in counts.items() if start in k})
+        own, reasons = counts[f"kept|{name}"], counts_below(counts, f"why|{name}|")
         frequent = "; ".join(f"{count} x {why}" for why, count in reasons.most_common(4))
         rows.append((name, str(own), str(reasons.total()), frequent))
         kept += own

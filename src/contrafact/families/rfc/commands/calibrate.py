@@ -5,17 +5,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Bands", "absolute", "calibrate"]
-
-Bands = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Bands of length, as `rfc calibrate --out` writes them."),
-]
-
-
-def absolute(path: Path | None) -> str | None:
-    """Return a path as the processes of other machines find it."""
-    return None if path is None else str(path.absolute())
+__all__ = ["calibrate"]
 
 
 def calibrate(

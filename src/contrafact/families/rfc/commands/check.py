@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from contrafact.errors import InputError, ModelError
-from contrafact.families.rfc.commands.calibrate import Bands, absolute
+from contrafact.families.rfc.commands.shared import (
+    Bands,
+    absolute,
+    counts_below,
+    refuse_unused,
+)
 from contrafact.options import (
     AttemptTimeout,
     JudgeArguments,
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from contrafact.bulk.run import Summary
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
-    from contrafact.families.rfc.contracts.check import PairRow
+    from contrafact.families.rfc.contracts.pair_check import PairRow
     from contrafact.families.rfc.sound import Counted
     from contrafact.files.journal import Journal
 
@@ -122,15 +127,6 @@ def check(
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
-    only_judged = {
-        "--each": each,
-        "--numerical": numerical,
-        "--exam": exam,
-        "--estimate": estimate,
-        "--prompts": prompts,
-        "--no-structured": not structured,
-        "--judge-arg": judge_arg,
-    }
     settings = None
     if judge:
         from contrafact.families.rfc.checking import JudgeSettings
@@ -146,8 +142,17 @@ def check(
             max_connections,
             {"max_retries": max_retries, "timeout": timeout, "attempt_timeout": attempt_timeout},
         )
-    elif useless := next((name for name, value in only_judged.items() if value), None):
-        raise InputError(f"{useless} has no use without --judge", hint="name a judge")
+    else:
+        only_judged = {
+            "--each": each,
+            "--numerical": numerical,
+            "--exam": bool(exam),
+            "--estimate": estimate,
+            "--prompts": prompts is not None,
+            "--no-structured": not structured,
+            "--judge-arg": bool(judge_arg),
+        }
+        refuse_unused(only_judged, "without --judge", "name a judge")
     chosen = (tuple(rule or ()), absolute(polarity_model), absolute(bands))
     if bulk is not None:
         if estimate:
@@ -171,7 +176,7 @@ def check(
 
 def _facts(file: str, chosen: "_Chosen") -> "Iterator[tuple[PairRow, Check | None]]":
     """Yield the rows of a file with what facts say."""
-    from contrafact.families.rfc.contracts.check import check_rows, open_options, read_pairs
+    from contrafact.families.rfc.contracts.pair_check import check_rows, open_options, read_pairs
     from contrafact.files.tables import source_name
 
     return check_rows(read_pairs(file), source_name(file), options=open_options(*chosen))
@@ -185,7 +190,7 @@ def _check(
 ) -> "_Summary":
     """Write the checks, and return what they amount to."""
     from contrafact.console import Progress
-    from contrafact.families.rfc.contracts.check import check_object
+    from contrafact.families.rfc.contracts.pair_check import check_object
     from contrafact.files.atomic import atomic_path
     from contrafact.files.tables import json_line, row_count
     from contrafact.text.delimit import replace_surrogates
@@ -318,7 +323,7 @@ class _Summary:
 
     def add(self, row: "PairRow", found: "Check | None") -> None:
         """Count a row; one without a check is bad."""
-        from contrafact.families.rfc.contracts.check import check_counts
+        from contrafact.families.rfc.contracts.pair_check import check_counts
 
         if found is None or row.problem is not None:
             self._bad += 1
@@ -337,14 +342,7 @@ class _Summary:
             if not self.counts[f"{name}|pairs"]:
                 continue
             figures = [f"{self.counts[f'{name}|{what}']:,}" for what in _COLUMNS]
-            start = f"{name}|rule|"
-            broken = Counter(
-                {
-                    key.removeprefix(start): n
-                    for key, n in self.counts.items()
-                    if key.startswith(start)
-                }
-            )
+            broken = counts_below(self.counts, f"{name}|rule|")
             rules = ", ".join(f"{rule} {count:,}" for rule, count in broken.most_common())
             rows.append([name, *figures, rules or "–"])
         if rows:

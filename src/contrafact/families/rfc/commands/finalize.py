@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from contrafact.families.rfc.commands.calibrate import Bands
+from contrafact.families.rfc.commands.shared import Bands
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    import pandas as pd
 
     from contrafact.families.rfc.pipeline.finalize import Contract, Standing
 
@@ -93,21 +95,9 @@ def finalize(
     rows = read_stage(file, ("article_id", "original", "rewritten"), manipulated=True)
     decided = load_decisions(decisions, (r.fields["id"] for r in rows)) if decisions else []
     audit = audit_table(rows, decided)
-    if not audit.empty:
-        show_frame("Audit", audit, shares=("pass_rate",))
-        kinds = dict.fromkeys(row.fields["manipulation"] for row in rows)
-        if unaudited := [kind for kind in kinds if kind not in set(audit["category"])]:
-            typer.echo(f"Nobody has audited {', '.join(unaudited)}.", err=True)
-        short = audit[audit["pass_rate"] < audit_floor]
-        short = short[short["category"] != "overall"]
-        if not short.empty:
-            typer.echo(
-                f"The audit's pass rate is under {audit_floor:.0%} in "
-                f"{', '.join(short['category'])}: revise these, and audit them again. "
-                "Nothing is written.",
-                err=True,
-            )
-            raise typer.Exit(1)
+    kinds = dict.fromkeys(row.fields["manipulation"] for row in rows)
+    if not audit.empty and not _passes(audit, kinds, audit_floor):
+        raise typer.Exit(1)
     with Progress("pairs", len(rows)) as count:
         result = settle(
             rows,
@@ -145,6 +135,23 @@ def finalize(
     unseen = sum(row["review"] == "unreviewed" for row in result.retained)
     if unseen:
         typer.echo(f"{unseen:,} of them were not reviewed by {annotators} people.")
+
+
+def _passes(audit: "pd.DataFrame", kinds: "Iterable[str]", floor: float) -> bool:
+    """Show the audit; return whether it passed enough of each category that it looked at."""
+    from contrafact.console import show_frame
+
+    show_frame("Audit", audit, shares=("pass_rate",))
+    if unaudited := [kind for kind in kinds if kind not in set(audit["category"])]:
+        typer.echo(f"Nobody has audited {', '.join(unaudited)}.", err=True)
+    short = audit[(audit["pass_rate"] < floor) & (audit["category"] != "overall")]
+    if not short.empty:
+        typer.echo(
+            f"The audit's pass rate is under {floor:.0%} in {', '.join(short['category'])}: revise "
+            "these, and audit them again. Nothing is written.",
+            err=True,
+        )
+    return short.empty
 
 
 def _contract(checks: Path | None, bands: Path | None) -> "Contract":

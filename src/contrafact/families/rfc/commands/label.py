@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from contrafact.families.rfc.commands.calibrate import absolute
+from contrafact.families.rfc.commands.shared import absolute
 from contrafact.options import MaxConnections, MaxRetries, Prompts, Timeout, bulk_options
 
 if TYPE_CHECKING:

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from contrafact.families.rfc.commands.calibrate import Bands, absolute
+from contrafact.families.rfc.commands.shared import (
+    Bands,
+    absolute,
+    counts_below,
+    refuse_unused,
+)
 from contrafact.options import (
     JudgeArguments,
     MaxConnections,
@@ -118,9 +123,8 @@ def rewrite(
         "--max-retries": max_retries is not None,
         "--timeout": timeout is not None,
     }
-    for option, given in by_model.items():
-        if given and model is None:
-            raise InputError(f"{option} has no use with --rewriter {rewriter}", hint="leave it out")
+    if model is None:
+        refuse_unused(by_model, f"with --rewriter {rewriter}", "leave it out")
     tries = attempts or _ATTEMPTS[rewriter]
     writing = None
     if model is not None:
@@ -128,29 +132,26 @@ def rewrite(
         from contrafact.families.rfc.judging import check_judges
         from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
 
-        bounds = {"max_retries": max_retries, "timeout": timeout}
+        calls: dict[str, Any] = {
+            "prompts": absolute(prompts),
+            "max_connections": max_connections,
+            "bounds": {"max_retries": max_retries, "timeout": timeout},
+        }
         judging = None
         if judge:
+            asked = key_values("--judge-arg", judge_arg)
             judging = JudgeSettings(
-                check_judges(judge),
-                each,
-                structured=structured,
-                prompts=absolute(prompts),
-                judge_args=key_values("--judge-arg", judge_arg),
-                max_connections=max_connections,
-                bounds=bounds,
+                check_judges(judge), each, structured=structured, judge_args=asked, **calls
             )
         writing = WriterSettings(
             model,
             seed,
             tries,
             decoding=absolute(decoding),
-            prompts=absolute(prompts),
             judging=judging,
             polarity_model=absolute(polarity_model),
             bands=absolute(bands),
-            max_connections=max_connections,
-            bounds=bounds,
+            **calls,
         )
     if bulk is not None:
         from contrafact.bulk.run import bulk_command
@@ -260,7 +261,9 @@ def _show(counts: "Counter[str]", *, by_rule: bool) -> None:
 
     rows = []
     for manipulation in MANIPULATIONS:
-        tries, reasons = (_under(counts, f"{manipulation}|{what}|") for what in ("kept", "why"))
+        tries, reasons = (
+            counts_below(counts, f"{manipulation}|{what}|") for what in ("kept", "why")
+        )
         kept, dropped = tries.total(), reasons.total()
         rows.append(
             (
@@ -288,14 +291,8 @@ def _show(counts: "Counter[str]", *, by_rule: bool) -> None:
             "mean; judge them (`rfc check --judge M`), or have people review them",
             err=True,
         )
-    others = [m for m in MANIPULATIONS if m != "numerical" and _under(counts, f"{m}|why|")]
+    others = [m for m in MANIPULATIONS if m != "numerical" and counts_below(counts, f"{m}|why|")]
     if by_rule and others:
         typer.echo(
             f"Rules write numerical pairs alone: {', '.join(others)} take --model M", err=True
         )
-
-
-def _under(counts: "Counter[str]", start: str) -> "Counter[str]":
-    return Counter(
-        {key.removeprefix(start): n for key, n in counts.items() if key.startswith(start)}
-    )

@@ -7,19 +7,19 @@ function under `rule`, in the module of what it is about; the tables of ``docs/c
 made from them. A rule of another package joins a check by its import path (`load_rules`).
 """
 
-from contrafact.families.rfc.contracts.check import (
-    CONTRACTS,
-    LONGEST,
-    Options,
-    check_pair,
-    check_pairs,
-)
 from contrafact.families.rfc.contracts.contradictions import (
     Contradiction,
     contradictions,
     contradictions_of,
 )
 from contrafact.families.rfc.contracts.pair import Pair, Side
+from contrafact.families.rfc.contracts.pair_check import (
+    CONTRACTS,
+    LONGEST,
+    Options,
+    check_pair,
+    check_pairs,
+)
 from contrafact.families.rfc.contracts.rules import (
     Check,
     Finding,

@@ -61,9 +61,6 @@ class Finding:
     """One finding of one rule.
 
     Attributes:
-        rule: The rule's id, in kebab-case; `docs/contracts.md` lists them.
-        original_span: Where in the original, ``(start, end)`` in characters, if anywhere.
-        rewritten_span: Where in the rewrite, if anywhere.
         for_review: Whether only a person can decide; such a finding never fails a pair.
     """
 
@@ -133,8 +130,6 @@ class Rule:
     """A rule as it was declared.
 
     Attributes:
-        ids: The ids its findings may have, in kebab-case.
-        about: The topic among whose findings its own are listed.
         to_review: What it leaves to a person, for the table; blank if nothing.
     """
 
@@ -156,12 +151,7 @@ class Rule:
         return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
 
     def findings(self, pair: Pair) -> Iterator[Finding]:
-        """Yield what the rule finds in a pair.
-
-        Raises:
-            InputError: It gives a finding an id that it did not declare, or it is a rule of another
-                package and fails.
-        """
+        """Yield what the rule finds in a pair."""
         try:
             found = list(self.function(pair))
             if not found:
@@ -202,9 +192,6 @@ def rule(
     A rule of contrafact's own modules is part of its contracts by that; one of another module is
     part of a check that names it (`load_rules`).
 
-    Args:
-        manipulations: Whose contract it belongs to; all four if not given.
-
     Raises:
         ValueError: There is no id, one is not in kebab-case, the topic or a manipulation is
             unknown, or the function has no docstring.
@@ -239,9 +226,6 @@ def load_rules(path: str) -> tuple[Rule, ...]:
 
     Args:
         path: ``package.module``, or ``package.module:function``.
-
-    Raises:
-        InputError: It cannot be imported, or holds no such rule.
     """
     module, colon, name = path.partition(":")
     try:

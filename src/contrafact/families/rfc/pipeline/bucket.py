@@ -7,16 +7,16 @@ given. An article may be a candidate for several, or for none.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from contrafact.corpus.ledger import LedgerEvent, event_time, write_stage
 from contrafact.corpus.news_items import NewsNotes, NewsRow, stream_news
+from contrafact.families.rfc.pipeline.stages import StageResult
 from contrafact.records import MANIPULATIONS, Manipulation, NewsItem
 from contrafact.text.words import LISTS, lexicon
 
-__all__ = ["Sorted", "bucket", "bucket_file", "bucket_news", "repeated_row"]
+__all__ = ["bucket", "bucket_file", "bucket_news", "repeated_row"]
 
 STAGE = "bucket"
 RULE = "rule:appendix O"
@@ -56,30 +56,8 @@ class Bucketed(NamedTuple):
     """For each of the others why not."""
 
 
-@dataclass
-class Sorted:
-    """The news items of a file, sorted by the rules."""
-
-    kept: list[dict[str, Any]] = field(default_factory=list)
-    dropped: list[dict[str, Any]] = field(default_factory=list)
-    events: list[LedgerEvent] = field(default_factory=list)
-
-    def counts(self) -> Counter[str]:
-        """Return what a summary shows: articles that are ``candidates`` and ``dropped``, and by
-        manipulation the articles ``kept|NAME``, and the others by reason, ``why|NAME|REASON``.
-        """
-        counts = Counter({"candidates": len(self.kept), "dropped": len(self.dropped)})
-        counts.update(f"kept|{name}" for row in self.kept for name in row["candidates"])
-        counts.update(
-            f"why|{event.manipulation}|{event.why.partition(':')[0]}"
-            for event in self.events
-            if event.decision == "dropped"
-        )
-        return counts
-
-
-def bucket(paragraphs: Sequence[str]) -> list[Bucketed]:
-    """Return what the rules of appendix O say of each text.
+def bucket(paragraph: str) -> Bucketed:
+    """Return what the rules of appendix O say of a text.
 
     - numerical: it has a digit;
     - flipping: a directional term, and a financial term or a percentage (words such as "up" or
@@ -89,43 +67,40 @@ def bucket(paragraphs: Sequence[str]) -> list[Bucketed]:
     - causal: a causal connector or a catalyst and, in other words, a financial term,
       a percentage or a market reaction.
     """
-    return [_bucketed(_cues(paragraph)) for paragraph in paragraphs]
-
-
-def _cues(paragraph: str) -> list[Evidence]:
     spots = lexicon().spots(paragraph)
     cues = [
         *_numbers(paragraph),
         *((spot.term.list, spot.term.text, spot.start, spot.end) for spot in spots),
     ]
-    return sorted(cues, key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0])))
+    return _bucketed(sorted(cues, key=lambda cue: (cue[2], cue[3], _NAMES.index(cue[0]))))
 
 
-def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> Sorted:
-    """Sort news items by the rules of appendix O."""
-    given = list(rows)
-    whole = [row for row in given if titles_alone or row.item.summary.strip()]
-    bucketed = dict(
-        zip(
-            (row.item.id for row in whole),
-            bucket([row.item.paragraph for row in whole]),
-            strict=True,
-        )
-    )
+def bucket_news(rows: Iterable[NewsRow], *, titles_alone: bool = False) -> StageResult:
+    """Sort news items by the rules of appendix O.
+
+    Counted are articles that are ``candidates`` and ``dropped``, and by manipulation the articles
+    ``kept|NAME``, and the others by reason, ``why|NAME|REASON``.
+    """
     alone = Bucketed([], {}, dict.fromkeys(MANIPULATIONS, "no summary: a title alone"))
-    result, when = Sorted(), event_time()
-    for row in given:
-        one = bucketed.get(row.item.id, alone)
+    result, when = StageResult(counts=Counter(candidates=0, dropped=0)), event_time()
+    for row in rows:
+        whole = titles_alone or row.item.summary.strip()
+        one = bucket(row.item.paragraph) if whole else alone
         fields = _carried(row)
         if one.candidates:
             evidence = {
                 name: [dict(zip(_EVIDENCE_FIELDS, e, strict=True)) for e in found]
                 for name, found in one.evidence.items()
             }
-            result.kept.append({**fields, "candidates": one.candidates, "evidence": evidence})
+            result.rows.append({**fields, "candidates": one.candidates, "evidence": evidence})
         else:
             result.dropped.append({**fields, "reasons": one.reasons})
         result.events += _events(row.item.id, one, when)
+        result.counts["candidates" if one.candidates else "dropped"] += 1
+        result.counts.update(f"kept|{name}" for name in one.candidates)
+        result.counts.update(
+            f"why|{name}|{why.partition(':')[0]}" for name, why in one.reasons.items()
+        )
     return result
 
 
@@ -148,8 +123,8 @@ def bucket_file(
         repeated_row(row, first)
         for row, (_, first) in zip(notes.repeated, notes.duplicates, strict=True)
     ]
-    write_stage(out, result.kept, result.events, dropped=[*result.dropped, *repeated])
-    return result.counts()
+    write_stage(out, result.rows, result.events, dropped=[*result.dropped, *repeated])
+    return result.counts
 
 
 def _numbers(text: str) -> Iterator[Evidence]:

@@ -39,11 +39,7 @@ class Calibration:
 
 
 def valid_ratios(rows: Sequence[StageRow], *, file: str) -> dict[Manipulation, list[float]]:
-    """Return the token-length ratios of the valid examples of each manipulation that has examples.
-
-    Raises:
-        InputError: ``valid`` is missing, or neither true nor false; the line is named.
-    """
+    """Return the token-length ratios of valid examples, by manipulation."""
     found: dict[Manipulation, list[float]] = {}
     for row in rows:
         given = row.fields

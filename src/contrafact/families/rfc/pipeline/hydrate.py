@@ -4,9 +4,8 @@ A release has addresses and no articles. Whoever may use the articles brings the
 with what the release says of it, and what is missing or does not match is reported.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.data import PairNotes, read_pairs
 from contrafact.families.rfc.pipeline.release import original_hash
-from contrafact.families.rfc.pipeline.stages import stage_event
+from contrafact.families.rfc.pipeline.stages import StageResult, stage_event
 from contrafact.files.fields import fold, fold_row, is_absent
 from contrafact.files.tables import read_rows, source_name
 from contrafact.records import NewsItem, Rewrite
@@ -39,24 +38,10 @@ class Published:
     fields: Mapping[str, Any]
 
 
-@dataclass
-class Hydrated:
-    """What hydration made of a dataset."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    dropped: list[dict[str, Any]] = field(default_factory=list)
-    events: list[LedgerEvent] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-
-
 def load_published(path: str | Path) -> list[Published]:
     """Return the rows of a published dataset: ours, or a table of the paper's release fields.
 
     They are read as pairs without originals are (`data.read_pairs`).
-
-    Raises:
-        InputError: The file cannot be read or holds no rows; a row is no pair, or two are the same.
-            The line is named.
     """
     name = source_name(path)
     rows: dict[str, Published] = {}
@@ -82,7 +67,7 @@ def hydrate(
     *,
     min_similarity: float = MIN_SIMILARITY,
     accept_similar: bool = False,
-) -> Hydrated:
+) -> StageResult:
     """Return the rows with their originals.
 
     An article is a row's by the published hash of its paragraph (``hydrated`` is "verified"), or by
@@ -95,7 +80,7 @@ def hydrate(
         by_hash.setdefault(original_hash(item.paragraph), item)
         if item.url:
             by_url.setdefault(item.url.strip(), item)
-    result = Hydrated()
+    result = StageResult()
     for row in rows:
         known, named = by_hash.get(row.sha256 or ""), by_url.get((row.pair.url or "").strip())
         if known is not None:
@@ -108,7 +93,7 @@ def hydrate(
 
 
 def _match(
-    result: Hydrated, row: Published, item: NewsItem, min_similarity: float, accept_similar: bool
+    result: StageResult, row: Published, item: NewsItem, min_similarity: float, accept_similar: bool
 ) -> None:
     near = 1.0 - normalised_edit_distance(item.paragraph, row.pair.rewritten)
     if row.sha256 is not None and not accept_similar:
@@ -123,7 +108,7 @@ def _match(
     _drop(result, row, "no match", why)
 
 
-def _keep(result: Hydrated, row: Published, item: NewsItem, how: str) -> None:
+def _keep(result: StageResult, row: Published, item: NewsItem, how: str) -> None:
     given = row.fields
     pair = Rewrite.of(
         row.pair.manipulation,
@@ -150,7 +135,7 @@ def _keep(result: Hydrated, row: Published, item: NewsItem, how: str) -> None:
     result.events.append(_event(row, "kept", f"{how} original", pair.article_id))
 
 
-def _drop(result: Hydrated, row: Published, problem: str, why: str) -> None:
+def _drop(result: StageResult, row: Published, problem: str, why: str) -> None:
     result.dropped.append({**row.fields, "line": row.line, "problem": problem, "reason": why})
     result.counts[problem] += 1
     result.events.append(_event(row, "dropped", f"{problem}: {why}"))

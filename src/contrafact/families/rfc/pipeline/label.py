@@ -6,12 +6,11 @@ left alone is the label. What rules leave open a model may decide, with one labe
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
-from contrafact.families.rfc.pipeline.stages import StageRow, stage_event
+from contrafact.families.rfc.pipeline.stages import StageResult, StageRow, stage_event
 from contrafact.files.journal import Journal
 from contrafact.judges.replies import cut_off, read_label
 from contrafact.records import MANIPULATIONS, NewsItem
@@ -24,7 +23,6 @@ if TYPE_CHECKING:  # labelling by rules needs no engine, whose import takes more
     from contrafact.prompts import PromptPack, PromptTemplate
 
 __all__ = [
-    "Labelled",
     "PerArticle",
     "ask_label",
     "ask_labels",
@@ -43,19 +41,6 @@ _LABELS: dict[str, str] = {
     **dict(zip(MANIPULATIONS, MANIPULATIONS, strict=True)),
     **dict.fromkeys(("no-categorized", "no_categorized", "no categorized"), NO_CATEGORY),
 }
-
-
-@dataclass
-class Labelled:
-    """What labelling made of its input."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    dropped: list[dict[str, Any]] = field(default_factory=list)
-    apart: list[dict[str, Any]] = field(default_factory=list)
-    events: list[LedgerEvent] = field(default_factory=list)
-    counts: Counter[str] = field(
-        default_factory=lambda: Counter({f"kept as {name}": 0 for name in MANIPULATIONS})
-    )
 
 
 def paragraph_of(fields: Mapping[str, Any]) -> str:
@@ -152,9 +137,9 @@ def label_rows(
     failures: Mapping[str, str] | None = None,
     model: str | None = None,
     file: str | None = None,
-) -> Labelled:
+) -> StageResult:
     """Return the labels of articles."""
-    result = Labelled()
+    result = StageResult(counts=Counter({f"kept as {name}": 0 for name in MANIPULATIONS}))
     for row in rows:
         _check_candidates(row, file)
         reasons = refuted(row.fields)
@@ -203,7 +188,7 @@ def _has_connector(fields: Mapping[str, Any]) -> bool:
 
 
 def _by_model(
-    result: Labelled, row: StageRow, standing: Sequence[str], reply: str, model: str
+    result: StageResult, row: StageRow, standing: Sequence[str], reply: str, model: str
 ) -> None:
     reading = read_label(reply, tuple(_LABELS))
     label = _LABELS[reading.label] if reading.label else None
@@ -226,7 +211,7 @@ def _by_model(
                 result.counts["candidates not chosen"] += 1
 
 
-def _keep(result: Labelled, row: StageRow, manipulation: str, by: str, why: str) -> None:
+def _keep(result: StageResult, row: StageRow, manipulation: str, by: str, why: str) -> None:
     label = {"manipulation": manipulation, "labelled_by": by}
     result.rows.append({**row.fields, **label})
     who = "rule:label" if by == "rule" else by
@@ -234,7 +219,7 @@ def _keep(result: Labelled, row: StageRow, manipulation: str, by: str, why: str)
     result.counts[f"kept as {manipulation}"] += 1
 
 
-def _set_apart(result: Labelled, row: StageRow, label: str | None, by: str, why: str) -> None:
+def _set_apart(result: StageResult, row: StageRow, label: str | None, by: str, why: str) -> None:
     result.apart.append({**row.fields, "label": label, "reason": why})
     result.events.append(_event(row, "dropped", by, why, None))
     result.counts[NO_CATEGORY if label else "left open"] += 1

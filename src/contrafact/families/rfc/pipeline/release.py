@@ -133,10 +133,6 @@ def release(
     """Return the files of a release.
 
     Pairs and hard cases are rows as `rfc finalize` writes them; ``file`` is their name in messages.
-
-    Raises:
-        InputError: A field that would be released holds eight words in a row of the original that
-            the rewrite has not; or a pair is in both sets.
     """
     both = {row.fields["id"] for row in retained} & {row.fields["id"] for row in hard}
     if both:

@@ -55,8 +55,6 @@ class Outcome:
     """What became of one row.
 
     Attributes:
-        rewritten: The rewrite that is kept; none where the row is dropped.
-        reason: Why the row is dropped, in a few words.
         violations: What the best of the refused proposals broke.
         undecided: Why nobody knows yet whether the rewrite means what it is to mean; empty where
             facts or judges have decided.
@@ -88,12 +86,7 @@ class Outcome:
 
 
 def load_assignments(path: str | Path) -> list[Assignment]:
-    """Return the rows of a file of labelled articles.
-
-    Raises:
-        InputError: a row has no title, or no manipulation or an unknown one, or repeats another;
-            the message names the line.
-    """
+    """Return the rows of a file of labelled articles."""
     name = source_name(path)
     found: list[Assignment] = []
     lines: dict[tuple[str, str], int] = {}
@@ -101,7 +94,7 @@ def load_assignments(path: str | Path) -> list[Assignment]:
         try:
             one = assignment_of(fields, line)
         except InputError as error:
-            raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
+            raise error.at(name, line) from error
         key = (one.item.id, one.manipulation)
         if first := lines.get(key):
             raise InputError(

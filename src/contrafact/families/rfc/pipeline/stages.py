@@ -5,8 +5,9 @@ ledger (``<out>.ledger.jsonl``): `contrafact.corpus.ledger.write_stage`. All are
 all but the ledger's times are the same in every run from the same input.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["StageRow", "passed_of", "read_stage", "require_text", "stage_event"]
+__all__ = ["StageResult", "StageRow", "passed_of", "read_stage", "require_text", "stage_event"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,17 @@ class StageRow:
 
     line: int
     fields: Mapping[str, Any]
+
+
+@dataclass
+class StageResult:
+    """What a stage made of its input: rows kept, dropped and set apart, and its decisions."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+    apart: list[dict[str, Any]] = field(default_factory=list)
+    events: list[LedgerEvent] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
 
 
 def read_stage(
@@ -42,11 +54,6 @@ def read_stage(
         unique: Fields that together name a row; no two rows may have the same. Empty if rows
             need no name.
         manipulated: Whether every row needs a manipulation.
-        allow_empty: Whether a file without rows, as a stage writes it that kept nothing, is fine.
-
-    Raises:
-        InputError: The file cannot be read or holds no rows; a field is missing, blank or not
-            text; a manipulation is none of the four; two rows have one name. The line is named.
     """
     name = source_name(path)
     if allow_empty and str(path) != "-" and Path(path).is_file() and not Path(path).stat().st_size:
@@ -55,8 +62,8 @@ def read_stage(
     first: dict[tuple[str, ...], int] = {}
     needed = dict.fromkeys((*unique, *texts, *(("manipulation",) if manipulated else ())))
     for line, fields in read_rows(path):
-        for field in needed:
-            require_text(fields, field, file=name, line=line)
+        for needs in needed:
+            require_text(fields, needs, file=name, line=line)
         row: dict[str, Any] = {
             key: replace_surrogates(value) if isinstance(value, str) else value
             for key, value in fields.items()
@@ -71,7 +78,7 @@ def read_stage(
                     line=line,
                     hint=f"use one of {', '.join(MANIPULATIONS)}",
                 )
-        key = tuple(str(row[field]) for field in unique)
+        key = tuple(str(row[one]) for one in unique)
         if unique and key in first:
             raise InputError(
                 f"{' '.join(unique)} '{' '.join(key)[:60]}' is there twice "

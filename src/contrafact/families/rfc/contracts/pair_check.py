@@ -75,8 +75,6 @@ class Options:
     Attributes:
         polarity: A model of financial tone, which says whether a sentiment rewrite reversed it;
             nobody looks if none.
-        rules: Rules of other packages (`load_rules`), which join those of the contracts.
-        bands: Bands of length (`labels.load_bands`) in place of the paper's.
     """
 
     polarity: Polarity | None = None
@@ -113,11 +111,7 @@ CONTRACTS: Mapping[Manipulation, tuple[Rule, ...]] = {
 def check_pair(
     manipulation: Manipulation, original: str, rewritten: str, *, options: Options | None = None
 ) -> Check:
-    """Return what a pair's contract finds in it.
-
-    Raises:
-        ValueError: There is no such manipulation.
-    """
+    """Return what a pair's contract finds in it."""
     row = {"manipulation": manipulation, "original": original, "rewritten": rewritten}
     return next(check_pairs([row], options=options))
 
@@ -249,10 +243,6 @@ def check_rows(
     """Yield each row with its check, in order; a bad one with None.
 
     Few rows are held at a time, however many there are.
-
-    Raises:
-        InputError: The file cannot be read on, or a rule of another package fails; the message
-            names the row.
     """
     waiting: deque[PairRow] = deque()
 
@@ -271,7 +261,7 @@ def check_rows(
         if error.file is not None:
             raise  # of the file itself
         line = next(row.line for row in waiting if row.problem is None)
-        raise InputError(error.problem, file=name, line=line, hint=error.hint) from error
+        raise error.at(name, line) from error
     yield from ((row, None) for row in waiting)
 
 

@@ -13,7 +13,7 @@ decimal. Related numbers move consistently (point 8).
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 from math import floor, log10
 from typing import Literal
 
@@ -213,17 +213,12 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
     for i in free:
         if not _fits(old[i], values[i], monthly=problem.monthly[i]):
             return f"'{old[i].text}' finds no value in its range"
+    for i, j in product(free, free):
+        if _ordered(old[i], old[j]) and _sign(old, i, j) != _sign(back, i, j):
+            return f"'{old[i].text}' and '{old[j].text}' change places"
     for i in free:
-        for j in free:
-            if _ordered(old[i], old[j]) and _sign(old, i, j) != _sign(back, i, j):
-                return f"'{old[i].text}' and '{old[j].text}' change places"
-    for i in free:
-        if old[i].role == "unemployment" and old[i].is_level and values[i] < _LEAST_UNEMPLOYMENT:
-            return f"'{old[i].text}' becomes less than unemployment ever is"
-        if not _stepped(old[i].value, values[i], old[i]):
-            return f"'{old[i].text}' becomes '{back[i].text}', which is no step of a central bank"
-        if _ROUND.search(back[i].form.number) and not _ROUND.search(old[i].form.number):
-            return f"'{old[i].text}' becomes '{back[i].text}', which nobody writes"
+        if reason := _unlikely(old[i], back[i]):
+            return reason
         for j in free:
             alike = (old[i].kind, old[i].unit) == (old[j].kind, old[j].unit)
             if alike and old[i].value != old[j].value and values[i] == values[j]:
@@ -232,6 +227,18 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
         if not _holds(relation, values, back):
             a, b, c = (old[i].text for i in relation.parts)
             return f"'{a}', '{b}' and '{c}' no longer agree"
+    return ""
+
+
+def _unlikely(old: Quantity, new: Quantity) -> str:
+    """Return why a new value is none that anybody would write; empty if it may be."""
+    value = new.value or 0.0
+    if old.role == "unemployment" and old.is_level and value < _LEAST_UNEMPLOYMENT:
+        return f"'{old.text}' becomes less than unemployment ever is"
+    if not _stepped(old.value, value, old):
+        return f"'{old.text}' becomes '{new.text}', which is no step of a central bank"
+    if _ROUND.search(new.form.number) and not _ROUND.search(old.form.number):
+        return f"'{old.text}' becomes '{new.text}', which nobody writes"
     return ""
 
 
@@ -245,12 +252,8 @@ def _stepped(was: float | None, now: float, quantity: Quantity) -> bool:
 
 def _ordered(one: Quantity, two: Quantity) -> bool:
     """Return whether two quantities measure alike, so that their order is a statement."""
-    return (one.kind, one.unit, one.role, one.is_level) == (
-        two.kind,
-        two.unit,
-        two.role,
-        two.is_level,
-    )
+    parts = ("kind", "unit", "role", "is_level")
+    return all(getattr(one, part) == getattr(two, part) for part in parts)
 
 
 def _sign(found: Sequence[Quantity], i: int, j: int) -> int:
@@ -277,21 +280,9 @@ def _fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
     if quantity.role == "policy rate":
         return _policy_fits(quantity, size, was)
     if quantity.kind == "percent":
-        if quantity.role in _BOUNDED and quantity.is_level:
-            return size < 100 and (size >= 1.1 * was or size <= was / 1.1)
-        top = _MACRO_TOP.get(quantity.role)
-        if top is not None:
-            if monthly and was <= (month_top := _MACRO_TOP_MONTH.get(quantity.role, top)):
-                top = month_top
-            if size > max(top, was):
-                return False
-        elif quantity.direction == "down" and not quantity.is_level:
-            if size >= 100:
-                return False
-            low = (1.5 if was < 60 else 1.3) * was
-            return size < 0.5 * was or low <= size <= _decline_top(was)
-        elif quantity.is_level and was <= 100 and size >= 100:
-            return False
+        decided = _percent_fits(quantity, size, was, monthly)
+        if decided is not None:
+            return decided
     if quantity.kind == "ratio" and was < 1 and size >= 1:  # a part of a whole stays one
         return False
     if quantity.kind == "number" and size < 2 <= was:  # "4 charts" do not become "1 charts"
@@ -299,6 +290,21 @@ def _fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
     if quantity.form.style in ("fraction", "part"):  # words say few values
         return True
     return size < 0.5 * was or 1.5 * was - 1e-9 <= size <= 2 * was + 1e-9
+
+
+def _percent_fits(quantity: Quantity, size: float, was: float, monthly: bool) -> bool | None:
+    """Return whether a percentage may have this size; None where the general rule decides."""
+    if quantity.role in _BOUNDED and quantity.is_level:
+        return size < 100 and (size >= 1.1 * was or size <= was / 1.1)
+    top = _MACRO_TOP.get(quantity.role)
+    if top is not None:
+        if monthly and was <= (month_top := _MACRO_TOP_MONTH.get(quantity.role, top)):
+            top = month_top
+        return False if size > max(top, was) else None
+    if quantity.direction == "down" and not quantity.is_level:
+        low = (1.5 if was < 60 else 1.3) * was
+        return size < 100 and (size < 0.5 * was or low <= size <= _decline_top(was))
+    return False if quantity.is_level and was <= 100 and size >= 100 else None
 
 
 def _policy_fits(quantity: Quantity, size: float, was: float) -> bool:
@@ -366,29 +372,27 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relatio
     if not _alike(one, two):
         return []
     x, y, z = (abs(q.value or 0.0) for q in (one, two, three))
+    levels = one.is_level and two.is_level and x != y
+    grows = 1 if y > x else -1
     if three.kind == "percent" and one.kind != "percent":
         if three.is_level and three.direction is None:
             return []
-        if one.is_level and two.is_level and x != y:
-            if _near(100 * abs(y - x) / x, z, three):
-                return [_Relation("growth", (a, b, c), 1 if y > x else -1)]
-        elif not one.is_level and two.is_level:
+        if levels and _near(100 * abs(y - x) / x, z, three):
+            return [_Relation("growth", (a, b, c), grows)]
+        if not one.is_level and two.is_level:
             sign = -1 if "down" in (one.direction, three.direction) else 1
             before = y - sign * x
             if before > 0 and _near(100 * x / before, z, three):
                 return [_Relation("move", (a, b, c), sign)]
-    elif a < b and _alike(one, three) and one.is_level and two.is_level and x != y:
-        if not three.is_level and abs(abs(y - x) - z) < 1e-6 * max(x, y):
-            return [_Relation("difference", (a, b, c), 1 if y > x else -1)]
-    elif (
-        a < b
-        and (one.kind, three.kind) == ("percent", "basis points")
-        and one.is_level
-        and two.is_level
-        and abs(100 * abs(y - x) - z) < 1e-6
-    ):
-        return [_Relation("difference", (a, b, c), 1 if y > x else -1)]
-    return []
+        return []
+    if a >= b or not levels:
+        return []
+    if _alike(one, three):
+        apart = not three.is_level and abs(abs(y - x) - z) < 1e-6 * max(x, y)
+    else:
+        in_points = (one.kind, three.kind) == ("percent", "basis points")
+        apart = in_points and abs(100 * abs(y - x) - z) < 1e-6
+    return [_Relation("difference", (a, b, c), grows)] if apart else []
 
 
 def _alike(one: Quantity, two: Quantity) -> bool:

@@ -67,31 +67,23 @@ COPIED = 0.7
 NEAR = 0.5
 """From this share of copied words on, a text is a near copy of another input or its answer, if it
 has to do with that input and less with its own."""
-KEPT = 0.5
-"""A text that has this share of its words from its own input is an edit of that input, even if it
-is, to the word, another input of the batch."""
+# A text that has this share of its words from its own input is an edit of that input, even if it
+# is, to the word, another input of the batch.
+_KEPT = 0.5
 STRANGE = 0.03
 """A text is in another language if its own input's is less probable than this."""
-TOLD = 0.25
-"""A text whose likeliest language is less probable than this is in none that can be told."""
-UNSURE = 0.1
-"""Where the likeliest language of the inputs is less probable than this, they say none."""
-MOST_INPUTS = 300
-"""So many inputs of a batch say which language it is in."""
-COMMON = 100
-"""Runs of words that more texts have tell nothing of where one was copied from."""
-MOST_NEAR = 50_000
-"""In a batch of more inputs only whole copies of another one are found, for memory's sake."""
-ECHOED = 0.8
-"""A text about nothing of its input, so much of whose marks its prompt has, echoes the prompt."""
-FEWEST_MARKS = 2
-"""A text with fewer marks is too short to tell what it is about."""
-ANY_ITEMS = 3
-ANY_SHARE = 0.1
-"""Texts without a mark of their own input fit any where a system gives them to so many inputs, and
-to this share of all; fewer may be paraphrases."""
-NO_LANGUAGE = "zxx"
-"""The code of what has no words, in ISO 639."""
+_RECOGNISED = 0.25  # a text whose likeliest language is less probable is in none that is known
+_UNSURE = 0.1  # where the likeliest language of the inputs is less probable, they say none
+_MOST_INPUTS = 300  # so many inputs of a batch say which language it is in
+_COMMON = 100  # runs that more texts have tell nothing of where one was copied from
+_MOST_NEAR = 50_000  # in a larger batch only whole copies are found, for memory's sake
+# A text about nothing of its input, so much of whose marks its prompt has, echoes the prompt.
+_ECHOED = 0.8
+_FEWEST_MARKS = 2  # a text with fewer is too short to tell what it is about
+# Texts without a mark of their own input fit any where a system gives them to so many inputs, and
+# to this share of all; fewer may be paraphrases.
+_ANY_ITEMS, _ANY_SHARE = 3, 0.1
+_NO_LANGUAGE = "zxx"  # the code of what has no words, in ISO 639
 
 _WORD = re.compile(
     r"(?<!\w)[-+−]?\d+(?:[.,]\d+)*|\w+|[^\w\s\-‐‑–—.,;:!?…'\"‘’“”„«»()\[\]{}*_`\\/|]"
@@ -151,7 +143,7 @@ def _tells(text: str) -> bool:
     """Return whether a text's marks are words: it has several, in letters that have capitals."""
     found = marks(text)
     cased = all(one.upper() != one or one[0].isdigit() for one in found)
-    return cased and len(found) >= FEWEST_MARKS
+    return cased and len(found) >= _FEWEST_MARKS
 
 
 @lru_cache(maxsize=64)
@@ -165,10 +157,7 @@ def _lined(run: Iterable[str]) -> str:
 
 
 class Shown:
-    """The runs of words that a model was shown before it had written them itself.
-
-    A method that puts a model's draft into its next prompt shows it nothing new by that.
-    """
+    """The runs of words that a model was shown, in prompts, before it had written them itself."""
 
     def __init__(self, exchanges: Iterable[tuple[str, str]]) -> None:
         self._exchanges = list(exchanges)
@@ -187,11 +176,7 @@ class Shown:
         return False
 
     def marks(self, *own: str) -> frozenset[str]:
-        """Return the marks of the prompts, of what the model had not written itself before.
-
-        Args:
-            own: Texts that are left out where a prompt has them whole: its input.
-        """
+        """Return the marks of the prompts, without these texts and what the model wrote before."""
         known: set[str] = set()
         written: set[str] = set()
         for prompt, reply in self._exchanges:
@@ -251,12 +236,12 @@ class Batch:
 
     @cached_property
     def _near(self) -> "_Near":
-        return _Near(self.inputs if len(self.inputs) <= MOST_NEAR else ())
+        return _Near(self.inputs if len(self.inputs) <= _MOST_NEAR else ())
 
     @cached_property
     def languages(self) -> Mapping[str, float]:
         """How probable each language is for the inputs taken together, most probable first."""
-        return languages("\n".join(self.inputs[:MOST_INPUTS]))
+        return languages("\n".join(self.inputs[:_MOST_INPUTS]))
 
     def reason(
         self,
@@ -286,7 +271,7 @@ class Batch:
         asked = Shown(shown)
         if copied_share(text, asked, mine) >= COPIED or _echoes(text, asked, forms):
             return OF_PROMPT
-        if sum((one,) in mine for one in tokens) < KEPT * len(tokens):
+        if sum((one,) in mine for one in tokens) < _KEPT * len(tokens):
             variants = [*map(words, same), *map(words, own)]
             if tokens in self._known and tokens not in variants:
                 return OF_OTHER
@@ -300,20 +285,19 @@ class Batch:
     def _is_foreign(self, text: str, source: str) -> bool:
         """Return whether a text is in a language that neither its input nor the batch is in.
 
-        One headline may be too terse to tell its language, a batch of them is not. An input that
-        is in another language than its batch speaks for itself. Where neither says which language
-        it is in, no text is in another one; nor is one that has every word of its input.
+        One headline may be too terse to tell its language, a batch of them is not. Where neither
+        says which it is in, no text is in another one; nor is one with every word of its input.
         """
         if set(words(source)) <= set(words(text)):
             return False
         tokens, home = languages(text), self.languages
         found = _first(tokens)
-        if tokens[found] < TOLD or found == NO_LANGUAGE:
+        if tokens[found] < _RECOGNISED or found == _NO_LANGUAGE:
             return False
         own = languages(source)
-        if own[_first(home)] < STRANGE and own[_first(own)] >= TOLD:
+        if own[_first(home)] < STRANGE and own[_first(own)] >= _RECOGNISED:
             home = own
-        if home[_first(home)] < UNSURE:
+        if home[_first(home)] < _UNSURE:
             return False
         return tokens[_first(home)] < STRANGE and home[found] < STRANGE
 
@@ -327,10 +311,7 @@ def _stems(text: str) -> list[str]:
 
 
 def _begins(source: str, text: str) -> bool:
-    """Return whether a text is the first half of its input or more, in any forms of the words.
-
-    So it has nothing new; what leaves a word out in the middle may well deny its input.
-    """
+    """Return whether a text is the first half of its input or more, in any forms of the words."""
     whole, own = _stems(source), _stems(text)
     return len(own) >= RUN and 2 * len(own) >= len(whole) and whole[: len(own)] == own
 
@@ -343,7 +324,7 @@ def _echoes(text: str, shown: Shown, own: Sequence[str]) -> bool:
     if len(mine) > 1:  # one word may be in both by chance
         return False
     known = shown.marks(*own)
-    return mine <= known and len(found & known) >= ECHOED * len(found)
+    return mine <= known and len(found & known) >= _ECHOED * len(found)
 
 
 def _strays(text: str, own: Sequence[str], other: str) -> bool:
@@ -370,7 +351,7 @@ class _Near:
         for start in range(len(found) - RUN + 1):
             run = found[start : start + RUN]
             places = self._places.get(run, ())
-            if len(places) <= COMMON and run not in own:
+            if len(places) <= _COMMON and run not in own:
                 for place in places:
                     covered[place].update(range(start, start + RUN))
         return [place for place, at in covered.items() if len(at) >= NEAR * len(found)]
@@ -402,7 +383,7 @@ def across(answers: Sequence[tuple[str, str]]) -> list[str | None]:
     ]
     given = {answers[place][0] for place in strange}
     inputs = {source for source, _ in answers}
-    habit = len(given) >= max(ANY_ITEMS, ANY_SHARE * len(inputs))
+    habit = len(given) >= max(_ANY_ITEMS, _ANY_SHARE * len(inputs))
     fits_any = set(strange) if habit else set()
     return [
         OF_ANY if place in fits_any else reason for place, reason in enumerate(_of_answers(answers))
@@ -411,7 +392,7 @@ def across(answers: Sequence[tuple[str, str]]) -> list[str | None]:
 
 def _of_answers(answers: Sequence[tuple[str, str]]) -> list[str | None]:
     """Return `OF_ANSWER` for what repeats the answer to another input, `None` for all else."""
-    near = _Near([text for _, text in answers] if len(answers) <= MOST_NEAR else ())
+    near = _Near([text for _, text in answers] if len(answers) <= _MOST_NEAR else ())
     found: list[str | None] = []
     for source, text in answers:
         copied = any(

@@ -93,11 +93,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def tokenizable(text: str) -> str:
-    """Return the text without NUL characters, its lone surrogates replaced by U+FFFD.
-
-    Neither is text to a tokenizer: C libraries may end a string at NUL, and a lone surrogate
-    has no UTF-8 form. Everything else stays, byte for byte.
-    """
+    """Return the text without NUL, at which C libraries end a string, and lone surrogates."""
     return replace_surrogates(text.replace("\x00", ""))
 
 
@@ -173,8 +169,7 @@ def script_tag(text: str) -> str:
 def visible_html(text: object) -> Markup:
     """Return the text escaped, every hidden character a marked token, in a ``<bdi>``.
 
-    The element isolates the text's direction, so that it cannot reorder what stands around it, and
-    says in which script it is, where that is not Latin.
+    The element keeps its direction to itself, and names its script where that is not Latin.
     """
     tag = script_tag(str(text))
     if tag:

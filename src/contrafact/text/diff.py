@@ -67,15 +67,13 @@ class DiffPart:
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """The surface measures of a pair.
+    """The surface measures of a pair: of the rewritten text over, or less, the original's.
 
     Attributes:
-        length_ratio: Characters of the rewritten text over those of the original.
-        token_ratio: The same in OpenAI's tokens (cl100k), the unit of the length bands.
+        length_ratio: In characters.
+        token_ratio: In OpenAI's tokens (cl100k), the unit of the length bands.
         jaccard: Words that both have over words that either has, case aside; from 0 to 1.
         edit_distance: Levenshtein distance in characters over the longer length; from 0 to 1.
-        punctuation_difference: Punctuation marks of the rewritten text less the original's.
-        numeric_difference: Numbers of the rewritten text less the original's.
     """
 
     length_ratio: float
@@ -89,10 +87,8 @@ class Surface:
 def word_diff(a: str, b: str) -> list[DiffPart]:
     """Return how to get from ``a`` to ``b``, word by word.
 
-    Words keep the spaces that follow them, so that nothing is lost: the texts of the parts that
-    are "same" or "removed", joined, give ``a``; those "same" or "added" give ``b``. Two parts
-    next to each other never have the same kind, no part is empty, and where both texts change
-    the removed part comes first.
+    The parts that are "same" or "removed", joined, give ``a``; those "same" or "added" give ``b``.
+    Two parts next to each other never have the same kind, and removed ones come first.
     """
     before, after = _units(a), _units(b)
     pieces: list[tuple[DiffKind, str]] = []
@@ -137,11 +133,7 @@ def is_scattered(parts: Sequence[DiffPart]) -> bool:
 
 
 def normalised_edit_distance(a: str, b: str) -> float:
-    """Return the Levenshtein distance in characters over the length of the longer text.
-
-    0 says that the texts are equal, 1 that they share nothing in place. Two empty texts are
-    equal.
-    """
+    """Return the Levenshtein distance in characters over the longer length: 0 if equal, to 1."""
     longer = max(len(a), len(b))
     head = _common_start(a, b)
     tail = _common_start(a[head:][::-1], b[head:][::-1])
@@ -177,10 +169,7 @@ def token_count(text: str) -> int:
 
 
 def token_ratio(original: str, rewritten: str) -> float:
-    """Return the tokens of the rewritten text over those of the original.
-
-    1 if both are empty, infinite if only the original is.
-    """
+    """Return the tokens of a rewritten text over the original's; infinite if that is empty."""
     return _ratio(token_count(original), token_count(rewritten))
 
 

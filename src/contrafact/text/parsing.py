@@ -66,9 +66,8 @@ def _pipeline() -> "Language":
 def _spacy() -> Any:
     """Return spaCy, imported without PyTorch where nothing else has imported that.
 
-    It would import it only in case a pipeline wants it. Ours has none of its layers, and the import
-    takes as long as everything else here together, and more memory. Who imports PyTorch
-    afterwards finds it.
+    It would import it only in case a pipeline wants it; ours does not, and the import takes as long
+    as all else here together. Who imports PyTorch afterwards finds it.
     """
     require("spacy", "parsed texts (noun phrases, entities, syntax)")
     unneeded = "torch" not in sys.modules

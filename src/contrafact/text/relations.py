@@ -12,6 +12,7 @@ from itertools import combinations, pairwise, permutations
 
 from contrafact.text.alignment import Span
 from contrafact.text.quantities import Quantity, precision, worth
+from contrafact.text.quantities.roles import expression
 from contrafact.text.reading import Side, read_once
 from contrafact.text.tokens import Caseless
 
@@ -61,11 +62,7 @@ _RELATIVE_TO = Caseless(
     r"|(?P<less>below|short\sof|shy\sof|behind|miss(?:ed|es|ing)|trail(?:ed|s|ing)"
     r"|lag(?:ged|s|ging)|down\sfrom))\s(?P<article>" + _ARTICLE + r"\s)(?:\w+\s){0,2}?"
 )
-_EXPECTED = re.compile(
-    r"\b(?:consensus|estimates?|expect\w*|forecasts?|predict\w*|projection\w*|projected"
-    r"|analysts?|economists?|street|target\w*)\b",
-    re.IGNORECASE,
-)
+_EXPECTED = expression("relations", "expected")
 _DENIED = re.compile(r"\b(?:no|not|never|n['’]t)\s\Z", re.IGNORECASE)
 _BREAK = re.compile(r"[;,]|[.!?]\s")
 _OF = re.compile(r"\s(?:out\s)?of\s(?:the\s|its\s|all\s)?")
@@ -159,21 +156,9 @@ def _nearest(side: Side, before: int, that: int) -> int | None:
     return None
 
 
-_FROM = re.compile(
-    r"\bfrom\s(?:about\s|around\s|roughly\s|nearly\s|a\s|an\s|its\s|the\s|just\s|an?\sestimated\s"
-    r"|as\s\w+\sas\s|previous\s|prior\s|earlier\s"
-    r"|(?:net\s|operating\s|pre-?tax\s)?(?:profit|loss|income|deficit|surplus|gain)\sof\s)*\Z",
-    re.IGNORECASE,
-)
-_AGAINST = re.compile(
-    r"\b(?:compared (?:with|to)|versus|vs\.?|against|than|up from|down from)\s(?:\S+\s){0,7}\Z",
-    re.IGNORECASE,
-)
-_EARLIER_FORECAST = re.compile(
-    r"\b(?:from|against|than)\s(?:an?|its|the|their)\s(?:previous|earlier|prior|initial|original)\s"
-    r"(?:\w+\s)?(?:forecasts?|estimates?|projections?|guidance|outlook|targets?)\sof\s(?:about\s)?\Z",
-    re.IGNORECASE,
-)
+_FROM = expression("relations", "from")
+_AGAINST = expression("relations", "against")
+_EARLIER_FORECAST = expression("relations", "earlier_forecast")
 
 
 @read_once
@@ -302,25 +287,12 @@ class Relation:
         return apart <= rounding * slack + share * abs(scale) + 1e-9
 
 
-_SUM_WORDS = re.compile(
-    r"\b(?:total\w*|combined|together|altogether|overall|in all|sum|of which|including|split"
-    r"|compris\w+|consist\w+|respectively|made up|plus|both|divided|remaining|rest|by)\b",
-    re.IGNORECASE,
-)
-_SHARE_WORDS = re.compile(
-    r"\b(?:of (?:its |total |the |all )?(?:revenue|sales|profit|customers|users|orders|shares"
-    r"|votes|income|mix)|share|remaining|remainder|rest|other|split|while|respectively|accounted"
-    r"|made up|came from)\b",
-    re.IGNORECASE,
-)
+_SUM_WORDS = expression("relations", "sum_words")
+_SHARE_WORDS = expression("relations", "share_words")
 _EACH = re.compile(
     r"\b(?:each|apiece|per|a share|a unit|a barrel|an ounce|a piece)\b", re.IGNORECASE
 )
-_PART_OF = re.compile(
-    r"\b(?:valu\w+|represent\w+|equal\w*|equivalent|account\w+|or about|or roughly|worth|of its"
-    r"|of the)\b|,\sor\s",
-    re.IGNORECASE,
-)
+_PART_OF = expression("relations", "part_of")
 
 
 @read_once

@@ -161,8 +161,8 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
     def read_output(self, given: GivenRow) -> OutputRow:
         """Return a label, of its own column or read in a raw reply, of an item by id or text."""
-        told = "gold" in given.fields or is_claim(given.row)
-        if self.detects and "claim" in given.fields and told:
+        labelled = "gold" in given.fields or is_claim(given.row)
+        if self.detects and "claim" in given.fields and labelled:
             return self._claim(given)
         identity, item = given.text("id").strip(), None
         if identity and {"original", "rewritten", "manipulation"} <= given.fields.keys():

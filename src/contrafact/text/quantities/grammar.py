@@ -386,17 +386,8 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], 
                 r"|trillions|dozens)(?:\sof\s(?:thousands|millions|billions|trillions))?\b"
                 rf"(?P<currency>\s(?:of\s)?{_CURRENCY_WORD})?",
                 _read_vague,
-                (
-                    "tens",
-                    "hundreds",
-                    "thousands",
-                    "lakhs",
-                    "crores",
-                    "millions",
-                    "billions",
-                    "trillions",
-                    "dozens",
-                ),
+                # "illions" stands for millions, billions and trillions.
+                ("tens", "hundreds", "thousands", "lakhs", "crores", "illions", "dozens"),
             ),
             (
                 r"\b(?:(?:low|mid|high|upper)[ -]){0,2}(?:single|double|triple)[ -]digits?\b"

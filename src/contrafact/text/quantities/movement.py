@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from contrafact.text.quantities.quantity import Direction, Quantity
-from contrafact.text.quantities.roles import cue_data
+from contrafact.text.quantities.roles import cue_data, expression
 from contrafact.text.tokens import Caseless, alternation, folded, small_letters
 
 __all__ = ["Movement", "Pair", "Statement", "by_values", "movements", "moving", "pairs"]
@@ -86,12 +86,7 @@ _OTHER_SENSE_AFTER = re.compile(
 )
 # "up to 5%" is a bound, unless a verb of moving or being stands before it.
 _BOUND = re.compile(r"\sto\s", re.IGNORECASE)
-_MOVED = re.compile(
-    r"\b(?:is|are|was|were|be|been|went|go|goes|going|gone|moved?|moves|moving|ticked|ticks|edged"
-    r"|edges|edging|inched|inches|crept|came|pushed|pushes|driven|drove|sent|shot|sent|back|further"
-    r"|rates?|%)\s\Z",
-    re.IGNORECASE,
-)
+_MOVED = expression("movement", "moved")
 
 
 def movements(text: str) -> list[Movement]:
@@ -115,22 +110,10 @@ def movements(text: str) -> list[Movement]:
     return found
 
 
-_BETWEEN_AFTER = re.compile(
-    r"(?:[\s-]+(?![A-Z]?(?:of|in|to|from|on|at|by|for|and|or|but|as|with"
-    r"|than|while|after|before|since|stake|the|a|an|its|is|are|was|were|has|have|had)\b)"
-    r"[\w.'’&/-]+){0,4}?[\s-]+"
-)
-_OBJECT_STOP = re.compile(
-    r"[;:—]|\s[–-]\s|,\s(?:and|with)\s"
-    r"|\b(?:while|but|which|who|as(?!\s(?:much|many|high|low))|after|because)\b",
-    re.IGNORECASE,
-)
+_BETWEEN_AFTER = expression("movement", "between_after")
+_OBJECT_STOP = expression("movement", "object_stop")
 # "cut rates 25 bps": what moves stands between, and no preposition.
-_BARE_OBJECT = re.compile(
-    r"(?:\s(?!(?:in|of|for|with|on|at|to|from|by|as|and|or|that|than|is|was|are|were|over|after|into"
-    r"|about|through|below|above|via)\b)[\w'’.&-]+){1,4}\s",
-    re.IGNORECASE,
-)
+_BARE_OBJECT = expression("movement", "bare_object")
 _OBJECT_END = re.compile(r"\b(?P<to>to|by|from|at|of|below|above)\b", re.IGNORECASE)
 _RAISED_MONEY = re.compile(r"(?:rais|add)", re.IGNORECASE)
 
@@ -263,11 +246,7 @@ def _moved_after(
 
 _TO_OR_FROM = re.compile(r"\b(?:to|from)\s", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[;:—]")
-_NEXT_TO = re.compile(
-    r"(?:\s(?:points?|pts|paise|pence|cents))?"
-    r"(?:\s?[-–—]\s?|,?\s(?:and|or)\s|,\s(?:or\s)?|\s\((?:or\s)?)",
-    re.IGNORECASE,
-)
+_NEXT_TO = expression("movement", "next_to")
 _COMPARED = re.compile(
     r"\b(?:compared|relative|owing|due|thanks|according|related)\s(?:to|from)", re.I
 )
@@ -328,21 +307,14 @@ _FILL = (
 )
 _FROM = re.compile(rf"\bfrom\s{_FILL}\Z", re.IGNORECASE)
 _BETWEEN = re.compile(r"\bbetween\s(?:about\s|around\s)?\Z", re.IGNORECASE)
-_RANGING = re.compile(
-    r"\b(?:rang(?:e|es|ed|ing)|anywhere|var(?:y|ies|ied|ying)|spanning)\s(?:\w+\s){0,2}from\s\Z",
-    re.I,
-)
+_RANGING = expression("movement", "ranging")
 _WORDS = r"(?:[\s,]+(?!to\b|from\b)[^\s,;:.!?]+){0,8}?"
 _TO_AFTER = re.compile(rf"{_WORDS},?\sto\s{_FILL}", re.IGNORECASE)
 _FROM_AFTER = re.compile(rf"{_WORDS}[,(]?\s[,(]?(?:up\s|down\s)?from\s{_FILL}", re.IGNORECASE)
 _VERSUS = re.compile(
     rf"{_WORDS},?\s\(?(?:compared\s(?:with|to)|versus|vs\.?|against)\s{_FILL}", re.IGNORECASE
 )
-_EARLIER = re.compile(
-    r"[^.;]{0,40}?\b(?:a\s(?:year|month|quarter|week)\s(?:ago|earlier|before)|previously|last\s(?:year"
-    r"|month|quarter)|(?:the\s)?(?:prior|previous|preceding|same|year-ago|year-earlier)\b|in\s20[0-9]{2})",
-    re.IGNORECASE,
-)
+_EARLIER = expression("movement", "earlier")
 _ASIDE = re.compile(r",?\sor\s(?:about\s)?|\s\((?:or\s|about\s)*", re.IGNORECASE)
 _DASH = re.compile(r"\s?[-–—]\s?|\sto\s(?:about\s|around\s)?")
 

@@ -15,6 +15,7 @@ __all__ = [
     "Cue",
     "cue_data",
     "cues",
+    "expression",
     "nearest_cue",
     "outcome",
     "role_and_unit",
@@ -25,6 +26,12 @@ __all__ = [
 def cue_data() -> dict[str, Any]:
     """Return the content of ``cues.toml``: movement, role and outcome words."""
     return tomllib.loads(files(__package__).joinpath("cues.toml").read_text(encoding="utf-8"))
+
+
+def expression(module: str, name: str) -> re.Pattern[str]:
+    """Return a pattern of ``cues.toml``, which matches in any case."""
+    lines: str = cue_data()["expressions"][module][name]
+    return re.compile("".join(lines.splitlines()), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +81,8 @@ _MEASURED: dict[QuantityKind, frozenset[str]] = {
 }
 """The lists of cues that can say what a quantity of a kind measures."""
 _PER_SHARE = re.compile(r"\s?(?:per|a|/)\s?share\b", re.IGNORECASE)
-_PER_UNIT = re.compile(
-    r"\s?(?:per|a|an|/)\s?(?:barrel|bbl|ounce|oz|ton|tonne|pound|gallon|bushel|kilo|kg|unit|litre"
-    r"|liter|mmbtu|square\sfoot|token|coin)\b",
-    re.IGNORECASE,
-)
-_OF_WHOLE = re.compile(
-    r"\sof\s(?:the\s|its\s|their\s|all\s|total\s|[a-z]+['’]s\s)*(?!gdp\b|gross\b|growth\b)[a-z&]",
-    re.IGNORECASE,
-)
+_PER_UNIT = expression("roles", "per_unit")
+_OF_WHOLE = expression("roles", "of_whole")
 _SMALL_WORDS = (
     r"in|of|to|for|at|by|on|from|and|or|as|with|after|before|this|that|per|an?|the|its|their|than"
     r"|is|was|were|are|has|have|had|said|says|will|would|could|if|so|but|when|while|since|until"
@@ -202,25 +202,10 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 _NO_LOSS_BEFORE = re.compile(r"\b(?:stop|job|weight|storm|flood|fire|credit|loan)[\s-]\Z", re.I)
-_OF_VALUE = re.compile(
-    r"\s(?:in|of|from|off)\s(?:[\w'’]+\s){0,2}?(?:market\s)?(?:value|valuation|cap\b|capitali[sz]ation|worth)",
-    re.IGNORECASE,
-)
+_OF_VALUE = expression("roles", "of_value")
 _CLAUSE_BREAK = re.compile(r"[,;:]\s|\b(?:while|but|after|as|whereas)\b", re.IGNORECASE)
-_EXPECTED_BEFORE = re.compile(
-    r"\b(?<!\bis\s)(?<!\bare\s)(?:estimates?|consensus|expectations?|forecasts?|projections?|views?|expected|expecting"
-    r"|predicted|street)\b(?:\s(?:of|for|was|were|is|at|a|an|the|to|about|around|in|poll|average|profit"
-    r"|earnings|revenue|sales|eps|loss|rise|gain|increase|decline|fall|drop|[a-z]+ly)){0,7}"
-    r"\s?\Z",
-    re.IGNORECASE,
-)
-_EXPECTED_AFTER = re.compile(
-    r"(?:\s(?:per|a)\sshare|\sin\s\w+)?(?:\s(?:that|which))?,?\s\(?(?:(?:expected|forecast|estimated|projected|predicted"
-    r"|consensus|estimates?)\b|(?:the\s)?(?:[\w.]+\s){0,3}?(?:analysts?|economists|wall\sstreet|street|markets?)\b"
-    r"['’s]*\s(?:[\w.]+\s){0,3}?(?:expect\w*|forecast\w*|estimate\w*|projected|consensus|predicted"
-    r"|anticipated|polled)\b)",
-    re.IGNORECASE,
-)
+_EXPECTED_BEFORE = expression("roles", "expected_before")
+_EXPECTED_AFTER = expression("roles", "expected_after")
 _COMPANY_GUIDES = re.compile(
     r"\b(?:its|their|guidance|company|raised?s?|lifted|lifts|cut|hikes?)\b", re.I
 )

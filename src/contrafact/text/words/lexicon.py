@@ -111,10 +111,9 @@ class Lexicon:
     def spots(self, text: str) -> list[Spot]:
         """Return where terms stand in a text, by place, then the longest first.
 
-        Words match whole and in any case; a term's words may be parted by any spaces, or by one
-        hyphen. Within one list terms do not overlap (the leftmost, then the longest, counts);
-        those of different lists may. What a guard refuses (the month in "in May", the "since" of
-        "since 2019") is not found.
+        Words match whole and in any case, parted by any spaces or one hyphen. Within one list terms
+        do not overlap (the leftmost, then the longest, counts). What a guard refuses (the month in
+        "in May", the "since" of "since 2019") is not found.
         """
         small = text.translate(_ODD_LETTERS).lower()
         words = [(match[0], *match.span()) for match in _WORD.finditer(small)]

@@ -45,10 +45,10 @@ def bucket(
         return
     guard_output(out, file)
     notes = NewsNotes()
-    told = bucket_file(file, out, notes, titles_alone=titles_alone)
+    counts = bucket_file(file, out, notes, titles_alone=titles_alone)
     for line in notes.lines():
         typer.echo(line, err=True)
-    _show(told, out)
+    _show(counts, out)
 
 
 def _show(counts: Counter[str], out: str) -> None:

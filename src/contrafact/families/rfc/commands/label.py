@@ -71,11 +71,11 @@ def label(
                 max_connections=max_connections,
                 bounds={"max_retries": max_retries, "timeout": timeout},
             )
-        told = bulk_command(stage, file, out, bulk, noun="articles")
-        show_counts(told.counts)
-        if told.rows[APART]:
-            typer.echo(f"{out}/_apart: {told.rows[APART]:,} articles without a label")
-        told.end()
+        found = bulk_command(stage, file, out, bulk, noun="articles")
+        show_counts(found.counts)
+        if found.rows[APART]:
+            typer.echo(f"{out}/_apart: {found.rows[APART]:,} articles without a label")
+        found.end()
         return
     guard_output(out, file)
     rows = read_stage(file, ("title",))

@@ -162,9 +162,9 @@ def rewrite(
             if writing is None
             else ModelRewriteStage(writing)
         )
-        told = bulk_command(stage, file, out, bulk)
-        _show(told.counts, by_rule=writing is None)
-        told.end()
+        found = bulk_command(stage, file, out, bulk)
+        _show(found.counts, by_rule=writing is None)
+        found.end()
         return
     _one_file(file, out, writing, seed, tries, absolute(bands))
 

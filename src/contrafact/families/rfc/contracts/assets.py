@@ -11,7 +11,7 @@ from functools import cache
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, review, rule
-from contrafact.families.rfc.contracts.vocabulary import groups
+from contrafact.families.rfc.contracts.vocabulary import expression, groups
 from contrafact.text.tokens import alternation
 
 __all__ = ["assets"]
@@ -41,11 +41,7 @@ _NEVER_AFTER = {
     "oil": re.compile(r"\b(?:palm|olive|cooking|edible|vegetable|sunflower)\s\Z", re.IGNORECASE),
     "dollar": re.compile(r"\b(?:per|half|billion|million|multi|a)[\s-]\Z", re.IGNORECASE),
 }
-_NEVER_BEFORE = re.compile(
-    r"(?:\szone|-zone|\sarea|-denominated|\sstandard|\srush|\smedal|\sstar|-plated|\sline|\sbeans?\b"
-    r"|\srally\sdriver)",
-    re.IGNORECASE,
-)
+_NEVER_BEFORE = expression("assets", "never_before")
 
 
 _OILS = {"oil", "Brent", "WTI"}  # a text on Brent may say "oil"; names tell Brent from WTI

@@ -142,8 +142,8 @@ def part_left(
         return
     same = [_signs(a, one) == _signs(b, two) for one, two in zip(before, after, strict=True)]
     for name, left, one, two in zip(("headline", "story"), same, before, after, strict=True):
-        told = _content([a.tokens[i] for i in a.span_tokens(*one)])
-        if left and not all(same) and len(told) >= least:
+        content = _content([a.tokens[i] for i in a.span_tokens(*one)])
+        if left and not all(same) and len(content) >= least:
             message = f"the {name} stands as it was"
             yield Finding("not-reversed", message, one, two, for_review=not ways(a.excerpt(one)))
 

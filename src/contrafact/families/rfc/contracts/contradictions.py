@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, rule
+from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Quantity, precision, worth
 from contrafact.text.quantities.movement import Movement, movements
 from contrafact.text.relations import comparatives, earlier_and_later, expected_and_actual
@@ -84,28 +85,18 @@ def _earlier_and_later(side: Side) -> Iterator[tuple[Quantity, Quantity]]:
             yield found[old], found[new]
 
 
-_PER = re.compile(
-    r"\s?/\s?(?:\$|€|USD)|\s(?:per|to\sthe|against\sthe|a)\s(?:U\.?S\.?\s)?(?:dollar|euro|greenback)",
-    re.IGNORECASE,
-)
-_WAY = re.compile(
-    r"\b(?:(?P<up>up(?:wards?)?|higher)|(?:down(?:wards?)?|lower)),?\s"
-    r"(?:to\s[^.;,]?[^;,]{1,30}?,?\s)?(?:from|than)\s",
-    re.IGNORECASE,
-)
+_PER = expression("contradictions", "per")
+_WAY = expression("contradictions", "way")
 
 
 _NEW_CLAUSE = re.compile(
     r"[;]|,\s(?:and|but|while|as)\s|\b(?:as|after|while|but|than)\b", re.IGNORECASE
 )
 # What may move a price or a rating, and the figure the other way: "improved to 3% from 5%".
-_OF_WORTH = re.compile(
-    r"improv|deteriorat|strengthen|weak|strong|recover|upgrad|downgrad|add|appreciat|depreciat|firm"
-    r"|eliminat|lay|laid|ced"
-)
+_OF_WORTH = expression("contradictions", "of_worth")
 
 
-def _told(side: Side, low: int, high: int) -> str | None:
+def _stated(side: Side, low: int, high: int) -> str | None:
     """Return where the words that lead to two figures say that they go: by the verb nearest before
     them, or between them.
     """
@@ -134,29 +125,16 @@ def _moves(side: Side) -> Iterator[Contradiction]:
             continue  # "slid to 770 per dollar from 687": the figure rises where the currency falls
         low, high = min(a.start, b.start), max(a.end, b.end)
         way = _WAY.search(side.text, max(0, low - 14), high)
-        told = ("up" if way["up"] else "down") if way else _told(side, low, high)
+        stated = ("up" if way["up"] else "down") if way else _stated(side, low, high)
         signed = worth(a) < 0 or worth(a) * worth(b) < 0
         rises = worth(b) > worth(a) if signed else abs(worth(b)) > abs(worth(a))
-        if told is not None and (told == "up") != rises:
-            yield _at("direction", f"said to go {told} from '{a.text}' to '{b.text}'", a, b)
+        if stated is not None and (stated == "up") != rises:
+            yield _at("direction", f"said to go {stated} from '{a.text}' to '{b.text}'", a, b)
 
 
-_BOUND = re.compile(
-    r"\b(?:(?P<above>above|past|top(?:s|ped|ping)?|exceed(?:s|ed|ing)?)|(?:below|under|beneath))\s"
-    r"(?:the\s)?(?:\w+\s)?\Z",
-    re.IGNORECASE,
-)
-_REACHED = re.compile(
-    r"(?<!opened\s)(?<!started\s)(?<!began\s)\b(?:to|at|hit|reached|touched|averaged|was|is)\s"
-    r"(?:about\s|around\s|roughly\s|nearly\s|a\s)?\Z",
-    re.IGNORECASE,
-)
-_OTHER_TIME = re.compile(
-    r"\b(?:from|after|earlier|previous\w*|last|had|since|before|once|target\w*|goal|limit|expect\w*"
-    r"|forecast\w*|estimat\w*|if|unless|could|(?-i:may)|might|would|should|averag\w*|consensus"
-    r"|analysts|separat\w*|threshold|keep\w*|kept|not|never)\b",
-    re.IGNORECASE,
-)
+_BOUND = expression("contradictions", "bound")
+_REACHED = expression("contradictions", "reached")
+_OTHER_TIME = expression("contradictions", "other_time")
 
 
 _MOVED_ON = re.compile(r",\s(?:\w+\s){0,3}\w+ing\sto\s(?:\w+\s){0,2}\Z", re.IGNORECASE)
@@ -319,11 +297,7 @@ _PARTS = re.compile(
 _OF_WHOLE = re.compile(
     r"\b(?:ma[dk](?:es?|ing)\sup|account(?:s|ed|ing)?\sfor)\s(?:about\s|around\s|some\s)?\Z", re.I
 )
-_TOTAL = re.compile(
-    r"\b(?:tak|bring|lift|rais)ing\s(?:its|the|their)\s(?:total|tally|count|number|fleet)\b"
-    r"[^.;]{0,30}?\bto\s(?:about\s|some\s)?\Z",
-    re.IGNORECASE,
-)
+_TOTAL = expression("contradictions", "total")
 _VERSUS = re.compile(r"\s?(?:to|-|–|against|versus)\s?")
 _VOTES = re.compile(r"\b(?:vot\w+|approv\w+|ballot|reject\w+|backed|ratif\w+)\b", re.IGNORECASE)
 
@@ -365,11 +339,7 @@ _WORLD = (
     (r"\sdays\s(?:a|per)\syear\b", 366),
 )
 _MOST_OF = tuple((re.compile(what, re.IGNORECASE), most) for what, most in _WORLD)
-_DIFFUSION = re.compile(
-    r"\b(?:PMI|ISM|purchasing\smanagers|diffusion\sindex"
-    r"|(?:manufacturing|services|factory)\s(?:index|gauge)|builder(?:s['’]?)?\s(?:sentiment|confidence))",
-    re.IGNORECASE,
-)
+_DIFFUSION = expression("contradictions", "diffusion")
 
 
 def _world(side: Side) -> Iterator[Contradiction]:

@@ -7,6 +7,7 @@ import re
 
 from contrafact.families.rfc.contracts.numbers import matched_quantities
 from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
+from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Quantity, worth
 
 __all__ = [
@@ -32,11 +33,7 @@ _SHARES = ("share", "utilisation", "engagement")
 
 # Periods
 
-_PERIOD = re.compile(
-    r"\b(?:past|last|next|previous|first|over|in|for|the|within|every|final|recent|coming|prior"
-    r"|after|of)\s(?:the\s|past\s|last\s|next\s|first\s|coming\s|a\s)?\Z",
-    re.IGNORECASE,
-)
+_PERIOD = expression("exempt", "period")
 _PERIOD_AFTER = re.compile(
     r"\s?(?:ago|earlier|high|low|ended|ending|through|to\s(?:end|june|march))", re.IGNORECASE
 )
@@ -70,23 +67,10 @@ def is_exempt(side: Side, quantity: Quantity) -> bool:
 
 # Numbers that are names
 
-_LISTED = re.compile(
-    r"\s(?:[\w&'’-]+\s){0,5}?(?:stocks?|shares|etfs?|funds|names|picks|companies|reasons|ways|things"
-    r"|takeaways|charts|bets|buys|plays|trends|risks|questions|mistakes|lessons|reits|bonds|movers"
-    r"|ideas|winners|losers|giants|players|tips|facts|signs|rules|cryptos|coins|tokens)\b",
-    re.IGNORECASE,
-)
-_LIST_START = re.compile(
-    r"(?:\A|[.:!?\n|]\s*|\b(?:top|best|these|those|our|(?:list|ranking|pick|selection)\sof(?:\sthe)?)"
-    r"\s)[\"“'‘]?\Z",
-    re.IGNORECASE,
-)
+_LISTED = expression("exempt", "listed")
+_LIST_START = expression("exempt", "list_start")
 _INDEX = re.compile(r"\b(?:index|gauge|PMI|ISM|indicator|survey|reading|barometer)\b", re.I)
-_OF_THE_WORLD = re.compile(
-    r"\s(?:U\.?S\.?\s|American\s)?(?:states|industries|districts|sectors|regions|categories"
-    r"|member\sstates|subindexes|components)\b",
-    re.IGNORECASE,
-)
+_OF_THE_WORLD = expression("exempt", "of_the_world")
 _COUNTED = re.compile(r"\s(?:\w+\s)?[a-z]+(?:s|people|men|women)\b")
 _OF_A_LINE = re.compile(r"\s(?:series|models?|lines?|handsets?|jets|consoles?)\b")
 _NAMED = re.compile(r"\b([A-Z][\w-]*)\s\Z")
@@ -137,20 +121,8 @@ def perturbed_quantities(pair: Pair) -> list[tuple[int, int]]:
 
 # Parts of a whole
 
-_OF_WHOLE = re.compile(
-    r"\s?(?:stake|interest\sin|ownership|share\sof|chance|probability|likelihood|odds"
-    r"|of\s(?:(?:its|the|their|all|total|which|those)\s)?(?:\w+\s)?(?:respondents|revenue|sales"
-    r"|customers?|users|shares|orders|capacity|profit|income|households|companies|firms|equity|gdp"
-    r"|employees|workers|people|americans|homes|economists|analysts|investors|voters|members|adults"
-    r"|consumers|executives|managers|workforce|seats|portfolio|production|output|votes)"
-    r"|(?:said|say|saying|think|thought|believe[ds]?|answered|agreed?|plan(?:ned)?\sto)\b)",
-    re.IGNORECASE,
-)
-_SHARE_AT = re.compile(
-    r"\b(?:market\sshare|share\sof\s(?:the\s)?\w+|occupancy|load\sfactor|utili[sz]ation|chance"
-    r"|probability|likelihood|odds|polled|surveyed|respondents)\b[^.;%]{0,45}\Z",
-    re.IGNORECASE,
-)
+_OF_WHOLE = expression("exempt", "of_whole")
+_SHARE_AT = expression("exempt", "share_at")
 
 _SURVEYED = re.compile(r"\b(?:polled|surveyed|respondents)\b", re.IGNORECASE)
 
@@ -164,5 +136,5 @@ def is_bounded_share(side: Side, quantity: Quantity) -> bool:
     before = side.text[max(0, quantity.start - REACH) : quantity.start]
     if quantity.is_level and not quantity.direction and _SURVEYED.search(side.text):
         return True
-    told = bool(_OF_WHOLE.match(side.text, quantity.end)) and not quantity.direction
-    return told or (quantity.is_level and bool(_SHARE_AT.search(before)))
+    of_whole = bool(_OF_WHOLE.match(side.text, quantity.end)) and not quantity.direction
+    return of_whole or (quantity.is_level and bool(_SHARE_AT.search(before)))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from contrafact.families.rfc.contracts.exempt import WHOLE
 from contrafact.families.rfc.contracts.pair import Pair, Side
+from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Quantity, worth
 
 __all__ = ["MACRO", "MACRO_LIMITS", "TWICE", "Bounds", "allowed", "macro_problem", "role_of"]
@@ -101,16 +102,8 @@ _MONTHLY = re.compile(
     rf"|from (?:{_MONTH}))\b",
     re.IGNORECASE,
 )
-_QUARTERLY = re.compile(
-    r"\b(?:quarter[\s-](?:over|on|to)[\s-]quarter|qoq|q/q|quarterly|(?:first|second|third|fourth|this"
-    r"|last|the|final|previous|prior) quarter|q[1-4]|three months)\b",
-    re.IGNORECASE,
-)
-_ANNUAL = re.compile(
-    r"\b(?:annuali[sz]ed|annual|year[\s-](?:over|on)[\s-]year|yoy|y/y|from a year"
-    r"|a year (?:earlier|ago)|full[\s-]year|for the year|per year)\b",
-    re.IGNORECASE,
-)
+_QUARTERLY = expression("limits", "quarterly")
+_ANNUAL = expression("limits", "annual")
 _EXCEPTIONS = {
     "inflation": re.compile(r"\bhyper-?inflation", re.IGNORECASE),
     "unemployment": re.compile(

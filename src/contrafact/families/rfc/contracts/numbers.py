@@ -13,6 +13,7 @@ from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
+from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.numerals import SCALES
 from contrafact.text.quantities import Identifier, Quantity, same_value, worth
 from contrafact.text.quantities.quantity import in_one_spelling
@@ -195,11 +196,7 @@ def _unread(side: Side) -> list[str]:
     ]
 
 
-_SET_AGAINST = re.compile(
-    r"\b(?:from|than|against|versus|compared|previous\w*|earlier|prior|expected|forecast\w*"
-    r"|estimate\w*|target|instead|above|below|under|over|past|short\sof|top\w*)\b",
-    re.IGNORECASE,
-)
+_SET_AGAINST = expression("numbers", "set_against")
 
 
 def _reversals(pair: Pair, crossing: float) -> set[int]:

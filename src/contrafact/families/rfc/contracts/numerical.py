@@ -29,6 +29,7 @@ from contrafact.families.rfc.contracts.limits import (
 from contrafact.families.rfc.contracts.numbers import matched_quantities, place, quantity_matches
 from contrafact.families.rfc.contracts.pair import Pair
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
+from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Quantity, precision, same_value, worth
 from contrafact.text.quantities.movement import movements
 from contrafact.text.relations import (
@@ -177,11 +178,7 @@ def sign_kept(pair: Pair) -> Iterator[Finding]:
             yield fail("direction-changed", message, *spans)
 
 
-_VERDICTS = re.compile(
-    r"\b(?:(?P<up>beat(?:s|en|ing)?|top(?:s|ped|ping)|exceed(?:s|ed|ing)?|surpass(?:es|ed|ing)?)"
-    r"|(?P<down>miss(?:es|ed|ing)?|trail(?:s|ed|ing)?|lag(?:s|ged|ging)?))\b",
-    re.IGNORECASE,
-)
+_VERDICTS = expression("numerical", "verdicts")
 
 
 @rule("direction-changed", about="numbers", paper="Q.2; R.2; S.2, 2", manipulations=("numerical",))
@@ -317,18 +314,18 @@ def _out_of_range(
     """Yield what is wrong with how far a number moved."""
     bounds, value, before = allowed(old), abs(new.value or 0.0), abs(old.value or 0.0)
     change = old.kind == "percent" and not old.is_level
-    spans, told = (place(old), place(new)), f"'{old.text}' became '{new.text}'"
+    spans, both = (place(old), place(new)), f"'{old.text}' became '{new.text}'"
     if bounds.holds(value, precision(new)):
         if change and old.direction != "down" and TWICE * before + precision(new) < value:
-            yield review("range", f"{told}: beyond twice, within the absolute 200%", *spans)
+            yield review("range", f"{both}: beyond twice, within the absolute 200%", *spans)
         return
-    allows = f"{told}; allowed are {bounds.in_words('%' if old.kind == 'percent' else '')}"
+    allows = f"{both}; allowed are {bounds.in_words('%' if old.kind == 'percent' else '')}"
     few = old.kind in ("number", "ratio") and before <= SMALL_NUMBER  # they have no finer steps
     beyond = value > max(level_most * before, WHOLE if old.kind == "percent" else 0.0)
     if change or beyond:
         yield Finding("range", allows, *spans, for_review=lenient or few)
     elif abs(value - before) < least * before:
-        yield review("range", f"{told}: it hardly moved", *spans)
+        yield review("range", f"{both}: it hardly moved", *spans)
 
 
 # Numbers that move together

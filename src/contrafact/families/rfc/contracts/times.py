@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contrafact.families.rfc.contracts.numbers import place
 from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
+from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Identifier
 from contrafact.text.times import time_parts
 
@@ -68,12 +69,7 @@ def times_kept(pair: Pair) -> Iterator[Finding]:
             )
 
 
-_ORDINAL = re.compile(
-    r"\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
-    r"|thirteenth|fifteenth|twentieth|\d{1,3}(?:st|nd|rd|th)"
-    r"|(?:two|three|four|five|six|seven|eight|nine|ten)-(?:phase|stage|step|part|way|tier|storey|wheel|door|seat)(?:er|s)?)\b",
-    re.IGNORECASE,
-)
+_ORDINAL = expression("times", "ordinal")
 
 
 _PHASED = re.compile(

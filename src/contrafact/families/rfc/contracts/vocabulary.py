@@ -1,5 +1,6 @@
 """The lists of the contracts: ``words.toml``, and places and companies in ``known_names.txt``."""
 
+import re
 import tomllib
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -8,7 +9,7 @@ from typing import Any
 from contrafact.text.english import is_english
 from contrafact.text.tokens import Caseless
 
-__all__ = ["groups", "is_common", "is_content", "is_known_name", "pattern", "words"]
+__all__ = ["expression", "groups", "is_common", "is_content", "is_known_name", "pattern", "words"]
 
 # Lists and patterns
 
@@ -40,6 +41,12 @@ def groups(name: str) -> dict[str, frozenset[str]]:
 def pattern(name: str) -> Caseless:
     """Return one pattern that matches whatever one of a list does: whole words, in any case."""
     return Caseless(rf"(?<!\w)(?:{'|'.join(_lists()['patterns'][name])})(?!\w)")
+
+
+def expression(module: str, name: str) -> re.Pattern[str]:
+    """Return a pattern of the lists, which matches in any case."""
+    lines: str = _lists()["expressions"][module][name]
+    return re.compile("".join(lines.splitlines()), re.IGNORECASE)
 
 
 # Common English

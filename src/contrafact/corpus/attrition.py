@@ -6,44 +6,18 @@ sample, table 2).
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from contrafact.corpus.ledger import DECISIONS, LedgerEvent
 
 if TYPE_CHECKING:
     from contrafact.stats.intervals import Interval
 
-__all__ = ["ALL", "AuditRate", "StageCount", "attrition", "audit_rates", "reasons"]
+__all__ = ["ALL", "AuditRate", "attrition", "audit_rates", "reasons"]
 
 ALL = "all"
 """The category that stands for every item of a stage."""
-
-
-@dataclass
-class StageCount:
-    """What one stage decided on the items of one category: a manipulation, ``none`` or ``all``.
-
-    Attributes:
-        decisions: Items per last decision of the stage on them.
-        articles: Those of the items that were not dropped; one may have several items.
-    """
-
-    stage: str
-    category: str
-    items: int = 0
-    decisions: Counter[str] = field(default_factory=Counter)
-    articles: set[str] = field(default_factory=set)
-
-    @property
-    def left(self) -> int:
-        """Items that the stage did not drop."""
-        return self.items - self.decisions["dropped"]
-
-    @property
-    def retention(self) -> float:
-        """Their share, 0 to 1."""
-        return self.left / self.items
 
 
 @dataclass(frozen=True)
@@ -79,28 +53,39 @@ def _last(events: Iterable[LedgerEvent]) -> list[LedgerEvent]:
     return list(found.values())
 
 
-def attrition(events: Sequence[LedgerEvent]) -> list[StageCount]:
+def attrition(events: Sequence[LedgerEvent]) -> list[dict[str, Any]]:
     """Return the counts of each stage, by category and over all, in the ledger's order of stages.
 
     An item counts once a stage and manipulation, by the stage's last decision on it: an article
     that is looked at for four manipulations is four items then.
+
+    Returns:
+        Rows with ``stage``, ``category`` (a manipulation, ``none`` or ``all``), ``items``, these by
+        decision, ``retention`` (the share that was not dropped) and ``articles_left``, the articles
+        of the items that were not dropped.
     """
-    latest: dict[tuple[str, str, str | None], LedgerEvent] = {}
-    for event in events:
-        latest[(event.stage, event.item_id, event.manipulation)] = event
-    stages = dict.fromkeys(event.stage for event in events)
-    counts: dict[tuple[str, str], StageCount] = {}
+    latest = {(event.stage, event.item_id, event.manipulation): event for event in events}
+    stages = list(dict.fromkeys(event.stage for event in events))
+    groups: dict[tuple[str, str], list[LedgerEvent]] = {}
     for event in latest.values():
         for category in (_category(event), ALL):
-            count = counts.setdefault((event.stage, category), StageCount(event.stage, category))
-            count.items += 1
-            count.decisions[event.decision] += 1
-            if event.decision != "dropped":
-                count.articles.add(event.article_id or event.item_id)
-    order = list(stages)
-    return sorted(
-        counts.values(), key=lambda c: (order.index(c.stage), c.category == ALL, c.category)
-    )
+            groups.setdefault((event.stage, category), []).append(event)
+    rows = []
+    for stage, category in sorted(groups, key=lambda g: (stages.index(g[0]), g[1] == ALL, g[1])):
+        own = groups[stage, category]
+        decisions = Counter(event.decision for event in own)
+        left = [event for event in own if event.decision != "dropped"]
+        rows.append(
+            {
+                "stage": stage,
+                "category": category,
+                "items": len(own),
+                **{name.replace(" ", "_"): decisions[name] for name in DECISIONS},
+                "retention": len(left) / len(own),
+                "articles_left": len({event.article_id or event.item_id for event in left}),
+            }
+        )
+    return rows
 
 
 def reasons(events: Sequence[LedgerEvent], stage: str, most: int = 5) -> list[tuple[str, int]]:

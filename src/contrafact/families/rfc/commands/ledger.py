@@ -9,9 +9,8 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
-    from contrafact.corpus.attrition import AuditRate, StageCount
+    from contrafact.corpus.attrition import AuditRate
     from contrafact.corpus.ledger import LedgerEvent
-    from contrafact.stats.intervals import Interval
 
 __all__ = ["ledger"]
 
@@ -33,6 +32,8 @@ def ledger(
 
     Example: contrafact rfc ledger bucketed.jsonl.ledger.jsonl pairs.jsonl.ledger.jsonl
     """
+    import pandas as pd
+
     from contrafact.console import show_frame
     from contrafact.corpus.attrition import attrition, audit_rates, reasons
     from contrafact.corpus.ledger import read_ledger
@@ -44,7 +45,7 @@ def ledger(
         raise InputError(
             "holds no events", file=files[0], hint="run a stage first: each writes its ledger"
         )
-    counts = _attrition(attrition(events))
+    counts = pd.DataFrame(attrition(events))
     show_frame("Attrition", counts, shares=("retention",))
     for stage in dict.fromkeys(counts["stage"]):
         for why, number in reasons(events, stage):
@@ -79,24 +80,6 @@ def _show_undecided(events: "list[LedgerEvent]") -> None:
         typer.echo(f"{stage} left {number:,} undecided: nobody has said what they mean")
 
 
-def _attrition(counts: "list[StageCount]") -> "pd.DataFrame":
-    import pandas as pd
-
-    from contrafact.corpus.ledger import DECISIONS
-
-    return pd.DataFrame(
-        {
-            "stage": count.stage,
-            "category": count.category,
-            "items": count.items,
-            **{name.replace(" ", "_"): count.decisions[name] for name in DECISIONS},
-            "retention": count.retention,
-            "articles_left": len(count.articles),
-        }
-        for count in counts
-    )
-
-
 def _rates(rates: "list[AuditRate]") -> "pd.DataFrame":
     import pandas as pd
 
@@ -108,14 +91,10 @@ def _rates(rates: "list[AuditRate]") -> "pd.DataFrame":
             "audited": rate.audited,
             "faulty": rate.faulty,
             "undecided": rate.undecided,
-            **_columns("error_rate", rate.rate),
-            **_columns("unaudited_error_rate", rate.residual),
+            **rate.rate.columns("error_rate"),
+            **rate.residual.columns("unaudited_error_rate"),
             "level": rate.rate.level,
             "method": rate.rate.method,
         }
         for rate in rates
     )
-
-
-def _columns(name: str, interval: "Interval") -> dict[str, float]:
-    return {name: interval.estimate, f"{name}_low": interval.low, f"{name}_high": interval.high}

@@ -106,12 +106,12 @@ def retention_table(rows: Sequence[StageRow], result: Finalized) -> "pd.DataFram
 
     kept = {row["reviewed_id"] for row in result.retained}
     open_ = {row["reviewed_id"] for row in result.retained if row["passed"] is None}
-    hard, held = ({row["reviewed_id"] for row in some} for some in (result.hard, result.review))
+    hard, waiting = ({row["reviewed_id"] for row in some} for some in (result.hard, result.review))
     table = []
     for category in (*MANIPULATIONS, "overall"):
         own = [r.fields for r in rows if category in ("overall", r.fields["manipulation"])]
         ids = {row["id"] for row in own}
-        sizes = [len(some & ids) for some in (kept, hard, held)]
+        sizes = [len(some & ids) for some in (kept, hard, waiting)]
         table.append(
             {
                 "category": category,
@@ -171,7 +171,7 @@ def _share(name: str, own: Sequence[Mapping[str, Any]], hits: Sequence[bool]) ->
         [1.0] * len(own),
         clusters=[str(row["article_id"]) for row in own],
     )
-    return {name: found.estimate, f"{name}_low": found.low, f"{name}_high": found.high}
+    return found.columns(name)
 
 
 def _settled(

@@ -7,7 +7,6 @@ value.
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 from contrafact.text.quantities.quantity import Direction, Quantity
@@ -44,43 +43,21 @@ class Statement(NamedTuple):
     leads: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Patterns:
-    word: Caseless
-    up: frozenset[str]
-    nouns: frozenset[str]
-    after: frozenset[str]
-    gap: re.Pattern[str]
-    preposition: re.Pattern[str]
-    levels: frozenset[str]
-    negation: re.Pattern[str]
-    phrasal: re.Pattern[str]
-
-
-@cache
-def _patterns() -> _Patterns:
-    data = cue_data()["movement"]
-    up, down = data["up"], data["down"]
-    words = [*up["verbs"], *up["nouns"], *down["verbs"], *down["nouns"]]
-    fillers = alternation(data["fillers"])
-    return _Patterns(
-        word=Caseless(rf"\b(?:{alternation(words)})\b"),
-        up=frozenset((*up["verbs"], *up["nouns"])),
-        nouns=frozenset((*up["nouns"], *down["nouns"])),
-        after=frozenset(data["after"]),
-        gap=re.compile(rf"(?:[\s(~]*(?:\b(?:{fillers}|[a-z]+ly)\b)?)*+", re.IGNORECASE),
-        preposition=re.compile(
-            rf"\b(?:{alternation([*data['levels'], *data['changes']])})\b", re.IGNORECASE
-        ),
-        levels=frozenset(data["levels"]),
-        negation=re.compile(
-            rf"(?:\b(?:{alternation(data['negations'])})\b(?!\sonly)|n['’]t\b)(?:\s[\w-]+){{0,2}}\s*\Z",
-            re.IGNORECASE,
-        ),
-        phrasal=re.compile(rf"\b(?:{alternation(data['phrasal'])})\s\Z", re.IGNORECASE),
-    )
-
-
+_DATA = cue_data()["movement"]
+_NOUNS = frozenset((*_DATA["up"]["nouns"], *_DATA["down"]["nouns"]))
+_UP = frozenset((*_DATA["up"]["verbs"], *_DATA["up"]["nouns"]))
+_MOVING = Caseless(rf"\b(?:{alternation([*_UP, *_DATA['down']['verbs'], *_NOUNS])})\b")
+_VERBS_AFTER = frozenset(_DATA["after"])
+_FILLERS = re.compile(
+    rf"(?:[\s(~]*(?:\b(?:{alternation(_DATA['fillers'])}|[a-z]+ly)\b)?)*+", re.IGNORECASE
+)
+_LEVELS = frozenset(_DATA["levels"])
+_PREPOSITION = re.compile(rf"\b(?:{alternation([*_LEVELS, *_DATA['changes']])})\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    rf"(?:\b(?:{alternation(_DATA['negations'])})\b(?!\sonly)|n['’]t\b)(?:\s[\w-]+){{0,2}}\s*\Z",
+    re.IGNORECASE,
+)
+_PHRASAL = re.compile(rf"\b(?:{alternation(_DATA['phrasal'])})\s\Z", re.IGNORECASE)
 _OTHER_SENSE_AFTER = re.compile(
     r"\s(?:payments?\b|time\b|side\b|to\sdate\b|the\sroad|for\sgrabs|and\srunning)", re.IGNORECASE
 )
@@ -91,22 +68,21 @@ _MOVED = expression("movement", "moved")
 
 def movements(text: str) -> list[Movement]:
     """Return the words of a text that say up or down, in order."""
-    patterns = _patterns()
     found = []
-    for match in patterns.word.finditer(text, small_letters(text)):
+    for match in _MOVING.finditer(text, small_letters(text)):
         word = " ".join(re.split(r"[\s-]+", folded(match[0])))
         before = text[max(0, match.start() - 40) : match.start()]
         if _OTHER_SENSE_AFTER.match(text, match.end()):
             continue
         if word in ("up", "down"):
-            if patterns.phrasal.search(before):
+            if _PHRASAL.search(before):
                 continue
             if word == "up" and _BOUND.match(text, match.end()) and not _MOVED.search(before):
                 continue
-        direction: Direction | None = "up" if word in patterns.up else "down"
-        if patterns.negation.search(before):
+        direction: Direction | None = "up" if word in _UP else "down"
+        if _NEGATION.search(before):
             direction = None
-        found.append(Movement(match.start(), match.end(), word, direction, word in patterns.nouns))
+        found.append(Movement(match.start(), match.end(), word, direction, word in _NOUNS))
     return found
 
 
@@ -159,13 +135,11 @@ def _by_itself(text: str, quantity: Quantity) -> Statement:
 
 
 def _multiple(text: str, quantity: Quantity) -> tuple[Direction | None, bool] | None:
-    style = quantity.form.style
-    if style == "multiple":
-        before = text[max(0, quantity.start - 40) : quantity.start]
-        if _patterns().negation.search(before):
-            return None, False
-        return ("down" if (quantity.value or 0) < 1 else "up"), False
-    return None
+    if quantity.form.style != "multiple":
+        return None
+    if _NEGATION.search(text[max(0, quantity.start - 40) : quantity.start]):
+        return None, False
+    return ("down" if (quantity.value or 0) < 1 else "up"), False
 
 
 _OWN = re.compile(r"\b(?:its|their|his|her|the)\s\Z", re.IGNORECASE)
@@ -174,9 +148,8 @@ _AT_LEAST = re.compile(r"\bat\s(?:least|most)\b", re.IGNORECASE)
 
 def _level(gap: str) -> bool:
     """Tell by the last preposition of a gap whether a level follows."""
-    patterns = _patterns()
-    last = _last(patterns.preposition, _AT_LEAST.sub("", gap))
-    return last is not None and " ".join(re.split(r"[\s-]+", folded(last[0]))) in patterns.levels
+    last = _last(_PREPOSITION, _AT_LEAST.sub("", gap))
+    return last is not None and " ".join(re.split(r"[\s-]+", folded(last[0]))) in _LEVELS
 
 
 def _moved_before(
@@ -184,12 +157,11 @@ def _moved_before(
 ) -> tuple[Direction | None, bool] | None:
     if quantity.kind == "duration":
         return None
-    patterns = _patterns()
     for move in reversed(moves):
         if move.end > quantity.start or move.end < quantity.start - _REACH:
             continue
         gap = text[move.end : quantity.start]
-        if patterns.gap.fullmatch(gap):
+        if _FILLERS.fullmatch(gap):
             if _raises_money(move, gap, quantity):
                 return None
             if move.word in ("loss", "losses") and quantity.kind in ("money", "number"):
@@ -202,7 +174,7 @@ def _moved_before(
         if _BARE_OBJECT.fullmatch(gap) and not move.is_noun and quantity.unit in ("%", "bps", "pp"):
             return move.direction, False
         ending = next(
-            (e for e in _OBJECT_END.finditer(gap) if patterns.gap.fullmatch(gap, e.start())), None
+            (e for e in _OBJECT_END.finditer(gap) if _FILLERS.fullmatch(gap, e.start())), None
         )
         if ending is None:
             continue
@@ -230,11 +202,10 @@ def _moved_after(
 ) -> tuple[Direction | None, bool] | None:
     if quantity.kind == "duration":
         return None
-    patterns = _patterns()
     for move in moves:
         if move.start < quantity.end:
             continue
-        if not move.is_noun and move.word not in patterns.after:
+        if not move.is_noun and move.word not in _VERBS_AFTER:
             return None
         if move.word in ("loss", "losses") and quantity.kind == "money":
             return None
@@ -267,13 +238,12 @@ def _chained(
     gap = text[previous.end : quantity.start]
     if _COMPARED.search(gap):
         return None
-    patterns = _patterns()
     adjoining = _NEXT_TO.match(gap)
-    if adjoining and patterns.gap.fullmatch(gap[adjoining.end() :]):
+    if adjoining and _FILLERS.fullmatch(gap[adjoining.end() :]):
         level = stated.is_level and quantity.kind != "basis points"
         return stated.direction, level or _level(gap[adjoining.end() :])
     last = _last(_TO_OR_FROM, gap)
-    if last is None or _CLAUSE_END.search(gap) or not patterns.gap.fullmatch(gap[last.start() :]):
+    if last is None or _CLAUSE_END.search(gap) or not _FILLERS.fullmatch(gap[last.start() :]):
         return None
     return stated.direction, True
 

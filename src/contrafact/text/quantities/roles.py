@@ -46,23 +46,24 @@ class Cue:
 _IMPLIED = {"stock": "price", "index": "price", "index_name": "price", "interest": "rate"}
 
 
-@cache
-def _matcher() -> tuple[Caseless, dict[str, frozenset[str]]]:
-    data = cue_data()
-    groups: dict[str, set[str]] = {}
-    for name, terms in data["roles"].items():
+def _groups() -> dict[str, frozenset[str]]:
+    """Return of each word that says what is measured the lists that it is in."""
+    found: dict[str, set[str]] = {}
+    for name, terms in cue_data()["roles"].items():
         for term in terms:
-            groups.setdefault(term, set()).update((name, _IMPLIED.get(name, name)))
-    pattern = Caseless(rf"(?<!\w)(?:{alternation(groups)})(?!\w)")
-    return pattern, {term: frozenset(names) for term, names in groups.items()}
+            found.setdefault(term, set()).update((name, _IMPLIED.get(name, name)))
+    return {term: frozenset(names) for term, names in found.items()}
+
+
+_GROUPS = _groups()
+_CUE = Caseless(rf"(?<!\w)(?:{alternation(_GROUPS)})(?!\w)")
 
 
 def cues(text: str) -> list[Cue]:
     """Return the words of a text that say what is measured, in order, the longest at each place."""
-    pattern, groups = _matcher()
     return [
-        Cue(m.start(), m.end(), groups[" ".join(re.split(r"[\s-]+", folded(m[0])))])
-        for m in pattern.finditer(text, small_letters(text))
+        Cue(m.start(), m.end(), _GROUPS[" ".join(re.split(r"[\s-]+", folded(m[0])))])
+        for m in _CUE.finditer(text, small_letters(text))
     ]
 
 
@@ -89,18 +90,13 @@ _SMALL_WORDS = (
 )
 
 
-@cache
-def _unit_noun() -> re.Pattern[str]:
-    known = alternation(cue_data()["counted"]["units"])
-    return re.compile(
-        rf"(?:[\s-](?!(?:{_SMALL_WORDS})\b)[\w.]+(?:-[\w]+)?|\sof\sits){{0,2}}?[\s-]"
-        rf"(?P<known>{known})\b"
-        rf"|(?:\s(?!(?:{_SMALL_WORDS})\b)(?-i:[a-z]+(?:-[a-z]+)?))?[\s-]"
-        r"(?P<noun>(?-i:[a-z]{3,}(?<!s)s|aircraft|personnel|headcount|bpd|boepd|men|women))\b",
-        re.IGNORECASE,
-    )
-
-
+_UNIT_NOUN = re.compile(
+    rf"(?:[\s-](?!(?:{_SMALL_WORDS})\b)[\w.]+(?:-[\w]+)?|\sof\sits){{0,2}}?[\s-]"
+    rf"(?P<known>{alternation(cue_data()['counted']['units'])})\b"
+    rf"|(?:\s(?!(?:{_SMALL_WORDS})\b)(?-i:[a-z]+(?:-[a-z]+)?))?[\s-]"
+    r"(?P<noun>(?-i:[a-z]{3,}(?<!s)s|aircraft|personnel|headcount|bpd|boepd|men|women))\b",
+    re.IGNORECASE,
+)
 _ABBREVIATED = re.compile(r"\s?\([A-Z&]{2,7}\)")
 _BREAK = re.compile(r"[,;:()]|\b(?:while|but|and|as|after|although|which|whereas|when)\b", re.I)
 
@@ -149,7 +145,7 @@ def _counted(text: str, quantity: Quantity, cue: Cue | None) -> tuple[Role, str 
     if unit:
         return "count", unit
     start = quantity.end + text.startswith("+", quantity.end)
-    match = _unit_noun().match(text, start, start + 60)
+    match = _UNIT_NOUN.match(text, start, start + 60)
     if match:
         noun = (match["known"] or match["noun"]).casefold()
         if noun in ("points", "point", "pts"):
@@ -196,11 +192,10 @@ def nearest_cue(
 _REACH = 160
 
 
-@cache
-def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{alternation(cue_data()['outcome'][name])})(?!\w)", re.I)
-
-
+_OUTCOMES = {
+    name: re.compile(rf"(?<!\w)(?:{alternation(cue_data()['outcome'][name])})(?!\w)", re.I)
+    for name in ("loss", "profit")
+}
 _NO_LOSS_BEFORE = re.compile(r"\b(?:stop|job|weight|storm|flood|fire|credit|loan)[\s-]\Z", re.I)
 _OF_VALUE = expression("roles", "of_value")
 _CLAUSE_BREAK = re.compile(r"[,;:]\s|\b(?:while|but|after|as|whereas)\b", re.IGNORECASE)
@@ -231,8 +226,8 @@ def _is_loss(before: str, after: str, quantity: Quantity) -> bool:
     if _OF_VALUE.match(after):
         return False
     nearest, is_loss = -1, False
-    for name in ("loss", "profit"):
-        for match in _pattern(name).finditer(before):
+    for name, pattern in _OUTCOMES.items():
+        for match in pattern.finditer(before):
             if match.end() > nearest and not _NO_LOSS_BEFORE.search(before[: match.start()]):
                 nearest, is_loss = match.end(), name == "loss"
     if nearest < 0 or not is_loss:

@@ -31,8 +31,8 @@ __all__ = [
     "Anonymised",
     "Anonymiser",
     "Doubt",
-    "Figures",
     "Mention",
+    "PublicFigures",
     "Replacement",
     "names_of",
     "public_figures",
@@ -109,7 +109,7 @@ class Anonymised:
 
 
 @dataclass(frozen=True)
-class Figures:
+class PublicFigures:
     """Public figures by the words of their names.
 
     Attributes:
@@ -123,7 +123,7 @@ class Figures:
     spelled: frozenset[str]
 
     @classmethod
-    def of(cls, entries: Iterable[str]) -> "Figures":
+    def of(cls, entries: Iterable[str]) -> "PublicFigures":
         """Return the figures of some entries, as ``figures.toml`` describes them."""
         forms: dict[tuple[str, ...], str] = {}
         alone: dict[str, list[str]] = {}
@@ -147,9 +147,9 @@ class Figures:
         lone = {word: tuple(dict.fromkeys(who)) for word, who in alone.items()}
         return cls(forms, {w: p for w, p in lone.items() if (w,) not in forms}, frozenset(spelled))
 
-    def joined(self, other: "Figures") -> "Figures":
+    def joined(self, other: "PublicFigures") -> "PublicFigures":
         """Return both lists as one; the other's word counts where they differ."""
-        return Figures(
+        return PublicFigures(
             {**self.forms, **other.forms},
             {**self.alone, **other.alone},
             self.spelled | other.spelled,
@@ -157,24 +157,24 @@ class Figures:
 
 
 @cache
-def public_figures() -> Figures:
+def public_figures() -> PublicFigures:
     """Return the figures that ship with the program."""
     text = resources.files("contrafact.corpus").joinpath("figures.toml").read_text("utf-8")
-    return Figures.of(name for names in tomllib.loads(text).values() for name in names)
+    return PublicFigures.of(name for names in tomllib.loads(text).values() for name in names)
 
 
-def read_figures(path: Path) -> Figures:
+def read_figures(path: Path) -> PublicFigures:
     """Return the figures of a file: a name a line, as in ``figures.toml``; ``#`` comments."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", file=path, hint="name a text file") from error
-    found = Figures({}, {}, frozenset())
+    found = PublicFigures({}, {}, frozenset())
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:
-            found = found.joined(Figures.of([line]))
+            found = found.joined(PublicFigures.of([line]))
         except ValueError as error:
             hint = "write a name a line, such as: Janet Yellen* | J. Yellen"
             raise InputError("is no name", file=path, line=number, hint=hint) from error
@@ -206,7 +206,7 @@ class Anonymiser:
 
     keep: Sequence[str] = ()
     also: Sequence[str] = ()
-    figures: Figures = field(default_factory=public_figures)
+    figures: PublicFigures = field(default_factory=public_figures)
     persons: dict[str, str] = field(default_factory=dict)
     doubtful: Counter[str] = field(default_factory=Counter)
 
@@ -271,7 +271,7 @@ class Anonymiser:
 
 def names_of(
     text: str,
-    figures: Figures,
+    figures: PublicFigures,
     small: Mapping[str, int] | None = None,
     *,
     kept: frozenset[str] = frozenset(),
@@ -355,7 +355,7 @@ def _words_of(text: str) -> list[_Token]:
     ]
 
 
-def _of_figures(words: Sequence[_Token], text: str, figures: Figures) -> Iterator[Mention]:
+def _of_figures(words: Sequence[_Token], text: str, figures: PublicFigures) -> Iterator[Mention]:
     """Yield figures by a form that is sure, the longest form first."""
     at = 0
     while at < len(words):
@@ -389,7 +389,7 @@ def _of_figures(words: Sequence[_Token], text: str, figures: Figures) -> Iterato
 _LONGEST = 5  # words of the longest form of a figure's name
 
 
-def _is_form(words: Sequence[_Token], figures: Figures) -> bool:
+def _is_form(words: Sequence[_Token], figures: PublicFigures) -> bool:
     if tuple(one.key for one in words) not in figures.forms:
         return False
     if not all(one.joins for one in words[:-1]):
@@ -481,7 +481,7 @@ def _by_recogniser(
             yield Mention(start, end, name, action="leave", doubt=doubt)
 
 
-def _by_speech(words: Sequence[_Token], figures: Figures, document: Any) -> Iterator[Mention]:
+def _by_speech(words: Sequence[_Token], figures: PublicFigures, document: Any) -> Iterator[Mention]:
     """Yield single words that may be a person: a figure's surname, or who says something."""
     others = [
         (entity.start_char, entity.end_char)

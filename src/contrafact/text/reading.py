@@ -16,7 +16,7 @@ from contrafact.text.tokens import folded, small_letters, stem
 
 __all__ = ["Side", "read_once"]
 
-Reading = TypeVar("Reading")
+Result = TypeVar("Result")
 
 
 class Read(Protocol):
@@ -28,14 +28,14 @@ class Read(Protocol):
 Source = TypeVar("Source", bound=Read)
 
 
-def read_once(reader: Callable[[Source], Reading]) -> Callable[[Source], Reading]:
+def read_once(reader: Callable[[Source], Result]) -> Callable[[Source], Result]:
     """Decorate a function that reads something in a side or a pair: its result is kept with it."""
 
     @wraps(reader)
-    def kept(source: Source) -> Reading:
+    def kept(source: Source) -> Result:
         readings: dict[object, Any] = source.readings
         try:
-            result: Reading = readings[reader]
+            result: Result = readings[reader]
         except KeyError:
             result = readings[reader] = reader(source)
         return result

@@ -143,7 +143,7 @@ _FOLD = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eigh
 _Style = Literal["fraction", "multiple", "fold", "part", "split"]
 
 
-class Read(NamedTuple):
+class _Amount(NamedTuple):
     """What a reader makes of a match."""
 
     value: Decimal | None
@@ -152,7 +152,7 @@ class Read(NamedTuple):
     form: Form
 
 
-_Reader = Callable[[re.Match[str]], Read | None]
+_Reader = Callable[[re.Match[str]], _Amount | None]
 
 
 def _unit(part: dict[str, str | None]) -> tuple[Decimal, QuantityKind, str | None]:
@@ -179,7 +179,7 @@ def _unit(part: dict[str, str | None]) -> tuple[Decimal, QuantityKind, str | Non
 _COINS = {"¢": "cent", "c": "cent", "ct": "cent", "cts": "cent", "p": "pence"}
 
 
-def _read_amount(match: re.Match[str]) -> Read | None:
+def _read_amount(match: re.Match[str]) -> _Amount | None:
     part = match.groupdict()
     digits, magnitude, words = part.get("digits"), part.get("magnitude") or "", part.get("words")
     sign = part["sign"] or ""
@@ -211,7 +211,7 @@ def _read_amount(match: re.Match[str]) -> Read | None:
         match.string[number[1] : match.end()].rstrip(),
         float(factor),
     )
-    return Read((-value if sign in ("-", "−") else value) * worth, kind, unit, form)
+    return _Amount((-value if sign in ("-", "−") else value) * worth, kind, unit, form)
 
 
 # What a number follows; an amount in brackets after other words is an aside: "fell (4.5%)".
@@ -222,7 +222,7 @@ _NUMBER_FOLLOWS = re.compile(
 )
 
 
-def _read_in_brackets(match: re.Match[str]) -> Read | None:
+def _read_in_brackets(match: re.Match[str]) -> _Amount | None:
     """Return a loss, where a unit or a scale stands outside the brackets or a number is due."""
     part = match.groupdict()
     part["symbol"] = part["symbol"] or part["outside"]
@@ -245,7 +245,7 @@ def _read_in_brackets(match: re.Match[str]) -> Read | None:
         match.string[last : match.end()].rstrip(),
         float(factor),
     )
-    return Read(-digits_value(match["digits"]) * factor, kind, unit, form)
+    return _Amount(-digits_value(match["digits"]) * factor, kind, unit, form)
 
 
 def _form(style: _Style, match: re.Match[str], group: str, factor: float = 1.0) -> Form:
@@ -254,50 +254,50 @@ def _form(style: _Style, match: re.Match[str], group: str, factor: float = 1.0) 
     return Form(style, "", text[: start - offset], match[group], text[end - offset :], factor)
 
 
-def _read_part_of_point(match: re.Match[str]) -> Read:
+def _read_part_of_point(match: re.Match[str]) -> _Amount:
     parts = {"quarter": 25, "half": 50, "three-quarter": 75, "full": 100}
     parts |= {"¼": 25, "½": 50, "¾": 75}
     value = Decimal(parts[folded(match["part"]).replace(" ", "-").removesuffix("s")])
-    return Read(value, "basis points", "pp", _form("part", match, "part", 100.0))
+    return _Amount(value, "basis points", "pp", _form("part", match, "part", 100.0))
 
 
-def _read_fraction(match: re.Match[str]) -> Read:
+def _read_fraction(match: re.Match[str]) -> _Amount:
     bottom = folded(match["bottom"]).rstrip("s")
     top = folded(match["top"]) if match["top"] else "a"
     value = Decimal(_FRACTION_TOPS[top]) / _FRACTION_PARTS[bottom if bottom != "halve" else "half"]
-    return Read(value, "ratio", None, Form("fraction", number=match[0].rstrip()))
+    return _Amount(value, "ratio", None, Form("fraction", number=match[0].rstrip()))
 
 
-def _read_simple_fraction(match: re.Match[str]) -> Read:
+def _read_simple_fraction(match: re.Match[str]) -> _Amount:
     value = Decimal(match["top"]) / Decimal(match["bottom"])
-    return Read(value, "ratio", None, Form("fraction", number=match[0]))
+    return _Amount(value, "ratio", None, Form("fraction", number=match[0]))
 
 
-def _read_multiple(match: re.Match[str]) -> Read:
+def _read_multiple(match: re.Match[str]) -> _Amount:
     value = Decimal(_MULTIPLES[folded(match["multiple"])])
-    return Read(value, "ratio", "x", _form("multiple", match, "multiple"))
+    return _Amount(value, "ratio", "x", _form("multiple", match, "multiple"))
 
 
-def _read_fold(match: re.Match[str]) -> Read:
+def _read_fold(match: re.Match[str]) -> _Amount:
     value = Decimal(_FOLD[folded(match["fold"])])
-    return Read(value, "ratio", "x", _form("fold", match, "fold"))
+    return _Amount(value, "ratio", "x", _form("fold", match, "fold"))
 
 
-def _read_split(match: re.Match[str]) -> Read | None:
+def _read_split(match: re.Match[str]) -> _Amount | None:
     top, bottom = (
         digits_value(n) if n[0].isdigit() else words_value(n) for n in (match["new"], match["old"])
     )
     # "Three in five" is a part; "five in two plants" is not one.
     if not bottom or ("-for-" not in folded(match[0]) and top >= bottom):
         return None
-    return Read(top / bottom, "ratio", None, _form("split", match, "new", float(1 / bottom)))
+    return _Amount(top / bottom, "ratio", None, _form("split", match, "new", float(1 / bottom)))
 
 
-def _read_vague(match: re.Match[str]) -> Read:
+def _read_vague(match: re.Match[str]) -> _Amount:
     form = Form("vague", number=match[0].rstrip())
     if match["currency"] or match["symbol"]:
-        return Read(None, "money", currency_code(match["currency"] or match["symbol"]), form)
-    return Read(None, "number", None, form)
+        return _Amount(None, "money", currency_code(match["currency"] or match["symbol"]), form)
+    return _Amount(None, "number", None, form)
 
 
 _DIGIT = re.compile(rf"[0-9{VULGAR}]")

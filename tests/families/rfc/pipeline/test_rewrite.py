@@ -20,7 +20,7 @@ from contrafact.families.rfc.pipeline.model_rewriter import (
 from contrafact.families.rfc.pipeline.rewrite import (
     BY_MODEL_ALONE,
     Assignment,
-    Outcome,
+    RewriteOutcome,
     decision,
     load_assignments,
     rewrite_by_rules,
@@ -62,7 +62,7 @@ def writer(*replies: str, attempts: int = 3):
     return ModelRewriter(model, templates, load_decoding(), 7, attempts), model.seen
 
 
-def rewritten(rewriter: ModelRewriter, assignment: Assignment) -> Outcome:
+def rewritten(rewriter: ModelRewriter, assignment: Assignment) -> RewriteOutcome:
     return asyncio.run(rewriter.rewrite(assignment))
 
 
@@ -242,7 +242,7 @@ def test_rules_keep_what_passes_and_leave_meaning_to_a_model():
 @pytest.mark.parametrize("manipulation", ["numerical", "sentiment"])
 def test_an_outcome_survives_the_journal(manipulation):
     outcome = rewrite_by_rules(assigned(manipulation), seed=3, attempts=8)
-    assert Outcome.of_json(json.loads(json.dumps(outcome.as_json()))) == outcome
+    assert RewriteOutcome.of_json(json.loads(json.dumps(outcome.as_json()))) == outcome
 
 
 def test_every_try_has_a_seed_of_its_own():

@@ -26,7 +26,7 @@ from contrafact.options import (
 if TYPE_CHECKING:
     from contrafact.console import Progress
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
-    from contrafact.families.rfc.pipeline.rewrite import Assignment, Outcome
+    from contrafact.families.rfc.pipeline.rewrite import Assignment, RewriteOutcome
     from contrafact.files.journal import Journal
 
 __all__ = ["rewrite"]
@@ -175,7 +175,7 @@ def _one_file(
     from contrafact.console import Progress
     from contrafact.families.rfc.labels import load_bands
     from contrafact.families.rfc.pipeline.rewrite import (
-        Outcome,
+        RewriteOutcome,
         load_assignments,
         rewrite_by_rules,
         rule_facts,
@@ -203,7 +203,9 @@ def _one_file(
                     )
                     journal.keep(str(at), found.as_json())
                     progress.step()
-        outcomes = [Outcome.of_json(journal.known[str(at)]) for at in range(len(assignments))]
+        outcomes = [
+            RewriteOutcome.of_json(journal.known[str(at)]) for at in range(len(assignments))
+        ]
         name = "rules" if writing is None else f"model:{writing.model}"
         write_pairs(Path(out), assignments, outcomes, rewriter=name)
         journal.finish()
@@ -246,7 +248,7 @@ def _by_model(
         )
 
 
-def _counts(assignments: "list[Assignment]", outcomes: "list[Outcome]") -> "Counter[str]":
+def _counts(assignments: "list[Assignment]", outcomes: "list[RewriteOutcome]") -> "Counter[str]":
     return Counter(
         f"{one.manipulation}|{name}"
         for one, outcome in zip(assignments, outcomes, strict=True)

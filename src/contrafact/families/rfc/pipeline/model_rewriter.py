@@ -32,7 +32,7 @@ from contrafact.families.rfc.labels import LENGTH_BANDS, Bands, load_bands
 from contrafact.families.rfc.pipeline.edits import between
 from contrafact.families.rfc.pipeline.rewrite import (
     Assignment,
-    Outcome,
+    RewriteOutcome,
     refused,
     rule_facts,
     seed_of,
@@ -185,7 +185,7 @@ class ModelRewriter:
         required = {"violations", "paragraph"}
         return {**templates, "feedback": pack.template("rfc/rewrite-feedback", required=required)}
 
-    async def rewrite(self, assignment: Assignment) -> Outcome:
+    async def rewrite(self, assignment: Assignment) -> RewriteOutcome:
         """Return what becomes of one row."""
         original, manipulation = assignment.item.paragraph, assignment.manipulation
         question = self.templates[manipulation].render(paragraph=delimit(original))
@@ -194,7 +194,7 @@ class ModelRewriter:
         for attempt in range(1, self.attempts + 1):
             output = await self._ask(messages, assignment, attempt)
             if problem := _UNUSABLE.get(output.stop_reason):
-                return Outcome(attempts=attempt, reason=problem)
+                return RewriteOutcome(attempts=attempt, reason=problem)
             answer = answer_text(output.completion)
             reply = _bare(answer.text)
             unread = CUT_OFF if cut_off(output) else answer.invalid
@@ -205,7 +205,7 @@ class ModelRewriter:
                 found = await self._decide(manipulation, original, reply)
                 if found.passed is not False:
                     why = "" if found.passed else _why_undecided(found, judged=bool(self.judges))
-                    return Outcome(reply, between(original, reply), attempt, undecided=why)
+                    return RewriteOutcome(reply, between(original, reply), attempt, undecided=why)
                 violations = tuple(one.as_row() for one in found.violations)
             tried.append(violations)
             again = self.templates["feedback"].render(

@@ -23,7 +23,7 @@ from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewr
 __all__ = [
     "BY_MODEL_ALONE",
     "Assignment",
-    "Outcome",
+    "RewriteOutcome",
     "assignment_of",
     "decision",
     "load_assignments",
@@ -51,7 +51,7 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RewriteOutcome:
     """What became of one row.
 
     Attributes:
@@ -72,7 +72,7 @@ class Outcome:
         return {**vars(self), "edits": [edit.model_dump() for edit in self.edits]}
 
     @classmethod
-    def of_json(cls, value: Mapping[str, Any]) -> "Outcome":
+    def of_json(cls, value: Mapping[str, Any]) -> "RewriteOutcome":
         """Return the outcome that the journal kept."""
         edits = tuple(Edit.model_validate(edit) for edit in value["edits"])
         return cls(**{**value, "violations": tuple(value["violations"]), "edits": edits})
@@ -130,14 +130,14 @@ def seed_of(seed: int, item_id: str, manipulation: str, attempt: int) -> int:
 
 def rewrite_by_rules(
     assignment: Assignment, *, seed: int, attempts: int, bands: Bands | None = None
-) -> Outcome:
+) -> RewriteOutcome:
     """Rewrite one row by rule: proposals are made until one passes its contract."""
     from contrafact.families.rfc.contracts import Options, check_pair
     from contrafact.families.rfc.pipeline.numerical import NoRewrite, rewrite_numerical
 
     original, manipulation = assignment.item.paragraph, assignment.manipulation
     if manipulation != "numerical":
-        return Outcome(reason=BY_MODEL_ALONE)
+        return RewriteOutcome(reason=BY_MODEL_ALONE)
     options = Options(bands=bands)
     tried: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for attempt in range(1, attempts + 1):
@@ -145,22 +145,24 @@ def rewrite_by_rules(
         made = rewrite_numerical(original, own)
         if isinstance(made, NoRewrite):
             if not tried:  # where one seed finds no figures, hardly another does
-                return Outcome(reason=made.reason)
+                return RewriteOutcome(reason=made.reason)
             continue
         if made.rewritten in tried:
             continue
         check = check_pair(manipulation, original, made.rewritten, options=options)
         if check.passed is not False:
-            return Outcome(made.rewritten, made.edits, attempt)
+            return RewriteOutcome(made.rewritten, made.edits, attempt)
         tried[made.rewritten] = tuple(one.as_row() for one in check.violations)
     return refused(list(tried.values()), attempts)
 
 
-def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> Outcome:
+def refused(tried: Sequence[tuple[Mapping[str, Any], ...]], attempts: int) -> RewriteOutcome:
     """Return the outcome of a row none of whose proposals passed: the best one's violations."""
     best = min(tried, key=len)
     rules = ", ".join(dict.fromkeys(str(violation["rule"]) for violation in best))
-    return Outcome(attempts=attempts, reason=f"breaks its contract: {rules}", violations=best)
+    return RewriteOutcome(
+        attempts=attempts, reason=f"breaks its contract: {rules}", violations=best
+    )
 
 
 def rule_facts(seed: int, attempts: int, bands: str | None) -> dict[str, Any]:
@@ -174,7 +176,11 @@ def rule_facts(seed: int, attempts: int, bands: str | None) -> dict[str, Any]:
 
 
 def write_pairs(
-    out: Path, assignments: Sequence[Assignment], outcomes: Sequence[Outcome], *, rewriter: str
+    out: Path,
+    assignments: Sequence[Assignment],
+    outcomes: Sequence[RewriteOutcome],
+    *,
+    rewriter: str,
 ) -> None:
     """Write the pairs, what was dropped, and the ledger, in the order of the input."""
     pairs: list[dict[str, Any]] = []
@@ -188,7 +194,7 @@ def write_pairs(
 
 
 def decision(
-    assignment: Assignment, outcome: Outcome, *, rewriter: str
+    assignment: Assignment, outcome: RewriteOutcome, *, rewriter: str
 ) -> tuple[dict[str, Any], LedgerEvent]:
     """Return the pair of a row, or how it is dropped, and the ledger's event."""
     item = assignment.item
@@ -212,13 +218,13 @@ def decision(
     return row, event
 
 
-def _why_kept(outcome: Outcome) -> str:
+def _why_kept(outcome: RewriteOutcome) -> str:
     if outcome.undecided:
         return f"no fact is against it at try {outcome.attempts}; undecided: {outcome.undecided}"
     return f"its contract holds at try {outcome.attempts}"
 
 
-def _pair(assignment: Assignment, outcome: Outcome, rewriter: str) -> dict[str, Any]:
+def _pair(assignment: Assignment, outcome: RewriteOutcome, rewriter: str) -> dict[str, Any]:
     item = assignment.item
     pair = Rewrite.of(
         assignment.manipulation,

@@ -1,7 +1,5 @@
-"""How the figures of a text hang together: comparisons in words, and arithmetic.
-
-Which figure words set against which, which is an earlier value of which, what analysts expected of
-which; sums, shares, products and changes that hold between them.
+"""How the figures of a text hang together: comparisons in words, earlier and later values, what
+was expected and what came; sums, shares, products and changes between them.
 """
 
 import math
@@ -299,9 +297,8 @@ _PART_OF = expression("relations", "part_of")
 def relations(side: Side) -> list[Relation]:
     """Return the arithmetic that plainly links the quantities of a text, and holds.
 
-    Two figures and the change between them, parts and their whole, shares of one whole, a price
-    and a number and what they come to, a percentage of a whole. Only figures of one sentence (a
-    change may stand in the one next to it) and with a word that links them are taken.
+    Only figures of one sentence (a change may stand in the one next to it) and with a word that
+    links them are taken.
     """
     found = side.quantities
     if len(found) > MAX_QUANTITIES:

@@ -49,9 +49,8 @@ def sentence_spans(text: str, *, dashes: bool = False) -> list[tuple[int, int]]:
     semicolon parts are sentences, and what is longer than 800 characters is cut at a space.
 
     Args:
-        dashes: Whether a dash between spaces ends a sentence before a capital, as it does in a
-            headline before its source ("Shares fall - Reuters"). In running prose a dash mostly
-            opens an aside, whose figures still belong to the sentence.
+        dashes: Whether a dash between spaces ends a sentence before a capital, as in a headline
+            before its source ("Shares fall - Reuters"); in prose it mostly opens an aside.
     """
     ends = [0]
     for match in _ENDS[dashes].finditer(text):
@@ -97,9 +96,8 @@ def stem(word: str) -> str:
 def same_root(a: str, b: str) -> bool:
     """Return whether two names have one root, as "Nigeria" and "Nigerian" have.
 
-    Names are formed from each other by other endings than those `stem` takes off ("China" and
-    "Chinese"), so that two of them are compared: they have one root where they begin alike, but
-    for the last two letters of the shorter, in four letters at least.
+    Their endings are others than those `stem` takes off ("China", "Chinese"): they have one root
+    where they begin alike, but for the last two letters of the shorter, in four letters at least.
     """
     shared = max(4, min(len(a), len(b)) - 2)
     return a == b or a[:shared] == b[:shared]

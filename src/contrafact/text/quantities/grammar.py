@@ -137,8 +137,9 @@ _VERB = (
 )
 _FRACTION_PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "tenth": 10}
 _FRACTION_TOPS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4}
-_MULTIPLES = {"doubl": "2", "tripl": "3", "trebl": "3", "quadrupl": "4", "halv": "0.5"}
-_FOLD = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "ten": 10}
+_FACTORS = {"doubl": "2", "tripl": "3", "trebl": "3", "quadrupl": "4", "halv": "0.5"}
+_FACTORS |= {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7"}
+_FACTORS |= {"eight": "8", "ten": "10"}
 
 _Style = Literal["fraction", "multiple", "fold", "part", "split"]
 
@@ -262,25 +263,20 @@ def _read_part_of_point(match: re.Match[str]) -> _Amount:
 
 
 def _read_fraction(match: re.Match[str]) -> _Amount:
-    bottom = folded(match["bottom"]).rstrip("s")
-    top = folded(match["top"]) if match["top"] else "a"
-    value = Decimal(_FRACTION_TOPS[top]) / _FRACTION_PARTS[bottom if bottom != "halve" else "half"]
+    top, bottom = folded(match["top"] or "a"), folded(match["bottom"]).rstrip("s")
+    if bottom.isdigit():
+        value = Decimal(top) / Decimal(bottom)
+    else:
+        parts = _FRACTION_PARTS["half" if bottom == "halve" else bottom]
+        value = Decimal(_FRACTION_TOPS[top]) / parts
     return _Amount(value, "ratio", None, Form("fraction", number=match[0].rstrip()))
 
 
-def _read_simple_fraction(match: re.Match[str]) -> _Amount:
-    value = Decimal(match["top"]) / Decimal(match["bottom"])
-    return _Amount(value, "ratio", None, Form("fraction", number=match[0]))
-
-
-def _read_multiple(match: re.Match[str]) -> _Amount:
-    value = Decimal(_MULTIPLES[folded(match["multiple"])])
-    return _Amount(value, "ratio", "x", _form("multiple", match, "multiple"))
-
-
-def _read_fold(match: re.Match[str]) -> _Amount:
-    value = Decimal(_FOLD[folded(match["fold"])])
-    return _Amount(value, "ratio", "x", _form("fold", match, "fold"))
+def _read_factor(match: re.Match[str]) -> _Amount:
+    """Return a multiple in a verb ("doubled") or a fold ("threefold")."""
+    style: _Style = "fold" if "fold" in match.groupdict() else "multiple"
+    value = Decimal(_FACTORS[folded(match[style])])
+    return _Amount(value, "ratio", "x", _form(style, match, style))
 
 
 def _read_split(match: re.Match[str]) -> _Amount | None:
@@ -332,11 +328,15 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], 
             ),
             (
                 rf"\b(?P<multiple>doubl|tripl|trebl|quadrupl)(?:e[sd]|ed|(?:ing|e)\b{_VERB})\b",
-                _read_multiple,
+                _read_factor,
                 ("doubl", "tripl", "trebl", "quadrupl"),
             ),
-            (r"\b(?P<multiple>halv)(?:es?|ed|ing)\b", _read_multiple, ("halv",)),
-            (r"\b(?P<fold>two|three|four|five|six|seven|eight|ten)-?fold\b", _read_fold, ("fold",)),
+            (r"\b(?P<multiple>halv)(?:es?|ed|ing)\b", _read_factor, ("halv",)),
+            (
+                r"\b(?P<fold>two|three|four|five|six|seven|eight|ten)-?fold\b",
+                _read_factor,
+                ("fold",),
+            ),
             (
                 r"\b(?P<top>one|two|three|four)-(?P<bottom>half|thirds?|quarters?|fourths?|fifths?|tenths?)"
                 r"\b(?!-)",
@@ -352,7 +352,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...] | Callable[[str], 
             ),
             (
                 r"(?<![\w./,-])(?P<top>[1-9])/(?P<bottom>[2-9])(?=\sof\s[a-zA-Z])",
-                _read_simple_fraction,
+                _read_fraction,
                 ("/",),
             ),
             (

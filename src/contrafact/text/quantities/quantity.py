@@ -59,10 +59,9 @@ class Form:
     is worth times ``factor``.
 
     Attributes:
-        style: How the number is given: in digits ("3.5%"), in words ("two million"), as a
-            fraction ("two-thirds"), a multiple in a verb ("doubled") or a fold ("threefold"),
-            a part of a percentage point ("quarter-point"), a stock split ("10-for-1"), or
-            vaguely ("billions").
+        style: In digits ("3.5%"), in words ("two million"), as a fraction ("two-thirds"), a
+            multiple in a verb ("doubled") or a fold ("threefold"), a part of a percentage point
+            ("quarter-point"), a stock split ("10-for-1"), or vaguely ("billions").
         sign: "+", "-", "−" or nothing; "(" or "$(" of a loss in brackets.
         before: What stands before the number: a currency sign or code.
         after: What stands after it: magnitude and unit.

@@ -6,23 +6,14 @@ A contract is made of the rules that declare themselves part of it, in the order
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.contracts import (
-    assets,
-    content,
-    contradictions,
-    names,
-    numbers,
-    numerical,
-    polarity,
-    prose,
-    times,
-)
 from contrafact.families.rfc.contracts.pair import Pair, Polarity, Side
+from contrafact.families.rfc.contracts.polarity import load_polarity_model
 from contrafact.families.rfc.contracts.rules import (
     TOPICS,
     Check,
@@ -65,7 +56,12 @@ NO_VERDICT = "meaning-undecided"
 BATCH = 64
 """Pairs among which a text that rows share is read once."""
 
-_MODULES = (prose, names, assets, numbers, numerical, times, contradictions, polarity, content)
+_PACKAGE = "contrafact.families.rfc.contracts"
+_MODULES = (
+    *("prose", "names", "assets", "numbers", "numerical", "times", "contradictions", "polarity"),
+    "content",
+)
+"""The modules with rules, which declare themselves when these are imported."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,7 @@ def open_options(
 ) -> Options:
     """Return what a user chose: paths of rules, a folder with a model of tone, a calibration."""
     return Options(
-        None if polarity_model is None else polarity.load_polarity_model(Path(polarity_model)),
+        None if polarity_model is None else load_polarity_model(Path(polarity_model)),
         tuple(found for path in rules for found in load_rules(path)),
         None if bands is None else load_bands(bands),
     )
@@ -97,7 +93,9 @@ def open_options(
 
 def contract(manipulation: Manipulation, others: Iterable[Rule] = ()) -> tuple[Rule, ...]:
     """Return the rules of a manipulation, in the order in which their findings are listed."""
-    rules = [found for module in _MODULES for found in rules_in(module.__name__)]
+    for name in _MODULES:
+        import_module(f"{_PACKAGE}.{name}")
+    rules = [found for name in _MODULES for found in rules_in(f"{_PACKAGE}.{name}")]
     rules = [r for r in dict.fromkeys((*rules, *others)) if manipulation in r.manipulations]
     return tuple(sorted(rules, key=lambda found: TOPICS.index(found.about)))
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from contrafact.text.alignment import Sentence, Span, Token, sentences, tokenize
 from contrafact.text.parsing import Entity, entities
 from contrafact.text.quantities import Identifier, Quantity, identifiers, quantities
+from contrafact.text.quantities.movement import Movement, movements
 from contrafact.text.times import TIME_KINDS, TimeReference, times
 from contrafact.text.tokens import folded, small_letters, stem
 
@@ -90,6 +91,11 @@ class Side:
     @cached_property
     def _names(self) -> tuple[Identifier, ...]:
         return identifiers(self.text)
+
+    @cached_property
+    def movements(self) -> list[Movement]:
+        """The words that say up or down, in order."""
+        return movements(self.text)
 
     @cached_property
     def tokens(self) -> list[Token]:

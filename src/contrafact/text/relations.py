@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise, permutations
 
 from contrafact.text.alignment import Span
-from contrafact.text.quantities import Quantity, precision, worth
+from contrafact.text.quantities import Quantity, precision, same_measure, worth
 from contrafact.text.quantities.roles import expression
 from contrafact.text.reading import Side, read_once
 from contrafact.text.tokens import Caseless
@@ -181,8 +181,7 @@ def earlier_and_later(side: Side) -> list[tuple[int, int]]:
             j
             for j, other in enumerate(found[:i])
             if other.start >= start
-            and (other.kind, other.unit) == (quantity.kind, quantity.unit)
-            and other.value is not None
+            and same_measure(other, quantity)
             and (forecast or not other.is_estimate)
             and (forecast or other.is_level or quantity.kind != "percent")
             and ";" not in side.text[other.end : quantity.start]
@@ -202,8 +201,7 @@ def expected_and_actual(side: Side) -> list[tuple[int, int]]:
         alike = [
             j
             for j, other in enumerate(found)
-            if (other.kind, other.unit) == (quantity.kind, quantity.unit)
-            and other.value is not None
+            if same_measure(other, quantity)
             and not other.is_estimate
             and not _follows_by(side, other)
             and (other.role == quantity.role or {other.role, quantity.role} & {"money", "number"})
@@ -358,9 +356,7 @@ def _sums(found: list[Quantity], here: list[int]) -> Iterator[Relation]:
         alike = [
             i
             for i in here
-            if i != whole
-            and (found[i].kind, found[i].unit) == (top.kind, top.unit)
-            and 0 < worth(found[i]) < worth(top)
+            if i != whole and same_measure(found[i], top) and 0 < worth(found[i]) < worth(top)
         ]
         for size in range(2, min(len(alike), MAX_PARTS) + 1):
             for parts in combinations(alike, size):

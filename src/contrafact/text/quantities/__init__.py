@@ -16,6 +16,7 @@ from contrafact.text.quantities.quantity import (
     Role,
     precision,
     render,
+    same_measure,
     same_value,
     worth,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "precision",
     "quantities",
     "render",
+    "same_measure",
     "same_value",
     "worth",
 ]

@@ -18,6 +18,7 @@ __all__ = [
     "in_one_spelling",
     "precision",
     "render",
+    "same_measure",
     "same_value",
     "worth",
 ]
@@ -230,6 +231,11 @@ def precision(quantity: Quantity) -> float:
     last = None if number.count(".") > 1 else re.search(r"\.(\d+)\Z|,(\d{1,2})\Z", number)
     decimals = len(last[1] or last[2]) if last else 0
     return 0.5 * 10.0**-decimals * abs(quantity.form.factor)
+
+
+def same_measure(a: Quantity, b: Quantity) -> bool:
+    """Return whether two quantities are of one kind and unit, and both have a value."""
+    return (a.kind, a.unit) == (b.kind, b.unit) and a.value is not None and b.value is not None
 
 
 def same_value(a: Quantity, b: Quantity) -> bool:

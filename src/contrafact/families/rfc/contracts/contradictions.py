@@ -13,8 +13,7 @@ from itertools import pairwise
 from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, rule
 from contrafact.families.rfc.contracts.vocabulary import expression
-from contrafact.text.quantities import Quantity, precision, worth
-from contrafact.text.quantities.movement import Movement, movements
+from contrafact.text.quantities import Quantity, precision, same_measure, worth
 from contrafact.text.relations import comparatives, earlier_and_later, expected_and_actual
 
 __all__ = ["Contradiction", "contradiction", "contradictions", "contradictions_of"]
@@ -55,10 +54,6 @@ def _at(rule: str, message: str, *where: Quantity) -> Contradiction:
 def _between(text: str, one: Quantity, two: Quantity) -> str:
     low, high = sorted((one, two), key=lambda q: q.start)
     return text[low.end : high.start]
-
-
-def _alike(a: Quantity, b: Quantity) -> bool:
-    return (a.kind, a.unit) == (b.kind, b.unit) and a.value is not None and b.value is not None
 
 
 # Directions and levels
@@ -102,7 +97,7 @@ def _stated(side: Side, low: int, high: int) -> str | None:
     """
     start = side.sentence_of(low).start
     near = None
-    for move in _movements(side):
+    for move in side.movements:
         if not start <= move.start < high or move.is_noun or _OF_WORTH.match(move.word):
             continue
         if move.end <= low and _NEW_CLAUSE.search(side.text, move.end, low):
@@ -111,15 +106,10 @@ def _stated(side: Side, low: int, high: int) -> str | None:
     return None if near is None else near.direction
 
 
-@read_once
-def _movements(side: Side) -> list[Movement]:
-    return movements(side.text)
-
-
 def _moves(side: Side) -> Iterator[Contradiction]:
     """Yield directions that the two figures they lead between contradict."""
     for a, b in (*_opened(side), *_earlier_and_later(side)):
-        if not _alike(a, b) or a.value == b.value or a.is_estimate or b.is_estimate:
+        if not same_measure(a, b) or a.value == b.value or a.is_estimate or b.is_estimate:
             continue
         if _PER.match(side.text, a.end) or _PER.match(side.text, b.end):
             continue  # "slid to 770 per dollar from 687": the figure rises where the currency falls
@@ -154,7 +144,7 @@ def _bounds(side: Side) -> Iterator[Contradiction]:
         if _OTHER_TIME.search(side.text, start, end):
             continue
         for level in found:
-            if level is bound or not _alike(level, bound) or level.value == bound.value:
+            if level is bound or not same_measure(level, bound) or level.value == bound.value:
                 continue
             if not level.is_level or level.is_estimate or level.is_old or level.link:
                 continue

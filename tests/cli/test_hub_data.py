@@ -120,7 +120,7 @@ def test_a_published_set_is_taken_by_name_and_downloaded_once(call, hub):
 def fetched(hub, tmp_path, address):
     """Return what a program that reads an address gets, and where it is from."""
     code = (
-        "import sys; from contrafact.corpus.named import data_source; "
+        "import sys; from contrafact.corpus.datasets import data_source; "
         "found = data_source(sys.argv[1]); print(found.path, found.origin, sep='\\n')"
     )
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}

@@ -7,8 +7,8 @@ import pytest
 from huggingface_hub import constants
 from tests.support.hub_server import TOKEN, HubServer
 
+from contrafact.corpus.datasets import data_source
 from contrafact.corpus.hub import choose_files, fetch_table, hub_address, push_folder, require_push
-from contrafact.corpus.named import data_source
 from contrafact.errors import InputError
 from contrafact.files.tables import read_rows
 

@@ -101,7 +101,7 @@ def check(
     """
     from itertools import chain
 
-    from contrafact.corpus.named import data_source
+    from contrafact.corpus.datasets import data_source
     from contrafact.errors import InputError
     from contrafact.files.fields import named_columns
     from contrafact.files.tables import read_rows, source_name

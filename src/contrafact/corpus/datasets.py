@@ -1,4 +1,4 @@
-"""The published datasets: what is known of each, and how it comes into the user's cache."""
+"""What ``--data`` names: a file, a dataset of the hub, or a published set, in the user's cache."""
 
 import json
 import os
@@ -11,15 +11,20 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 from urllib.parse import quote
 
+from contrafact.console import say_once
+from contrafact.corpus.hub import choose_files, fetch_table, hub_address, join_files
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
 from contrafact.files.download import cache_dir
+from contrafact.files.tables import table_file
 
 __all__ = [
     "BASE_VARIABLE",
+    "DataSource",
     "Dataset",
     "FileProgress",
     "SourceFile",
+    "data_source",
     "dataset_named",
     "datasets",
     "fetch_dataset",
@@ -138,6 +143,38 @@ def fetch_dataset(name: str, progress: FileProgress | None = None) -> list[Path]
             known = replace(known, files=tuple(files))
             _record(known)
     return paths
+
+
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """A file, and where it is from, with the commit; empty for a file of the user's."""
+
+    path: Path
+    origin: str = ""
+
+
+def data_source(given: str | Path) -> DataSource:
+    """Return the file that somebody names, downloaded if it has to be.
+
+    A file that is there is itself. Else ``hf://…`` is a dataset of the hub
+    (`contrafact.corpus.hub`), and ``fin-force``, ``fin-force/supplement``, ``rfc-bench`` are the
+    published sets (`contrafact.corpus.datasets`), of which ``:SPLIT`` takes one file of several.
+    """
+    text = str(given)
+    if text == "hf:" or text.startswith("hf:/"):  # as a path, hf:// is hf:
+        path, origin = fetch_table(hub_address(text))
+        return DataSource(path, origin)
+    name, _, split = text.partition(":")
+    known = datasets().get(name.strip().lower().replace("/", "-"))
+    if known is None or table_file(text).is_file():
+        return DataSource(Path(given))
+    if not files_at_hand(known)[1] and known.source != "file":
+        say_once(f"{known.name}: downloading it into {known.folder()}, once")
+    fetched = {str(path.relative_to(known.folder())): path for path in fetch_dataset(known.name)}
+    chosen = choose_files(fetched, known.name, split=split)
+    joined = join_files([fetched[one] for one in chosen], known.folder() / "joined")
+    revision = pinned(known)
+    return DataSource(joined, f"{known.name}@{revision}" + (f":{split}" if split else ""))
 
 
 def _base(dataset: Dataset) -> str:

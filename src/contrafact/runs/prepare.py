@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from contrafact.corpus.named import data_source
+from contrafact.corpus.datasets import data_source
 from contrafact.errors import InputError
 from contrafact.family import families, task_named
 from contrafact.family.manifest import DataRecord, file_record, new_manifest

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from contrafact.corpus.named import data_source
+from contrafact.corpus.datasets import data_source
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.given import (

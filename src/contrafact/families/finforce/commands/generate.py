@@ -105,7 +105,7 @@ def generate(given: GenerateOptions, bulk: dict[str, Any] | None = None) -> None
     """
 
     given.check(bulk is not None)
-    from contrafact.corpus.named import data_source
+    from contrafact.corpus.datasets import data_source
     from contrafact.families.finforce.data import FIELDS
     from contrafact.families.finforce.generate_stage import GenerateStage
     from contrafact.files.fields import checked_columns, named_columns

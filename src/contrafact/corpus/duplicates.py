@@ -2,13 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
+from itertools import chain
 from typing import Any, Literal
 from urllib.parse import urlsplit
-
-import numpy as np
 
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.corpus.news_items import news_record
@@ -19,15 +19,12 @@ from contrafact.text.numerals import DIGITS, digits_value
 __all__ = [
     "THRESHOLD",
     "Duplicate",
-    "Reading",
     "Text",
-    "differ_in_figures",
     "figures_of",
     "find_duplicates",
     "kept_or_dropped",
     "normal_form",
     "signature_of",
-    "similarity",
 ]
 
 THRESHOLD = 0.8
@@ -37,6 +34,9 @@ _PERMUTATIONS = 128
 # Every candidate is compared exactly afterwards, so the index errs on the side of finding too many.
 _FALSE_FINDS, _MISSES = 0.1, 0.9
 _FIGURE = re.compile(rf"((?<!\w)[-−])?({DIGITS})")
+
+
+_Kind = Literal["exact", "address", "near"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Duplicate:
 
     position: int
     of: str
-    kind: Literal["exact", "address", "near"]
+    kind: _Kind
     similarity: float
     other_set: bool
 
@@ -132,21 +132,14 @@ def find_duplicates(
     """
     if not 0.0 < threshold <= 1.0:
         raise ValueError("the threshold is above 0 and at most 1")
-    index = _Index(threshold)
-    for text in against:
-        entry = _Entry.of(text, figures, other_set=True)
-        index.add(entry, _sketch_of(text, entry, seed))
-        progress()
-    found = []
-    for position, text in enumerate(texts):
-        entry = _Entry.of(text, figures, other_set=False)
-        sketch = _sketch_of(text, entry, seed)
-        before = index.find(entry, sketch)
-        if before is None:
-            index.add(entry, sketch)
+    before, found = _Before(threshold), []
+    for position, text in enumerate(chain(against, texts), start=-len(against)):
+        entry = _Entry.of(position, text, figures=figures, seed=seed)
+        other = before.find(entry) if position >= 0 else None
+        if other is None:
+            before.add(entry)
         else:
-            other, kind, alike = before
-            found.append(Duplicate(position, other.id, kind, alike, other_set=other.other_set))
+            found.append(Duplicate(position, *other))
         progress()
     return found
 
@@ -173,126 +166,105 @@ def kept_or_dropped(
     return record, event
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What of a text is compared.
-
-    Attributes:
-        figures: The values of its numbers; empty where they are not looked at.
-        address: Its address, as `Text` has it without what differs between outlets; None if none.
-    """
-
-    form: str
-    figures: frozenset[Decimal]
-    address: str | None
-
-    @classmethod
-    def of(cls, text: Text, *, figures: bool = True) -> "Reading":
-        """Return what of a text is compared."""
-        found = figures_of(text.text) if figures else frozenset()
-        return cls(normal_form(text.text), found, _address(text.url))
-
-    def grams(self) -> frozenset[str]:
-        """Return the 5-grams of its characters."""
-        form = self.form
-        return frozenset(form[at : at + _GRAM] for at in range(max(1, len(form) - _GRAM + 1)))
-
-
 def signature_of(text: Text, seed: int) -> bytes:
     """Return a text's MinHash, by which `find_duplicates` with this seed looks for candidates."""
-    return bytes(_sketch(Reading.of(text, figures=False).grams(), seed).hashvalues.tobytes())
+    return _signature(_grams(normal_form(text.text)), seed)
 
 
-def differ_in_figures(one: frozenset[Decimal], other: frozenset[Decimal]) -> bool:
-    """Return whether each of two texts has a figure that the other lacks."""
-    return bool(one - other and other - one)
-
-
-def similarity(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the Jaccard similarity of two sets of 5-grams, 0 to 1."""
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)
-
-
-def _sketch(grams: frozenset[str], seed: int) -> Any:
+def _signature(grams: frozenset[str], seed: int) -> bytes:
+    require("datasketch", "near-duplicates")
     from datasketch import MinHash  # type: ignore[import-untyped]
 
     sketch = MinHash(num_perm=_PERMUTATIONS, seed=seed)
     sketch.update_batch([gram.encode("utf-8", "surrogatepass") for gram in sorted(grams)])
-    return sketch
+    return bytes(sketch.hashvalues.tobytes())
 
 
-def _sketch_of(text: Text, entry: "_Entry", seed: int) -> Any:
-    if text.signature is None:
-        return _sketch(entry.grams, seed)
-    from datasketch import MinHash
-
-    sketch = MinHash(num_perm=_PERMUTATIONS, seed=seed)
-    sketch.hashvalues = np.frombuffer(text.signature, dtype=sketch.hashvalues.dtype)
-    return sketch
-
-
-def _index(threshold: float) -> Any:
-    require("datasketch", "near-duplicates")
+@cache
+def _bands(threshold: float) -> tuple[int, int]:
+    """Return in how many bands a signature is looked up, and how many of its values each has."""
     from datasketch import MinHashLSH
 
-    return MinHashLSH(
+    index = MinHashLSH(
         # The index wants less than 1; what it finds is compared exactly.
         threshold=min(threshold, 0.99),
         num_perm=_PERMUTATIONS,
         weights=(_FALSE_FINDS, _MISSES),
     )
+    return index.b, index.r
+
+
+def _grams(form: str) -> frozenset[str]:
+    """Return the 5-grams of a normal form's characters."""
+    return frozenset(form[at : at + _GRAM] for at in range(max(1, len(form) - _GRAM + 1)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    """What of a text is compared; its place is below 0 in the other set."""
+
+    place: int
     id: str
-    reading: Reading
+    form: str
+    figures: frozenset[Decimal]
+    address: str | None
     grams: frozenset[str]
-    other_set: bool
+    signature: bytes
 
     @classmethod
-    def of(cls, text: Text, figures: bool, *, other_set: bool) -> "_Entry":
-        reading = Reading.of(text, figures=figures)
-        return cls(text.id, reading, reading.grams(), other_set)
+    def of(cls, place: int, text: Text, *, figures: bool, seed: int) -> "_Entry":
+        form = normal_form(text.text)
+        grams = _grams(form)
+        numbers = figures_of(text.text) if figures else frozenset[Decimal]()
+        signature = text.signature or _signature(grams, seed)
+        return cls(place, text.id, form, numbers, _address(text.url), grams, signature)
+
+    def bands(self, threshold: float) -> Iterator[tuple[int, bytes]]:
+        """Yield the parts of the signature: texts that share one are candidates."""
+        bands, rows = _bands(threshold)
+        size = len(self.signature) // _PERMUTATIONS * rows
+        return ((at, self.signature[at * size : (at + 1) * size]) for at in range(bands))
+
+    def similarity(self, other: "_Entry") -> float:
+        """Return the Jaccard similarity of the 5-grams of two texts, 0 to 1."""
+        shared = len(self.grams & other.grams)
+        return shared / (len(self.grams) + len(other.grams) - shared)
 
 
-_Found = tuple[_Entry, Literal["exact", "address", "near"], float]
-
-
-class _Index:
-    """The texts that came before, by normal form, by address and by MinHash."""
+class _Before:
+    """The texts that came before and were kept, by normal form, by address and by signature."""
 
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
-        self._entries: list[_Entry] = []
-        self._by_form: dict[str, _Entry] = {}
-        self._by_address: dict[str, _Entry] = {}
-        self._lsh = _index(threshold)
+        self._same: dict[tuple[_Kind, str], _Entry] = {}
+        self._near: dict[tuple[int, bytes], list[_Entry]] = {}
 
-    def add(self, entry: _Entry, sketch: Any) -> None:
-        self._by_form.setdefault(entry.reading.form, entry)
-        if entry.reading.address is not None:
-            self._by_address.setdefault(entry.reading.address, entry)
-        self._lsh.insert(len(self._entries), sketch)
-        self._entries.append(entry)
+    def add(self, entry: _Entry) -> None:
+        self._same.setdefault(("exact", entry.form), entry)
+        if entry.address is not None:
+            self._same.setdefault(("address", entry.address), entry)
+        for band in entry.bands(self._threshold):
+            self._near.setdefault(band, []).append(entry)
 
-    def find(self, entry: _Entry, sketch: Any) -> _Found | None:
-        own = entry.reading
-        if own.form in self._by_form:
-            return self._by_form[own.form], "exact", 1.0
-        if own.address is not None and own.address in self._by_address:
-            same = self._by_address[own.address]
-            return same, "address", similarity(entry.grams, same.grams)
-        best: tuple[float, int] | None = None
-        for number in self._lsh.query(sketch):
-            other = self._entries[number]
-            if differ_in_figures(own.figures, other.reading.figures):
-                continue
-            alike = similarity(entry.grams, other.grams)
-            if alike >= self._threshold and (best is None or (alike, -number) > best):
-                best = (alike, -number)
-        return None if best is None else (self._entries[-best[1]], "near", best[0])
+    def find(self, entry: _Entry) -> tuple[str, _Kind, float, bool] | None:
+        """Return what a text repeats: its id, how, how alike they are, and if of the other set."""
+        if same := self._same.get(("exact", entry.form)):
+            return same.id, "exact", 1.0, same.place < 0
+        if entry.address is not None and (same := self._same.get(("address", entry.address))):
+            return same.id, "address", entry.similarity(same), same.place < 0
+        bands = entry.bands(self._threshold)
+        candidates = {one.place: one for band in bands for one in self._near.get(band, ())}
+        near = [
+            (entry.similarity(one), one.place)
+            for one in candidates.values()
+            # Where each has a figure that the other lacks, they are two texts.
+            if not (entry.figures - one.figures and one.figures - entry.figures)
+        ]
+        # Of equals the first.
+        alike, place = max(near, key=lambda pair: (pair[0], -pair[1]), default=(0.0, 0))
+        if alike < self._threshold:
+            return None
+        return candidates[place].id, "near", alike, place < 0
 
 
 def _address(url: str | None) -> str | None:

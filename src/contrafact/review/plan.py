@@ -24,9 +24,9 @@ from contrafact.stats.sampling import (
     pivotal_sample,
 )
 
-__all__ = ["Figure", "Figures", "Frame", "draw_items", "figures_of"]
+__all__ = ["Frame", "LabelledShares", "Target", "draw_items", "figures_of"]
 
-Figure = Literal["rate", "residual"]
+Target = Literal["rate", "residual"]
 UNIFORM = 0.2
 """The share of a draw that goes to all items alike."""
 
@@ -71,7 +71,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Figures:
+class LabelledShares:
     """The share of items whose label is 1: of all, and of each group."""
 
     overall: Interval
@@ -106,7 +106,7 @@ def draw_items(
 
 def figures_of(
     frame: Frame, draw: Draw, labels: NDArray[np.float64], *, level: float = 0.95
-) -> Figures:
+) -> LabelledShares:
     """Return the figures that the labels of a draw give, with intervals.
 
     Args:
@@ -116,11 +116,11 @@ def figures_of(
     parts = frame.judge_level_codes
     overall = difference_estimate(labels, expected, draw, parts=parts, level=level)
     if len(frame.groups) == 1:
-        return Figures(overall, {frame.groups[0]: overall})
+        return LabelledShares(overall, {frame.groups[0]: overall})
     by_group = {
         name: difference_estimate(
             labels, expected, draw, among=frame.group_codes == code, parts=parts, level=level
         )
         for code, name in enumerate(frame.groups)
     }
-    return Figures(overall, by_group)
+    return LabelledShares(overall, by_group)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
 from contrafact.files.tables import read_rows, render_csv, source_name, write_frame
-from contrafact.review.plan import Figure, Frame
+from contrafact.review.plan import Frame, Target
 from contrafact.stats.sampling import Draw
 
 __all__ = [
@@ -256,7 +256,7 @@ class Key:
 
     frame: Frame
     draw: Draw
-    figure: Figure
+    figure: Target
 
 
 def write_plan(
@@ -352,5 +352,5 @@ def read_key(path: str | Path) -> Key:
         tuple(str(row["level"] or "") for _, row in rows),
         guess,
     )
-    figure: Figure = "residual" if rows[0][1]["figures"] == "residual" else "rate"
+    figure: Target = "residual" if rows[0][1]["figures"] == "residual" else "rate"
     return Key(frame, Draw(probabilities, drawn, known), figure)

@@ -19,9 +19,8 @@ from contrafact.files.atomic import os_problem
 from contrafact.records import content_id
 
 __all__ = [
-    "DELIBERATING", "OUTCOMES", "Correction", "FirstStep", "Outcome", "Project", "Question",
-    "Rule", "Stage", "StageKind", "builtin_projects", "load_project", "parse_project",
-    "validate_project",
+    "DELIBERATING", "OUTCOMES", "FirstStep", "Project", "Rule", "Stage", "StageKind",
+    "builtin_projects", "load_project", "parse_project", "validate_project",
 ]  # fmt: skip
 
 StageKind = Literal[
@@ -34,8 +33,7 @@ StageKind = Literal[
     "arbitration",
     "discussion",
 ]
-Outcome = Literal["final", "removed", "hard case"]
-OUTCOMES: tuple[Outcome, ...] = ("final", "removed", "hard case")
+OUTCOMES = ("final", "removed", "hard case")
 
 DELIBERATING: tuple[StageKind, ...] = ("adjudication", "arbitration", "discussion")
 """The kinds of stage whose people see others' answers and decide between them."""
@@ -55,7 +53,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Question(_Part):
+class ReviewQuestion(_Part):
     """One thing that is asked about an item."""
 
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$", description="Its name in files and exports.")
@@ -100,7 +98,7 @@ class Rule(_Part):
         return self.same or bool(self.majority) or len(self.all) == 1
 
 
-class Correction(_Part):
+class CorrectedField(_Part):
     """Lets whoever reviews rewrite a field."""
 
     field: str = Field(description="The item's field.")
@@ -141,7 +139,7 @@ class Stage(_Part):
     apart_from: tuple[str, ...] = Field(
         default=(), description="Whoever voted in these stages on an item does not vote here."
     )
-    corrects: Correction | None = Field(default=None, description="What may be rewritten.")
+    corrects: CorrectedField | None = Field(default=None, description="What may be rewritten.")
     first_step: FirstStep | None = Field(
         default=None, description="What is asked before the whole item is shown."
     )
@@ -195,7 +193,7 @@ class Stage(_Part):
         back = (self.returns_to,) if self.returns_to else ()
         return tuple(dict.fromkeys((*(rule.to for rule in self.rules), *back)))
 
-    def verdicts(self, questions: dict[str, Question]) -> tuple[str, ...]:
+    def verdicts(self, questions: dict[str, ReviewQuestion]) -> tuple[str, ...]:
         """Return every verdict that a vote can come to."""
         if isinstance(self.verdict, str):
             return questions[self.verdict].options
@@ -217,7 +215,9 @@ class Project(_Part):
     )
     category: str | None = Field(default=None, description="The field that figures are split by.")
     guidelines: str = Field(min_length=1, description="The instructions to people, as Markdown.")
-    questions: tuple[Question, ...] = Field(min_length=1, description="Everything that is asked.")
+    questions: tuple[ReviewQuestion, ...] = Field(
+        min_length=1, description="Everything that is asked."
+    )
     stages: tuple[Stage, ...] = Field(min_length=1, description="The stages, in order.")
 
     @property
@@ -248,7 +248,7 @@ class Project(_Part):
                 return stage
         raise KeyError(name)
 
-    def question(self, name: str) -> Question:
+    def question(self, name: str) -> ReviewQuestion:
         """Return a question by its id; KeyError if there is none."""
         for question in self.questions:
             if question.id == name:
@@ -465,7 +465,9 @@ def _disputes(project: Project) -> Iterator[str]:
                 )
 
 
-def _disputed(stage: Stage, rule: Rule, entered: set[str], questions: dict[str, Question]) -> bool:
+def _disputed(
+    stage: Stage, rule: Rule, entered: set[str], questions: dict[str, ReviewQuestion]
+) -> bool:
     if stage.kind == "disagreement-set":
         return stage.id in entered
     if stage.kind == "audit":

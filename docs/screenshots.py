@@ -18,8 +18,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from contrafact.review.answers import Decision
 from contrafact.review.field_mapping import read_items
 from contrafact.review.project import load_project
+from contrafact.review.setup import import_items, set_roles
 from contrafact.review.web.serve import bind, create_app
 from contrafact.review.web.studio import Studio, open_studio
+from contrafact.review.workflow import settle
 
 IMAGES = Path(__file__).parent / "images"
 PASSWORD = "four words of no sentence"
@@ -59,12 +61,12 @@ def prepare(studio: Studio) -> None:
     store, project = studio.store, load_project("rfc-rewrite")
     store.define("spring", project, "Max")
     for name, roles in TEAM.items():
-        store.set_roles("spring", name, roles, "Max")
+        store.act("spring", set_roles, "Max", name, roles)
     for name in (*TEAM, "Max"):
         secret = studio.accounts.invite(name, by="command line", manager=name == "Max")
         studio.accounts.accept(secret, PASSWORD)
     with_samples = str(files("contrafact.families.rfc").joinpath("samples", "pairs.jsonl"))
-    store.import_items("spring", read_items(with_samples, project), "Max")
+    store.act("spring", import_items, "Max", read_items(with_samples, project))
     decide(studio, "Ada", {"review": "pass"})
     decide(studio, "Ben", {"audit": "pass"})
     right = {"category_correct": "true", "rewrite_valid": "pass"}
@@ -75,7 +77,7 @@ def prepare(studio: Studio) -> None:
     decide(studio, "Dia", right, 3)
     decide(studio, "Cem", right)
     decide(studio, "Dia", right, 4)
-    store.settle("spring", force="disagreement")
+    store.act("spring", settle, force="disagreement")
 
 
 def decide(

@@ -19,6 +19,7 @@ from contrafact.families.cobe.synth.compose import (
     compose,
     compose_block,
     domain_named,
+    story_lines,
 )
 from contrafact.families.cobe.synth.crossing import situation, true_claim
 from contrafact.families.cobe.synth.lexicon import bundled_lexicon, handwritten_plots, load_lexicon
@@ -313,7 +314,7 @@ def test_a_lexicon_of_ones_own_is_drawn_from_and_its_mistakes_are_reported(tmp_p
     (tmp_path / "scenes.toml").write_text(scenes.replace("the main fan", "the great fan"))
     mine = load_lexicon(tmp_path)
     assert any(e.entity == "the great fan" for s in mine.scenes for e in s.events)
-    assert len(list(compose(4, 1, lexicon=mine))) == 4
+    assert len(list(story_lines(4, 1, private_lexicon=tmp_path))) == 4
     for old, new, message in (
         ("<failed>", "failed", "needs one verb"),
         ("{x} <gave|given> out", "it <gave|given> out", "needs the slot"),

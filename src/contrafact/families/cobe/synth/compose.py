@@ -8,11 +8,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import LATENT, NUMERICAL
@@ -35,25 +34,19 @@ from contrafact.records import DOMAINS, GRAPHS
 from contrafact.workers import end_with_parent
 
 __all__ = [
-    "CANARY",
-    "FIRST_CORE",
     "Cell",
     "Seen",
-    "Unproven",
     "cells_of",
     "compose",
     "compose_block",
-    "compose_lines",
     "domain_named",
-    "source_of",
     "story_lines",
     "write_drawn",
 ]
 
-CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
+_CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
 """Stands in every story's proof: a model that can complete it has seen such files in training."""
-FIRST_CORE = 1001
-"""The core set id of the first block; hand-written stories have smaller ones."""
+_FIRST_CORE = 1001  # of the first block; hand-written stories have smaller ones
 _ODD_SHARE = 0.4
 _TRIES = 400
 _VERSIONS, _MOST_ALIKE = 10, 0.45
@@ -71,8 +64,7 @@ class Unproven(AssertionError):
     """The checker contradicts how a story was made: one of the two is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """A domain and a type of graph."""
 
     domain: str
@@ -112,24 +104,6 @@ def domain_named(name: str) -> str:
     raise InputError(f"there is no domain '{name}'", hint=f"use one of {', '.join(DOMAINS)}")
 
 
-def source_of(
-    graph: str | None, domain: str | None, private_lexicon: str | Path | None
-) -> tuple[Lexicon, tuple[Cell, ...]]:
-    """Return what stories are told of, and of which domains and graphs.
-
-    Args:
-        graph: Only this type of graph.
-        domain: Only this domain, whatever its capitals.
-        private_lexicon: A folder with a lexicon; the bundled one if none is given.
-
-    Raises:
-        InputError: There is no such graph or domain, or the lexicon cannot be used.
-    """
-    named = None if domain is None else domain_named(domain)
-    lexicon = bundled_lexicon() if private_lexicon is None else load_lexicon(private_lexicon)
-    return lexicon, cells_of(lexicon, graph=graph, domain=named)
-
-
 def story_lines(
     n: int,
     seed: int,
@@ -139,58 +113,23 @@ def story_lines(
     private_lexicon: str | Path | None = None,
     processes: int = 1,
 ) -> Iterator[str]:
-    """Return proven stories, one JSON object a line; see `source_of` and `compose_lines`."""
-    lexicon, cells = source_of(graph, domain, private_lexicon)
-    return compose_lines(n, seed, lexicon=lexicon, cells=cells, processes=processes)
-
-
-def write_drawn(path: Path, n: int) -> None:
-    """Write stories with their proofs to a JSON Lines file; the same number, the same file."""
-    write_text(path, "".join(f"{line}\n" for line in story_lines(n, 0)))
-
-
-def compose(
-    n: int,
-    seed: int,
-    *,
-    lexicon: Lexicon | None = None,
-    cells: Sequence[Cell] | None = None,
-    processes: int = 1,
-) -> Iterator[Row]:
-    """Yield stories as objects of the paper's schema with our additions; see `compose_lines`."""
-    for line in compose_lines(n, seed, lexicon=lexicon, cells=cells, processes=processes):
-        yield json.loads(line)
-
-
-def compose_lines(
-    n: int,
-    seed: int,
-    *,
-    lexicon: Lexicon | None = None,
-    cells: Sequence[Cell] | None = None,
-    processes: int = 1,
-) -> Iterator[str]:
-    """Yield proven stories, one JSON object a line, evenly over the cells, no two texts alike.
+    """Return proven stories, one JSON object a line, evenly over the cells, no two texts alike.
 
     The same arguments give the same stories, by however many processes; a longer draw begins with
-    the shorter one, but for a last block that was cut short.
-
-    Args:
-        n: How many stories.
-        seed: Where randomness comes from.
-        lexicon: What they are told of; the bundled one if none is given.
-        cells: Domains and types of graph to draw from; all of the lexicon's if none are given.
-        processes: How many share the work.
+    the shorter one, but for a last block that was cut short. Stories are of all domains and types
+    of graph, or of one, told of the bundled lexicon or of that in a folder.
 
     Raises:
+        InputError: There is no such graph or domain, or the lexicon cannot be used.
         Unproven: If a story is not what it is meant to be.
     """
-    lexicon = bundled_lexicon() if lexicon is None else lexicon
-    cells = cells_of(lexicon) if cells is None else cells
-    seen = Seen()
-    blocks = -(-n // SIZE)
+    named = None if domain is None else domain_named(domain)
+    lexicon = bundled_lexicon() if private_lexicon is None else load_lexicon(private_lexicon)
+    cells = cells_of(lexicon, graph=graph, domain=named)
 
     def lines() -> Iterator[str]:
+        seen = Seen()
+        blocks = -(-n // SIZE)
         for index, (block, texts) in enumerate(_firsts(lexicon, cells, blocks, seed, processes)):
             again = 0
             while seen.any_of(texts):
@@ -199,7 +138,17 @@ def compose_lines(
             seen.add(texts)
             yield from block
 
-    yield from islice(lines(), n)
+    return islice(lines(), n)
+
+
+def write_drawn(path: Path, n: int) -> None:
+    """Write stories with their proofs to a JSON Lines file; the same number, the same file."""
+    write_text(path, "".join(f"{line}\n" for line in story_lines(n, 0)))
+
+
+def compose(n: int, seed: int) -> Iterator[Row]:
+    """Yield stories as objects of the paper's schema with our additions; see `story_lines`."""
+    return map(json.loads, story_lines(n, seed))
 
 
 class Seen:
@@ -277,7 +226,7 @@ def compose_block(
             continue
         block = draw_block(plot, rng)
         if block is not None:
-            rows = list(_rows(block, FIRST_CORE + index, rng))
+            rows = list(_rows(block, _FIRST_CORE + index, rng))
             for row in rows:
                 problems = check_story(row)
                 if problems:
@@ -292,7 +241,7 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
     wordings = draw_wordings(plot, rng)
     text = plot.text()
     shared = {
-        "canary": CANARY,
+        "canary": _CANARY,
         "template": plot.scene.name,
         "graph": text.graph,
         "mechanisms": text.mechanisms,
@@ -309,33 +258,14 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
             for name, value in one.supposed.items()
         ]
         rng.shuffle(supposed)
-        latents = one.implied
-        criteria = criterion_texts(one, wordings, latents, rng)
-        listed = [criteria["unchanged"], criteria["changed"]]
-        if criteria["numerical"]:
-            listed.append(f"{NUMERICAL} {criteria['numerical']}")
-        if criteria["latent"]:
-            listed.append(f"{LATENT} {criteria['latent']}")
-        asked = ["E1", "E2", "E3"] + ["E4"] * (plot.measure is not None) + ["E5"] * bool(latents)
+        criteria = criterion_texts(one, wordings, one.implied, rng)
+        asked = ["E1", "E2", "E3"]
+        asked += ["E4"] * (plot.measure is not None) + ["E5"] * bool(one.implied)
         right = [
             {"text": text, "why": why, "verdicts": dict.fromkeys(asked, True)}
             for text, why in answers[place]
         ]
-        wrong = []
-        for other in range(SIZE):
-            failed = block.fails[other][place]
-            if other == place:
-                continue
-            why = _why(block.stories[other], one, failed)
-            wrong += [
-                {
-                    "text": text,
-                    "fails": min(failed),
-                    "why": why,
-                    "verdicts": {name: name not in failed for name in asked},
-                }
-                for text, _ in answers[other]
-            ]
+        wrong = _wrong(block, place, answers, asked)
         rng.shuffle(wrong)
         facts: dict[str, Any] = dict(one.facts)
         if plot.measure is not None:
@@ -347,7 +277,7 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
             "Variation text": stories[place],
             "Query": list(queries(supposed)),
             "Representative answer": right[0]["text"],
-            "Evaluation criteria": listed,
+            "Evaluation criteria": _listed(criteria),
             "Graph type": plot.graph,
             "Failure modes": _modes(block, place),
             "Right answers": right,
@@ -359,6 +289,33 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
                 "consequences": _consequences(one),
             },
         }
+
+
+def _listed(criteria: Mapping[str, str | None]) -> list[str | None]:
+    found = [criteria["unchanged"], criteria["changed"]]
+    if criteria["numerical"]:
+        found.append(f"{NUMERICAL} {criteria['numerical']}")
+    if criteria["latent"]:
+        found.append(f"{LATENT} {criteria['latent']}")
+    return found
+
+
+def _wrong(
+    block: Block, place: int, answers: Sequence[Sequence[tuple[str, str]]], asked: Sequence[str]
+) -> list[Row]:
+    """Return the other stories' answers as wrong answers of one."""
+    found = []
+    for other in range(SIZE):
+        if other == place:
+            continue
+        failed = block.fails[other][place]
+        why = _why(block.stories[other], block.stories[place], failed)
+        verdicts = {name: name not in failed for name in asked}
+        found += [
+            {"text": text, "fails": min(failed), "why": why, "verdicts": dict(verdicts)}
+            for text, _ in answers[other]
+        ]
+    return found
 
 
 def _consequences(one: Situation) -> dict[str, dict[str, Any]]:
@@ -377,10 +334,6 @@ def _consequences(one: Situation) -> dict[str, dict[str, Any]]:
     for name, value in one.implied.items():
         found[name] = {"kind": "stays", "after": value}
     return found
-
-
-def _roles(plot_names: Sequence[str], choices: tuple[int, int], rng: Random) -> dict[str, int]:
-    return {name: rng.choice(choices) for name in plot_names}
 
 
 def _stories(block: Block, wordings: Wordings, rng: Random) -> list[str]:
@@ -416,7 +369,7 @@ def _story(block: Block, place: int, wordings: Wordings, rng: Random) -> str:
         values=one.facts,
         amount=one.before_quantity,
         claims=block.told[place],
-        roles=_roles(plot.told, (0, 1), rng),
+        roles={name: rng.choice((0, 1)) for name in plot.told},
         noun=0,
     )
     return realize(narrative, rng)
@@ -443,7 +396,7 @@ def _answers(block: Block, place: int, wordings: Wordings, rng: Random) -> list[
         )
         return realize(narrative, rng)
 
-    roles = _roles(plot.told, (2, 3), rng)
+    roles = {name: rng.choice((2, 3)) for name in plot.told}
     turned = {name: 5 - role for name, role in roles.items()}
     first, second = told(roles, 0), told(turned, 1)
     why = "The same, told otherwise."

@@ -74,10 +74,7 @@ class Situation:
     """Facts of a plot, what is supposed of them, and what becomes of every event.
 
     Attributes:
-        plot: The plot.
-        facts: What is so.
         base: The level of the quantity's base.
-        supposed: What is set.
         worlds: The worlds that the facts allow, as a mask.
         after: What is so then; None where the facts leave it open.
     """
@@ -264,9 +261,7 @@ class Block:
     """Stories of one plot, and what each answer fails in each story.
 
     Attributes:
-        stories: The situations.
-        latent: The latent fact that every answer mentions, and not all stories imply alike; none
-            where there is none.
+        latent: The latent fact that every answer mentions, and not all stories imply alike.
         voiced: For every story, the claims that its answer's connectors make.
         told: For every story, the claims that its own connectors make.
         fails: For every answer and every story, the criteria that it fails there; none on its own.
@@ -280,12 +275,7 @@ class Block:
 
 
 def draw_block(plot: Plot, rng: Random) -> Block | None:
-    """Return a block of a plot; None if the draw came to nothing.
-
-    Args:
-        plot: The plot.
-        rng: Where randomness comes from.
-    """
+    """Return a block of a plot; None if the draw came to nothing."""
     latent = rng.choice(list(plot.latents)) if plot.latents else None
     pool = _pool(plot, latent, rng)
     if len(pool) < SIZE:
@@ -516,8 +506,7 @@ def _voiced(
             frozenset(
                 place
                 for place, claim in enumerate(own)
-                if claim.effect in other.supposed
-                or any(cause in other.supposed for cause in claim.causes)
+                if not {claim.effect, *claim.causes}.isdisjoint(other.supposed)
             )
             for other in stories
         ]
@@ -530,36 +519,53 @@ def _voiced(
     best: tuple[float, list[list[int]]] | None = None
     for _ in range(_VOICINGS):
         draft = _matched(claims, rng)
-        cost = uneven = 0.0
-        for j in range(SIZE):
-            joined = 0
-            for i in range(SIZE):
-                misjoined = not wrong[i][j].isdisjoint(draft[i])
-                if misjoined == (not joins[i][j].isdisjoint(draft[i])):
-                    cost += _CLOSE * (1 if i != j else SIZE - 1)
-                if i != j:
-                    joined += misjoined
-                    cost += _FAILURE_COST[failures[i][j] + misjoined]
-            uneven += abs(joined - 1)
-        cost += uneven
+        cost, uneven = _draft_cost(draft, wrong, joins, failures)
         if uneven <= _MOST_MISJOINED and (best is None or cost < best[0]):
             best = cost, draft
             if cost <= _GOOD_VOICING:
                 break
     if best is None or best[0] >= _NEVER:
         return None
+    return _taken(claims, best[1])
+
+
+_Places = Sequence[Sequence[frozenset[int]]]
+"""For every answer and every story, the places of some of the answer's claims."""
+
+
+def _draft_cost(
+    draft: Sequence[Sequence[int]],
+    wrong: _Places,
+    joins: _Places,
+    failures: Sequence[Sequence[int]],
+) -> tuple[float, float]:
+    """Return what a draft of `_voiced` costs, and how unevenly stories are misjoined in it."""
+    cost = uneven = 0.0
+    for j in range(SIZE):
+        joined = 0
+        for i in range(SIZE):
+            misjoined = not wrong[i][j].isdisjoint(draft[i])
+            if misjoined == (not joins[i][j].isdisjoint(draft[i])):
+                cost += _CLOSE * (1 if i != j else SIZE - 1)
+            if i != j:
+                joined += misjoined
+                cost += _FAILURE_COST[failures[i][j] + misjoined]
+        uneven += abs(joined - 1)
+    return cost + uneven, uneven
+
+
+def _taken(
+    claims: Sequence[Sequence[Claim]], places: Sequence[Sequence[int]]
+) -> tuple[tuple[Claim, ...], ...]:
     return tuple(
-        tuple(own[place] for place in draft) for own, draft in zip(claims, best[1], strict=True)
+        tuple(own[place] for place in draft) for own, draft in zip(claims, places, strict=True)
     )
 
 
 def _told(stories: Sequence[Situation], rng: Random) -> tuple[tuple[Claim, ...], ...]:
     """Return what the connectors of the stories claim, as many of each sort in every one."""
     claims = [one.story_claims for one in stories]
-    chosen = _matched(claims, rng, apart=True)
-    return tuple(
-        tuple(own[place] for place in draft) for own, draft in zip(claims, chosen, strict=True)
-    )
+    return _taken(claims, _matched(claims, rng, apart=True))
 
 
 def _matched(

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from contrafact.causal.model import Graph, Mechanism, Model, Noise, Value, Variable
 
-__all__ = ["ScmText", "build", "graph_name", "names_in", "read_expression"]
+__all__ = ["ScmText", "build", "graph_name"]
 
 _MOST_ROWS = 4096
 """Rows of one mechanism's table."""
@@ -44,11 +44,12 @@ class ScmText:
     quantities: Sequence[str]
 
 
-def read_expression(text: str) -> ast.expr:
-    """Return an expression as a tree.
+@lru_cache(maxsize=4096)
+def _names(text: str) -> tuple[str, ...]:
+    """Return the names in an expression, each once.
 
     Raises:
-        ValueError: If it is not made as described above.
+        ValueError: If it is not made of names, whole numbers and operators alone.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -58,17 +59,7 @@ def read_expression(text: str) -> ast.expr:
         number = isinstance(node, ast.Constant) and type(node.value) is int
         if not number and not isinstance(node, (*_NODES, *_OPERATORS)):
             raise ValueError(f"'{text}' holds '{type(node).__name__}', which mechanisms do not")
-    return tree
-
-
-def names_in(tree: ast.expr) -> list[str]:
-    """Return the names in an expression, each once."""
-    return list(dict.fromkeys(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
-
-
-@lru_cache(maxsize=4096)
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(names_in(read_expression(text)))
+    return tuple(dict.fromkeys(n.id for n in ast.walk(tree) if isinstance(n, ast.Name)))
 
 
 def build(text: ScmText) -> Model:
@@ -116,7 +107,7 @@ def _table(
     text: str, names: tuple[str, ...], domains: tuple[tuple[Value, ...], ...], quantity: bool
 ) -> Mapping[tuple[Value, ...], Value]:
     """Return the table of a mechanism; many models share mechanisms."""
-    read_expression(text)  # names, whole numbers and operators, nothing else
+    _names(text)  # refuses all but names, whole numbers and operators
     function = eval(f"lambda {', '.join(names)}: (\n{text}\n)", {"__builtins__": {}})
     found = {}
     for key in product(*domains):
@@ -131,11 +122,7 @@ def graph_name(parents: Mapping[str, Sequence[str]], common: Sequence[Sequence[s
     Two effects of one cause make a fork, two causes of one effect a collider; where the two meet
     again, down or up the graph, they make a diamond. An unobserved common cause makes a correlated
     graph. More than one of these is a hybrid, none of them, on one path, a chain. Variables that
-    nothing touches do not count.
-
-    Args:
-        parents: For every told variable, its told causes.
-        common: Sets of told variables that share an unobserved cause.
+    nothing touches do not count. ``common`` are sets of told variables that share such a cause.
     """
     graph = Graph(parents)
     features = set()

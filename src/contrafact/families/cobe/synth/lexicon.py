@@ -18,9 +18,6 @@ from contrafact.errors import InputError
 from contrafact.records import DOMAINS
 
 __all__ = [
-    "ASIDES",
-    "LEAST_SHIELDS",
-    "LEAST_WORDINGS",
     "MOST_RANK",
     "QUANTITY_WORDINGS",
     "Clause",
@@ -36,13 +33,11 @@ __all__ = [
     "load_lexicon",
 ]
 
-ASIDES = "asides"
-"""The scene whose events may stand beside the plot of any other."""
+_ASIDES = "asides"  # the scene whose events may stand beside the plot of any other
 MOST_RANK = 4
 """The highest rank of an event; quantities come after it."""
-LEAST_WORDINGS = 5
-"""A story, its answers and its criteria each need wordings that the others do not use."""
-LEAST_SHIELDS = 3
+# A story, its answers and its criteria each need wordings that the others do not use.
+_LEAST_WORDINGS, _LEAST_SHIELDS = 5, 3
 _VERB = re.compile(r"<([^<>|]+)(?:\|([^<>|]+))?>")
 _LEFT_OUT = re.compile(r"\[[^\]]*\]")
 _SLOT = re.compile(r"\{(\w*)\}")
@@ -88,7 +83,6 @@ class Kind:
     """A kind of events.
 
     Attributes:
-        name: Its name.
         wordings: Pairs of clauses, without trouble and with it.
         nouns: Pairs of noun phrases that refer back to what was told, in the form of `Noun.of`.
         shields: Pairs of clauses: what keeps trouble away is not there, or is; none where the
@@ -107,13 +101,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that goes well or not.
-
-    Attributes:
-        kind: Its kind.
-        rank: Events cause events of higher rank.
-        entity: What fills ``{x}``.
-    """
+    """Something that goes well or not; the entity fills ``{x}``, and causes have a lower rank."""
 
     kind: Kind
     rank: int
@@ -204,7 +192,7 @@ def load_lexicon(folder: str | Path) -> Lexicon:
     for name, fields in _toml(path).items():
         try:
             events = tuple(_event(one, kinds, pools) for one in fields["events"])
-            if name == ASIDES:
+            if name == _ASIDES:
                 side_events = events
                 continue
             if fields["domain"] not in DOMAINS:
@@ -255,11 +243,11 @@ def _kind(name: str, fields: Mapping[str, Any]) -> Kind:
     if unknown:
         raise ValueError(f"'{min(unknown)}' is not known")
     wordings = tuple(_pair(one, hypothesis=True) for one in fields["wordings"])
-    if len(wordings) < LEAST_WORDINGS:
-        raise ValueError(f"there are {len(wordings)} wordings of at least {LEAST_WORDINGS}")
+    if len(wordings) < _LEAST_WORDINGS:
+        raise ValueError(f"there are {len(wordings)} wordings of at least {_LEAST_WORDINGS}")
     shields = tuple(_pair(one, hypothesis=False) for one in fields.get("shield", ()))
-    if shields and len(shields) < LEAST_SHIELDS:
-        raise ValueError(f"there are {len(shields)} shields of at least {LEAST_SHIELDS}")
+    if shields and len(shields) < _LEAST_SHIELDS:
+        raise ValueError(f"there are {len(shields)} shields of at least {_LEAST_SHIELDS}")
     nouns = tuple((str(well), str(trouble)) for trouble, well in fields["nouns"])
     if len(nouns) < 2:
         raise ValueError("there are fewer than two pairs of nouns")

@@ -237,8 +237,6 @@ class Narrative:
     """What a text shall say.
 
     Attributes:
-        plot: The plot.
-        wordings: Its wordings.
         values: What is said of each event; None leaves it open.
         amount: The quantity's number; unused without one.
         claims: What connectors shall say.
@@ -276,49 +274,80 @@ def sentence(clause: str) -> str:
 
 def realize(narrative: Narrative, rng: Random) -> str:
     """Return a text that says just this."""
-    plot = narrative.plot
-    waiting = {claim.effect: claim for claim in narrative.claims}
-    parents = {name: gate.parents for name, gate in plot.gates.items()}
-    if plot.measure is not None:
-        parents[plot.told[-1]] = plot.measure.parents
-    order = _ordered(parents, rng)
-    placed: set[str] = set()
-    texts: list[str] = []
-    last: tuple[str, ...] = ()
-    links = {kind: rng.sample(words, len(words)) for kind, words in _LINKS.items()}
-    plain: list[str] = []
+    return _Text(narrative, rng).written()
 
-    def flush() -> None:
-        nonlocal last
-        while plain:
-            one = plain.pop(0)
-            if plain and rng.random() < 0.6:
-                other = plain.pop(0)
-                text = rng.choice(_PLAIN).format(
-                    one=narrative.clause(one), other=narrative.clause(other)
+
+class _Text:
+    """A text on its way: what it says already, and what waits to be said."""
+
+    def __init__(self, narrative: Narrative, rng: Random):
+        self.narrative, self.rng = narrative, rng
+        plot = narrative.plot
+        parents = {name: gate.parents for name, gate in plot.gates.items()}
+        if plot.measure is not None:
+            parents[plot.told[-1]] = plot.measure.parents
+        self.order = _ordered(parents, rng)
+        self.links = {kind: rng.sample(words, len(words)) for kind, words in _LINKS.items()}
+        self.texts: list[str] = []
+        self.placed: set[str] = set()
+        self.plain: list[str] = []  # variables to be stated, joined to nothing
+        self.last: tuple[str, ...] = ()  # what the last sentence is about
+        self.used: set[str] = set()  # words that joined something
+
+    def written(self) -> str:
+        """Return the whole text."""
+        narrative, rng = self.narrative, self.rng
+        claims = {claim.effect: claim for claim in narrative.claims}
+        causes = {cause for claim in narrative.claims for cause in claim.causes}
+        opened = []
+        for name in self.order:
+            if name in self.placed:
+                continue
+            if name in narrative.values and narrative.values[name] is None:
+                self.placed.add(name)
+                opened.append(f"whether {narrative.clause(name)}")
+            elif name in claims:
+                self._join(claims[name])
+            elif name not in causes:
+                self.placed.add(name)
+                self.plain.append(name)
+        self._flush()
+        self.plain.extend(name for name in self.order if name not in self.placed)
+        self._flush()
+        if narrative.latent is not None:
+            _mention(narrative, *narrative.latent, self.texts, rng)
+        if opened:
+            clauses = " or ".join([", ".join(opened[:-1]), opened[-1]] if opened[1:] else opened)
+            self.texts.append(rng.choice(_OPEN).format(clauses=clauses))
+        return " ".join(f"{text[0].upper()}{text[1:]}" for text in _capitals(self.texts))
+
+    def _flush(self) -> None:
+        """State what waits, one or two to a sentence."""
+        while self.plain:
+            one = self.plain.pop(0)
+            if self.plain and self.rng.random() < 0.6:
+                other = self.plain.pop(0)
+                text = self.rng.choice(_PLAIN).format(
+                    one=self.narrative.clause(one), other=self.narrative.clause(other)
                 )
-                texts.append(text)
-                last = (other,) if text.count(".") == 2 else (one, other)
+                self.texts.append(text)
+                self.last = (other,) if text.count(".") == 2 else (one, other)
             else:
-                texts.append(f"{narrative.clause(one)}.")
-                last = (one,)
+                self.texts.append(f"{self.narrative.clause(one)}.")
+                self.last = (one,)
 
-    def chosen(patterns: Sequence[str], *, together: bool = False) -> str:
+    def _pattern(self, patterns: Sequence[str], *, together: bool = False) -> str:
         """Return a way to join that this text has not used yet."""
         able = [one for one in patterns if not (together and one in _OF_ONE)]
-        new = [one for one in able if _joining(one) not in used]
-        pattern = rng.choice(new or able)
-        used.add(_joining(pattern))
+        new = [one for one in able if _joining(one) not in self.used]
+        pattern = self.rng.choice(new or able)
+        self.used.add(_joining(pattern))
         return pattern
 
-    used: set[str] = set()
-    opened = []
-    waiting_for = {cause for claim in narrative.claims for cause in claim.causes}
-
-    def assert_effect(claim: Claim) -> None:
+    def _join(self, claim: Claim) -> None:
         """State the effects of some causes, and at once what comes of them in turn."""
-        nonlocal last
-        flush()
+        narrative, placed = self.narrative, self.placed
+        self._flush()
         causes = claim.causes
         effects = [
             one.effect
@@ -327,50 +356,29 @@ def realize(narrative: Narrative, rng: Random) -> str:
         ]
         new = [cause for cause in causes if cause not in placed]
         if new and len(new) < len(causes):
-            plain.extend(new)
-            flush()
+            self.plain.extend(new)
+            self._flush()
             placed.update(new)
             new = []
         effect = " and ".join(narrative.clause(one) for one in effects)
         if new:
             cause = " and ".join(narrative.clause(one) for one in causes)
-            pattern = chosen(_CLAUSES[claim.follows], together=len(causes) > 1)
-        elif set(last) == set(causes) and not any(link in texts[-1] for link in _ALL_LINKS):
+            pattern = self._pattern(_CLAUSES[claim.follows], together=len(causes) > 1)
+        elif set(self.last) == set(causes) and not any(
+            link in self.texts[-1] for link in _ALL_LINKS
+        ):
             cause, pattern = "", "{link} {effect}."
         else:
             cause = narrative.reference(causes)
-            pattern = chosen(_NOUNS[claim.follows])
-        link = links[claim.follows].pop() if "{link}" in pattern else ""
-        texts.append(pattern.format(cause=cause, effect=effect, link=link))
+            pattern = self._pattern(_NOUNS[claim.follows])
+        link = self.links[claim.follows].pop() if "{link}" in pattern else ""
+        self.texts.append(pattern.format(cause=cause, effect=effect, link=link))
         placed.update((*causes, *effects))
-        last = tuple(effects)
+        self.last = tuple(effects)
         for one in narrative.claims:
-            if one.effect not in placed and set(one.causes) == set(last):
-                assert_effect(one)
+            if one.effect not in placed and set(one.causes) == set(self.last):
+                self._join(one)
                 break
-
-    for name in order:
-        if name in placed:
-            continue
-        if name in narrative.values and narrative.values[name] is None:
-            placed.add(name)
-            opened.append(f"whether {narrative.clause(name)}")
-            continue
-        claim = waiting.get(name)
-        if claim is not None:
-            assert_effect(claim)
-        elif name not in waiting_for:
-            placed.add(name)
-            plain.append(name)
-    flush()
-    plain.extend(name for name in order if name not in placed)
-    flush()
-    if narrative.latent is not None:
-        _mention(narrative, *narrative.latent, texts, rng)
-    if opened:
-        clauses = " or ".join([", ".join(opened[:-1]), opened[-1]] if opened[1:] else opened)
-        texts.append(rng.choice(_OPEN).format(clauses=clauses))
-    return " ".join(f"{text[0].upper()}{text[1:]}" for text in _capitals(texts))
 
 
 def _mention(

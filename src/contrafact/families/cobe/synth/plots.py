@@ -24,7 +24,6 @@ __all__ = ["LEVELS_OF_BASE", "Gate", "Plot", "draw_plot"]
 LEVELS_OF_BASE = 4
 """How many values the part of a quantity has that no told event decides."""
 _QUANTITY = "q"
-_MOST_PARENTS = 3
 _LAST = ("people", "chief", "meal")
 """Kinds of events that nothing countable comes of."""
 _MOST_OF_KIND = 2
@@ -136,15 +135,13 @@ class Plot:
     """A causal model over events of a scene.
 
     Attributes:
-        scene: The scene.
-        graph: The type of its graph.
         events: For every told node but the quantity, its event; causes first.
         latents: For every latent, the node that it keeps trouble from.
         gates: For every event, how it follows.
-        measure: How the quantity follows; none where there is none.
-        quantity: What it is.
+        measure: How the quantity follows; None without one.
         noises: The noise terms with their number of values.
         words: What fills the slots of entities.
+        masks: By variable, the worlds in which it is true, of ``everything``; see `_unfold`.
     """
 
     scene: Scene
@@ -329,42 +326,83 @@ def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot |
     gates = {name: _gate(name, parents, noises, rng) for name, parents in edges.items()}
     roots = [name for name, parents in edges.items() if not parents]
     if graph == "correlated" or (graph == "hybrid" and len(roots) > 1 and rng.random() < 0.3):
-        one, other = rng.sample(roots, 2)
-        noises["u_common"] = 2
-        for name in (one, other):
-            luck = rng.random()
-            own = f"u_{name}"
-            if luck < 0.34:
-                del noises[own]
-                gates[name] = Gate("root", (), source="u_common")
-            elif luck < 0.67:
-                gates[name] = Gate("root", (), source="u_common", other=(own,))
-            else:
-                gates[name] = Gate("root", (), source="u_common", without=(own,))
+        _share_cause(roots, gates, noises, rng)
     measure = quantity = None
     if rng.random() < 0.85:
-        inner = [name for name in edges if name not in roots] or list(edges)
-        ends = [name for name in inner if not any(name in p for p in edges.values())] or inner
-        if graph in ("collider", "diamond") and rng.random() < 0.35:
-            # The quantity itself is where the causes meet.
-            last = next(name for name in reversed(edges) if len(edges[name]) > 1)
-            below = [name for name in edges if name == last or name > last]
-            if below == [last]:
-                causes = edges.pop(last)
-                del gates[last], ranks[last]
-                noises.pop(f"u_{last}", None)
-            else:
-                causes = [rng.choice(ends)]
-        elif graph == "hybrid":
-            causes = sorted(rng.sample(inner, min(len(inner), rng.choice((1, 2, 2)))))
-        else:
-            causes = [rng.choice(ends)]
+        causes = _quantity_causes(graph, edges, gates, noises, roots, rng)
         quantity = rng.choice(scene.quantities)
         measure = _measure(quantity, causes, noises, rng)
     parents = {**edges, **({_QUANTITY: list(measure.parents)} if measure else {})}
     common = [n for n, gate in gates.items() if gate.source == "u_common"]
     if graph_name(parents, [common] if len(common) > 1 else []) != graph:
         return None
+    events = _events(scene, edges, ranks, rng)
+    if events is None:
+        return None
+    if measure is not None and any(events[one].kind.name in _LAST for one in measure.parents):
+        return None  # what people feel or taste comes last
+    latents = _shields(edges, events, gates, noises, rng)
+    with_side_event = rng.random() < (0.6 if graph in ("chain", "fork") else 0.3)
+    if with_side_event and lexicon.side_events and len(edges) < 6:
+        name = f"e{max(int(n[1:]) for n in edges) + 1}"
+        noises[f"u_{name}"] = 2
+        gates[name] = Gate("root", (), source=f"u_{name}")
+        events[name] = rng.choice([e for e in lexicon.side_events if _is_new(e, events)])
+    if not 4 <= len(events) + len(latents) + (measure is not None) <= 9:
+        return None
+    words = {slot: rng.choice(choice) for slot, choice in lexicon.names.items()}
+    plot = Plot(scene, graph, events, latents, gates, measure, quantity, noises, words)
+    _unfold(plot)
+    return plot
+
+
+def _share_cause(
+    roots: Sequence[str], gates: dict[str, Gate], noises: dict[str, int], rng: Random
+) -> None:
+    """Give two roots a common cause that is not observed."""
+    both = rng.sample(list(roots), 2)
+    noises["u_common"] = 2
+    for name in both:
+        luck = rng.random()
+        own = f"u_{name}"
+        if luck < 0.34:
+            del noises[own]
+            gates[name] = Gate("root", (), source="u_common")
+        elif luck < 0.67:
+            gates[name] = Gate("root", (), source="u_common", other=(own,))
+        else:
+            gates[name] = Gate("root", (), source="u_common", without=(own,))
+
+
+def _quantity_causes(
+    graph: str,
+    edges: Edges,
+    gates: dict[str, Gate],
+    noises: dict[str, int],
+    roots: Sequence[str],
+    rng: Random,
+) -> list[str]:
+    """Draw the causes of the quantity, which may take the place of the last event."""
+    inner = [name for name in edges if name not in roots] or list(edges)
+    ends = [name for name in inner if not any(name in p for p in edges.values())] or inner
+    if graph in ("collider", "diamond") and rng.random() < 0.35:
+        # The quantity itself is where the causes meet.
+        last = next(name for name in reversed(edges) if len(edges[name]) > 1)
+        if any(name > last for name in edges):
+            return [rng.choice(ends)]
+        causes = edges.pop(last)
+        del gates[last]
+        noises.pop(f"u_{last}", None)
+        return causes
+    if graph == "hybrid":
+        return sorted(rng.sample(inner, min(len(inner), rng.choice((1, 2, 2)))))
+    return [rng.choice(ends)]
+
+
+def _events(
+    scene: Scene, edges: Edges, ranks: Mapping[str, int], rng: Random
+) -> dict[str, Event] | None:
+    """Draw an event of the scene for every node; None where a node finds none."""
     events: dict[str, Event] = {}
     for name in edges:
         spared = frozenset[str]().union(*(events[cause].kind.spares for cause in edges[name]))
@@ -373,7 +411,7 @@ def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot |
             for e in scene.events
             if e.rank == ranks[name]
             and e.kind.name not in spared
-            and sum(e.kind is one.kind for one in events.values()) < _MOST_OF_KIND
+            and _is_new(e, events)
             and not any(
                 e is one or e.kind.name in one.kind.never_with or one.kind.name in e.kind.never_with
                 for one in events.values()
@@ -382,36 +420,31 @@ def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot |
         if not free:
             return None
         events[name] = rng.choice(free)
-    if measure is not None and any(events[one].kind.name in _LAST for one in measure.parents):
-        return None  # what people feel or taste comes last
+    return events
+
+
+def _is_new(event: Event, events: Mapping[str, Event]) -> bool:
+    return sum(event.kind is one.kind for one in events.values()) < _MOST_OF_KIND
+
+
+def _shields(
+    edges: Edges,
+    events: Mapping[str, Event],
+    gates: dict[str, Gate],
+    noises: dict[str, int],
+    rng: Random,
+) -> dict[str, str]:
+    """Draw what keeps trouble away: a latent fact with words of its own, not nameless noise."""
     latents: dict[str, str] = {}
     able = [name for name in edges if edges[name] and events[name].kind.shields]
     if able and rng.random() < 0.75:
-        # What keeps trouble away is a latent fact with words of its own, not nameless noise.
         for name in rng.sample(able, min(len(able), rng.choice((1, 1, 1, 2)))):
             gate, latent = gates[name], f"shield_{name}"
             noises.pop(f"u_{name}", None)
             noises[f"u_{latent}"] = 2
             gates[name] = Gate(gate.form, gate.parents, without=(latent,))
             latents[latent] = name
-    with_side_event = rng.random() < (0.6 if graph in ("chain", "fork") else 0.3)
-    if with_side_event and lexicon.side_events and len(edges) < 6:
-        name = f"e{max(int(n[1:]) for n in edges) + 1}"
-        noises[f"u_{name}"] = 2
-        gates[name] = Gate("root", (), source=f"u_{name}")
-        events[name] = rng.choice(
-            [
-                e
-                for e in lexicon.side_events
-                if sum(e.kind is one.kind for one in events.values()) < _MOST_OF_KIND
-            ]
-        )
-    if not 4 <= len(events) + len(latents) + (measure is not None) <= 9:
-        return None
-    words = {slot: rng.choice(choice) for slot, choice in lexicon.names.items()}
-    plot = Plot(scene, graph, events, latents, gates, measure, quantity, noises, words)
-    _unfold(plot)
-    return plot
+    return latents
 
 
 def _unfold(plot: Plot) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.causal.counterfactual import Disagreement, ImpossibleFacts, Proof, consequences
-from contrafact.causal.model import Model, Value
+from contrafact.causal.model import Mechanism, Model, Value
 from contrafact.errors import InputError
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
 from contrafact.families.cobe.synth.reading import (
@@ -33,10 +33,8 @@ from contrafact.records import content_id
 __all__ = [
     "Claim",
     "Facts",
-    "Proven",
     "Reader",
     "Reading",
-    "case_of",
     "check_story",
     "judge_text",
     "prove_rows",
@@ -98,10 +96,7 @@ class _Entry:
 
 
 class Reader:
-    """Reads texts by the wordings of one file; what was read is kept.
-
-    Args:
-        wordings: ``Proof.wordings``.
+    """Reads texts by the wordings of one file's proof; what was read is kept.
 
     Raises:
         ValueError: If two wordings read alike.
@@ -207,8 +202,6 @@ class Facts:
 
     Attributes:
         text: The causal model as it stands in the file.
-        model: The causal model.
-        reader: Reads texts by the file's wordings.
         proof: What the intervention does, by both algorithms.
         implied: The latent facts that the story implies.
         worlds: The values of all variables in each world that the facts allow.
@@ -358,14 +351,7 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
 
 
 def told_wrong(facts: Facts, criterion: str, name: str, told: set[Value | None]) -> str:
-    """Return what is wrong, by a criterion, with what a text tells of a variable; nothing if right.
-
-    Args:
-        facts: What the story is about.
-        criterion: E1, E2, E4 or E5, which is about the variable.
-        name: The variable.
-        told: All that the text tells of it.
-    """
+    """Return what is wrong, by E1, E2, E4 or E5, with all that a text tells of a variable."""
     if criterion == "E1":
         return "" if told == {facts.unchanged[name]} else f"'{name}' does not stay"
     if criterion == "E2":
@@ -392,10 +378,7 @@ def wrong_claims(
 ) -> list[tuple[Claim, str]]:
     """Return the claims of an answer that are not so, with the reason.
 
-    Args:
-        facts: What the story is about.
-        claims: What the connectors say.
-        told: What the answer asserts of each variable, of which it asserts one thing.
+    ``told`` is what it asserts of each variable of which it asserts one thing.
     """
     return [
         (claim, why)
@@ -448,6 +431,14 @@ def _untrue(
         return ""
     if not quantity and any(value != told[effect] for value in furthered):
         return f"it does not come of {names}"
+    return _needless(facts, mechanism, names, told)
+
+
+def _needless(
+    facts: Facts, mechanism: Mechanism, names: Sequence[str], told: Mapping[str, Value | None]
+) -> str:
+    """Return why an effect, as told, does not need its causes in every world of the facts."""
+    effect = mechanism.variable
     for values, noise in facts.worlds:
         given = [
             told.get(p, values[p]) if p in facts.text.told else values[p] for p in mechanism.parents
@@ -462,7 +453,7 @@ def _untrue(
             for name, value in zip(mechanism.parents, parents, strict=True)
         ]
         without = mechanism.table[(*turned, *terms)]
-        if without == whole or (not quantity and whole != told[effect]):
+        if without == whole or (effect not in facts.text.quantities and whole != told[effect]):
             return f"it would be so without {names}"
     return ""
 
@@ -477,11 +468,7 @@ def _furthered(model: Model, cause: str, effect: str, value: Value | None) -> bo
 
 
 def check_story(row: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with a story, its criteria or its answers; nothing if all is proven.
-
-    Args:
-        row: The story in the form of a file.
-    """
+    """Return what is wrong with a story of a file, its criteria or its answers."""
     try:
         facts = situation_of(row)
     except ValueError as error:
@@ -520,14 +507,8 @@ def check_story(row: Mapping[str, Any]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
-    """What came of proving one story.
-
-    Attributes:
-        problems: What is wrong; nothing if all is proven.
-        answers: How many answers it has.
-        case: Names its graph, mechanisms, facts and intervention; empty without a proof.
-    """
+class _Proven:
+    """What is wrong with a story, if anything; how many answers it has; and `_case_of` it."""
 
     problems: tuple[str, ...]
     answers: int
@@ -557,21 +538,21 @@ def with_proofs(
         )
 
 
-def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[int, Proven]]:
+def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[int, _Proven]]:
     """Yield, for every row of a file with its line, what came of proving it."""
     for line, row in rows:
         if not isinstance(row.get("Proof"), Mapping):
-            yield line, Proven(("the story has no proof",), 0, case_of(row))
+            yield line, _Proven(("the story has no proof",), 0, _case_of(row))
             continue
         try:
             problems = tuple(check_story(row))
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             problems = (f"the story is incomplete: {type(error).__name__}: {error}",)
         answers = sum(len(row.get(key) or ()) for key in ("Right answers", "Wrong answers"))
-        yield line, Proven(problems, answers, case_of(row))
+        yield line, _Proven(problems, answers, _case_of(row))
 
 
-def case_of(row: Mapping[str, Any]) -> str:
+def _case_of(row: Mapping[str, Any]) -> str:
     """Return what two stories share only if they are one case, told in other words and orders.
 
     That is the events at the nodes, the graph, the mechanisms, the facts and the intervention.

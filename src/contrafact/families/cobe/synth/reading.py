@@ -8,7 +8,6 @@ from contrafact.causal.model import Value
 
 __all__ = [
     "CUES",
-    "MARK",
     "NUMBER",
     "SENTENCE_END",
     "Mention",
@@ -19,8 +18,7 @@ __all__ = [
 ]
 
 NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+")
-MARK = "\x00"
-"""Stands on both sides of the index of a mention, in place of its words."""
+_MARK = "\x00"  # stands on both sides of the index of a mention, in place of its words
 SENTENCE_END = re.compile(r"[.!?:\n]+")
 
 _CAUSE = {
@@ -46,7 +44,7 @@ CUES = {
 }
 """By connector, where its cause stands and whether it says that the effect follows."""
 _TOKEN = re.compile(
-    rf"{MARK}(\d+){MARK}|\b({'|'.join(sorted(CUES, key=len, reverse=True))})\b|(,)|\b(whether)\b"
+    rf"{_MARK}(\d+){_MARK}|\b({'|'.join(sorted(CUES, key=len, reverse=True))})\b|(,)|\b(whether)\b"
 )
 
 
@@ -78,17 +76,15 @@ def is_whole(text: str, start: int, end: int) -> bool:
 def masked(lowered: str, hits: list[tuple[int, int, Mention]]) -> tuple[str, tuple[Mention, ...]]:
     """Return a text with marks for what it mentions, and the mentions in their order.
 
-    Args:
-        lowered: The text.
-        hits: Start, end and mention of every wording found. Of two that overlap, the earlier
-            counts, and of those that begin together, the longer.
+    Of wordings found (start, end, mention) that overlap, the earlier counts, and of those that
+    begin together, the longer.
     """
     pieces: list[str] = []
     found: list[Mention] = []
     last = 0
     for start, end, mention in sorted(hits, key=lambda hit: (hit[0], -hit[1])):
         if start >= last:
-            pieces += [lowered[last:start], f"{MARK}{len(found)}{MARK}"]
+            pieces += [lowered[last:start], f"{_MARK}{len(found)}{_MARK}"]
             found.append(mention)
             last = end
     return "".join([*pieces, lowered[last:]]), tuple(found)
@@ -102,15 +98,10 @@ class Sentence:
     sentence before, or to what is said before them in the same one. What comes after "whether" is
     left open.
 
-    Args:
-        text: The sentence, with marks for mentions.
-        mentions: What the marks stand for.
-
     Attributes:
         mentions: Everything that it asserts or leaves open, in its order.
         governed: The groups of mentions under a connector of cause, and whether it says that
             the effect follows.
-        conclusions: What the sentence says by itself, not as a cause.
         loose: Connectors that join nothing.
     """
 
@@ -164,9 +155,8 @@ class Sentence:
     ) -> list[tuple[tuple[Mention, ...], Mention, bool]]:
         """Return causes, effect and whether it follows, for each claim of the sentence.
 
-        Args:
-            before: What the sentence before it concluded.
-            loose: Gets the connectors that join nothing.
+        ``before`` is what the sentence before it concluded; ``loose`` gets connectors that join
+        nothing.
         """
         causes = [(tuple(group), follows) for group, follows in self.governed]
         if self._between is not None:

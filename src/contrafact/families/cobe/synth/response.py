@@ -61,13 +61,7 @@ _SHOWN, _MOST_SHOWN = 60, 3
 
 @dataclass(frozen=True, slots=True)
 class ReadResponse:
-    """What a response says, every word of which was read.
-
-    Attributes:
-        text: The response in the file's own words, without its frames.
-        mentions: What it asserts or leaves open, in the order of ``text``.
-        unclear: Sentences in which it is open what a connector joins.
-    """
+    """What a response says, in the file's own words; and sentences whose joining is unclear."""
 
     text: str
     mentions: tuple[Mention, ...]
@@ -90,10 +84,9 @@ class _Cannot(Exception):
 
 
 class ResponseReader:
-    """Reads what is made of the wordings of one story's file.
+    """Reads what is made of the wordings of one story's proof.
 
     Args:
-        wordings: ``Proof.wordings``.
         supposed: What the queries suppose, by variable.
         shields: For every latent fact, the events that it bears on.
         frames: What may stand around an edit, word for word.
@@ -171,11 +164,7 @@ class ResponseReader:
         return ReadResponse(" ".join(f"{text}." for text in texts), tuple(mentions), tuple(unclear))
 
     def _cut(self, response: str) -> Iterator[_Wording]:
-        """Yield the wordings, connectors and marks that make up a response.
-
-        Raises:
-            _Cannot: If there are words that belong to none.
-        """
+        """Yield the wordings, connectors and marks that make up a response."""
         tokens = _tokens(response)
         unread: list[list[str]] = []
         place, gap = 0, True
@@ -213,11 +202,7 @@ class ResponseReader:
         return 1, None
 
     def _told(self, sentence: Sequence[_Wording], shape: re.Match[str]) -> list[_Wording]:
-        """Return a conditional as what it tells: the supposition, and what comes with it.
-
-        Raises:
-            _Cannot: If something else is supposed.
-        """
+        """Return a conditional as what it tells: the supposition, and what comes with it."""
         start, end = shape.span("first" if shape["first"] else "last")
         condition = [one for one in sentence[start:end] if one.mention is not None]
         for one in condition:

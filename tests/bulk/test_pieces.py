@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import firsts
 from contrafact.bulk.run import shared_out
-from contrafact.bulk.stage import FAILURES, KEPT, InputRow, StageOutput
+from contrafact.bulk.stage import FAILURES, KEPT, Asked, InputRow, StageOutput
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.bulk.work import alone
 from contrafact.corpus.duplicates import Text, find_duplicates, signature_of
@@ -196,34 +196,24 @@ def test_duplicates_by_signatures_made_elsewhere_are_those_of_the_texts_themselv
     assert found == expected
 
 
-@dataclass
-class Asking:
-    """A stage as far as its work is shared out."""
-
-    model: str
-    max_connections: int = 64
-    model_args: dict = field(default_factory=dict)
-    judge_names: tuple = ()
-
-
 @pytest.mark.parametrize(
-    ("stage", "actors", "held"),
+    ("asked", "actors", "held"),
     [
-        (Asking("openai/gpt-4o-mini"), 4, {}),
-        (Asking("openai/gpt-4o-mini", 400), 12, {}),
-        (Asking("verifier/proof"), 12, {"num_cpus": 1}),
-        (Asking("none/none"), 12, {"num_cpus": 1}),
-        (Asking("embedded/smollm2-135m"), 2, {"num_cpus": 4, "scheduling_strategy": "SPREAD"}),
+        (Asked("openai/gpt-4o-mini", 64), 4, {}),
+        (Asked("openai/gpt-4o-mini", 400), 12, {}),
+        (Asked("verifier/proof", 64), 12, {"num_cpus": 1}),
+        (Asked("none/none", 64), 12, {"num_cpus": 1}),
+        (Asked("embedded/smollm2-135m", 64), 2, {"num_cpus": 4, "scheduling_strategy": "SPREAD"}),
         (
-            Asking("openai/gpt-4o-mini", judge_names=("verifier/proof", "embedded/smollm2-135m")),
+            Asked("openai/gpt-4o-mini", 64, judges=("verifier/proof", "embedded/smollm2-135m")),
             2,
             {"num_cpus": 4, "scheduling_strategy": "SPREAD"},
         ),
-        (Asking("vllm/some/model"), 5, {"num_gpus": 1}),
-        (Asking("vllm/some/model", model_args={"tensor_parallel_size": 2}), 2, {"num_gpus": 2}),
+        (Asked("vllm/some/model", 64), 5, {"num_gpus": 1}),
+        (Asked("vllm/some/model", 64, model_args={"tensor_parallel_size": 2}), 2, {"num_gpus": 2}),
     ],
 )
-def test_a_model_is_asked_from_where_it_runs(monkeypatch, stage, actors, held):
+def test_a_model_is_asked_from_where_it_runs(monkeypatch, asked, actors, held):
     monkeypatch.delenv("VLLM_BASE_URL", raising=False)
     nodes = [(0, 0), (4, 1), (8, 4)]  # the head has no processors
 
@@ -237,8 +227,8 @@ def test_a_model_is_asked_from_where_it_runs(monkeypatch, stage, actors, held):
             return [{"Alive": True, "Resources": {"CPU": cpus, "GPU": gpus}}
                     for cpus, gpus in nodes]  # fmt: skip
 
-    assert shared_out(stage, Cluster(Ray, ""), 100) == (actors, held)
-    assert shared_out(stage, Cluster(Ray, ""), 1) == (1, held)
+    assert shared_out(asked, Cluster(Ray, ""), 100) == (actors, held)
+    assert shared_out(asked, Cluster(Ray, ""), 1) == (1, held)
 
 
 def test_a_model_that_needs_gpus_is_refused_without_them_unless_its_server_runs(monkeypatch):
@@ -249,9 +239,9 @@ def test_a_model_that_needs_gpus_is_refused_without_them_unless_its_server_runs(
         nodes = staticmethod(lambda: [{"Alive": True, "Resources": {"CPU": 2.0}}])
 
     with pytest.raises(InputError, match="1 of the cluster's GPUs, and it has 0"):
-        shared_out(Asking("vllm/some/model"), Cluster(Ray, ""), 10)
+        shared_out(Asked("vllm/some/model", 64), Cluster(Ray, ""), 10)
     monkeypatch.setenv("VLLM_BASE_URL", "http://127.0.0.1:8000/v1")
-    assert shared_out(Asking("vllm/some/model"), Cluster(Ray, ""), 10) == (2, {})
+    assert shared_out(Asked("vllm/some/model", 64), Cluster(Ray, ""), 10) == (2, {})
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:70000", "a..b:1"])

@@ -22,6 +22,7 @@ from contrafact.bulk.stage import (
     FAILURES,
     KEPT,
     REJECTS,
+    Asked,
     HoldsWeights,
     ModelStage,
     Prepared,
@@ -285,8 +286,8 @@ def _askers(
 
     limits = remote(num_cpus=0)(Limits).remote(engine.requests_per_minute, engine.tokens_per_minute)
     bounded = engine.requests_per_minute is not None or engine.tokens_per_minute is not None
-    actors, own = shared_out(stage, ray, partitions)
-    each = -(-stage.max_connections // actors)
+    actors, own = shared_out(stage.asked, ray, partitions)
+    each = -(-stage.asked.max_connections // actors)
     return {
         "arguments": (stage, output, limits, bounded, each, facts),
         "compute": ActorPoolStrategy(
@@ -299,14 +300,14 @@ def _askers(
     }
 
 
-def shared_out(stage: ModelStage, ray: Cluster, partitions: int) -> tuple[int, dict[str, Any]]:
-    """Return how many actors ask a stage's model, and what each of them holds of the cluster."""
+def shared_out(asked: Asked, ray: Cluster, partitions: int) -> tuple[int, dict[str, Any]]:
+    """Return how many actors ask, and what each of them holds of the cluster."""
     from contrafact.judges.verifier import is_verifier
     from contrafact.models.opening import IN_PROCESS, NO_MODEL
 
     # Whoever asks a service has the weights of its judges beside it, if they are embedded ones.
-    asked = (stage.model, *getattr(stage, "judge_names", ()))
-    name = next((one for one in asked if one.startswith(IN_PROCESS)), stage.model)
+    every = (asked.model, *asked.judges)
+    name = next((one for one in every if one.startswith(IN_PROCESS)), asked.model)
     if is_verifier(name) or name == NO_MODEL:  # nobody is asked: the work is the actor's own
         return max(1, min(ray.cpus, partitions)), {"num_cpus": 1}
     if name.startswith(IN_PROCESS):
@@ -315,14 +316,14 @@ def shared_out(stage: ModelStage, ray: Cluster, partitions: int) -> tuple[int, d
         return min(ray.nodes, partitions), held
     provider = name.partition("/")[0]
     if provider in _SERVERS and f"{provider.upper()}_BASE_URL" not in os.environ:
-        gpus = int(getattr(stage, "model_args", {}).get("tensor_parallel_size", 1))
+        gpus = int(asked.model_args.get("tensor_parallel_size", 1))
         if ray.gpus < gpus:
             raise InputError(
                 f"'{name}' starts a server on {gpus} of the cluster's GPUs, and it has {ray.gpus}",
                 hint=f"add GPUs, or name a server that runs in {provider.upper()}_BASE_URL",
             )
         return min(ray.gpus // gpus, partitions), {"num_gpus": gpus}
-    return max(1, min(ray.cpus, partitions, -(-stage.max_connections // _PER_ACTOR))), {}
+    return max(1, min(ray.cpus, partitions, -(-asked.max_connections // _PER_ACTOR))), {}
 
 
 def _note(summary: Summary, left: float) -> str:

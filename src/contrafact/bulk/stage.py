@@ -18,6 +18,7 @@ __all__ = [
     "KEPT",
     "LEDGER",
     "REJECTS",
+    "Asked",
     "HoldsWeights",
     "InputRow",
     "ModelStage",
@@ -145,18 +146,30 @@ class Stage(_Named, Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Whom a stage asks, by which its work is shared out.
+
+    Attributes:
+        model: Inspect's name of the model that is asked most.
+        max_connections: Calls under way at once, in the whole cluster.
+        judges: Inspect's names of its judges.
+        model_args: Provider arguments of the model.
+    """
+
+    model: str
+    max_connections: int
+    judges: tuple[str, ...] = ()
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+
+
 @runtime_checkable
 class ModelStage(_Named, Protocol):
     """A command that asks language models."""
 
     @property
-    def model(self) -> str:
-        """Inspect's name of the model that is asked most."""
-        ...
-
-    @property
-    def max_connections(self) -> int:
-        """Calls under way at once, in the whole cluster."""
+    def asked(self) -> Asked:
+        """Whom it asks."""
         ...
 
     def open_models(

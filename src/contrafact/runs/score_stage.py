@@ -25,7 +25,7 @@ from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
 from inspect_ai.util import registry_info
 
-from contrafact.bulk.stage import INDEX, KEPT, REJECTS, InputRow, StageOutput
+from contrafact.bulk.stage import INDEX, KEPT, REJECTS, Asked, InputRow, StageOutput
 from contrafact.errors import InputError
 from contrafact.family.given import GIVEN_ITEMS, OUTPUTS, GivenSystem
 from contrafact.family.manifest import hash_file
@@ -84,25 +84,13 @@ class ScoreStage:
         return make_settings(self.task, {"methods": (), **self.given}, options)
 
     @property
-    def judge_names(self) -> tuple[str, ...]:
-        """Inspect's names of the judges."""
-        return self.settings.judges
-
-    @property
-    def model(self) -> str:
-        """The judge that is waited for: one that is asked, if there is any."""
-        names = self.judge_names or (NO_MODEL,)
-        return next((name for name in names if not is_verifier(name)), names[0])
-
-    @property
-    def model_args(self) -> Mapping[str, Any]:
-        """Provider arguments of the judges."""
-        return self.settings.judge_args
-
-    @property
-    def max_connections(self) -> int:
-        """Calls under way at once, in the whole cluster."""
-        return int(self.settings.transport.get("max_connections", 16))
+    def asked(self) -> Asked:
+        """The judges; the one that is waited for is one that is asked, if there is any."""
+        settings = self.settings
+        names = settings.judges or (NO_MODEL,)
+        first = next((name for name in names if not is_verifier(name)), names[0])
+        at_once = int(settings.transport.get("max_connections", 16))
+        return Asked(first, at_once, settings.judges, settings.judge_args)
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspect_ai.model import GenerateConfig, Model
 
-from contrafact.bulk.stage import KEPT, REJECTS, InputRow, StageOutput
+from contrafact.bulk.stage import KEPT, REJECTS, Asked, InputRow, StageOutput
 from contrafact.corpus.related import load_dated
 from contrafact.errors import InputError
 from contrafact.families.finforce.bulk import (
@@ -60,23 +60,17 @@ class GenerateStage:
     partition_rows: int = 500
 
     @property
-    def model(self) -> str:
-        """The model that writes."""
-        return self.given.model
+    def asked(self) -> Asked:
+        """The model that writes, and who judges."""
+        given = self.given
+        return Asked(given.model, given.max_connections, self.judge_names, self._model_args)
 
     @property
-    def max_connections(self) -> int:
-        """Calls under way at once."""
-        return self.given.max_connections
-
-    @property
-    def model_args(self) -> Mapping[str, Any]:
-        """Provider arguments of the model."""
+    def _model_args(self) -> dict[str, Any]:
         return key_values("-M", self.given.model_args)
 
     @property
-    def judge_args(self) -> Mapping[str, Any]:
-        """Provider arguments of the judges."""
+    def _judge_args(self) -> dict[str, Any]:
         return key_values("--judge-arg", self.given.judge_arg)
 
     @cached_property
@@ -140,7 +134,7 @@ class GenerateStage:
         """Return what decides the results, once `check` has opened the templates."""
         self.check()
         given = self.given
-        arguments = {"-M": self.model_args, "--judge-arg": self.judge_args}
+        arguments = {"-M": self._model_args, "--judge-arg": self._judge_args}
         return {
             "method": self.spec,
             "model": given.model,
@@ -169,14 +163,14 @@ class GenerateStage:
         Args:
             at_once: Rows worked on at the same time; as many as calls if not given.
         """
-        open_weights(chosen, [self.model], self.model_args)
-        calls = call_config(self.max_connections, **self.given.bounds)
+        open_weights(chosen, [self.given.model], self._model_args)
+        calls = call_config(self.given.max_connections, **self.given.bounds)
         config = calls.merge(GenerateConfig(**self._sampling))
         helpers = self.options.helpers
         return BulkJob(
             method=chosen,
             ask=Ask(
-                wrap(open_model(self.model, config=config, **self.model_args)),
+                wrap(open_model(self.given.model, config=config, **self._model_args)),
                 structured=self.given.structured,
                 helpers={
                     role: wrap(open_model(name, config=calls)) for role, name in helpers.items()
@@ -184,9 +178,10 @@ class GenerateStage:
             ),
             judging=self.judging,
             judges=tuple(
-                wrap(open_model(name, config=calls, **self.judge_args)) for name in self.judge_names
+                wrap(open_model(name, config=calls, **self._judge_args))
+                for name in self.judge_names
             ),
-            at_once=at_once or self.max_connections,
+            at_once=at_once or self.given.max_connections,
             columns=self.columns,
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, InputRow, StageOutput
+from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, Asked, InputRow, StageOutput
 from contrafact.corpus.news_items import NewsRow, item_of
 from contrafact.errors import InputError
 from contrafact.models.asking import failure_cause
@@ -162,14 +162,9 @@ class JudgedCheckStage(CheckStage):
     partition_rows: int = 500
 
     @property
-    def model(self) -> str:
-        """The first judge."""
-        return self.settings.judges[0]
-
-    @property
-    def max_connections(self) -> int:
-        """Calls under way at once, in the whole cluster."""
-        return self.settings.max_connections
+    def asked(self) -> Asked:
+        """The judges, the first of whom stands for all."""
+        return Asked(self.settings.judges[0], self.settings.max_connections)
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
@@ -251,19 +246,10 @@ class ModelRewriteStage(_Assigned):
     partition_rows: int = 500
 
     @property
-    def model(self) -> str:
-        """The model that writes: a stage with a model is given one."""
-        return self.settings.model
-
-    @property
-    def judge_names(self) -> tuple[str, ...]:
-        """Who judges."""
-        return () if self.settings.judging is None else self.settings.judging.judges
-
-    @property
-    def max_connections(self) -> int:
-        """Calls under way at once, in the whole cluster."""
-        return self.settings.max_connections
+    def asked(self) -> Asked:
+        """The model that writes, and who judges."""
+        judges = () if self.settings.judging is None else self.settings.judging.judges
+        return Asked(self.settings.model, self.settings.max_connections, judges)
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
@@ -317,6 +303,11 @@ class ModelLabelStage(LabelStage):
     max_connections: int = 16
     bounds: Mapping[str, int | None] = field(default_factory=dict)
     partition_rows: int = 500
+
+    @property
+    def asked(self) -> Asked:
+        """The model that labels."""
+        return Asked(self.model, self.max_connections)
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""

@@ -188,7 +188,7 @@ def _estimate(
     some = sampled(headlines)
     times = len(headlines) / max(1, len(some))
     plans = {method.name: [call for one in some for call in method.plan(one)]}
-    rows = subject_estimates([stage.model], plans, {method.name: times}, tokens=tokens)
+    rows = subject_estimates([stage.given.model], plans, {method.name: times}, tokens=tokens)
     if (judging := stage.judging) is not None:
         asked = [
             text for one in some for side in SIDES for text in judging.prompts(one, side, one.text)

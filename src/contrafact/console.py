@@ -6,14 +6,23 @@ is a line every tenth, and a table is plain aligned columns. Progress goes to st
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console, RenderableType
 
-__all__ = ["Progress", "say_once", "show_counts", "show_frame", "show_records", "show_table"]
+__all__ = [
+    "Progress",
+    "downloads",
+    "say_once",
+    "show_counts",
+    "show_frame",
+    "show_records",
+    "show_table",
+]
 
 
 _REMEMBERED = 1_800.0  # seconds
@@ -94,6 +103,30 @@ class Progress:
 
     def _tenths(self) -> int:
         return 10 * self.done // max(1, self.total or 0)
+
+
+@contextmanager
+def downloads() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Yield what shows how far a download is: a bar for each name on a terminal, nothing elsewhere.
+
+    It takes the name, the bytes at hand, and the bytes in all, where these are known.
+    """
+    from rich import progress as rich
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    named = rich.TextColumn("{task.description}", markup=False)
+    columns = (named, rich.BarColumn(), rich.DownloadColumn(), rich.TimeRemainingColumn())
+    with rich.Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        tasks: dict[str, rich.TaskID] = {}
+
+        def advance(name: str, size: int, total: int | None) -> None:
+            if name not in tasks:
+                shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+                tasks[name] = bars.add_task(shown, total=total)
+            bars.update(tasks[name], completed=size, total=total)
+
+        yield advance
 
 
 _printed: set[str] = set()

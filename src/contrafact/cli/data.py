@@ -1,17 +1,14 @@
 """``contrafact data``: the published datasets, and what is in a file."""
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contrafact.console import show_table
+from contrafact.console import downloads, show_table
 from contrafact.family import families
 
 if TYPE_CHECKING:
-    from contrafact.corpus.datasets import FileProgress
     from contrafact.family import Lazy
     from contrafact.family.data import DataSpec
 
@@ -65,7 +62,7 @@ def fetch(
     from contrafact.files.tables import read_rows
 
     dataset = dataset_named(name)
-    with _progress() as progress:
+    with downloads() as progress:
         paths = fetch_dataset(name, progress)
     for path in paths:
         spec = _schemas().get(dataset.schema or "")
@@ -137,24 +134,3 @@ def _shown(text: str) -> str:
     return "".join(
         character if character.isprintable() else ascii(character)[1:-1] for character in text
     )
-
-
-@contextmanager
-def _progress() -> "Iterator[FileProgress | None]":
-    """Show how far a download is: a bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def advance(name: str, size: int, total: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(_shown(name), total=total)
-            bars.update(tasks[name], completed=size, total=total)
-
-        yield advance

@@ -70,20 +70,13 @@ def fetch(
 
 def fetch_named(name: str) -> "Path":
     """Bring a model's weights, with a bar on a terminal, and return where they are."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
-
+    from contrafact.console import downloads
     from contrafact.models.shelf import fetch_weights
 
-    console = Console(stderr=True)
-    columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(name, total=None)
-
-        def progress(done: int, total: int | None) -> None:
-            bar.update(task, completed=done, total=total)
-
-        path, brought = fetch_weights(name.removeprefix("embedded/"), progress=progress)
+    with downloads() as advance:
+        path, brought = fetch_weights(
+            name.removeprefix("embedded/"), progress=lambda done, total: advance(name, done, total)
+        )
     if not brought:
         typer.echo("the weights are there already", err=True)
     return path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import typer
 from typer.core import TyperCommand
 
-from contrafact.cli.lazy import command_of, option_of
+from contrafact.cli.lazy import command_of, option_of, typed_after
 from contrafact.errors import InputError
 from contrafact.options import (
     TRANSPORT,
@@ -56,12 +56,8 @@ class ExamCommand(TyperCommand):
     ) -> Any:
         """Read the command line by the options of the family that it names."""
         names = _families()
-        named = [
-            word.partition("=")[2] or (args[place + 1 : place + 2] or [""])[0]
-            for place, word in enumerate(args)
-            if word.partition("=")[0] == "--family"
-        ]
-        family = named[-1] if named and named[-1] in names else names[0]
+        named = typed_after("--family", args)
+        family = named if named in names else names[0]
         reader = self if family == names[0] else command_of("exam", command(family))
         return TyperCommand.make_context(reader, info_name, list(args), parent, **extra)
 

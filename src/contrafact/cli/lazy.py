@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from contrafact.options import parameter
 
-__all__ = ["LazyGroup", "TaskGroup", "command_of", "option_of"]
+__all__ = ["LazyGroup", "TaskGroup", "command_of", "option_of", "typed_after"]
 
 
 @cache
@@ -56,6 +56,16 @@ def option_of(
         rich_help_panel=panel,
     )
     return parameter(name, (kind | None, option))
+
+
+def typed_after(flag: str, args: Sequence[str]) -> str | None:
+    """Return what a command line says last for an option; None where it does not have it."""
+    found = [
+        word.partition("=")[2] or (args[place + 1 : place + 2] or [""])[0]
+        for place, word in enumerate(args)
+        if word.partition("=")[0] == flag
+    ]
+    return found[-1] if found else None
 
 
 class LazyGroup(TyperGroup):

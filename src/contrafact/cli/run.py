@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.cli.lazy import TaskGroup, command_of, option_of
+from contrafact.cli.lazy import TaskGroup, command_of, option_of, typed_after
 from contrafact.options import as_command, key_values, parameter
 
 if TYPE_CHECKING:
@@ -108,15 +108,11 @@ def _with_task(args: list[str]) -> list[str]:
     from contrafact.family import tasks
     from contrafact.files.config import read_config
 
-    named = [
-        word.partition("=")[2] or (args[place + 1 : place + 2] or [""])[0]
-        for place, word in enumerate(args)
-        if word.partition("=")[0] == "--config"
-    ]
-    if not named:
+    named = typed_after("--config", args)
+    if named is None:
         return args
     try:
-        file = read_config(named[-1])
+        file = read_config(named)
     except InputError:
         return [next(iter(tasks())), *args]  # whose command reads it again, and tells
     task = file.values.get("task")

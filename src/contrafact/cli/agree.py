@@ -36,7 +36,7 @@ class _Options(Options):
 
 
 @takes(_Options)
-def agree(given: _Options) -> None:
+def agree(options: _Options) -> None:
     """Say how far raters agree: every coefficient with its interval, and where they do not.
 
     FILE is wide (a column of items, one column per rater) or long (item, rater, rating). Empty
@@ -52,21 +52,21 @@ def agree(given: _Options) -> None:
     from contrafact.study.agreement import agreement, agreement_object
     from contrafact.study.ratings import read_ratings
 
-    out = given.out
+    out = options.out
     if out is not None and (out.suffix != ".json" or out.is_dir()):
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
     table = read_ratings(
-        given.file,
-        raters=given.rater or (),
-        count=given.count,
-        columns=named_columns(given.columns),
+        options.file,
+        raters=options.rater or (),
+        count=options.count,
+        columns=named_columns(options.columns),
     )
     found = agreement(
         table,
-        categories=[one.strip() for one in (given.categories or "").split(",") if one.strip()],
-        reference=given.reference,
-        positive=given.positive,
-        seed=given.seed,
+        categories=[one.strip() for one in (options.categories or "").split(",") if one.strip()],
+        reference=options.reference,
+        positive=options.positive,
+        seed=options.seed,
     )
     if out is not None:
         text = json.dumps(agreement_object(found), indent=1, ensure_ascii=False)

@@ -67,7 +67,7 @@ class _Options(Options):
 
 
 @takes(_Options)
-def diff(given: _Options) -> None:
+def diff(options: _Options) -> None:
     """Compare two runs: what changed, which items flipped, and the paired difference.
 
     Exits with 1 on a regression that --fail-on-regression names, else with 0.
@@ -77,34 +77,34 @@ def diff(given: _Options) -> None:
     """
     from contrafact.runs.folder import read_manifest
 
-    given.check()
-    task = read_manifest(given.run_a).task
-    read_manifest(given.run_b)  # what is no run is said before anything heavy is loaded
+    options.check()
+    task = read_manifest(options.run_a).task
+    read_manifest(options.run_b)  # what is no run is said before anything heavy is loaded
     from contrafact.files.atomic import write_text
     from contrafact.report.diff import compared_measures, diff_runs
     from contrafact.report.diff_page import diff_json, render_diff
     from contrafact.report.regression import find_regressions, parse_check
     from contrafact.report.write import render_json
 
-    html, json_out = given.html, given.json_out
+    html, json_out = options.html, options.json_out
     to_stdout = str(json_out) == "-"
     # What a check asks for is known before anything is computed.
     spec = _spec(task)
-    wanted = given.fail_on_regression or ()
+    wanted = options.fail_on_regression or ()
     checks = [parse_check(text, compared_measures(spec)) for text in wanted]
-    found = diff_runs(given.run_a, given.run_b, systems=given.system or ())
+    found = diff_runs(options.run_a, options.run_b, systems=options.system or ())
     pairs = [(pair.first, pair.second) for pair in found.pairs]
-    findings = find_regressions(checks, found.differences, pairs, rule=given.rule)
+    findings = find_regressions(checks, found.differences, pairs, rule=options.rule)
     if html is not None:
         write_text(html, render_diff(found, findings))
     if json_out is not None:
-        text = render_json(diff_json(found, findings, given.rule))
+        text = render_json(diff_json(found, findings, options.rule))
         if to_stdout:
             typer.echo(text, nl=False)
         else:
             write_text(json_out, text)
     if not to_stdout:
-        _show_diff(found, shown=given.show)
+        _show_diff(found, shown=options.show)
         for path in (json_out, html):
             if path is not None:
                 typer.echo(f"written: {path}")

@@ -115,34 +115,36 @@ def _own_options(family: str) -> dict[str, inspect.Parameter]:
     }
 
 
-def _exam(given: _Options, options: "TaskOptions") -> None:
+def _exam(options: _Options, own: "TaskOptions") -> None:
     from contrafact.exam.run import hold_exam, prepare_exam
     from contrafact.models.estimate import show_estimate
     from contrafact.prompts import open_pack
 
-    how: dict[str, Any] = {name: getattr(given, name) for name in ("n", "seed", "repeats", "order")}
-    if given.estimate:
-        pack = open_pack(given.prompts)
-        prepared = prepare_exam(given.family, given.judge, pack, options, **how)
+    how: dict[str, Any] = {
+        name: getattr(options, name) for name in ("n", "seed", "repeats", "order")
+    }
+    if options.estimate:
+        pack = open_pack(options.prompts)
+        prepared = prepare_exam(options.family, options.judge, pack, own, **how)
         show_estimate(prepared.estimate())
         return
-    if given.out is None:
+    if options.out is None:
         raise InputError("--out is missing", hint="name the exam's file, as in --out exam.json")
     result, asked = hold_exam(
-        given.family,
-        given.judge,
-        given.out,
-        options,
-        prompts=given.prompts,
-        judge_args=key_values("--judge-arg", given.judge_arg),
-        max_connections=given.max_connections,
+        options.family,
+        options.judge,
+        options.out,
+        own,
+        prompts=options.prompts,
+        judge_args=key_values("--judge-arg", options.judge_arg),
+        max_connections=options.max_connections,
         **how,
-        **cast(Any, given.bounds),
+        **cast(Any, options.bounds),
     )
     if not asked:
         typer.echo("every question had its answer: no model was called")
     _show(result)
-    typer.echo(f"exam: {given.out}")
+    typer.echo(f"exam: {options.out}")
 
 
 def _show(exam: "Exam") -> None:

@@ -71,7 +71,7 @@ class _Fetch(Options):
 
 @app.command("fetch")
 @takes(_Fetch)
-def fetch(given: _Fetch) -> None:
+def fetch(options: _Fetch) -> None:
     """Fetch news items from a source into a file, each once.
 
     What cannot be used stands in FILE.dropped.jsonl with the reason, every decision in
@@ -86,17 +86,17 @@ def fetch(given: _Fetch) -> None:
     from contrafact.files.atomic import guard_output
     from contrafact.files.journal import Journal
 
-    source, out = given.source, given.out
+    source, out = options.source, options.out
     usual = defaults().get(source)
-    asked = list(given.what or (usual.asked if usual else ()))
-    window = Window.of(given.since, given.until, usual if source == "newsapi" else None)
+    asked = list(options.what or (usual.asked if usual else ()))
+    window = Window.of(options.since, options.until, usual if source == "newsapi" else None)
     guard_output(out, *(asked if source == "file" else ()))
-    settings = given.facts(asked, window)
+    settings = options.facts(asked, window)
     origin = open_source(
-        source, asked, window, days=given.days, language=given.language, base=given.base_url
+        source, asked, window, days=options.days, language=options.language, base=options.base_url
     )
     journal = Journal.of_output(out, settings, what="`news fetch`")
-    if journal.finished() and not given.add:
+    if journal.finished() and not options.add:
         typer.echo(
             f"{out} is finished: nothing was asked (--add fetches again and adds what is new)"
         )
@@ -107,14 +107,14 @@ def fetch(given: _Fetch) -> None:
         had = _rows(out)
         try:
             with (
-                open_client(origin, pause=given.pause) as get,
+                open_client(origin, pause=options.pause) as get,
                 Progress("requests", len(origin.first())) as steps,
             ):
                 pages = fetch_pages(
                     origin,
                     journal,
                     get,
-                    max_pages=given.max_pages,
+                    max_pages=options.max_pages,
                     before=len(had),
                     progress=steps.one,
                 )
@@ -197,7 +197,7 @@ class _Dedupe(Options):
 @app.command("dedupe")
 @bulk_options(rates=False)
 @takes(_Dedupe)
-def dedupe(given: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
+def dedupe(options: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
     """Leave out items that are, exactly or nearly, the same as one before them.
 
     What is left out stands in FILE.dropped.jsonl with the item it repeats, every decision in
@@ -210,12 +210,12 @@ def dedupe(given: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
     from contrafact.corpus.ledger import write_stage
     from contrafact.files.atomic import guard_output
 
-    file, out, against, near = given.file, given.out, given.against or [], given.near
+    file, out, against, near = options.file, options.out, options.against or [], options.near
     if bulk is not None:
         from contrafact.bulk.dedupe import DedupeStage
         from contrafact.bulk.run import bulk_command
 
-        stage = DedupeStage(tuple(str(path.absolute()) for path in against), near, given.seed)
+        stage = DedupeStage(tuple(str(path.absolute()) for path in against), near, options.seed)
         result = bulk_command(stage, file, out, bulk, noun="items")
         distinct = result.given - result.counts["repeated"]
         typer.echo(_deduped(out, result.counts["kept"], distinct, result.counts))
@@ -228,7 +228,7 @@ def dedupe(given: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
         found = {
             duplicate.position: duplicate
             for duplicate in find_duplicates(
-                _texts(rows), others, threshold=near, seed=given.seed, progress=steps.step
+                _texts(rows), others, threshold=near, seed=options.seed, progress=steps.step
             )
         }
     kept: list[dict[str, Any]] = []
@@ -261,7 +261,7 @@ class _Anonymise(Options):
 
 @app.command("anonymise")
 @takes(_Anonymise)
-def anonymise(given: _Anonymise) -> None:
+def anonymise(options: _Anonymise) -> None:
     """Put a placeholder for each named person, the same one throughout the file.
 
     Persons are known by a list of public figures, by the office or the given name before a name,
@@ -280,13 +280,13 @@ def anonymise(given: _Anonymise) -> None:
     from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import write_rows
 
-    file, out = given.file, given.out
+    file, out = options.file, options.out
     guard_output(out, file)
     rows = _load(file)
     figures = public_figures()
-    if given.names is not None:
-        figures = figures.joined(read_figures(given.names))
-    worker = Anonymiser(keep=given.keep or (), also=given.also or (), figures=figures)
+    if options.names is not None:
+        figures = figures.joined(read_figures(options.names))
+    worker = Anonymiser(keep=options.keep or (), also=options.also or (), figures=figures)
     records: list[dict[str, Any]] = []
     replaced: list[dict[str, Any]] = []
     doubts: list[dict[str, Any]] = []

@@ -22,7 +22,7 @@ class _Options(Options):
 
 @bulk_options(rates=False)
 @takes(_Options)
-def perplexity(given: _Options, bulk: dict[str, Any] | None = None) -> None:
+def perplexity(options: _Options, bulk: dict[str, Any] | None = None) -> None:
     """Add the perplexity of each row's text under a causal model (FIN-FORCE, appendix B.3).
 
     Rows get perplexity and tokens; a text without tokens has none, and says why in
@@ -40,11 +40,11 @@ def perplexity(given: _Options, bulk: dict[str, Any] | None = None) -> None:
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import TABLE_SUFFIXES, open_table, source_name, write_frame
 
-    file, out, column = given.file, given.out, given.column
+    file, out, column = options.file, options.out, options.column
     if bulk is not None:
         from contrafact.bulk.run import bulk_command
 
-        result = bulk_command(PerplexityStage(given.model, column), file, out, bulk, noun="texts")
+        result = bulk_command(PerplexityStage(options.model, column), file, out, bulk, noun="texts")
         result.end()
         return
     from pathlib import Path
@@ -63,6 +63,6 @@ def perplexity(given: _Options, bulk: dict[str, Any] | None = None) -> None:
         if not isinstance(row.get(column), str):
             problem = f"no text in the column '{column}' (found: {', '.join(list(row)[:8])})"
             raise InputError(problem, file=source_name(file), line=line, hint="name it by --column")
-    found = scored_rows([row for _, row in rows], column, load_causal(given.model))
+    found = scored_rows([row for _, row in rows], column, load_causal(options.model))
     write_frame(pd.DataFrame(found), out, table.dialect)
-    typer.echo(f"{out}: {len(found):,} texts scored by {given.model}")
+    typer.echo(f"{out}: {len(found):,} texts scored by {options.model}")

@@ -35,7 +35,7 @@ class _Options(Options):
 
 
 @takes(_Options)
-def report(given: _Options) -> None:
+def report(options: _Options) -> None:
     """Write report.html, results.json, tables and figures from one run or many.
 
     Example: contrafact report runs/a runs/b --exam exam.json --out report
@@ -43,15 +43,15 @@ def report(given: _Options) -> None:
     from contrafact.family.exam_file import read_exams
     from contrafact.runs.folder import read_manifest
 
-    exams = read_exams(given.exam or [])
-    for folder in given.dirs:
+    exams = read_exams(options.exam or [])
+    for folder in options.dirs:
         read_manifest(folder)  # what is no run is said before anything heavy is loaded
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_labels, read_tasks
 
-    labels = read_labels(given.labels) if given.labels else None
-    folder = given.out or (given.dirs[0] if len(given.dirs) == 1 else Path("report"))
-    published = given.with_published
-    tasks = read_tasks(given.dirs)
+    labels = read_labels(options.labels) if options.labels else None
+    folder = options.out or (options.dirs[0] if len(options.dirs) == 1 else Path("report"))
+    published = options.with_published
+    tasks = read_tasks(options.dirs)
     paths = build_report(tasks, folder, with_published=published, exams=exams, labels=labels)
     typer.echo(f"report: {paths.page}")

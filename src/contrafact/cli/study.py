@@ -126,7 +126,7 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
     )
 
 
-def _score(family: str, studies: "Mapping[str, StudySpec]", given: _Score) -> None:
+def _score(family: str, studies: "Mapping[str, StudySpec]", options: _Score) -> None:
     import numpy as np
 
     from contrafact.files.fields import named_columns
@@ -134,26 +134,26 @@ def _score(family: str, studies: "Mapping[str, StudySpec]", given: _Score) -> No
     from contrafact.study.score import read_answers, read_key, score_study
 
     command = f"{family} study sample"
-    kind, items = read_key(given.key or find_key(given.files), studies, command=command)
+    kind, items = read_key(options.key or find_key(options.files), studies, command=command)
     spec = studies[kind]
-    names = named_columns(given.columns)
-    filled = read_answers(given.files, spec, items, command=command, columns=names)
+    names = named_columns(options.columns)
+    filled = read_answers(options.files, spec, items, command=command, columns=names)
     for problem in filled.problems:
         typer.echo(problem, err=True)
-    tables = score_study(spec, items, filled, np.random.default_rng(given.seed))
-    if given.out is not None:
-        _check_out(given.out, tables)
+    tables = score_study(spec, items, filled, np.random.default_rng(options.seed))
+    if options.out is not None:
+        _check_out(options.out, tables)
     for table in tables:
         _show(table)
     if all(table.frame.empty for table in tables):
         raise typer.Exit(1)
-    for found in spec.published() if given.with_published and spec.published else ():
+    for found in spec.published() if options.with_published and spec.published else ():
         if isinstance(found, str):
             typer.echo(found)
         else:
             _show(found)
-    if given.out is not None:
-        _write(tables, given.out)
+    if options.out is not None:
+        _write(tables, options.out)
 
 
 def _number(spec: "StudySpec") -> str:

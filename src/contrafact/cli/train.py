@@ -36,7 +36,7 @@ class _Srlm(Options):
 
 @app.command("srlm")
 @takes(_Srlm)
-def srlm(given: _Srlm) -> None:
+def srlm(options: _Srlm) -> None:
     """Self-rewarding training: a model learns from preferences among its own answers.
 
     Supervised warm-up, then in each iteration new items, candidate answers, scores, preferences
@@ -49,9 +49,9 @@ def srlm(given: _Srlm) -> None:
     from contrafact.training.run import train
 
     specs = training_specs()
-    named = {name: value for name, value in vars(given).items() if name not in ("config", "out")}
-    settings = load_config(given.config, specs, **named)
-    folder = given.out or Path("runs") / f"srlm-{Path(given.config).stem}"
+    named = {name: value for name, value in vars(options).items() if name not in ("config", "out")}
+    settings = load_config(options.config, specs, **named)
+    folder = options.out or Path("runs") / f"srlm-{Path(options.config).stem}"
     spec = specs[settings.family]
     training = train(settings, spec, folder, say=lambda line: typer.echo(line, err=True))
     _show(training, spec)

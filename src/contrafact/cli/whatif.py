@@ -40,7 +40,7 @@ class _Options(Options):
 
 
 @takes(_Options)
-def whatif(given: _Options) -> None:
+def whatif(options: _Options) -> None:
     """Say what would have been written under another prompt or by another model.
 
     The noise that led to the text is inferred, and held: what the change does not touch stays. A
@@ -58,7 +58,7 @@ def whatif(given: _Options) -> None:
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
     from contrafact.models.whitebox.weights import load_causal
 
-    prompt, other, text = given.counterfactual_prompt, given.counterfactual_model, given.text
+    prompt, other, text = options.counterfactual_prompt, options.counterfactual_model, options.text
     if prompt is None and other is None:
         raise InputError(
             "nothing is to be changed",
@@ -66,22 +66,22 @@ def whatif(given: _Options) -> None:
         )
     if text is not None and not text.strip():
         raise InputError("the text is empty", hint="leave --text out to let the model write one")
-    sampling = Sampling(given.temperature, given.top_p)
+    sampling = Sampling(options.temperature, options.top_p)
     made = counterfactual_texts(
-        load_causal(given.model),
-        given.factual_prompt,
-        given.factual_prompt if prompt is None else prompt,
+        load_causal(options.model),
+        options.factual_prompt,
+        options.factual_prompt if prompt is None else prompt,
         text=text,
         other=None if other is None else load_causal(other),
-        samples=given.samples,
-        seed=given.seed,
-        held=given.noise == "shared",
+        samples=options.samples,
+        seed=options.seed,
+        held=options.noise == "shared",
         sampling=sampling,
-        max_tokens=given.max_tokens,
-        chat=given.chat,
+        max_tokens=options.max_tokens,
+        chat=options.chat,
     )
-    if given.out is not None:
-        write_rows(given.out, map(asdict, made))
+    if options.out is not None:
+        write_rows(options.out, map(asdict, made))
     for one in made:
         if text is None:
             typer.echo(f"factual: {one.factual}")
@@ -89,5 +89,5 @@ def whatif(given: _Options) -> None:
     cut = sum(not one.ended for one in made)
     if cut:
         typer.echo(
-            f"{cut} of {len(made)} cut at {given.max_tokens} tokens (--max-tokens)", err=True
+            f"{cut} of {len(made)} cut at {options.max_tokens} tokens (--max-tokens)", err=True
         )

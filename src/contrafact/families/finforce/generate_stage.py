@@ -50,11 +50,11 @@ class GenerateStage:
     """Headlines in, scenarios out.
 
     Attributes:
-        given: The options of the command, its paths whole.
+        options: The options of the command, its paths whole.
         columns: By field, what the input calls its column, where they differ.
     """
 
-    given: "GenerateOptions"
+    options: "GenerateOptions"
     columns: Mapping[str, str] = field(default_factory=dict)
     name: str = "generation"
     partition_rows: int = 500
@@ -62,59 +62,61 @@ class GenerateStage:
     @property
     def asked(self) -> Asked:
         """The model that writes, and who judges."""
-        given = self.given
-        return Asked(given.model, given.max_connections, self.judge_names, self._model_args)
+        options = self.options
+        return Asked(options.model, options.max_connections, self.judge_names, self._model_args)
 
     @property
     def _model_args(self) -> dict[str, Any]:
-        return key_values("-M", self.given.model_args)
+        return key_values("-M", self.options.model_args)
 
     @property
     def _judge_args(self) -> dict[str, Any]:
-        return key_values("--judge-arg", self.given.judge_arg)
+        return key_values("--judge-arg", self.options.judge_arg)
 
     @cached_property
     def pack(self) -> PromptPack:
         """The prompt pack."""
-        return open_pack(self.given.prompts)
+        return open_pack(self.options.prompts)
 
     @cached_property
     def spec(self) -> str:
         """The method's name with the options that are not its defaults."""
-        return METHODS.spec(self.given.method, self._sampling)
+        return METHODS.spec(self.options.method, self._sampling)
 
     @cached_property
     def context(self) -> MethodContext:
         """What the method is made from, but for the headlines it is used on."""
-        given = self.given
-        if given.news is not None and not (
+        options = self.options
+        if options.news is not None and not (
             self.spec.partition(":")[0] == "grounded" or "." in self.spec
         ):
             raise InputError("--news has no use here: only grounded reads it", hint="leave it out")
         settings = RunSettings(
-            task="finforce", models=(given.model,), seed=given.seed, options=self.options
+            task="finforce", models=(options.model,), seed=options.seed, options=self.own_options
         )
         return MethodContext(
             settings,
             pack=self.pack,
-            pool=load_headlines(given.shots_from) if given.shots_from else bundled_shots(),
-            files={} if given.news is None else {"news": load_dated(given.news)},
+            pool=load_headlines(options.shots_from) if options.shots_from else bundled_shots(),
+            files={} if options.news is None else {"news": load_dated(options.news)},
         )
 
     @property
-    def options(self) -> FinforceOptions:
+    def own_options(self) -> FinforceOptions:
         """The family's own options."""
-        return FinforceOptions(shots=self.given.shots or 0, verifier=self.given.verifier)
+        return FinforceOptions(shots=self.options.shots or 0, verifier=self.options.verifier)
 
     @cached_property
     def judging(self) -> Judging | None:
         """The rubrics, where judges are named."""
-        return Judging(self.pack, structured=self.given.structured) if self.given.judge else None
+        return (
+            Judging(self.pack, structured=self.options.structured) if self.options.judge else None
+        )
 
     @property
     def judge_names(self) -> tuple[str, ...]:
         """Inspect's names of the judges."""
-        return tuple(judge_names(self.given.judge or ()))
+        return tuple(judge_names(self.options.judge or ()))
 
     def chosen(self, items: Sequence[Headline] = ()) -> Method[Headline, Generation]:
         """Return the method, for headlines that are worked on together."""
@@ -123,32 +125,32 @@ class GenerateStage:
     def check(self) -> Method[Headline, Generation]:
         """Return the method, having checked all that can be wrong before the first call."""
         chosen = self.chosen()
-        check_verifiers("finforce", [*self.judge_names, *self.options.helpers.values()])
-        if self.given.verifier is None:
+        check_verifiers("finforce", [*self.judge_names, *self.own_options.helpers.values()])
+        if self.options.verifier is None:
             say_unranked([self.spec])
-        check_helpers(self.options.helpers, [chosen], self.judge_names)
+        check_helpers(self.own_options.helpers, [chosen], self.judge_names)
         _ = self.judging
         return chosen
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results, once `check` has opened the templates."""
         self.check()
-        given = self.given
+        options = self.options
         arguments = {"-M": self._model_args, "--judge-arg": self._judge_args}
         return {
             "method": self.spec,
-            "model": given.model,
-            "judge": list(given.judge or ()),
-            "shots": given.shots,
-            "shots-from": sha256_of(given.shots_from) if given.shots_from else None,
-            "seed": given.seed,
+            "model": options.model,
+            "judge": list(options.judge or ()),
+            "shots": options.shots,
+            "shots-from": sha256_of(options.shots_from) if options.shots_from else None,
+            "seed": options.seed,
             "prompts": self.pack.used_hash,
-            "structured": given.structured,
-            **{name.replace("_", "-"): getattr(given, name) for name in _SAMPLING},
+            "structured": options.structured,
+            **{name.replace("_", "-"): getattr(options, name) for name in _SAMPLING},
             **({"columns": dict(self.columns)} if self.columns else {}),
             **{option: dict(own) for option, own in arguments.items() if own},
-            **({"verifier": given.verifier} if given.verifier else {}),
-            **({"news": sha256_of(given.news)} if given.news else {}),
+            **({"verifier": options.verifier} if options.verifier else {}),
+            **({"news": sha256_of(options.news)} if options.news else {}),
         }
 
     def job(
@@ -161,17 +163,17 @@ class GenerateStage:
         """Return the job, with every model open.
 
         Args:
-            at_once: Rows worked on at the same time; as many as calls if not given.
+            at_once: Rows worked on at the same time; as many as calls if not options.
         """
-        open_weights(chosen, [self.given.model], self._model_args)
-        calls = call_config(self.given.max_connections, **self.given.bounds)
+        open_weights(chosen, [self.options.model], self._model_args)
+        calls = call_config(self.options.max_connections, **self.options.bounds)
         config = calls.merge(GenerateConfig(**self._sampling))
-        helpers = self.options.helpers
+        helpers = self.own_options.helpers
         return BulkJob(
             method=chosen,
             ask=Ask(
-                wrap(open_model(self.given.model, config=config, **self._model_args)),
-                structured=self.given.structured,
+                wrap(open_model(self.options.model, config=config, **self._model_args)),
+                structured=self.options.structured,
                 helpers={
                     role: wrap(open_model(name, config=calls)) for role, name in helpers.items()
                 },
@@ -181,7 +183,7 @@ class GenerateStage:
                 wrap(open_model(name, config=calls, **self._judge_args))
                 for name in self.judge_names
             ),
-            at_once=at_once or self.given.max_connections,
+            at_once=at_once or self.options.max_connections,
             columns=self.columns,
         )
 
@@ -220,7 +222,7 @@ class GenerateStage:
 
     @property
     def _sampling(self) -> dict[str, Any]:
-        values = {name: getattr(self.given, name) for name in _SAMPLING}
+        values = {name: getattr(self.options, name) for name in _SAMPLING}
         return {name: value for name, value in values.items() if value is not None}
 
 

@@ -94,7 +94,7 @@ class GenerateOptions(CallOptions):
 
 @bulk_options(rates=True)
 @takes(GenerateOptions)
-def generate(given: GenerateOptions, bulk: dict[str, Any] | None = None) -> None:
+def generate(options: GenerateOptions, bulk: dict[str, Any] | None = None) -> None:
     """Write a risk and an opportunity scenario for every headline of a file, in order.
 
     A headline that comes again is asked about once. Bad rows are reported by line and kept, with an
@@ -104,25 +104,25 @@ def generate(given: GenerateOptions, bulk: dict[str, Any] | None = None) -> None
     --out scenarios.csv
     """
 
-    given.check(bulk is not None)
+    options.check(bulk is not None)
     from contrafact.corpus.datasets import data_source
     from contrafact.families.finforce.data import FIELDS
     from contrafact.families.finforce.generate_stage import GenerateStage
     from contrafact.files.fields import checked_columns, named_columns
 
-    names = checked_columns(named_columns(given.columns), FIELDS)
-    paths = {name: getattr(given, name) for name in ("shots_from", "news", "prompts")}
+    names = checked_columns(named_columns(options.columns), FIELDS)
+    paths = {name: getattr(options, name) for name in ("shots_from", "news", "prompts")}
     whole: dict[str, Any] = {
         name: None if path is None else path.absolute() for name, path in paths.items()
     }
-    stage = GenerateStage(GenerateOptions(**{**vars(given), **whole}), names)
+    stage = GenerateStage(GenerateOptions(**{**vars(options), **whole}), names)
     chosen = stage.check()
     if bulk is not None:
         _in_bulk(stage, bulk)
         return
-    file = given.file if given.file == "-" else str(data_source(given.file).path)
-    if given.out == "-" and not given.estimate:
-        _stream(stage.job(chosen), file, given.limit)
+    file = options.file if options.file == "-" else str(data_source(options.file).path)
+    if options.out == "-" and not options.estimate:
+        _stream(stage.job(chosen), file, options.limit)
         return
     _whole_file(stage, chosen, file)
 
@@ -133,13 +133,13 @@ def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", 
     from contrafact.files.tables import open_table, source_name
     from contrafact.models.estimate import ASK_ABOVE, ask_first, paid_calls, show_estimate
 
-    given, out = stage.given, Path(stage.given.out)
+    options, out = stage.options, Path(stage.options.out)
     # Read whole before the first call: a file that breaks off half-way is reported now, for free.
     table = open_table(file, decimals=False)
-    rows = list(islice(table.rows, given.limit))
+    rows = list(islice(table.rows, options.limit))
     check_columns(rows, source_name(file), stage.columns)
     headlines = headlines_of(rows, stage.columns)
-    if given.estimate:
+    if options.estimate:
         show_estimate(_estimate(chosen, stage, headlines))
         return
     if out.suffix.lower() == ".xlsx":
@@ -152,7 +152,7 @@ def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", 
     if output.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
-    if not given.yes:
+    if not options.yes:
         left = [row for place, row in enumerate(rows) if place not in output.done()]
         calls = _estimate(chosen, stage, headlines_of(left, stage.columns), tokens=False)
         paid = paid_calls(calls)
@@ -165,11 +165,11 @@ def _in_bulk(stage: "GenerateStage", settings: dict[str, Any]) -> None:
     from contrafact.errors import InputError
     from contrafact.families.finforce.generate_stage import tally
 
-    given = stage.given
-    for option_, value in (("--limit", given.limit), ("--estimate", given.estimate)):
+    options = stage.options
+    for option_, value in (("--limit", options.limit), ("--estimate", options.estimate)):
         if value:
             raise InputError(f"{option_} has no use with --engine ray", hint="leave it out")
-    result = bulk_command(stage, given.file, given.out, settings)
+    result = bulk_command(stage, options.file, options.out, settings)
     typer.echo(f"{result.given:,} rows: {tally(result.counts)}", err=True)
     result.end()
 
@@ -188,7 +188,7 @@ def _estimate(
     some = sampled(headlines)
     times = len(headlines) / max(1, len(some))
     plans = {method.name: [call for one in some for call in method.plan(one)]}
-    rows = subject_estimates([stage.given.model], plans, {method.name: times}, tokens=tokens)
+    rows = subject_estimates([stage.options.model], plans, {method.name: times}, tokens=tokens)
     if (judging := stage.judging) is not None:
         asked = [
             text for one in some for side in SIDES for text in judging.prompts(one, side, one.text)

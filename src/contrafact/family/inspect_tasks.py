@@ -13,6 +13,7 @@ from typing import Any
 from inspect_ai import Epochs, Task
 from inspect_ai.dataset import MemoryDataset
 
+from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.run import Prepared, TaskRun, absolute, open_inputs
 from contrafact.family.settings import RunSettings, TaskOptions
@@ -43,21 +44,37 @@ def task_arguments(
         "judged": prepared.judged(method),
         **({"columns": dict(settings.columns)} if settings.columns else {}),
     }
-    more = _SHARED if any(one.kind is one.VAR_KEYWORD for one in taken.values()) else ()
-    return {name: value for name, value in values.items() if name in taken or name in more}
+    if not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+        values = {name: value for name, value in values.items() if name in taken}
+    return values
 
 
-_SHARED = frozenset(
-    ("seed", "prompts", "limit", "cache_scope", "fingerprint", "draws", "judged", "columns")
+_ARGUMENTS = (
+    *("data", "method", "seed", "prompts", "limit", "columns", "judged"),
+    *("cache_scope", "fingerprint", "shots", "shots_from", "draws", "structured"),
+    "judge_logprobs",
 )
-"""What every task takes, where a function passes on what it has no parameter for."""
+"""What any task may be given besides its own options."""
 
 
 def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
     """Return the Inspect task of one method.
 
-    The arguments are ``data``, ``method``, ``seed``, ``prompts``, ``limit``, ``columns``, the
-    task's own options, ``judged``, ``cache_scope`` and ``fingerprint``, as far as they are given.
+    Args:
+        run: How the task is run.
+        arguments: As far as they are given, the task's own options and:
+
+            - ``data``: the file of its items; the bundled ones where none is given;
+            - ``method``: a method by name or import path, with its options
+              (``NAME:OPTION=VALUE,OPTION=VALUE``);
+            - ``draws``: random draws of examples, each an epoch;
+            - ``seed``: of the draws; ``limit``: take the first so many items;
+            - ``prompts``: the folder of a prompt pack; ``structured``: ask for JSON by schema;
+            - ``judged``: whether the judge bound to the role ``grader`` is asked;
+              ``judge_logprobs``: whether for the probabilities of T and F, where it answers so;
+            - ``cache_scope``: keep every call's answer for a rerun under this name;
+            - ``fingerprint``: a hash of what else tells tasks apart (contents of files);
+            - ``columns``: by field, what the file of data calls its column.
 
     Raises:
         InputError: For the first thing that is wrong with them.
@@ -67,6 +84,9 @@ def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
     spec = method if isinstance(method, str) else ",".join(map(str, method))
     options = task_named(run.name).options
     model = options.load() if options else TaskOptions
+    known = dict.fromkeys((*_ARGUMENTS, *model.model_fields))
+    if unknown := next((name for name in arguments if name not in known), None):
+        raise InputError(f"{run.name} has no argument '{unknown}'", hint=f"use {', '.join(known)}")
     settings = RunSettings(
         task=run.name,
         methods=(spec,),
@@ -77,9 +97,9 @@ def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
         columns=given.get("columns", {}),
         options=model(**{name: given[name] for name in model.model_fields if name in given}),
     )
+    draws, given = given.get("draws"), dict(settings.options) | given
     inputs = open_inputs(run, settings)
     chosen = inputs.methods[spec]
-    draws = given.get("draws")
     return Task(
         dataset=MemoryDataset(run.samples(inputs.items, settings.limit), name=run.noun),
         solver=method_solver(

@@ -242,9 +242,34 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return the rows of one system in the per-item table, at least `columns`."""
 
+    def verdicts(
+        self, sample: "EvalSample"
+    ) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """Return a sample's verdicts by part: the part's columns, and `Judged.as_json`."""
+        return ()
+
     def verdict_rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return every judge's own verdicts: system, draw, sample_id, criterion, passed, …"""
-        return ()
+        for sample in evaluated.samples:
+            for part, verdicts in self.verdicts(sample):
+                for name, both in verdicts.items():
+                    for vote in both["members"]:
+                        numbers = {
+                            key: math.nan if vote[key] is None else float(vote[key])
+                            for key in ("probability", "mass")
+                            if key in vote
+                        }
+                        yield {
+                            "system": evaluated.label,
+                            "draw": sample.epoch,
+                            "sample_id": str(sample.id),
+                            **part,
+                            "criterion": name,
+                            "judge": vote["judge"],
+                            "passed": math.nan if vote["passed"] is None else float(vote["passed"]),
+                            "invalid": vote["invalid"],
+                            **numbers,
+                        }
 
     def part_of(self, row: Mapping[str, Any]) -> str:
         """Return the part of an output that a row is of (`read_output`); empty for the whole."""

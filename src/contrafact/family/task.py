@@ -37,6 +37,7 @@ __all__ = [
     "output_of",
     "rate_of",
     "rates",
+    "rates_of_criterion",
     "read_text",
     "score_of",
     "verdict_columns",
@@ -205,23 +206,28 @@ def rates() -> Metric:
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.value) for score in scores]
         none = [bool((score.score.metadata or {}).get("degenerate")) for score in scores]
-        names = dict.fromkeys(name for row in rows for name in row)
-        columns: dict[str, list[float]] = {}
-        for name in names:
-            columns[name] = [number(row.get(name)) for row in rows]
-            if name != "valid":
-                columns[f"{name}_strict"] = [
-                    0.0 if math.isnan(value) or no_answer else value
-                    for value, no_answer in zip(columns[name], none, strict=True)
-                ]
         clusters = [str(score.sample_id) for score in scores]
-        return {
-            key: value
-            for name, values in columns.items()
-            for key, value in rate_of(name, values, clusters).items()
-        }
+        found: dict[str, float] = {}
+        for name in dict.fromkeys(name for row in rows for name in row):
+            values = [number(row.get(name)) for row in rows]
+            if name == "valid":
+                found |= rate_of(name, values, clusters)
+            else:
+                found |= rates_of_criterion(name, values, none, clusters)
+        return found
 
     return compute
+
+
+def rates_of_criterion(
+    name: str, values: Sequence[float], no_answer: Sequence[bool], clusters: Sequence[Any]
+) -> dict[str, float]:
+    """Return a criterion's rate over valid verdicts, and its strict form: all else has failed."""
+    strict = [
+        0.0 if math.isnan(value) or none else value
+        for value, none in zip(values, no_answer, strict=True)
+    ]
+    return rate_of(name, values, clusters) | rate_of(f"{name}_strict", strict, clusters)
 
 
 def rate_of(name: str, values: Sequence[float], clusters: Sequence[Any]) -> dict[str, float]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
 from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalSample
 from inspect_ai.model import CachePolicy
 from inspect_ai.scorer import Score, Scorer, Target
 from inspect_ai.solver import TaskState
@@ -165,20 +166,9 @@ class TextRun(TaskRun[ItemT, ItemT]):
                 **verdict_columns(_verdicts(sample), [one.name for one in self.criteria]),
             }
 
-    def verdict_rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return every judge's own verdicts."""
-        for sample in evaluated.samples:
-            for name, both in _verdicts(sample).items():
-                for vote in both["members"]:
-                    yield {
-                        "system": evaluated.label,
-                        "draw": sample.epoch,
-                        "sample_id": str(sample.id),
-                        "criterion": name,
-                        "judge": vote["judge"],
-                        "passed": None if vote["passed"] is None else float(vote["passed"]),
-                        "invalid": vote["invalid"],
-                    }
+    def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
+        """Return a sample's verdicts."""
+        return [({}, _verdicts(sample))]
 
 
 @log_scorer(SCORER, rates())

@@ -11,9 +11,8 @@ failure is an error of the sample, never a "false".
 import math
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from inspect_ai.model import (
     CachePolicy,
@@ -97,17 +96,9 @@ async def judge_once(
 ) -> Verdict:
     """Ask one judge one criterion about one text.
 
-    A reply that is neither true nor false is an invalid verdict with its reason. A call that
-    fails raises: a judge's failure is an error of the sample, never a "false".
-
-    Args:
-        model: The judge.
-        prompt: The rendered rubric with the text to judge.
-        criterion: The criterion's name, the key of the reply.
-        structured: Whether to ask the provider to hold the reply to the schema.
-        subject: What is judged, as data, for a judge that is a verifier.
-        cache: Inspect's cache policy for the call.
-        config: Settings on top of the model's own.
+    A reply that is neither true nor false is an invalid verdict with its reason. A call that fails
+    raises: a judge's failure is an error of the sample, never a "false". ``structured`` asks the
+    provider to hold the reply to the schema; ``subject`` is what a verifier judges, as data.
     """
     if is_verifier(model):
         return await _verified(Verdict, model, prompt, criterion, subject, cache)
@@ -135,16 +126,8 @@ class LetterVerdict(Verdict):
     )
 
 
-@dataclass(frozen=True)
-class Letter:
-    """What a reply says.
-
-    Attributes:
-        passed: True for T, false for F; none where it is neither.
-        invalid: The reason, where it is neither.
-        probability: Of T against F, where it was given.
-        mass: What T and F have together, where it was given.
-    """
+class Letter(NamedTuple):
+    """What a reply says: true for T, false for F, or neither, with the reason."""
 
     passed: bool | None
     invalid: str | None = None
@@ -191,20 +174,10 @@ async def judge_letter(
     cache: bool | CachePolicy = False,
     config: GenerateConfig | None = None,
 ) -> LetterVerdict:
-    """Ask one judge one criterion about one text, to be answered by T or F.
+    """Ask one judge one criterion about one text, to be answered by T or F; see `judge_once`.
 
-    A reply that is neither is an invalid verdict with its reason. A call that fails raises: a
-    judge's failure is an error of the sample, never a "false".
-
-    Args:
-        model: The judge.
-        prompt: The rendered question with the text to judge.
-        criterion: The criterion's name.
-        logprobs: Whether to ask for probabilities. A service that refuses the request for that
-            reason is asked once more without.
-        subject: What is judged, as data, for a judge that is a verifier.
-        cache: Inspect's cache policy for the call.
-        config: Settings on top of the model's own.
+    ``logprobs`` asks for probabilities. A service that refuses the request for that reason is asked
+    once more without.
     """
     if is_verifier(model):
         return await _verified(LetterVerdict, model, prompt, criterion, subject, cache)
@@ -226,13 +199,7 @@ async def judge_letter(
     invalid = unreadable(output)
     letter = letter_of(output) if invalid is None else Letter(None, invalid)
     return LetterVerdict(
-        criterion=criterion,
-        passed=letter.passed,
-        invalid=letter.invalid,
-        judge=str(model),
-        reply=output.completion,
-        probability=letter.probability,
-        mass=letter.mass,
+        criterion=criterion, judge=str(model), reply=output.completion, **letter._asdict()
     )
 
 
@@ -296,8 +263,7 @@ bound_judges: ContextVar[Sequence[Model] | None] = ContextVar("bound_judges", de
 def judges_of_role() -> list[Model]:
     """Return the models bound to Inspect's ``grader`` role, or in `bound_judges`.
 
-    Raises:
-        InputError: if none is bound. No model judges itself unasked.
+    It raises `InputError` if none is bound: no model judges itself unasked.
     """
     # Rich, by which Inspect shows an error, then leaves the frames out: what is wrong is one line.
     _rich_traceback_guard = True

@@ -82,13 +82,9 @@ async def judge_quoted(
     that fails raises: a judge's failure is an error of the sample, never a "false".
 
     Args:
-        model: The judge.
-        prompt: The rendered rubric with the texts.
         criteria: The criteria's names, the keys of the reply.
         texts: The texts that may be quoted.
         structured: Whether to ask the provider to hold the reply to the schema.
-        cache: Inspect's cache policy for the call.
-        config: Settings on top of the model's own.
         answers: Where replies are kept as they come, and found again.
     """
     config = config or GenerateConfig()
@@ -117,14 +113,9 @@ def read_quoted(
     judge: str,
     invalid: str | None = None,
 ) -> list[QuotedVerdict]:
-    """Return the verdicts of a reply, one for each criterion.
+    """Return the verdicts of a reply, one for each criterion, with words out of the texts.
 
-    Args:
-        reply: The reply, as it came.
-        criteria: The criteria's names.
-        texts: The texts that may be quoted.
-        judge: Whose reply it is.
-        invalid: Why it holds no answer, where that is known before it is read.
+    ``invalid`` says why the reply holds no answer, where that is known before it is read.
     """
     read = read_json_object(reply)
     invalid = invalid or read.invalid

@@ -88,13 +88,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply read as one JSON object, or the reason why it could not be.
-
-    Attributes:
-        value: The object; none where the reply is invalid.
-        repairs: Names of the repairs that were needed, in order.
-        invalid: The reason, where the reply could not be read.
-    """
+    """A reply read as one JSON object, with the repairs it took, or why it could not be."""
 
     value: dict[str, Any] | None
     repairs: tuple[str, ...] = ()

@@ -68,7 +68,6 @@ class LeakItem:
     """A text, what it belongs to, and its verdicts.
 
     Attributes:
-        text: The text.
         about: What it is about, and what is supposed or asked of that: a story and its query.
         asked: By criterion, the text of what is asked; empty where every item is asked the same.
         verdicts: For every criterion, whether the text passes it.
@@ -86,18 +85,14 @@ class LeakItem:
 
 @dataclass(frozen=True)
 class LeakRow:
-    """What one reader reached on one target.
+    """What one reader reached on one target, ``overall`` or a criterion.
 
     Attributes:
-        target: ``overall``, or a criterion.
-        reader: One of `READERS`.
         model: "logistic" or "boosting".
         folds: Of what the reader had seen none, as in "template".
-        items: Answers.
-        wrong: Answers that fail.
+        wrong: Answers that fail, of ``items``.
         auroc: The area under the ROC curve; 0.5 is chance.
-        low: The lower end of its 95% interval, blocks resampled.
-        high: The upper end.
+        low: The lower end of its 95% interval, blocks resampled; ``high`` the upper.
         limit: What it may reach.
     """
 
@@ -131,16 +126,11 @@ def leak_rows(
     """Yield what each reader reaches, overall and for each criterion.
 
     Args:
-        items: The items.
         seed: Seed of the folds, the resamples and the readers.
-        readers: Which readers.
-        models: What they learn by.
+        models: What readers learn by.
         folds_by: Names of groups, each in turn what a reader has seen none of; all if not given.
-        least: Right and wrong texts that a target needs.
+        least: Right and wrong texts that a target needs; `InputError` if there are fewer in all.
         step: Called after each row.
-
-    Raises:
-        InputError: If there are too few right or wrong answers.
     """
     items = _drawn(items, seed)
     wrong = [not all(item.verdicts.values()) for item in items]

@@ -42,12 +42,9 @@ _KEY = "contrafact"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a verifier says of one criterion.
+    """What a verifier says of one criterion: whether it holds, None where that is undecided.
 
-    Attributes:
-        passed: Whether it holds; None where that is undecided.
-        reason: What decides it, or why nothing does.
-        probability: That it holds, where the verifier has one.
+    The reason is what decides it, or why nothing does; the probability is that it holds.
     """
 
     passed: bool | None
@@ -72,15 +69,7 @@ async def decision_by(
     *,
     cache: "bool | CachePolicy" = False,
 ) -> Decision:
-    """Ask a verifier one criterion.
-
-    Args:
-        judge: The verifier.
-        prompt: What another judge is asked; it stands in the log.
-        criterion: The criterion's name.
-        subject: What is judged.
-        cache: Inspect's cache policy for the call.
-    """
+    """Ask a verifier one criterion; what another judge is asked by stands in the log."""
     from inspect_ai.model import ChatMessageUser
 
     message = ChatMessageUser(
@@ -92,11 +81,7 @@ async def decision_by(
 
 
 def asked_of(metadata: Mapping[str, Any] | None) -> tuple[str, Subject]:
-    """Return the criterion and the subject that a message asks a verifier about.
-
-    Raises:
-        ValueError: If it is not asked as `decision_by` asks.
-    """
+    """Return the criterion and the subject that a verifier is asked about, or raise ValueError."""
     asked = (metadata or {}).get(_KEY)
     if not asked:
         raise ValueError("a verifier judges what it is handed as data, not what a prompt says")

@@ -10,8 +10,10 @@ from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.families.cobe.data import bundled_known
-from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows, verdict_rows
+from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows
 from contrafact.families.cobe.scoring import rates_of
+from contrafact.families.cobe.task import RUN
+from contrafact.family.run import Evaluated
 
 KNOWN = {known.story.text: known for known in bundled_known()}
 ANSWERS = {one.text: one for known in KNOWN.values() for one in (*known.right, *known.wrong)}
@@ -86,7 +88,8 @@ def test_a_wrong_answer_fails_its_criterion_and_phrasings_are_told_apart(tmp_pat
     asked = sum(
         len(row["verdicts"]) for row in (s.scores["contrafact/edit"].metadata for s in log.samples)
     )
-    assert len(verdict_rows(log.samples, system="s")) == asked
+    votes = list(RUN.verdict_rows(Evaluated("s", log, log.samples, "j")))
+    assert len(votes) == asked and {one["phrasing"] for one in votes} == set("ABC")
 
 
 @pytest.mark.slow

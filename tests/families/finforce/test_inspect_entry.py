@@ -11,6 +11,9 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
+from contrafact.errors import InputError
+from contrafact.families.finforce.task import finforce
+
 MODEL = "embedded/smollm2-135m"
 
 
@@ -114,3 +117,8 @@ def test_inspect_lists_the_task_of_the_source_folder():
     result = inspect("list", "tasks", "--json", cwd=folder)
     assert result.returncode == 0, result.stderr
     assert [task["name"] for task in json.loads(result.stdout)] == ["finforce"]
+
+
+def test_an_argument_that_the_task_does_not_know_is_refused_by_its_name():
+    with pytest.raises(InputError, match="finforce has no argument 'judge_fault'"):
+        finforce(judge_fault=True)

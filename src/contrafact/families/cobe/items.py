@@ -57,7 +57,6 @@ __all__ = [
     "PHRASINGS",
     "SCORER",
     "item_rows",
-    "verdict_rows",
 ]
 
 SCORER = "edit"
@@ -116,32 +115,6 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
             row[f"{name}_probability"] = _number(verdict.get("probability"))
         rows.append({column: row[column] for column in ITEM_COLUMNS})
     return rows
-
-
-def verdict_rows(log_samples: Iterable[EvalSample], *, system: str) -> list[dict[str, Any]]:
-    """Return one row for every verdict of every judge, members of a panel each.
-
-    A row has ``system``, ``draw``, ``sample_id``, ``phrasing``, ``criterion``, ``judge``,
-    ``passed`` (1.0, 0.0, NaN where invalid), ``invalid``, ``probability`` (of T against F; NaN
-    without one) and ``mass`` (what T and F had together of the next token's probability).
-    """
-    return [
-        {
-            "system": system,
-            "draw": sample.epoch,
-            "sample_id": sample.metadata["story"]["id"],
-            "phrasing": sample.metadata["phrasing"],
-            "criterion": name,
-            "judge": vote["judge"],
-            "passed": _number(vote["passed"]),
-            "invalid": vote["invalid"],
-            "probability": _number(vote["probability"]),
-            "mass": _number(vote["mass"]),
-        }
-        for sample, found in _scored(log_samples)
-        for name, both in (found.get("verdicts") or {}).items()
-        for vote in both["members"]
-    ]
 
 
 def _scored(samples: Iterable[EvalSample]) -> Iterator[tuple[EvalSample, dict[str, Any]]]:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, cast
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalSample
 from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
@@ -25,7 +26,7 @@ from contrafact.families.cobe.data import (
     read_story,
     story_object,
 )
-from contrafact.families.cobe.items import ITEM_COLUMNS, PHRASINGS, item_rows, verdict_rows
+from contrafact.families.cobe.items import ITEM_COLUMNS, PHRASINGS, SCORER, item_rows
 from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.scoring import judged_edit
@@ -36,7 +37,7 @@ from contrafact.family.inspect_tasks import make_task, task_arguments
 from contrafact.family.method import Method
 from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, Exchanges, degenerate_text
+from contrafact.family.task import OUTPUT, Exchanges, degenerate_text, score_of
 from contrafact.prompts import PromptPack
 from contrafact.records import Output, Story
 from contrafact.text.degenerate import Batch
@@ -141,15 +142,18 @@ class CobeRun(TaskRun[Story, Question]):
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         """Return the scorer of the five criteria."""
         names = ("judged", "judge_context", "judge_logprobs", "prompts", "cache_scope")
-        return judged_edit(*(cast(Any, arguments.get(name)) for name in names))
+        return judged_edit(**{name: arguments[name] for name in names if name in arguments})
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per story, phrasing and draw."""
         return item_rows(evaluated.samples, **evaluated.facts)
 
-    def verdict_rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return every judge's own verdicts."""
-        return verdict_rows(evaluated.samples, system=evaluated.label)
+    def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
+        """Return the verdicts on a question, which is of a story and a phrasing."""
+        score, metadata = score_of(sample, SCORER), sample.metadata
+        found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts") or {}
+        part = {"sample_id": metadata["story"]["id"], "phrasing": metadata["phrasing"]}
+        return [(part, found)]
 
     def order(self, row: Mapping[str, Any]) -> Hashable:
         """Return a row's phrasing."""
@@ -195,43 +199,14 @@ def _options(settings: RunSettings) -> CobeOptions:
 
 
 @task
-def cobe(
-    data: str | None = None,
-    method: str = "plain",
-    shots: int = 0,
-    draws: int = 1,
-    shots_from: str | None = None,
-    seed: int = 0,
-    prompts: str | None = None,
-    structured: bool = True,
-    judged: bool = True,
-    judge_context: bool = False,
-    judge_logprobs: bool = True,
-    limit: int | None = None,
-    cache_scope: str | None = None,
-    fingerprint: str | None = None,
-    columns: dict[str, str] | None = None,
-) -> Task:
+def cobe(data: str | None = None, method: str = "plain", draws: int = 1, **how: Any) -> Task:
     """Counterfactual edits of short stories, judged by causal criteria (CoBe).
 
-    Args:
-        data: File of stories; the bundled stories where none is given.
-        method: ``plain``, ``few-shot``, ``abduct-act-predict``, ``graph-first``, or an import path.
-        shots: Few-shot examples per prompt, for methods that show any.
-        draws: Random draws of examples; each is an epoch.
-        shots_from: File with the pool of examples; a pool of our own writing by default.
-        seed: Seed of the draws.
-        prompts: Folder of a prompt pack; the default pack where none is given.
-        structured: Whether to ask providers for schema-constrained JSON, where JSON is asked.
-        judged: Whether the judge bound to the role ``grader`` scores the edits.
-        judge_context: Whether the judge sees scenario and query besides criterion and response.
-        judge_logprobs: Whether to ask the judge's provider for the probabilities of T and F.
-        limit: Take the first so many stories; each is asked in three phrasings.
-        cache_scope: Keep every call's answer for a rerun under this name.
-        fingerprint: Hash of what the other arguments cannot tell apart (file contents).
-        columns: By field, what the file of data calls its column, where they differ.
+    Each of so many stories is asked in three phrasings. Further arguments are as `make_task` says,
+    with the options of `CobeOptions`.
     """
-    return make_task(RUN, locals())
+    given = {"data": data, "method": method, "draws": draws, "judged": True, **how}
+    return make_task(RUN, given)
 
 
 def _look(

@@ -8,7 +8,6 @@ The task's scorer gives the validity and the verdicts of one sample, and their r
 """
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -17,7 +16,7 @@ from inspect_ai.model import CachePolicy, Model
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
-from contrafact.family.task import log_scorer, rate_of
+from contrafact.family.task import log_scorer, number, rate_of, rates_of_criterion
 from contrafact.judges.judge import judges_of_role
 from contrafact.judges.rubric import Judged, Rubric, gathered, true_or_false
 from contrafact.models.asking import cache_policy
@@ -115,17 +114,8 @@ def rates() -> Metric:
         for name in CRITERIA:
             if not any(f"{side}_{name}" in row for row in rows for side in SIDES):
                 continue
-            values = [
-                math.nan if (v := row.get(f"{side}_{name}")) is None else float(v)
-                for row in rows
-                for side in SIDES
-            ]
-            strict = [
-                0.0 if math.isnan(value) or no_answer else value
-                for value, no_answer in zip(values, none, strict=True)
-            ]
-            result |= rate_of(name, values, headlines)
-            result |= rate_of(f"{name}_strict", strict, headlines)
+            values = [number(row.get(f"{side}_{name}")) for row in rows for side in SIDES]
+            result |= rates_of_criterion(name, values, none, headlines)
         return result
 
     return compute
@@ -169,7 +159,7 @@ def counterfactuals(
                 verdicts = found[side].panel if side in found else {}
                 for name in CRITERIA:
                     passed = verdicts[name].passed if name in verdicts else None
-                    value[f"{side}_{name}"] = math.nan if passed is None else float(passed)
+                    value[f"{side}_{name}"] = number(passed)
             metadata["verdicts"] = {side: one.as_json() for side, one in found.items()}
         none = [f"the {side} counterfactual {why}" for side, why in degenerate.items()]
         reasons = "; ".join([*generation["invalid"].values(), *none])

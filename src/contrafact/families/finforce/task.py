@@ -46,7 +46,7 @@ from contrafact.family.run import (
     refuse,
 )
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import score_of
+from contrafact.family.task import score_of, verdict_columns
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack
@@ -181,7 +181,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         """Return the scorer of both sides."""
         names = ("judged", "judge_faults", "structured", "prompts", "cache_scope")
-        return counterfactuals(*(cast(Any, arguments.get(name)) for name in names))
+        return counterfactuals(**{name: arguments[name] for name in names if name in arguments})
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per counterfactual."""
@@ -205,30 +205,14 @@ class FinforceRun(TaskRun[Headline, Headline]):
                     **cost,
                     **_details(generation, side),
                 }
-                for name in (*CRITERIA, *FAULTS):
-                    verdict = panels.get(side, {}).get(name)
-                    passed = verdict["panel"]["passed"] if verdict else None
-                    row[name] = math.nan if passed is None else float(passed)
-                    if name in CRITERIA:
-                        row[f"{name}_invalid"] = verdict["panel"]["invalid"] if verdict else None
+                row |= verdict_columns(panels.get(side, {}), (*CRITERIA, *FAULTS))
+                for name in FAULTS:
+                    del row[f"{name}_invalid"]
                 yield row
 
-    def verdict_rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return every judge's own verdicts."""
-        for sample in evaluated.samples:
-            for side, by_name in _panels(sample).items():
-                for name, both in by_name.items():
-                    for vote in both["members"]:
-                        yield {
-                            "system": evaluated.label,
-                            "draw": sample.epoch,
-                            "sample_id": str(sample.id),
-                            "side": side,
-                            "criterion": name,
-                            "judge": vote["judge"],
-                            "passed": math.nan if vote["passed"] is None else float(vote["passed"]),
-                            "invalid": vote["invalid"],
-                        }
+    def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
+        """Return a sample's verdicts by side."""
+        return [({"side": side}, verdicts) for side, verdicts in _panels(sample).items()]
 
     def part_of(self, row: Mapping[str, Any]) -> str:
         """Return a row's side."""
@@ -336,44 +320,15 @@ def _panels(sample: EvalSample) -> dict[str, Any]:
 
 @task
 def finforce(
-    data: str | None = None,
-    method: str | list[str] = "zero-shot",
-    shots: int = 0,
-    draws: int = 1,
-    shots_from: str | None = None,
-    seed: int = 0,
-    prompts: str | None = None,
-    structured: bool = True,
-    judged: bool = True,
-    judge_faults: bool = False,
-    news: str | None = None,
-    limit: int | None = None,
-    cache_scope: str | None = None,
-    fingerprint: str | None = None,
-    columns: dict[str, str] | None = None,
+    data: str | None = None, method: str | list[str] = "zero-shot", draws: int = 1, **how: Any
 ) -> Task:
     """Forward counterfactuals of market headlines (FIN-FORCE).
 
-    Args:
-        data: File of headlines; the bundled samples where none is given.
-        method: A generation method, by name or import path, with its options
-            (``NAME:OPTION=VALUE,OPTION=VALUE``); a list is joined, since Inspect parts arguments at
-            commas.
-        shots: Few-shot examples per prompt, for methods that show any.
-        draws: Random draws of examples; each is an epoch.
-        shots_from: File with the pool of examples; a pool of our own writing by default.
-        seed: Seed of the draws.
-        prompts: Folder of a prompt pack; the default pack where none is given.
-        structured: Whether to ask providers for schema-constrained JSON.
-        judged: Whether the judge bound to the role ``grader`` scores the counterfactuals.
-        judge_faults: Whether it also looks for the two faults that need judgement.
-        news: File of news that ``grounded`` searches.
-        limit: Take the first so many headlines.
-        cache_scope: Keep every call's answer for a rerun under this name.
-        fingerprint: Hash of what the other arguments cannot tell apart (file contents).
-        columns: By field, what the file of data calls its column, where they differ.
+    ``method`` may be a list, which is joined, since Inspect parts arguments at commas. Further
+    arguments are as `make_task` says, with the options of `FinforceOptions`.
     """
-    return make_task(RUN, locals())
+    given = {"data": data, "method": method, "draws": draws, "judged": True, **how}
+    return make_task(RUN, given)
 
 
 def _headline_of(state: TaskState) -> Headline:

@@ -227,15 +227,21 @@ def families() -> Mapping[str, Family]:
     return dict(sorted(found.items(), key=lambda pair: (pair[1].rank, pair[0])))
 
 
-def family_named(name: str) -> Family:
-    """Return the family of that name.
+def _named(found: Mapping[str, _T], name: str, what: str, none: str = "") -> _T:
+    """Return what has a name, or say which names there are.
 
     Raises:
-        InputError: If there is none.
+        InputError: If there is none of that name.
     """
-    if name not in families():
-        raise InputError(f"there is no family '{name}'", hint=f"use {', '.join(families())}")
-    return families()[name]
+    if name not in found:
+        hint = f"use {', '.join(found) or none}"
+        raise InputError(f"there is no {what} '{name[:40]}'", hint=hint)
+    return found[name]
+
+
+def family_named(name: str) -> Family:
+    """Return the family of that name; `InputError` if there is none."""
+    return _named(families(), name, "family")
 
 
 def draft_checks() -> Mapping[str, Lazy[DraftCheck]]:
@@ -248,16 +254,8 @@ def draft_checks() -> Mapping[str, Lazy[DraftCheck]]:
 
 
 def draft_check(name: str) -> DraftCheck:
-    """Return the check of drafts of that name.
-
-    Raises:
-        InputError: If there is none.
-    """
-    found = draft_checks()
-    if name not in found:
-        known = ", ".join(found) or "none: no family here brings one"
-        raise InputError(f"there is no check '{name[:40]}'", hint=f"use {known}")
-    return found[name].load()
+    """Return the check of drafts of that name; `InputError` if there is none."""
+    return _named(draft_checks(), name, "check", "none: no family here brings one").load()
 
 
 def tasks() -> Mapping[str, Task]:
@@ -266,25 +264,14 @@ def tasks() -> Mapping[str, Task]:
 
 
 def task_named(name: str) -> Task:
-    """Return the task of that name.
-
-    Raises:
-        InputError: If there is none.
-    """
-    found = tasks()
-    if name not in found:
-        raise InputError(f"there is no task '{name}'", hint=f"use {', '.join(found)}")
-    return found[name]
+    """Return the task of that name; `InputError` if there is none."""
+    return _named(tasks(), name, "task")
 
 
 def family_of_task(name: str) -> Family:
-    """Return the family that a task belongs to.
-
-    Raises:
-        InputError: If there is no such task.
-    """
-    task_named(name)
-    return next(f for f in families().values() if any(task.name == name for task in f.tasks))
+    """Return the family that a task belongs to; `InputError` if there is no such task."""
+    task = task_named(name)
+    return next(family for family in families().values() if task in family.tasks)
 
 
 def training_specs() -> "dict[str, TrainingSpec]":

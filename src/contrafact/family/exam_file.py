@@ -54,8 +54,8 @@ class _Part(BaseModel):
 class Rate(_Part):
     """A share of items, with its interval."""
 
-    k: int = Field(ge=0, description="How many.")
-    n: int = Field(ge=0, description="Of how many.")
+    k: int = Field(ge=0)
+    n: int = Field(ge=0)
     n_effective: float = Field(ge=0, description="Independent items that would say as much.")
     clusters: int = Field(ge=0, description="Clusters (headlines, stories) behind them.")
     estimate: Number = Field(description="k / n; none without items.")
@@ -148,22 +148,20 @@ class Exam(_Part):
     format: Literal["contrafact-exam"] = Field(default=FORMAT, description="Names the format.")
     version: Literal[1] = Field(default=VERSION, description="Its version.")
     judge: str = Field(description="The judge, or the members of a panel joined by ' + '.")
-    family: str = Field(description="Whose questions were asked.")
-    task_version: str = Field(description="The version of the family's task.")
-    pack: PackRecord = Field(description="The prompts.")
+    family: str
+    task_version: str
+    pack: PackRecord
     settings: dict[str, Any] = Field(default_factory=dict, description="How the judge was asked.")
     n: int = Field(ge=0, description="Items.")
     seed: int = Field(description="Seed of the draw of items and of the intervals.")
     level: float = Field(gt=0, lt=1, description="Confidence level of all intervals.")
     criteria: dict[str, CriterionExam] = Field(description="By criterion; 'response' is the whole.")
     surface_scores: dict[str, Figure] = Field(
-        description="How well a score tells right responses from wrong ones: the area under its "
-        "ROC curve. 'judge' is this judge's verdict, on the same items."
+        description="By score, its area under the ROC curve; 'judge' is this judge's verdict."
     )
     surface: dict[str, SurfaceRow] = Field(
         default_factory=dict,
-        description="By criterion, what a reader reaches that follows nothing; empty where it was "
-        "not measured.",
+        description="By criterion, what a reader reaches that follows nothing, if measured.",
     )
     together: Figure | None = Field(
         default=None,

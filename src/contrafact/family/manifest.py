@@ -25,9 +25,7 @@ class DataRecord(BaseModel):
     sha256: str = Field(description="SHA-256 of the file's bytes.")
     items: int = Field(description="Items taken.")
     notes: list[str] = Field(default_factory=list, description="What the loader found.")
-    source: str = Field(
-        default="", description="Where it was downloaded from, with the commit; empty for a file."
-    )
+    source: str = Field(default="", description="Where it was downloaded from, with the commit.")
 
 
 class PackRecord(BaseModel):
@@ -49,17 +47,17 @@ class Manifest(BaseModel):
 
     identity: str = Field(description="Equal for runs that are meant to give equal results.")
     status: Literal["running", "failed", "finished"] = Field(description="How far it came.")
-    started: str = Field(description="When the run was first started, UTC.")
-    finished: str | None = Field(default=None, description="When it finished, UTC.")
+    started: str = Field(description="When it was first started, UTC.")
+    finished: str | None = Field(default=None, description="UTC.")
     contrafact: str = Field(description="Version of this package.")
     inspect_ai: str = Field(description="Version of the evaluation engine.")
-    task: str = Field(description="The task.")
+    task: str
     task_version: str = Field(description="Its version: comparability, interface.")
-    data: DataRecord = Field(description="The data.")
+    data: DataRecord
     files: dict[str, DataRecord] = Field(
         default_factory=dict, description="Other files, by the option that names them."
     )
-    pack: PackRecord = Field(description="The prompt pack.")
+    pack: PackRecord
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
     paid_calls: int = Field(default=0, description="Calls of models that cost money.")
     cell: str = Field(default="", description="What tells it from other runs of its grid.")

@@ -33,7 +33,6 @@ __all__ = [
     "Option",
     "check_helpers",
     "open_weights",
-    "roles_of",
     "same_as_judge",
 ]
 
@@ -223,12 +222,6 @@ class Methods:
         return sorted(names - self.without)
 
 
-def roles_of(method: Method[Any, Any]) -> tuple[str, ...]:
-    """Return the roles of other models that a method asks where they are there: ``roles``."""
-    found: tuple[str, ...] = getattr(method, "roles", ())
-    return found
-
-
 def check_helpers(
     helpers: Mapping[str, str], methods: Iterable[Method[Any, Any]], judges: Sequence[str]
 ) -> None:
@@ -239,7 +232,7 @@ def check_helpers(
     Raises:
         InputError: For the first that is refused.
     """
-    asked = {role for method in methods for role in roles_of(method)}
+    asked = {role for method in methods for role in getattr(method, "roles", ())}
     for role, model in helpers.items():
         if role not in asked:
             raise InputError(
@@ -257,11 +250,6 @@ def same_as_judge(role: str, model: str) -> InputError:
     )
 
 
-@runtime_checkable
-class _OpensWeights(Protocol):
-    def open(self, model: str, model_args: Mapping[str, Any]) -> None: ...
-
-
 def open_weights(
     method: Method[Any, Any], models: Iterable[str], model_args: Mapping[str, Any]
 ) -> None:
@@ -270,7 +258,7 @@ def open_weights(
     Raises:
         InputError: If a model cannot be loaded.
     """
-    if isinstance(method, _OpensWeights):
+    if hasattr(method, "open"):
         for model in models:
             method.open(model, model_args)
 

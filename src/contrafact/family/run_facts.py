@@ -26,29 +26,20 @@ class RunFacts(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(description="The run's name, usually its folder's.")
-    systems: tuple[str, ...] = Field(
-        default=(), description="The labels of its systems, as in the items frame."
-    )
+    systems: tuple[str, ...] = Field(default=(), description="Labels, as in the items frame.")
     models: tuple[str, ...] = Field(default=(), description="The models that wrote.")
-    methods: tuple[str, ...] = Field(default=(), description="The methods.")
+    methods: tuple[str, ...] = ()
     shots: int = Field(default=0, description="Examples in a few-shot prompt; 0 for none.")
     draws: int = Field(default=1, description="How often the examples were drawn anew.")
-    judges: tuple[str, ...] = Field(
-        default=(), description="The judge, or the members of a panel; empty without one."
-    )
-    fluency_model: str | None = Field(
-        default=None, description="The model whose perplexities these are; none if not scored."
-    )
+    judges: tuple[str, ...] = Field(default=(), description="The judge, or a panel's members.")
+    fluency_model: str | None = Field(default=None, description="What scored perplexities.")
     asked: dict[str, bool] = Field(
         default_factory=dict,
-        description="How its judge was asked, where an exam could have asked otherwise: "
-        "judge_context, structured.",
+        description="How its judge was asked, where an exam could have asked otherwise.",
     )
-    settings: dict[str, Setting] = Field(
-        default_factory=dict, description="Generation settings: temperature, max tokens, …"
-    )
-    prompt_pack: str | None = Field(default=None, description="The prompt pack's name.")
-    prompt_pack_hash: str | None = Field(default=None, description="Its content hash.")
+    settings: dict[str, Setting] = Field(default_factory=dict, description="Of generation.")
+    prompt_pack: str | None = None
+    prompt_pack_hash: str | None = None
     templates: dict[str, str] = Field(
         default_factory=dict, description="The templates used: name to the hash of its text."
     )
@@ -57,21 +48,17 @@ class RunFacts(BaseModel):
     data_count: int | None = Field(default=None, description="Items in it.")
     limit: int | None = Field(default=None, description="How many of them the run was held to.")
     versions: dict[str, str] = Field(
-        default_factory=dict, description="Versions of the code, the task and what they run on."
+        default_factory=dict, description="Of the code, the task and what they run on."
     )
-    seed: int | None = Field(default=None, description="The seed of the run.")
-    started: str | None = Field(default=None, description="When it started, ISO 8601.")
-    finished: str | None = Field(default=None, description="When it finished, ISO 8601.")
+    seed: int | None = None
+    started: str | None = Field(default=None, description="ISO 8601, as is finished.")
+    finished: str | None = None
     complete: bool = Field(default=True, description="Whether every sample was finished.")
     calls: int | None = Field(default=None, description="Calls of models.")
     input_tokens: int | None = Field(default=None, description="Tokens sent to models.")
     output_tokens: int | None = Field(default=None, description="Tokens that came back.")
-    costs: tuple[Cost, ...] = Field(
-        default=(), description="What it cost, by model, method and role, as far as is known."
-    )
-    self_judged: bool = Field(
-        default=False, description="Whether a model judged what it had written itself."
-    )
+    costs: tuple[Cost, ...] = Field(default=(), description="By model, method and role, if known.")
+    self_judged: bool = Field(default=False, description="Whether a model judged its own texts.")
     notes: tuple[str, ...] = Field(default=(), description="What else a reader should know.")
 
 

@@ -5,7 +5,7 @@ items, answers each several times, has the answers scored, and learns to prefer 
 worst. What an item and an answer are, how they are asked for, read and checked, is the family's.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -78,14 +78,9 @@ class TrainingMeasure:
     drawn: bool = False
 
 
-class Judging(Protocol):
-    """How a family has answers judged."""
-
-    async def __call__(
-        self, pack: PromptPack, judge: str, item: str, answer: Answer
-    ) -> dict[str, float]:
-        """Return what a judge finds of one answer, by measure; a verdict unread is left out."""
-        ...
+Judging = Callable[[PromptPack, str, str, Answer], Awaitable[dict[str, float]]]
+"""Returns what a judge (by Inspect's name) finds of an item's answer, by measure; a verdict that
+cannot be read is left out."""
 
 
 class TrainingPrompts(Protocol):

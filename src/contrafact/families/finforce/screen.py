@@ -22,8 +22,8 @@ from inspect_ai.util import JSONSchema
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.errors import InputError
-from contrafact.families.finforce.check import LONGEST, SHORTEST
 from contrafact.families.finforce.data import CATEGORIES, canonical_category
+from contrafact.families.finforce.data_check import LONGEST, SHORTEST
 from contrafact.files.journal import Journal
 from contrafact.files.sheets import guarded, unguarded
 from contrafact.files.tables import read_rows, source_name

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from contrafact.families.finforce.release import Released
     from contrafact.families.finforce.review_exports import ReviewedHeadline
     from contrafact.families.finforce.screen import Candidate, Outcome, Proposal, SheetDecision
+    from contrafact.files.journal import Journal
+    from contrafact.models.asking import Ask
+    from contrafact.prompts import PromptTemplate
 
 __all__ = ["release", "screen"]
 
@@ -60,19 +63,14 @@ def screen(
 
     Example: contrafact finforce screen news.jsonl --out screened.jsonl --model openai/gpt-4o
     """
-    import asyncio
-
     import pandas as pd
     from inspect_ai.model import GenerateConfig
 
-    from contrafact.console import Progress
     from contrafact.corpus.ledger import write_stage
     from contrafact.errors import InputError
     from contrafact.families.finforce.screen import (
         SHEET_COLUMNS,
-        ask_screening,
         proposal_event,
-        proposal_from_reply,
         screened_row,
         screening_template,
         sheet_row,
@@ -106,7 +104,6 @@ def screen(
         return
     with journal:
         proposals, left = _by_rule(candidates)
-        failures: dict[str, str] = {}
         if model is not None and template is not None:
             config = call_config(max_connections, max_retries=max_retries)
             ask = Ask(
@@ -114,24 +111,7 @@ def screen(
                 structured=structured,
                 config=GenerateConfig(temperature=0.0),
             )
-            before = len(left.keys() & journal.known.keys())
-            with Progress("headlines", len(left), before) as steps:
-                new = {name: text for name, text in left.items() if name not in journal.known}
-                asked = ask_screening(
-                    new, ask, template, journal, at_once=max_connections, each=steps.one
-                )
-                failures = asyncio.run(asked)
-            for name in left.keys() - failures.keys():
-                proposals[name] = proposal_from_reply(journal.known[name], model)
-        if failures:
-            for why, number in Counter(failures.values()).most_common(5):
-                typer.echo(f"  {number} x {why}", err=True)
-            typer.echo(
-                f"{len(failures):,} calls failed; the same command tries them again, and nothing "
-                "is written before",
-                err=True,
-            )
-            raise typer.Exit(1)
+            proposals |= _by_model(left, model, ask, template, journal, max_connections)
         rows = [screened_row(candidate, proposals[candidate.id]) for candidate in candidates]
         write_frame(
             pd.DataFrame([sheet_row(row) for row in rows], columns=list(SHEET_COLUMNS)),
@@ -210,6 +190,40 @@ def _by_rule(candidates: "list[Candidate]") -> "tuple[dict[str, Proposal], dict[
     left = {one.id: one.item.title for one in candidates if found[one.id] is None}
     nobody = Proposal(None, None, None, NOBODY, why)
     return {name: proposal or nobody for name, proposal in found.items()}, left
+
+
+def _by_model(
+    left: "dict[str, str]",
+    model: str,
+    ask: "Ask",
+    template: "PromptTemplate",
+    journal: "Journal",
+    at_once: int,
+) -> "dict[str, Proposal]":
+    """Return what a model proposes about the headlines that rules leave open, by id.
+
+    Raises:
+        typer.Exit: With 1, if calls failed.
+    """
+    import asyncio
+
+    from contrafact.console import Progress
+    from contrafact.families.finforce.screen import ask_screening, proposal_from_reply
+
+    with Progress("headlines", len(left), len(left.keys() & journal.known.keys())) as steps:
+        new = {name: text for name, text in left.items() if name not in journal.known}
+        asked = ask_screening(new, ask, template, journal, at_once=at_once, each=steps.one)
+        failures = asyncio.run(asked)
+    if failures:
+        for why, number in Counter(failures.values()).most_common(5):
+            typer.echo(f"  {number} x {why}", err=True)
+        typer.echo(
+            f"{len(failures):,} calls failed; the same command tries them again, and nothing is "
+            "written before",
+            err=True,
+        )
+        raise typer.Exit(1)
+    return {name: proposal_from_reply(journal.known[name], model) for name in left}
 
 
 def _show_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
@@ -339,7 +353,7 @@ def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
         rows_of_items,
     )
     from contrafact.families.finforce.screen import read_sheets
-    from contrafact.files.tables import read_rows, source_name
+    from contrafact.files.tables import read_rows
 
     rows = [row for _, row in read_rows(file)]
     from_review = bool(rows) and not decisions and all(is_review_export(row) for row in rows)
@@ -363,19 +377,34 @@ def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
             hint="name filled sheets with --decisions, or take proposals with --unreviewed",
         )
     known = {str(row["id"]) for row in rows}
-    sheets: list[Path] = []
+    unique: dict[str, dict[str, Any]] = {}
     reviewed: dict[str, ReviewedHeadline] = {}
-    repeated = 0
     if from_review:
-        unique: dict[str, dict[str, Any]] = {}
         for line, row in enumerate(rows, start=1):
-            if row["id"] in unique:
-                repeated += 1
-                continue
-            unique[row["id"]] = row
-            reviewed |= read_review_export([(line, row)], known, file)
-        rows = list(unique.values())
-    for path in decisions:
+            if row["id"] not in unique:
+                unique[row["id"]] = row
+                reviewed |= read_review_export([(line, row)], known, file)
+    sheets = _exported(decisions, known, reviewed)
+    answers = read_sheets(sheets, known)
+    if both := answers.keys() & reviewed.keys():
+        raise InputError(
+            f"'{min(both)}' is decided on in a sheet and in a review",
+            hint="leave one of them out",
+        )
+    kept = list(unique.values()) if from_review else rows
+    return _Decided(kept, answers, reviewed, len(rows) - len(kept))
+
+
+def _exported(
+    files: list[Path], known: set[str], reviewed: "dict[str, ReviewedHeadline]"
+) -> list[Path]:
+    """Add what reviews' exports among files come to; return the other files, which are sheets."""
+    from contrafact.errors import InputError
+    from contrafact.families.finforce.review_exports import is_review_export, read_review_export
+    from contrafact.files.tables import read_rows, source_name
+
+    sheets = []
+    for path in files:
         lines = list(read_rows(path))
         if not lines or not is_review_export(lines[0][1]):
             sheets.append(path)
@@ -388,13 +417,7 @@ def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
                 hint="give one export of a review, of its items or of its decisions",
             )
         reviewed |= exported
-    answers = read_sheets(sheets, known)
-    if both := answers.keys() & reviewed.keys():
-        raise InputError(
-            f"'{min(both)}' is decided on in a sheet and in a review",
-            hint="leave one of them out",
-        )
-    return _Decided(rows, answers, reviewed, repeated)
+    return sheets
 
 
 def _taken(

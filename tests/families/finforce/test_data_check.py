@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from contrafact.families.finforce.check import check_items
 from contrafact.families.finforce.data import PUBLISHED_COUNTS, RawItem, raw_items
+from contrafact.families.finforce.data_check import check_items
 
 
 def check(tmp_path, rows):

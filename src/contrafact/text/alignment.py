@@ -40,9 +40,8 @@ _WHOLES = ("#", "@", "@t")  # the keys of tokens that are no word
 class Token(NamedTuple):
     """A word, or a whole quantity, identifier or time reference, of a text.
 
-    Attributes:
-        key: What it is compared by: `normal` of the word, "#" for any quantity, "@" for any
-            identifier, "@t" for any time reference.
+    It is compared by its key: `normal` of the word, "#" for any quantity, "@" for any identifier,
+    "@t" for any time reference.
     """
 
     start: int
@@ -108,22 +107,14 @@ def _is_titled(sentence: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A run of words of the original that the rewrite replaces; either side may be empty.
-
-    Attributes:
-        original: The original's tokens, ``(first, last + 1)``.
-    """
+    """A run of tokens, ``(first, last + 1)``, that another replaces; either may be empty."""
 
     original: Span
     rewritten: Span
 
 
 class Alignment:
-    """Which word of the rewrite stands for which of the original, and what changed.
-
-    Attributes:
-        to_rewritten: The rewrite's token for each unchanged one of the original, by index.
-    """
+    """Which token of the rewrite stands for which unchanged one of the original; what changed."""
 
     def __init__(self, opcodes: Sequence[tuple[str, int, int, int, int]]) -> None:
         self.changes = [Change((a, b), (c, d)) for tag, a, b, c, d in opcodes if tag != "equal"]

@@ -192,11 +192,7 @@ def copied_share(
     shown: Container[tuple[str, ...]],
     own: Container[tuple[str, ...]] = (),
 ) -> float:
-    """Return the share of a text's words that stand in runs which were shown, from 0 to 1.
-
-    Args:
-        own: Runs that count as not shown: those of its input.
-    """
+    """Return the share of a text's words in runs that were shown, its own input's aside."""
     found = words(text)
     size = min(RUN, len(found))
     covered = {
@@ -213,8 +209,7 @@ def languages(text: str) -> Mapping[str, float]:
     """Return how probable each language is for a text, by its ISO 639 code, most probable first.
 
     A naive Bayes over byte n-grams says so (Lui and Baldwin, ACL 2012; py3langid's 140 languages),
-    tempered by the text's length: a few words are sure of nothing. A text without letters has much
-    the same probability for each. The model, half a second of work, is loaded when first asked.
+    tempered by the text's length. The model, half a second of work, is loaded when first asked.
     """
     return dict(_identifier().rank(text))
 

@@ -98,11 +98,7 @@ def tokenizable(text: str) -> str:
 
 
 def hostile_characters(text: str) -> Counter[str]:
-    """Return how many characters of each hostile kind a text has; kinds it lacks are left out.
-
-    The kinds are ``NUL``, ``bidirectional control`` (which reorders what is shown),
-    ``zero-width or invisible`` (which hides text in text) and ``other control character``.
-    """
+    """Return how many characters of each hostile kind a text has; kinds it lacks are left out."""
     if text.isascii() and text.isprintable():
         return Counter()
     found = {name: len(pattern.findall(text)) for name, pattern in _HOSTILE.items()}

@@ -36,9 +36,7 @@ IdentifierKind = Literal[
 class Identifier:
     """A stretch of a text, ``text[start:end]``, that looks like a quantity and is a name.
 
-    Attributes:
-        value: What it names, in one spelling: two identifiers of a kind are the same when their
-            values are equal, however they are written.
+    Two of a kind are the same when their values are equal, however they are written.
     """
 
     text: str
@@ -265,9 +263,8 @@ def _possible_rules(small: str) -> list[int]:
 def identifiers(text: str) -> tuple[Identifier, ...]:
     """Return what only looks like a quantity, in order and without overlap.
 
-    Years, quarters, halves, dates (days of the week and months among them), times, versions,
-    rankings, indices and tenors of instruments, forms, tickers, and other names with a number. Kept
-    for the texts read last: quantities are read beside them.
+    Days of the week and months are dates; an instrument's tenor is an index. Kept for the texts
+    read last, since quantities are read beside them.
     """
     plain = plain_digits(text)
     found: list[Identifier] = []

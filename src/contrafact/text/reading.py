@@ -67,10 +67,7 @@ class Side:
         return self.text.casefold()
 
     def has(self, *parts: str) -> bool:
-        """Return whether the text has one of these, in any case: what a pattern cannot do without.
-
-        Patterns that seldom match are searched only where it has; that is much cheaper.
-        """
+        """Return whether the text has one of these, in any case; patterns are not tried else."""
         return any(part in self.folded for part in parts)
 
     @cached_property

@@ -253,11 +253,7 @@ def _share(values: list[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """An arithmetic relation that holds between quantities of a text.
-
-    Attributes:
-        members: The quantities' indices, in the order that the formula takes.
-    """
+    """An arithmetic relation between quantities of a text, by index, in its formula's order."""
 
     what: str
     members: tuple[int, ...]

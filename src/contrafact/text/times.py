@@ -35,9 +35,7 @@ _PERIOD = re.compile(r"(?:(?:FY)?(?P<year>[0-9]{4})-)?(?P<part>[QH][1-4])")
 class TimeReference:
     """A time that a text names; two with equal values name the same time.
 
-    Attributes:
-        value: The time in one spelling.
-        relative: Whether it is counted from the day of writing ("last year").
+    It is relative if it is counted from the day of writing ("last year").
     """
 
     start: int
@@ -50,11 +48,7 @@ class TimeReference:
 def times(
     text: str, names: Sequence[Identifier], taken: list[tuple[int, int]]
 ) -> list[TimeReference]:
-    """Return every reference to a time, in order.
-
-    Args:
-        taken: Stretches in which no time counted from the day of writing is looked for.
-    """
+    """Return every reference to a time, in order; in what is ``taken`` none that is relative."""
     found = [TimeReference(n.start, n.end, n.text, n.value) for n in names if n.kind in TIME_KINDS]
     taken = [*taken, *((name.start, name.end) for name in names)]
     for match in _TIME.finditer(text, small_letters(text)):

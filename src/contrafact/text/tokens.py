@@ -107,11 +107,7 @@ def alternation(terms: Iterable[str], *, literal: bool = False) -> str:
     """Return a pattern that matches any of the terms, the longest that fits first.
 
     Terms share their beginnings in it, so that a word is tried letter by letter and not term by
-    term.
-
-    Args:
-        literal: Whether a space in a term stands for itself alone; if not, it stands for any white
-            space or a hyphen.
+    term. Unless ``literal``, a space stands for any white space or a hyphen.
     """
     tree: dict[str, Any] = {}
     for term in terms:
@@ -147,11 +143,7 @@ def small_letters(text: str) -> str | None:
 
 
 class Caseless:
-    """A pattern in any case, searched in a text's small letters: several times faster.
-
-    Args:
-        pattern: A regular expression that means the same in small letters: it has no capitals.
-    """
+    """A pattern without capitals, searched in any case in small letters: several times faster."""
 
     def __init__(self, pattern: str) -> None:
         if re.search("[A-Z]", re.sub(r"\\.|\(\?P", "", pattern)):
@@ -167,11 +159,7 @@ class Caseless:
 
 
 class Presence:
-    """Which rows of strings a text has any of, by one pass over it.
-
-    Args:
-        rows: The strings of each row; a text never has one of a row without any.
-    """
+    """Which rows of strings a text has any of, by one pass over it; none of an empty row."""
 
     def __init__(self, rows: Sequence[Iterable[str]]) -> None:
         of: dict[str, set[int]] = {}

@@ -1,8 +1,7 @@
 """The grammar of quantities: money, percentages, basis points, durations, plain numbers.
 
-The grammar is a list of rules, tried in order on what earlier rules left; each rule is a pattern
-and a reader that turns a match into a quantity. Digits that name something (years, quarters,
-index names, forms, versions) are set aside first by `identifiers`.
+Rules are tried in order on what earlier ones left, and on what names nothing (`identifiers`); each
+is a pattern and a reader that turns a match into a quantity.
 """
 
 import re

@@ -214,9 +214,7 @@ def assemble(
 
     Items are one if title and summary are. An item that several requests found says so under
     ``found_by``.
-
-    Args:
-        earlier: Rows of earlier fetches, which stay and come first.
+    Rows of earlier fetches stay, and come first.
     """
     fetched = Fetched(items=[dict(row) for row in earlier])
     by_id = {row["id"]: row for row in fetched.items}

@@ -157,9 +157,7 @@ def write_stage(
     """Write what a stage made: its sidecars, its part of the ledger, and last the rows it kept.
 
     Each file is whole or not there; once ``out`` is there, so is all that goes with it.
-
-    Args:
-        sidecars: Further rows by what they are: ``dropped=…`` goes to ``<out>.dropped.jsonl``.
+    Sidecars are named by what they hold: ``dropped=…`` goes to ``<out>.dropped.jsonl``.
     """
     for what, others in sidecars.items():
         write_rows(sidecar_path(out, what), others)

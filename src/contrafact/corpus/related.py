@@ -48,11 +48,7 @@ B = 0.75
 
 @dataclass(frozen=True)
 class Moment:
-    """When something was published.
-
-    Attributes:
-        day: The day, YYYY-MM-DD; in UTC where the zone is known.
-    """
+    """When something was published; the day, YYYY-MM-DD, is in UTC where the zone is known."""
 
     day: str
     instant: datetime | None = None

@@ -66,12 +66,7 @@ _MODULES = (
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may choose of a check.
-
-    Attributes:
-        polarity: A model of financial tone, which says whether a sentiment rewrite reversed it;
-            nobody looks if none.
-    """
+    """What a user may choose of a check: a model of tone, rules of other packages, bands."""
 
     polarity: Polarity | None = None
     rules: tuple[Rule, ...] = ()

@@ -58,11 +58,7 @@ TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding of one rule.
-
-    Attributes:
-        for_review: Whether only a person can decide; such a finding never fails a pair.
-    """
+    """One finding of one rule; one for review, which only a person can decide, fails no pair."""
 
     rule: str
     message: str
@@ -127,11 +123,7 @@ def checked(manipulation: Manipulation, findings: Iterable[Finding]) -> Check:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule as it was declared.
-
-    Attributes:
-        to_review: What it leaves to a person, for the table; blank if nothing.
-    """
+    """A rule as it was declared, with what it leaves to a person, for the table."""
 
     function: Callable[[Pair], Iterable[Finding]]
     ids: tuple[str, ...]
@@ -222,11 +214,7 @@ def rules_in(module: str) -> tuple[Rule, ...]:
 
 
 def load_rules(path: str) -> tuple[Rule, ...]:
-    """Import rules of another package: all of a module, or one of them.
-
-    Args:
-        path: ``package.module``, or ``package.module:function``.
-    """
+    """Import all rules of ``package.module``, or that of ``package.module:function``."""
     module, colon, name = path.partition(":")
     try:
         imported = importlib.import_module(module)

@@ -160,6 +160,9 @@ def test_every_command_has_a_page_with_its_options_and_its_example(pages, site):
 def test_the_api_pages_show_signatures_and_arguments(pages, site):
     text = "".join(pages[site / "api" / "stats" / "index.html"].words)
     assert "correct_rate" in text and "paired_comparison" in text and "Parameters" in text
+    text = "".join(pages[site / "api" / "index.html"].words)
+    for name in contrafact.__all__:
+        assert name in text or not name[0].islower(), name
 
 
 def test_versions_lie_side_by_side(site):

@@ -1,4 +1,4 @@
-"""The tables in the docs: the rules, what they find on labelled pairs, the notations of figures.
+"""The tables in the docs: the rules, what they find on labelled pairs, notations of figures.
 
 ``python tools/contract_tables.py PAGE…`` writes them anew into the pages named,
 between their markers: ``docs/contracts.md`` and ``docs/contract-errors.md``. A test holds that they
@@ -8,6 +8,7 @@ are current.
 import inspect
 import json
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
@@ -62,16 +63,16 @@ def _share(part: int, whole: int) -> str:
     return f"{part} ({100 * part / whole:.0f}%)" if whole else "–"
 
 
-def notations_table() -> str:
-    """Return how figures may be written, in Markdown, and what each is read as."""
-    lines = ["| written | read as |", "| --- | --- |"]
+def notations() -> str:
+    """Return how figures may be written, each with what it is read as."""
+    found = []
     for row in _sample("notations"):
         (quantity,) = quantities(f"It counted on {row['written']}, it said.")
         unit = quantity.unit if quantity.unit not in (None, "bps", "pp", "%", "x") else ""
         kind = {"money": "", "number": ""}.get(quantity.kind, f" {quantity.kind}")
-        worth = f"{quantity.value:,.12g}"
-        lines.append(f"| {row['written']} | {' '.join(filter(None, (worth + kind, unit)))} |")
-    return "\n".join(lines)
+        worth = " ".join(filter(None, (f"{quantity.value:,.12g}{kind}", unit)))
+        found.append(f"{row['written']} ({worth})")
+    return textwrap.fill("; ".join(found) + ".", 118, break_on_hyphens=False)
 
 
 _TITLES: Mapping[Manipulation, str] = {
@@ -83,13 +84,18 @@ _TITLES: Mapping[Manipulation, str] = {
 
 
 def rules_table() -> str:
-    """Return the rules in Markdown: those of every manipulation first, then each one's own."""
-    shared = [rule for rule in CONTRACTS["causal"] if rule.manipulations == MANIPULATIONS]
-    parts = [_section("For every manipulation", shared)]
-    for name, title in _TITLES.items():
-        own = [rule for rule in CONTRACTS[name] if rule not in shared]
-        parts.append(_section(title, own))
-    return "\n\n".join(parts)
+    """Return the rules in Markdown, each once: a table for each set of manipulations."""
+    groups: dict[tuple[Manipulation, ...], list[Rule]] = {}
+    for rule in dict.fromkeys(rule for name in MANIPULATIONS for rule in CONTRACTS[name]):
+        groups.setdefault(rule.manipulations, []).append(rule)
+    ordered = sorted(groups, key=lambda names: -len(names))
+    return "\n\n".join(_section(_title(names), groups[names]) for names in ordered)
+
+
+def _title(names: tuple[Manipulation, ...]) -> str:
+    if len(names) == 1:
+        return _TITLES[names[0]]
+    return "For every manipulation" if names == MANIPULATIONS else ", ".join(names).capitalize()
 
 
 def with_table(page: str) -> str:
@@ -101,7 +107,7 @@ def with_table(page: str) -> str:
     made = (
         (BEGIN, "<!-- rules: end -->", rules_table),
         ("<!-- facts: begin -->", "<!-- facts: end -->", facts_table),
-        ("<!-- notations: begin -->", "<!-- notations: end -->", notations_table),
+        ("<!-- notations: begin -->", "<!-- notations: end -->", notations),
     )
     here = [one for one in made if one[0] in page or one[1] in page]
     if not here:

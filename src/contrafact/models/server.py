@@ -43,7 +43,7 @@ DEFAULT_CONTEXT = 8192
 _MAX_DEFAULT_THREADS = 8  # past this a small model waits for its threads more than it gains
 # How long a thread that waits for the others spins before it sleeps, in rounds of some ten
 # nanoseconds. libgomp's own is 300,000: on cores that other programs keep busy, a thread then
-# spends its whole turn waiting for one that has none (docs/decisions/0016).
+# spends its whole turn waiting for one that has none (docs/decisions/0002).
 _SPIN_ROUNDS = 1_000
 _WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 _PROMPT_CACHE_MIB = 2048  # what llama.cpp may keep of earlier prompts, in memory

@@ -121,14 +121,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     sections = list(_filled(every, named))
     shown = [one for section in sections for one in section.shows]
     tables = {one.key: one for one in shown if isinstance(one, Table)}
-    invalid = tables.get("invalid") or invalid_table(data)
-    rates: dict[str, object] = {}
-    if spec.criteria:
-        rates = {
-            "judged_rates": pd.DataFrame() if judged is None else judged.rates,
-            "ranks": pd.DataFrame() if judged is None else judged.ranks,
-        }
-    reasons = tables.get("invalid_reasons")
+    parts = {key: part for section in every for key, part in section.results.items()}
     examples = [
         shown_example(one, spec.examples.limit)
         for one in draw_examples(data, rng=data.streams["examples"])
@@ -161,13 +154,25 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
             "opening": summary.results,
             "figures": data.figures,
             "paired": data.pairs,
-            **rates,
+            **_judged_results(data, judged),
             **agreement,
-            **{key: part for section in every for key, part in section.results.items()},
-            "invalid": invalid.frame,
-            "invalid_reasons": pd.DataFrame() if reasons is None else reasons.frame,
+            **parts,
+            "invalid": (tables.get("invalid") or invalid_table(data)).frame,
+            "invalid_reasons": reasons.frame
+            if (reasons := tables.get("invalid_reasons"))
+            else pd.DataFrame(),
         },
     )
+
+
+def _judged_results(data: ChapterData, judged: JudgedRates | None) -> dict[str, object]:
+    if not data.spec.criteria:
+        return {}
+    nothing = pd.DataFrame()
+    return {
+        "judged_rates": nothing if judged is None else judged.rates,
+        "ranks": nothing if judged is None else judged.ranks,
+    }
 
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:

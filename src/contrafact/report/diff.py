@@ -183,13 +183,9 @@ def diff_runs(
     spec = task_named(task).report.load()
     frames = [prepare_items(run.items, spec) for run in (old, new)]
     pairs, only_before, only_after = match_systems(*map(_facts, frames), wanted=systems)
-    rows = pd.concat(
-        [
-            frame.assign(system=side + " · " + frame["system"])
-            for side, frame in zip("AB", frames, strict=True)
-        ],
-        ignore_index=True,
-    )
+    sides = zip("AB", frames, strict=True)
+    named = [frame.assign(system=side + " · " + frame["system"]) for side, frame in sides]
+    rows = pd.concat(named, ignore_index=True)
     rows = rows.assign(invalid=1.0 - rows["valid"])
     every = {pair: _shared(rows, pair) for pair in pairs}
     shared = {pair: own for pair, own in every.items() if len(own)}

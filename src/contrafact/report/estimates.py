@@ -100,11 +100,9 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
             numbers = pd.to_numeric(frame[column], errors="coerce").astype(float)
             frame[column] = numbers.where(np.isfinite(numbers))
     for column in texts:
-        values = [None if pd.isna(value) else str(value) for value in frame[column]]
-        frame[column] = pd.Series(values, index=frame.index, dtype=object)
+        frame[column] = _texts(frame[column])
     degenerate = frame.get("degenerate", pd.Series(None, index=frame.index, dtype=object))
-    reasons = [None if pd.isna(why) or not str(why) else str(why) for why in degenerate]
-    frame["degenerate"] = pd.Series(reasons, index=frame.index, dtype=object)
+    frame["degenerate"] = _texts(degenerate.where(degenerate.ne("")))
     for column, usual in (("draw", 1), ("shots", 0)):
         frame[column] = frame[column].fillna(usual).astype(int)
     frame["system"] = frame["system"].astype(str)
@@ -128,6 +126,12 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     if spec.prepare is not None:
         frame = spec.prepare(frame)
     return _with_strict(frame, spec)
+
+
+def _texts(values: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return values as texts; what is missing is None."""
+    texts = [None if pd.isna(value) else str(value) for value in values]
+    return pd.Series(texts, index=values.index, dtype=object)
 
 
 def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:

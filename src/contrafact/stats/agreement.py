@@ -202,14 +202,9 @@ def with_interval(
     no bounds where fewer than `_MIN_RARE` clusters hold one: of the studies that have eight, the
     interval covers 96% or more in each of these settings.
 
-    Args:
-        function: A coefficient of this module, or a ``functools.partial`` that fixes its options.
-        weights: One positive number per item (inverse inclusion probabilities), scaled to a mean
-            of 1; None for equal.
-
-    Returns:
-        The interval; ``n`` counts the items the coefficient rests on, ``clusters`` theirs. Where
-        bounds are NaN, ``method`` says why.
+    The function may be a ``functools.partial`` that fixes a coefficient's options. Weights are
+    positive, one per item (inverse inclusion probabilities), scaled to a mean of 1. ``n`` counts
+    the items the coefficient rests on, ``clusters`` theirs.
 
     Raises:
         ValueError: If the function is not of this module, and as the coefficients.

@@ -329,12 +329,9 @@ def correct_conjunction(
 ) -> Corrected:
     """Return the corrected share of responses that pass all criteria they were asked.
 
-    Args:
-        verdicts: The judge's verdicts, 1 or 0, NaN where a criterion was not asked, shape
-            (responses, criteria).
-        sensitivity: For each criterion, how often the judge passed what should pass.
-        specificity: For each, how often it failed what should fail.
-        draws: How often run and exam are drawn again.
+    Verdicts are 1 or 0, NaN where a criterion was not asked, of shape (responses, criteria). Rates
+    are one for each criterion: how often the judge passed what should pass, failed what should
+    fail. Run and exam are drawn again ``draws`` times.
 
     Raises:
         ValueError: If shapes differ, a verdict is none, or nothing was asked of a response.
@@ -356,17 +353,7 @@ def correct_conjunction(
     shares = np.bincount(kinds, minlength=len(patterns)) / len(given)
     point = [np.array([[one.rate for one in some]]) for some in (sensitivity, specificity)]
     estimate = float(_weights(patterns, *point)[0] @ shares)
-    drawn = [
-        np.column_stack(
-            [
-                rng.beta(one.right + 0.5, one.n - one.right + 0.5, draws)
-                if place in used
-                else np.ones(draws)
-                for place, one in enumerate(some)
-            ]
-        )
-        for some in (sensitivity, specificity)
-    ]
+    drawn = [_drawn_rates(some, used, draws, rng) for some in (sensitivity, specificity)]
     codes, groups = cluster_codes(clusters, len(given))
     table = np.zeros((groups, len(patterns)))
     np.add.at(table, (codes, kinds), 1.0)
@@ -388,6 +375,19 @@ def correct_conjunction(
         )
         return Corrected(math.nan, math.nan, math.nan, level, raw, False, why)
     return Corrected(estimate, min(low, estimate), max(high, estimate), level, raw, True, "")
+
+
+def _drawn_rates(
+    rates: Sequence[ExamRate], used: Sequence[int], draws: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return rates from their posteriors, shape (draws, criteria); 1 of what nobody was asked."""
+    columns = [
+        rng.beta(one.right + 0.5, one.n - one.right + 0.5, draws)
+        if place in used
+        else np.ones(draws)
+        for place, one in enumerate(rates)
+    ]
+    return np.column_stack(columns)
 
 
 def _weights(

@@ -219,19 +219,15 @@ def stratified_share(
     number of independent outcomes that the sample is worth: the variance of one outcome over that
     of the stratified share (Korn and Graubard, Survey Methodology 24, 1998). For this variance a
     stratum's share is smoothed towards the whole one, as if it were seen `_STRATUM_STRENGTH` times
-    more, so that a stratum in which nothing was found is not taken to have nothing. One stratum of
-    independent outcomes with equal weights has Wilson's interval itself. With fewer than
+    more, so that a stratum in which nothing was found is not taken to have nothing. With fewer than
     `MIN_CLUSTERS` clusters the bounds are the exact binomial ones (Clopper and Pearson, Biometrika
     26, 1934), a cluster counting once: nothing found among three is not nothing. The interval
     speaks of the process that the outcomes come from, without a correction for a finite population.
+    A weight says how many items an outcome stands for; a cluster may have outcomes in several
+    strata.
 
     In simulations of the audit of RFC-BENCH's table 2 (four strata, 238 items, rates of 1 to 25%)
     the 95% interval covers 94 to 97% of the time.
-
-    Args:
-        weights: One positive number per outcome: how many items it stands for.
-        strata: One label per outcome, or None for one stratum.
-        clusters: As everywhere; a cluster may have outcomes in several strata.
 
     Raises:
         ValueError: On outcomes other than 0 and 1, weights that are not positive, or lengths that
@@ -263,16 +259,8 @@ def stratified_share(
         effective = 1.0 / float((part**2 / worth).sum())
     few = groups < MIN_CLUSTERS
     if groups < len(y):
-        effect = len(y) / groups
-        if not few:
-            off = w * (y - smooth[code])
-            if variance > 0.0:
-                together = cluster_sums(off[:, None], cluster_of, groups)[:, 0]
-                effect = max(1.0, float((together**2).sum() / (off**2).sum()))
-            # The effect is itself an estimate, from few clusters a rough one.
-            z = normal_quantile(0.5 + level / 2.0)
-            effect *= (t_quantile(groups - 1, 0.5 + level / 2.0) / z) ** 2
-        effective /= effect
+        off = w * (y - smooth[code]) if variance > 0.0 else None
+        effective /= _design_effect(off, cluster_of, groups, level)
     low, high = (
         exact_bounds(estimate, effective, level)
         if few
@@ -282,6 +270,24 @@ def stratified_share(
     strata_note = f", {len(size)} strata" if len(size) > 1 else ""
     method = f"{kind}, worth {effective:.4g} independent outcomes{strata_note}"
     return Interval(estimate, low, high, level, len(y), groups, method)
+
+
+def _design_effect(
+    off: NDArray[np.float64] | None, codes: NDArray[np.intp], groups: int, level: float
+) -> float:
+    """Return how much clusters widen a share's variance, by each outcome's weighed distance.
+
+    There are no distances where all outcomes are equal.
+    """
+    effect = len(codes) / groups
+    if groups < MIN_CLUSTERS:
+        return effect
+    if off is not None:
+        together = cluster_sums(off[:, None], codes, groups)[:, 0]
+        effect = max(1.0, float((together**2).sum() / (off**2).sum()))
+    # The effect is itself an estimate, from few clusters a rough one.
+    z, t = normal_quantile(0.5 + level / 2.0), t_quantile(groups - 1, 0.5 + level / 2.0)
+    return effect * (t / z) ** 2
 
 
 _LEVEL_STRENGTH = 4.0

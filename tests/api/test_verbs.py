@@ -41,7 +41,7 @@ def test_the_face_is_light_and_whole():
 def test_a_verb_and_the_subpackage_of_its_name_live_together():
     code = (
         "import inspect, contrafact as cf; first = cf.exam; import contrafact.exam.run as f; "
-        "assert f.hold_exam and cf.exam.run is f\n"
+        "assert f.run_exam and cf.exam.run is f\n"
         "assert inspect.signature(first) == inspect.signature(cf.exam)\n"
         "assert inspect.getdoc(first) == inspect.getdoc(cf.exam)\n"
         "for call in (first, cf.exam):\n"

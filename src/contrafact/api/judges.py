@@ -53,7 +53,7 @@ def exam(
     """
     import pandas as pd
 
-    from contrafact.exam.run import hold_exam
+    from contrafact.exam.run import run_exam
     from contrafact.family import families, family_named
 
     name = family or next(name for name, one in families().items() if one.exam)
@@ -61,7 +61,7 @@ def exam(
     if spec is None:
         raise InputError(f"{name} has no exam", hint="name another family")
     model = spec.load().options
-    common = {one.name for one in inspect.signature(hold_exam).parameters.values()
+    common = {one.name for one in inspect.signature(run_exam).parameters.values()
               if one.kind is one.KEYWORD_ONLY}  # fmt: skip
     check_options(options, [*model.model_fields, *sorted(common)], f"the exam of {name}")
     how = {one: value for one, value in options.items() if one in common}
@@ -69,7 +69,7 @@ def exam(
         how["prompts"] = as_path(how["prompts"])
     own = model(**{one: value for one, value in options.items() if one not in common})
     with output_file(out, "exam.json") as path:
-        found, _ = hold_exam(name, names_of(judge), path, own, **how)
+        found, _ = run_exam(name, names_of(judge), path, own, **how)
         items = read_frame(path.with_name(found.items))
     rows = [
         {"criterion": criterion, "measure": measure, "estimate": rate.estimate, "low": rate.low,

@@ -177,7 +177,7 @@ class _Report:
 
     def examine(self, part: "DemoPart") -> None:
         """Examine the verifiers that judge a part; what an exam knows is not asked again."""
-        from contrafact.exam.run import hold_exam
+        from contrafact.exam.run import run_exam
         from contrafact.family import family_of_task
         from contrafact.family.settings import judge_names
         from contrafact.judges.verifier import is_verifier
@@ -187,7 +187,7 @@ class _Report:
             if family.exam is not None and is_verifier(judge):
                 file = self._out / f"exam-{family.name}.json"
                 options = family.exam.load().options()
-                exam, _ = hold_exam(family.name, [judge], file, options, order=False)
+                exam, _ = run_exam(family.name, [judge], file, options, order=False)
                 self._exams.append(exam)
 
     def add(self, folder: Path, *, new: bool) -> None:

@@ -116,7 +116,7 @@ def _own_options(family: str) -> dict[str, inspect.Parameter]:
 
 
 def _exam(options: _Options, own: "TaskOptions") -> None:
-    from contrafact.exam.run import hold_exam, prepare_exam
+    from contrafact.exam.run import prepare_exam, run_exam
     from contrafact.models.estimate import show_estimate
     from contrafact.prompts import open_pack
 
@@ -130,7 +130,7 @@ def _exam(options: _Options, own: "TaskOptions") -> None:
         return
     if options.out is None:
         raise InputError("--out is missing", hint="name the exam's file, as in --out exam.json")
-    result, asked = hold_exam(
+    result, asked = run_exam(
         options.family,
         options.judge,
         options.out,

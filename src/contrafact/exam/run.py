@@ -23,7 +23,7 @@ from contrafact.models.opening import call_config, open_model
 from contrafact.models.secrets import without_secrets
 from contrafact.prompts import PromptPack, open_pack
 
-__all__ = ["PreparedExam", "hold_exam", "prepare_exam"]
+__all__ = ["PreparedExam", "prepare_exam", "run_exam"]
 
 _VERDICT_TOKENS, _VERDICTS_TOKENS = 10, 100
 """About how long a true or false in JSON is, and several with the words that decide them."""
@@ -168,7 +168,7 @@ def prepare_exam(
     )
 
 
-def hold_exam(
+def run_exam(
     family: str,
     judge: Sequence[str],
     out: Path,

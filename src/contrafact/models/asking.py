@@ -53,8 +53,7 @@ class Ask:
     Attributes:
         structured: Whether to ask the provider for schema-constrained JSON.
         config: Settings on top of the model's own.
-        exchanges: Every prompt that was sent and its reply are added here, in order, where a list
-            is given: what a text may have been copied from.
+        exchanges: Where every prompt and reply are added: what a text may have been copied from.
         helpers: Other models that a method may ask, by their role.
     """
 
@@ -66,10 +65,7 @@ class Ask:
     helpers: Mapping[str, Model] = field(default_factory=dict)
 
     def helper(self, role: str) -> "Ask | None":
-        """Return how the model of a role is asked; None where no model has it.
-
-        What it is shown is nothing that the model under test could copy, and is not kept.
-        """
+        """Return how the model of a role is asked, exchanges not kept; None where no model has it."""
         if role not in self.helpers:
             return None
         return replace(
@@ -134,8 +130,7 @@ def cache_policy(scope: str | None) -> bool | CachePolicy:
 def failure_cause(error: BaseException) -> str:
     """Return why a call failed, in one line, without the secrets of the environment.
 
-    Retries are looked through to what they gave up on; where that says next to nothing
-    (``Connection error.``), what lies under it follows.
+    Of retries it is what they gave up on, with what lies under it where that says next to nothing.
     """
     chain = [error]
     while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None:

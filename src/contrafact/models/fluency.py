@@ -22,9 +22,8 @@ _CHUNK = 1_024
 def open_fluency(model: str | None) -> "Callable[[], CausalModel | None]":
     """Return what loads the scoring model; it loads none, and says so, where PyTorch is missing.
 
-    The embedded weights are loaded when they are first needed, since PyTorch takes longer to
-    import than all else before a run's first call. Any other model is loaded here, so that a
-    missing one is reported before anything is asked.
+    The embedded weights are loaded when they are first needed, since importing PyTorch takes long;
+    any other model now, so that a missing one is reported before anything is asked.
 
     Raises:
         InputError: if the model cannot be had.

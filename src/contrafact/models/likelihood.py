@@ -1,17 +1,14 @@
 """What each label of a space is worth to a model right after a prompt, by any provider.
 
 As harnesses for multiple choice do it (lm-eval): not what the model writes counts, but the
-probability of each label as the beginning of its answer. There are two ways to it.
+probability of each label as the beginning of its answer, all its spellings together (in lower case
+or capitalised, after a space or not; among alternatives in any case).
 
 - A model in this process is made to write each spelling of each label (`GUIDED_CHOICE`), a call for
   each, and the log-probabilities of its tokens are added up: that of the whole label.
 - Of a model over HTTP the alternatives to the first token of its answer are read, in one call. The
-  labels must not begin alike, so that a token that begins one tells it from the others, and the
-  probability is that of the label's beginning. A label that is not among the alternatives has at
-  most the probability of the least of them, and what they leave.
-
-The probabilities of a label's spellings (in lower case or capitalised, after a space or not; among
-alternatives in any case) are added up.
+  labels must not begin alike, and the probability is that of the label's beginning. A label that is
+  not among the alternatives has at most the probability of the least of them, and what they leave.
 """
 
 import asyncio
@@ -90,10 +87,7 @@ async def label_logprobs(
 ) -> LabelLogprobs:
     """Return what each label is worth to a model after a prompt.
 
-    Args:
-        ask: The model. Its settings of length, temperature and log-probabilities are not used.
-        labels: The label space; no two labels begin with the same letter.
-        alternatives: How many alternatives a model over HTTP is asked for.
+    The model's own settings of length, temperature and log-probabilities are not used.
 
     Raises:
         Unanswered: If the model gives no answer, or none that begins with a label.
@@ -157,12 +151,10 @@ def _log_sum(logprobs: Sequence[float]) -> float:
 async def reply_logprob(ask: Ask, prompt: str, reply: str, *, most: int = _WHOLE_LABEL) -> float:
     """Return the natural logarithm of the probability that an answer begins with exactly this.
 
-    Args:
-        ask: A model in this process, which can be held to a reply.
-        most: More tokens than the reply has.
+    ``most`` is more tokens than the reply has.
 
     Raises:
-        InputError: If the model cannot be held to a reply.
+        InputError: If the model cannot be held to a reply, being none of this process.
     """
     if not holds_to_choices(ask.model):
         raise InputError(

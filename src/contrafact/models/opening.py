@@ -41,10 +41,8 @@ def open_model(
 ) -> Model:
     """Return an Inspect model, or say in one line why it cannot be used.
 
-    Args:
-        transport: The run's bounds, by the names of `TRANSPORT`, whose values stand in for missing
-            ones. A model of this process is not bounded.
-        model_args: What its provider takes.
+    ``transport`` are the run's bounds, by the names of `TRANSPORT`, whose values stand in for
+    missing ones; a model of this process is not bounded.
 
     Raises:
         InputError: if there is no such provider, its package or key is missing, or a local

@@ -48,14 +48,7 @@ _UNIT = 1_000
 
 @dataclass(frozen=True)
 class Tokens:
-    """What one call used.
-
-    Attributes:
-        read: Tokens sent, those in a provider's cache not among them.
-        written: Tokens that came back, reasoning among them.
-        cache_read: Tokens sent that the provider read from its cache.
-        cache_written: Tokens sent that it wrote there.
-    """
+    """What one call used: tokens sent, those of a provider's cache apart, and come back."""
 
     read: int
     written: int
@@ -64,7 +57,7 @@ class Tokens:
 
     @classmethod
     def of(cls, usage: "ModelUsage | None") -> "Tokens":
-        """Return what a provider says of a call; none where it says nothing."""
+        """Return what a provider says of a call; nothing where it says nothing."""
         if usage is None:
             return cls(0, 0)
         return cls(

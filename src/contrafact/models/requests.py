@@ -165,8 +165,7 @@ async def request_body(
 
     Special-token strings such as ``<|im_end|>`` stay, and llama.cpp reads them as the tokens they
     name, here as over HTTP: who quotes text from outside in a prompt takes them out first.
-
-    ``num_choices`` is not in the body: llama.cpp gives no more choices than it has slots. Nor is
+    ``num_choices`` is left out, since llama.cpp gives no more choices than it has slots, and so is
     `GUIDED_CHOICE`, which takes the model's tokens to say.
     """
     body: dict[str, Any] = {
@@ -207,10 +206,7 @@ def clean_value(value: Any) -> Any:
 
 
 class SharedSchema(ResponseSchema):
-    """A reply's schema that all calls have in common and nobody changes.
-
-    Inspect copies a call's settings several times on their way; this goes along as it is.
-    """
+    """A reply's schema that all calls share: Inspect, which copies settings, copies it not."""
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """Return the schema itself."""
@@ -218,10 +214,10 @@ class SharedSchema(ResponseSchema):
 
 
 class OneItemArray(JSONSchema):
-    """The schema of a list of just one item.
+    """The schema of a list of just one item, for which Inspect's schemas have no word.
 
-    Inspect's schemas have no word for how long a list is. Models that are run here are held to it;
-    services are sent the list without it, which is all that several of them take.
+    Models that are run here are held to it; services are sent the list without it, which is all
+    that several of them take.
     """
 
     minItems: int = 1

@@ -1,14 +1,12 @@
 """llama.cpp in this process: one server per model file and settings, shared by all who use it.
 
-``xllamacpp.Server`` takes requests in process and, at the same time, always answers OpenAI's
-HTTP protocol: it has no switch that turns this off. Here it listens on the loopback interface
-only, on a random free port, asks for a random key everywhere but at ``/health``, and allows no
-origin to browsers. Requests made in process never go through the port, but for a text's tokens,
-which the binding gives in no other way.
+``xllamacpp.Server`` takes requests in process and always answers OpenAI's HTTP protocol too: here
+on the loopback interface only, on a random free port, with a random key and no origin allowed to
+browsers. Requests made in process never go through the port, but for a text's tokens, which the
+binding gives in no other way.
 
-The settings that make a result independent of what was asked before (a quantised key-value
-cache with flash attention, one slot) and the measurements behind them are in
-``docs/decisions/0002-one-slot-quantised-kv.md``.
+Why results do not depend on what was asked before (a quantised key-value cache with flash
+attention, one slot) is in ``docs/decisions/0002-one-slot-quantised-kv.md``.
 """
 
 import atexit
@@ -119,9 +117,8 @@ def check_runtime() -> None:
 def load_runtime() -> Any:
     """Return the module of llama.cpp, its threads set to wait for each other briefly.
 
-    llama.cpp's threads are OpenMP's, whose library reads how long a waiting thread spins when it is
-    loaded. What the environment sets counts; else the spin is short. Where PyTorch was loaded in
-    this process before, the library was too, and this changes nothing.
+    Its OpenMP library reads how long a waiting thread spins when it is loaded, be it by PyTorch
+    before; what the environment sets counts.
 
     Raises:
         InputError: If llama.cpp is not installed.

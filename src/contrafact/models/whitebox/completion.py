@@ -59,10 +59,8 @@ class CompletionRequest:
             returns no log-probabilities at all.
         bias: Added to the logits of tokens.
         frequency_penalty: Taken from a token's logit for each time it was written.
-        presence_penalty: Taken from the logits of tokens that were written.
         replies: If there are any, the completion is one of these.
-        score_replies: Whether tokens of replies that had to come are scored like others, which
-            takes a pass for each.
+        score_replies: Whether tokens of replies that had to come are scored, a pass for each.
     """
 
     tokens: tuple[int, ...]
@@ -94,13 +92,11 @@ class TokenLogprob(NamedTuple):
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model wrote.
+    """What a model wrote, without special tokens and without what stopped it.
 
     Attributes:
-        text: The completion, without special tokens and without what stopped it.
-        tokens: Its tokens; the end token is the last of them where the model ended it.
-        reused: How many of the prompt's tokens were kept from others, and served it (a few of
-            them may be read again with its own).
+        tokens: The end token is the last of them where the model ended it.
+        reused: How many of the prompt's tokens were kept from others, and served it.
         scored: Empty for tokens that had to come, without `CompletionRequest.score_replies`.
     """
 
@@ -122,10 +118,7 @@ class Completer:
     def complete(
         self, requests: Sequence[CompletionRequest], check: Callable[[], None] = lambda: None
     ) -> list[Completion]:
-        """Return the completions, in the order of the requests.
-
-        Args:
-            check: Called before each pass through the model; what it raises ends the work.
+        """Return the completions, in order; ``check`` runs before each pass, and may end the work.
 
         Raises:
             InputError: If the model's logits are not finite numbers.

@@ -23,10 +23,8 @@ _LAYOUT = "1"  # of a converted folder; counts up when what is stored in it chan
 def converted(path: Path, cache: Path | None = None) -> Path:
     """Return the folder that holds a GGUF file as safetensors, converting it if it is not there.
 
-    The folder appears whole or not at all, also where two processes convert the same file at once.
-
-    Args:
-        cache: The folder to keep it in; ``weights`` in `cache_dir` if not given.
+    The folder is in ``cache``, else in `cache_dir`, and appears whole or not at all, also where two
+    processes convert the same file at once.
 
     Raises:
         InputError: If the file cannot be converted, or the folder cannot be written.

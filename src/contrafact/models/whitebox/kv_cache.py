@@ -58,10 +58,7 @@ class PromptBatch:
 
     Each row's beginning stands on the left, padded to the longest, then what it feeds itself,
     padded on the left too, so that the last position is every row's own. ``cache`` has keys and
-    values once logits were asked for.
-
-    Args:
-        positions: How many of the last positions' logits `along` gives.
+    values once logits were asked for; `along` gives the logits of so many last ``positions``.
     """
 
     def __init__(
@@ -98,10 +95,7 @@ class PromptBatch:
         return self.along(use_cache=True)[:, -1].float()
 
     def along(self, *, use_cache: bool = False) -> "torch.Tensor":
-        """Return the last positions' logits, ``(rows, positions, vocabulary)``.
-
-        Keys and values are kept for more tokens with ``use_cache``.
-        """
+        """Return the last positions' logits, ``(rows, positions, vocabulary)``."""
         output = self._causal.model(
             input_ids=self._fed,
             attention_mask=self._mask,
@@ -231,11 +225,9 @@ def _roomy(known: "torch.Tensor", length: int) -> "torch.Tensor":
 def read_prefix(
     causal: CausalModel, tokens: tuple[int, ...], base: Prefix | None, length: int
 ) -> Prefix | None:
-    """Return a beginning, read once; None for a model whose memory is more than keys and values.
+    """Return a beginning, read once, ``length`` of its tokens (fewer than it has) from another one.
 
-    Args:
-        base: Another, that it is computed from.
-        length: How many tokens it shares with that; fewer than it has.
+    None for a model whose memory is more than keys and values.
     """
     import torch
 
@@ -296,10 +288,7 @@ def worth_sharing(asked: Sequence[Tokens], seen: Sequence[Tokens] = ()) -> list[
 
 
 class PrefixStore:
-    """Beginnings with their keys and values, the least recently used of them forgotten.
-
-    ``kept_tokens`` bounds them, over all beginnings.
-    """
+    """Beginnings with their keys and values, the least recently used of them forgotten."""
 
     def __init__(self, kept_tokens: int = _KEPT_TOKENS):
         self._kept_tokens = kept_tokens
@@ -323,8 +312,7 @@ class PrefixStore:
     ) -> list[tuple[Prefix | None, int, int]]:
         """Compute what prompts share and is not kept yet, and return what serves each of them.
 
-        Args:
-            check: Called before each beginning is computed; what it raises ends the work.
+        ``check`` is called before each beginning is computed; what it raises ends the work.
 
         Returns:
             For each prompt a beginning, how many of the prompt's tokens it serves (fewer than there

@@ -43,7 +43,6 @@ class Packed:
         prompts: Which prompts, by number.
         length: How many tokens of the beginning serve all of them.
         tokens: Each other token once; the last tokens of the prompts come last, in their order.
-        places: The position of each.
         paths: For each prompt, where its tokens stand in the row, in order.
     """
 
@@ -113,11 +112,9 @@ def _laid_out(rows: Sequence[ServedPrompt], group: Sequence[int], length: int) -
 def last_logits(
     causal: CausalModel, rows: Sequence[ServedPrompt], check: Callable[[], None] = lambda: None
 ) -> "torch.Tensor":
-    """Return the logits after each prompt, ``(prompts, vocabulary)``, float32.
+    """Return the logits after each prompt, ``(prompts, vocabulary)``, float32; see `can_pack`.
 
-    Args:
-        causal: A model that `can_pack` holds of.
-        check: Called before each pass through the model; what it raises ends the work.
+    ``check`` is called before each pass through the model; what it raises ends the work.
     """
     import torch
 

@@ -1,14 +1,13 @@
 """Perplexity: how surprised a causal language model is by a text (FIN-FORCE, appendix B.3).
 
-The standard definition: the text's tokens are predicted one after the other behind a start
-token, and the perplexity is the exponential of the mean cross-entropy, per text. The start token
-is the tokenizer's own (``CausalModel.start_token``) and is not itself scored.
+The text's tokens are predicted one after the other behind a start token
+(``CausalModel.start_token``), which is not itself scored; the perplexity is the exponential of the
+mean cross-entropy, per text.
 
-Each saving below leaves the figure as it is: texts of like length share a batch, so little is
-padded; the last token is never fed, since nothing is predicted from it; padding stands on the
-right, where causal attention never looks; and logits are made at the places that predict something
-alone, for a block of the vocabulary at a time, and reduced at once. On the CPU it uses PyTorch's
-threads (``OMP_NUM_THREADS``, else one per core); a model on a GPU is given larger batches.
+Each saving below leaves the figure as it is: texts of like length share a batch; the last token is
+never fed, since nothing is predicted from it; padding stands on the right, where causal attention
+never looks; and logits are made at the places that predict something alone, for a block of the
+vocabulary at a time, and reduced at once.
 """
 
 import math
@@ -74,12 +73,10 @@ def perplexities(
     """Return the perplexity of each text, in the order of the texts.
 
     A text's figure depends on the other texts and on ``batch_tokens`` in its last digits alone:
-    as a rule it is within a relative 1e-5 of a computation in float64. Of the 1,368 published
-    headlines under the embedded model one was not, by 2.3e-5.
+    as a rule it is within a relative 1e-5 of a computation in float64. One longer than the model's
+    context is scored in windows that overlap by half, each behind a start token.
 
     Args:
-        texts: One longer than the model's context is scored in windows that overlap by half, each
-            behind a start token.
         model: A loaded model, or what ``load_causal`` takes.
         batch_tokens: Tokens in one batch, padding included; the memory it takes grows with it.
             384 on the CPU and 16,384 on a GPU if not given.

@@ -2,11 +2,8 @@
 
 ``whitebox/smollm2-135m`` is the embedded model's weights; ``whitebox//a/folder`` and
 ``whitebox/./a/folder`` are a folder as ``save_pretrained`` writes it (a GGUF file, too), and any
-other name is one on the Hugging Face hub. Model arguments (``-M``):
-
-- ``rows``: the most calls that share a batch (16).
-- ``device``: PyTorch's name of it; a GPU if there is one, else the CPU.
-- ``precision``: ``float32``, ``bfloat16``, ``float16``, or ``4bit`` on a GPU.
+other name is one on the Hugging Face hub. Model arguments (``-M``): ``rows``, ``device`` and
+``precision`` (`WhiteboxSettings`). docs/whitebox.md says how it is used.
 
 Made for judges: concurrent calls meet in one queue and are answered in batches, the beginning that
 prompts share is computed once, and a verdict takes one forward pass, be it a single token
@@ -14,11 +11,8 @@ prompts share is computed once, and a verdict takes one forward pass, be it a si
 
 - The model is loaded at the first call, once in a process; names, files and packages are checked
   when it is named.
-- Conversations go through the tokenizer's chat template. A model without one continues the
-  messages' texts, an empty line between them.
-- A prompt longer than the context gives an output whose stop reason is ``model_length``.
-- Without a temperature it samples at 1, the model's own distribution; where no number of tokens is
-  set, an answer ends at 2,048. The same seed and prompt give the same answer.
+- Without a temperature it samples at 1, the model's own distribution; without a number of tokens
+  an answer ends at 2,048. The same seed and prompt give the same answer.
 - Log-probabilities are the model's own, before temperature and whatever else changes them.
 - A response schema is held to if it leaves few replies open (`completion.finite_replies`); other
   schemas are left out, with a warning, as other providers do that have none.
@@ -160,8 +154,6 @@ class WhiteboxAPI(InProcessAPI[_Engine]):
     ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
         """Answer a conversation; return the output and what was asked.
 
-        Usage counts apart the prompt's tokens that were read from the cache.
-
         Raises:
             InputError: If the request holds tools, images or settings that cannot be served, or
                 the model cannot be loaded.
@@ -188,7 +180,7 @@ class WhiteboxAPI(InProcessAPI[_Engine]):
         return 2 * self.settings.rows
 
     def connection_key(self) -> str:
-        """Return what calls share their connections by: the model."""
+        """Return the model: what calls share their connections by."""
         return self.settings.name
 
 

@@ -127,9 +127,9 @@ _BETWEEN_TEXTS = "<|endoftext|>"
 def text_start(tokenizer: Any) -> int | None:
     """Return the token behind which a model was trained to find the start of a text, or None.
 
-    That is the tokenizer's own start token (``<|endoftext|>`` for GPT-2, ``<|begin_of_text|>`` for
-    Llama 3), or its end token where it has none, but for a model of conversations, whose tokenizer
-    names the marker of a turn: before a plain text it saw the token between two texts.
+    That is the tokenizer's start token, or its end token where it has none, but for a model of
+    conversations, whose tokenizer names the marker of a turn: before a plain text it saw the token
+    between two texts.
     """
     start = tokenizer.bos_token if tokenizer.bos_token is not None else tokenizer.eos_token
     if start in _TURNS and _BETWEEN_TEXTS in tokenizer.get_vocab():

@@ -63,11 +63,7 @@ def conversation_tokens(
     """Return the token ids of a conversation, those that open the answer included.
 
     A model without a chat template continues the texts, an empty line between them, behind its
-    start token.
-
-    Args:
-        turns: The ``role`` and ``content`` of each.
-        begun: Whether the last turn is an answer that goes on.
+    start token. An answer that is ``begun``, the last turn, goes on.
 
     Raises:
         InputError: If the template refuses the conversation.
@@ -167,8 +163,7 @@ def generate(
         ends: The tokens that end a text; the model's own if not given.
         rows: Prompts in one batch; prompts of like length go together.
         check: Called before each token; what it raises ends the work.
-        known: For each prompt, a beginning that the model has read before, and how many of the
-            prompt's tokens that serves, fewer than there are; see `PrefixStore`.
+        known: What serves each prompt of a beginning read before; see `PrefixStore.prepare`.
 
     Raises:
         InputError: If a prompt and ``max_tokens`` do not fit the model's context together, a
@@ -205,12 +200,7 @@ def infer(
     It is a draw from the posterior of the noise given the text: under it the text comes back,
     and over many draws it is distributed as noise that led to this text is. It keeps the
     model's logits along the text, four bytes per token and vocabulary entry in float32.
-
-    Args:
-        prompts: Token ids, at least one each.
-        texts: The token ids that follow each prompt, an end token included where the text ends.
-        draws: The randomness of each; see `draw`.
-        sampling: The mechanism that the text is taken to have been sampled by.
+    Prompts and texts are token ids, an end token included where the text ends.
 
     Raises:
         InputError: If a text cannot have been sampled so (a token outside top-p), does not fit
@@ -257,7 +247,6 @@ def counterfactual_texts(
     """Return what would have been written under another prompt, another model, or both, by sample.
 
     Args:
-        counterfactual_prompt: The factual one again for a change of the model alone.
         text: The text that was written, whole; its noise is inferred. Without it the model
             writes one, whose noise is known.
         other: The model to write with instead, with the same tokens.

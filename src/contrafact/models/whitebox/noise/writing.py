@@ -28,12 +28,10 @@ class Written:
     """A text that was written under given noise.
 
     Attributes:
-        text: The text, without special tokens.
-        tokens: Its tokens. They are kept since a text need not come back to the same tokens.
+        tokens: They are kept since a text need not come back to the same tokens.
         ended: Whether the model ended it, or it was cut at the token limit.
         least_lead: The smallest lead of a token over its runner-up, in logits. Above 0.001, the
             text is the same in every batch.
-        prompt_tokens: How many tokens the prompt has.
     """
 
     text: str
@@ -72,11 +70,9 @@ class Writer:
         max_tokens: int,
         sampling: Sampling = _DEFAULT,
     ) -> list[Written]:
-        """Write one text for each prompt, under its noise; all of them in one batch.
+        """Write one text for each prompt (`prompt_tokens`), under its noise, in one batch.
 
-        Args:
-            prompts: What to say to the model; see `prompt_tokens`.
-            noises: The noise of each. Those that share one belong into one call.
+        Noises that are shared belong into one call.
 
         Raises:
             ContextExceeded: If one of the prompts is; other callers are not concerned.

@@ -31,8 +31,8 @@ def list_models() -> None:
     from importlib.util import find_spec
 
     from contrafact.console import show_table
+    from contrafact.models.download import PROVIDERS, WEIGHTS, hub_models
     from contrafact.models.gguf import find_weights
-    from contrafact.models.shelf import PROVIDERS, WEIGHTS, hub_models
 
     at_hand = find_weights()
     rows = []
@@ -71,7 +71,7 @@ def fetch(
 def fetch_named(name: str) -> "Path":
     """Bring a model's weights, with a bar on a terminal, and return where they are."""
     from contrafact.console import downloads
-    from contrafact.models.shelf import fetch_weights
+    from contrafact.models.download import fetch_weights
 
     with downloads() as advance:
         path, brought = fetch_weights(
@@ -87,8 +87,8 @@ def offer_weights(missing: "InputError") -> bool:
 
     Nothing is asked where nobody sits at a terminal.
     """
+    from contrafact.models.download import WEIGHTS
     from contrafact.models.gguf import SMOLLM2
-    from contrafact.models.shelf import WEIGHTS
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False

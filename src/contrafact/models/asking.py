@@ -65,7 +65,7 @@ class Ask:
     helpers: Mapping[str, Model] = field(default_factory=dict)
 
     def helper(self, role: str) -> "Ask | None":
-        """Return how the model of a role is asked, exchanges not kept; None where no model has it."""
+        """Return how the model of a role is asked, and nothing kept; None where there is none."""
         if role not in self.helpers:
             return None
         return replace(

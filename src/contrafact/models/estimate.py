@@ -120,7 +120,7 @@ def subject_estimates(
         tokens: Whether to count tokens as well as calls.
         helpers: Other models that methods ask, by role; calls of a role that none has are not made.
     """
-    count = _tokens if tokens else _no_tokens
+    count = _tokens if tokens else lambda text: 0
     return [
         call_estimate(
             asked,
@@ -151,7 +151,7 @@ def judge_estimates(
         times: How often that is asked in the whole run.
         tokens: Whether to count tokens as well as calls.
     """
-    count = _tokens if tokens else _no_tokens
+    count = _tokens if tokens else lambda text: 0
     return [
         call_estimate(
             judge,
@@ -280,10 +280,6 @@ def _tokens(text: str) -> int:
         )
         return -(-len(text) // _CHARACTERS)
     return len(_encoding().encode_ordinary(text))
-
-
-def _no_tokens(text: str) -> int:
-    return 0
 
 
 @cache

@@ -96,19 +96,11 @@ def metrics_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
                     ax.vlines(place, low, high, color=colours["ink"], linewidth=1.2)
             _by_checkpoint(ax, title + (f", {unit}" if unit else ""), names)
 
-    alt = "; ".join(
-        f"{name}: "
-        + ", ".join(
-            f"{title.lower()} {scale * row[key]:.1f}{unit}"
-            for key, title, scale, unit in panels
-            if _known(row[key])
-        )
-        for name, row in zip(names, rows, strict=True)
-    )
     caption = (
         f"Every checkpoint answers the same held-out {spec.items} under the same noise. Bars are "
         "95% intervals. Perplexity is by one scoring model throughout."
     )
+    alt = _alt(names, rows, panels, digits=1)
     return render("metrics", "Metrics by checkpoint", caption, alt, draw, height=2.7)
 
 
@@ -116,27 +108,19 @@ def _saturation_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
     """Return the figure of what each iteration's ``saturation.json`` holds."""
     names = [str(row["iteration"]) for row in rows]
     panels = (
-        ("spread", "Best less worst score", 1.0),
-        ("tie_share", f"Ties, % of {spec.items}", 100.0),
-        ("pairs", "Preference pairs", 1.0),
+        ("spread", "Best less worst score", 1.0, ""),
+        ("tie_share", f"Ties, % of {spec.items}", 100.0, ""),
+        ("pairs", "Preference pairs", 1.0, ""),
     )
 
     def draw(plot: "Plot", colours: dict[str, str]) -> None:
-        for at, (key, title, scale) in enumerate(panels):
+        for at, (key, title, scale, _) in enumerate(panels):
             ax = plot.add_subplot(1, len(panels), at + 1)
             values = [scale * row[key] if _known(row[key]) else 0.0 for row in rows]
             ax.bar(range(len(rows)), values, width=0.5, color=colours["risk"])
             _by_checkpoint(ax, title, names)
 
-    alt = "; ".join(
-        f"iteration {name}: "
-        + ", ".join(
-            f"{title.lower()} {scale * row[key]:.2f}"
-            for key, title, scale in panels
-            if _known(row[key])
-        )
-        for name, row in zip(names, rows, strict=True)
-    )
+    alt = _alt([f"iteration {name}" for name in names], rows, panels, digits=2)
     caption = "What the scores of an iteration's candidates still tell apart."
     return render("saturation", "Score saturation", caption, alt, draw, height=2.4)
 
@@ -170,6 +154,25 @@ def _loss_figure(losses: Mapping[str, Sequence[Row]]) -> Figure:
     )
     caption = "Supervised warm-up by its loss on replies; DPO by the margin of its rewards."
     return render("losses", "What was learned, step by step", caption, alt, draw, height=2.7)
+
+
+def _alt(
+    names: Sequence[str],
+    rows: Sequence[Row],
+    panels: Sequence[tuple[str, str, float, str]],
+    *,
+    digits: int,
+) -> str:
+    """Return panels (column, title, scale, unit) in words, row by row."""
+    return "; ".join(
+        f"{name}: "
+        + ", ".join(
+            f"{title.lower()} {scale * row[key]:.{digits}f}{unit}"
+            for key, title, scale, unit in panels
+            if _known(row[key])
+        )
+        for name, row in zip(names, rows, strict=True)
+    )
 
 
 def _by_checkpoint(ax: "Axes", title: str, names: Sequence[str]) -> None:

@@ -153,3 +153,13 @@ def test_a_table_without_ratings_is_told_in_one_line(quick_contrafact, tmp_path)
         (tmp_path / "r.csv").write_text(f"item,ann,ben\n{cells}")
         done = quick_contrafact("agree", "r.csv")
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_word_that_may_stand_for_no_rating_is_said_and_can_be_told_to(quick_contrafact, tmp_path):
+    (tmp_path / "a.csv").write_text("item,a,b,c\n1,x,x,NA\n2,x,x,x\n3,y,NA,y\n4,y,y,y\n")
+    done = quick_contrafact("agree", "a.csv", "--out", "a.json")
+    assert "'NA' counts as a category; where it stands for no rating" in done.stderr
+    assert json.loads((tmp_path / "a.json").read_text())["categories"] == ["NA", "x", "y"]
+    done = quick_contrafact("agree", "a.csv", "--missing", "na", "--out", "a.json")
+    assert "NA" not in done.stderr and "2 missing" in done.stdout
+    assert json.loads((tmp_path / "a.json").read_text())["categories"] == ["x", "y"]

@@ -187,7 +187,12 @@ def _corrected_run(
 
 @Operation
 def agreement(
-    data: Any, *, rater: Sequence[str] = (), count: str | None = None, **options: Any
+    data: Any,
+    *,
+    rater: Sequence[str] = (),
+    count: str | None = None,
+    missing: Sequence[str] = (),
+    **options: Any,
 ) -> Result:
     """Say how far raters agree, as ``contrafact agree`` does.
 
@@ -196,6 +201,7 @@ def agreement(
             column per rater) or long (item, rater, rating).
         rater: Take only these raters.
         count: A column that says how many items each row stands for.
+        missing: Words that stand for no rating, as in ``["NA"]``.
         options: ``reference`` (measure the others against this rater, as the truth), ``positive``
             (of two categories, the positive one), ``categories`` (all in their order, for Gwet's
             AC2), ``seed`` of the intervals, and their ``level``.
@@ -214,7 +220,7 @@ def agreement(
 
     own = command_options(agree, options)
     with rows_file(data) as file:
-        found = agree(read_ratings(str(file), raters=rater, count=count), **own)
+        found = agree(read_ratings(str(file), raters=rater, count=count, missing=missing), **own)
     figures = [*found.coefficients, *(one for pair in found.against for one in pair.figures)]
     scores = pd.DataFrame(
         [

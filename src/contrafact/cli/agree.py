@@ -29,6 +29,9 @@ class _Options(Options):
     categories: str | None = option(
         "All categories in their order, for Gwet's AC2.", None, metavar="A,B,C"
     )
+    missing: str | None = option(
+        "Words that stand for no rating, besides empty cells and NULL.", None, metavar="A,B"
+    )
     count: str | None = option(
         "Each row stands for as many items as this says.", None, metavar="COLUMN"
     )
@@ -59,6 +62,7 @@ def agree(options: _Options) -> None:
         options.file,
         raters=options.rater or (),
         count=options.count,
+        missing=[one for one in (options.missing or "").split(",") if one.strip()],
         columns=named_columns(options.columns),
     )
     found = agreement(

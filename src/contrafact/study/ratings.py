@@ -1,7 +1,7 @@
 """Tables of ratings, wide or long, from any file of rows."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,6 +47,7 @@ def read_ratings(
     raters: Sequence[str] = (),
     count: str | None = None,
     columns: Mapping[str, str] | None = None,
+    missing: Sequence[str] = (),
 ) -> RatingsTable:
     """Return the ratings in a file: CSV, Excel, JSONL, JSON or Parquet, or ``-``.
 
@@ -58,6 +59,7 @@ def read_ratings(
         path: The file.
         raters: The raters to take, of a wide file the columns; all where none is named.
         count: A column of a wide file with the number of items that a row stands for.
+        missing: Words that stand for no rating, in any case, besides ``NULL`` and its like.
         columns: By name (``item``, ``rater``, ``rating``, of a wide file any), the file's name for
             the column, where they differ.
 
@@ -66,7 +68,10 @@ def read_ratings(
             or the columns hold something else: words of which no two raters share one.
     """
     name = source_name(path)
-    table = ratings_of(list(read_rows(path, columns)), name, raters=raters, count=count)
+    rows = list(read_rows(path, columns))
+    if absent := {word.strip().casefold() for word in missing}:
+        rows = [(line, _without(row, absent)) for line, row in rows]
+    table = ratings_of(rows, name, raters=raters, count=count)
     if not _share_none(table):
         return table
     problem = "no two raters have a value in common, so these are no ratings"
@@ -102,12 +107,25 @@ def ratings_of(
     return _made(table, chosen, times)
 
 
+def _without(row: Mapping[str, Any], absent: Collection[str]) -> dict[str, Any]:
+    """Return a row whose cells of such words are empty."""
+    return {
+        name: None if isinstance(cell, str) and cell.strip().casefold() in absent else cell
+        for name, cell in row.items()
+    }
+
+
 def _share_none(table: RatingsTable) -> bool:
     """Whether raters use many categories, and no two of them the same one."""
     own = [{cell for cell in table.column(rater) if cell is not None} for rater in table.raters]
     apart = sum(map(len, own))
     return apart > MOST_APART * len(own) and apart == len(set().union(*own))
 
+
+_DOUBTFUL = frozenset(
+    ("na", "n/a", "n.a.", "none", "-", "--", "?", ".", "skip", "skipped", "missing", "unknown")
+)
+"""What people write for no rating, and some of them for one."""
 
 _Read = tuple[dict[str, dict[str, Any]], list[str], dict[str, int]]
 
@@ -174,6 +192,11 @@ def _made(
         f"'{first}' stands also for {', '.join(repr(other) for other in sorted(own - {first}))}"
         for first, own in merged.items()
         if len(own) > 1 and not numbers
+    )
+    doubtful = [first for first in spelling.values() if first.casefold() in _DOUBTFUL]
+    notes += tuple(
+        f"'{first}' counts as a category; where it stands for no rating, give --missing {first}"
+        for first in doubtful
     )
     items = [item for item in table for _ in range(times[item])]
     cells = [tuple(value(table[item].get(rater)) for rater in raters) for item in items]

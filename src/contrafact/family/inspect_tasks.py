@@ -82,21 +82,7 @@ def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
     method, given = arguments["method"], {n: v for n, v in arguments.items() if v is not None}
     # Inspect parts arguments at commas, which stand between a method's options.
     spec = method if isinstance(method, str) else ",".join(map(str, method))
-    options = task_named(run.name).options
-    model = options.load() if options else TaskOptions
-    known = dict.fromkeys((*_ARGUMENTS, *model.model_fields))
-    if unknown := next((name for name in arguments if name not in known), None):
-        raise InputError(f"{run.name} has no argument '{unknown}'", hint=f"use {', '.join(known)}")
-    settings = RunSettings(
-        task=run.name,
-        methods=(spec,),
-        data=Path(given["data"]) if "data" in given else None,
-        prompts=Path(given["prompts"]) if "prompts" in given else None,
-        limit=given.get("limit"),
-        seed=given.get("seed", 0),
-        columns=given.get("columns", {}),
-        options=model(**{name: given[name] for name in model.model_fields if name in given}),
-    )
+    settings = _settings(run, spec, given)
     draws, given = given.get("draws"), dict(settings.options) | given
     inputs = open_inputs(run, settings)
     chosen = inputs.methods[spec]
@@ -119,6 +105,25 @@ def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
             "shots": chosen.shots,
             "fingerprint": given.get("fingerprint"),
         },
+    )
+
+
+def _settings(run: TaskRun[Any, Any], spec: str, given: Mapping[str, Any]) -> RunSettings:
+    """Return the settings of a run of one method; `InputError` for an argument of no use."""
+    options = task_named(run.name).options
+    model = options.load() if options else TaskOptions
+    known = dict.fromkeys((*_ARGUMENTS, *model.model_fields))
+    if unknown := next((name for name in given if name not in known), None):
+        raise InputError(f"{run.name} has no argument '{unknown}'", hint=f"use {', '.join(known)}")
+    return RunSettings(
+        task=run.name,
+        methods=(spec,),
+        data=Path(given["data"]) if "data" in given else None,
+        prompts=Path(given["prompts"]) if "prompts" in given else None,
+        limit=given.get("limit"),
+        seed=given.get("seed", 0),
+        columns=given.get("columns", {}),
+        options=model(**{name: given[name] for name in model.model_fields if name in given}),
     )
 
 

@@ -98,11 +98,6 @@ def measure_table(
     scored = any(one.kind == "share" and one.better and one.ranked for one in chosen)
     if scored and not any(one.cost for one in chosen):
         frame, costs = with_costs(data, frame, figures, scope=scope, on=by)
-    kinds: dict[Literal["judge", "fluency", "items"], bool] = {
-        "judge": any(one.judged for one in chosen),
-        "fluency": any(one.fluency for one in chosen),
-        "items": True,
-    }
     table = Table(
         key,
         title,
@@ -114,7 +109,7 @@ def measure_table(
             *costs,
         ),
         frame.assign(source=OWN),
-        notes_on(data, *(kind for kind, there in kinds.items() if there)) if notes else (),
+        _notes_on_measures(data, chosen) if notes else (),
         by[0] if breakdown else None,
         clusters=spec.clusters,
     )
@@ -126,6 +121,15 @@ def measure_table(
     if breakdown is None and key != "overall" and shown.isdisjoint(wanted):
         return None
     return table
+
+
+def _notes_on_measures(data: ChapterData, measures: Sequence[Measure]) -> tuple[str, ...]:
+    kinds: list[Literal["judge", "fluency", "items"]] = ["items"]
+    if any(one.judged for one in measures):
+        kinds.append("judge")
+    if any(one.fluency for one in measures):
+        kinds.append("fluency")
+    return notes_on(data, *kinds)
 
 
 def _usual_caption(data: ChapterData) -> str:

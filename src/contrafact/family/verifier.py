@@ -1,5 +1,6 @@
 """The provider of verifiers: ``verifier/NAME`` is a family's."""
 
+import json
 from typing import Any
 
 from inspect_ai.model import (
@@ -12,7 +13,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
 from contrafact.family import families, family_named
-from contrafact.judges.verifier import answered, asked_of
+from contrafact.judges.verifier import METADATA
 
 __all__ = ["VerifierAPI"]
 
@@ -44,10 +45,18 @@ class VerifierAPI(ModelAPI):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput:
-        """Return the decision on what the last message is about."""
-        try:
-            criterion, subject = asked_of(input[-1].metadata)
-        except ValueError as error:
-            raise InputError(str(error), hint="use a verifier as a judge only") from None
-        found = family_named(subject["family"]).verifiers[self.model_name].load()
-        return answered(self.model_name, found(criterion, subject))
+        """Return the decision on what the last message is about, as `decision_by` reads it."""
+        asked = (input[-1].metadata or {}).get(METADATA)
+        if not asked:
+            raise InputError(
+                "a verifier judges what it is handed as data, not what a prompt says",
+                hint="use a verifier as a judge only",
+            )
+        subject = asked["subject"]
+        verifier = family_named(subject["family"]).verifiers[self.model_name].load()
+        found = verifier(asked["criterion"], subject)
+        verdict: dict[str, Any] = {"passed": found.passed, "reason": found.reason}
+        if found.probability is not None:
+            verdict["probability"] = found.probability
+        reply = json.dumps(verdict, ensure_ascii=False)
+        return ModelOutput.from_content(self.model_name, reply)

@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from inspect_ai.model import CachePolicy, Model, ModelOutput
+    from inspect_ai.model import CachePolicy, Model
 
 __all__ = [
+    "METADATA",
     "UNDECIDED",
     "VERIFIER",
     "Decision",
     "Subject",
     "Verifier",
-    "answered",
-    "asked_of",
     "decision_by",
     "is_verifier",
 ]
@@ -37,7 +36,8 @@ UNDECIDED = "undecided"
 Subject = Mapping[str, Any]
 """What is judged, as data: ``family`` and whatever that family's verifiers read."""
 
-_KEY = "contrafact"
+METADATA = "contrafact"
+"""Where a message's metadata has the criterion and the subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +73,9 @@ async def decision_by(
     from inspect_ai.model import ChatMessageUser
 
     message = ChatMessageUser(
-        content=prompt, metadata={_KEY: {"criterion": criterion, "subject": dict(subject or {})}}
+        content=prompt,
+        metadata={METADATA: {"criterion": criterion, "subject": dict(subject or {})}},
     )
     output = await judge.generate([message], cache=cache)
     found = json.loads(output.completion)
     return Decision(found["passed"], found["reason"], found.get("probability"))
-
-
-def asked_of(metadata: Mapping[str, Any] | None) -> tuple[str, Subject]:
-    """Return the criterion and the subject that a verifier is asked about, or raise ValueError."""
-    asked = (metadata or {}).get(_KEY)
-    if not asked:
-        raise ValueError("a verifier judges what it is handed as data, not what a prompt says")
-    return asked["criterion"], asked["subject"]
-
-
-def answered(model: str, decision: Decision) -> "ModelOutput":
-    """Return a decision as a model's output."""
-    from inspect_ai.model import ModelOutput
-
-    verdict: dict[str, Any] = {"passed": decision.passed, "reason": decision.reason}
-    if decision.probability is not None:
-        verdict["probability"] = decision.probability
-    return ModelOutput.from_content(model, json.dumps(verdict, ensure_ascii=False))

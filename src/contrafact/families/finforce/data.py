@@ -26,7 +26,6 @@ __all__ = [
     "FIELDS",
     "PUBLISHED_COUNTS",
     "LoadNotes",
-    "MarketCategory",
     "RawItem",
     "bundled_headlines",
     "bundled_shots",
@@ -37,33 +36,25 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class MarketCategory:
-    """One row of table 1: a category's name, and its headlines in the published benchmark."""
-
-    name: str
-    headlines: int
-
-
 FIELDS = ("headline", "category", "description", "date", "classification", "risk", "opportunity")
 """What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
 
-_TABLE_1 = (
-    MarketCategory("Monetary policy & central banking", 109),
-    MarketCategory("Corporate strategy & operations", 229),
-    MarketCategory("Geopolitical & regulatory developments", 148),
-    MarketCategory("Financial markets & asset performance", 574),
-    MarketCategory("Supply chain & logistics", 24),
-    MarketCategory("ESG & sustainability developments", 13),
-    MarketCategory("Technology & innovation", 22),
-    MarketCategory("Labour & employment", 27),
-    MarketCategory("Macroeconomic indicators", 186),
-    MarketCategory("Banking & financial stability", 36),
-)
-CATEGORIES: tuple[str, ...] = tuple(row.name for row in _TABLE_1)
+PUBLISHED_COUNTS: dict[str, int] = {
+    "Monetary policy & central banking": 109,
+    "Corporate strategy & operations": 229,
+    "Geopolitical & regulatory developments": 148,
+    "Financial markets & asset performance": 574,
+    "Supply chain & logistics": 24,
+    "ESG & sustainability developments": 13,
+    "Technology & innovation": 22,
+    "Labour & employment": 27,
+    "Macroeconomic indicators": 186,
+    "Banking & financial stability": 36,
+}
+"""Headlines per market category as table 1 prints them; they add up to 1,368."""
+
+CATEGORIES: tuple[str, ...] = tuple(PUBLISHED_COUNTS)
 """The ten names, in table 1's order and spelling."""
-PUBLISHED_COUNTS: dict[str, int] = {row.name: row.headlines for row in _TABLE_1}
-"""Headlines per category as table 1 prints them; they add up to 1,368."""
 
 
 def _key(name: str) -> str:

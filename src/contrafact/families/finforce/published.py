@@ -9,10 +9,10 @@ columns and arrays of bootstrap replicates alike: a report's figures and that te
 four functions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from io import StringIO
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -43,9 +43,6 @@ __all__ = [
 Figure = TypeVar("Figure", float, "pd.Series[float]", NDArray[np.float64])
 
 PublishedScope = Literal["overall", "risk", "opportunity"]
-_SCOPE_OF: Mapping[str, PublishedScope] = {
-    "overall": "overall", "risk": "risk", "opportunity": "opportunity"
-}  # fmt: skip
 PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})
 """Names of the fluency model whose perplexities the paper's may stand beside."""
 
@@ -102,7 +99,7 @@ def paper_fluency(models: Sequence[str]) -> bool:
 
 def with_published_scope(data: ChapterData, own: Table) -> Table:
     """Return an overall, risk or opportunity table with the rows of table 2, 14 or 15 below."""
-    scope = _SCOPE_OF[own.key]
+    scope = cast(PublishedScope, own.key)
     rows = published_rows(scope)
     frame = pd.DataFrame({"system": rows["system"], "headlines": published_facts().headlines})
     if paper_fluency(data.meta.fluency_models):

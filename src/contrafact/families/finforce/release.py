@@ -109,21 +109,6 @@ def _card(rows: Sequence[Mapping[str, Any]], facts: Facts, counts: Mapping[str, 
     by_category = Counter(row["category"] for row in rows)
     days = sorted(row["date"] for row in rows if row["date"])
     reviewed = Counter(row["reviewed_by"] for row in rows)
-    size = next(
-        (name for most, name in ((1_000, "n<1K"), (10_000, "1K<n<10K")) if len(rows) < most),
-        "10K<n<100K",
-    )
-    head = ["---", f"pretty_name: {facts.name}", "language: [en]"]
-    if facts.license:
-        head.append(f"license: {facts.license.lower()}")
-    head += [
-        "task_categories: [text-classification, text-generation]",
-        f"size_categories: [{size}]",
-        "configs:",
-        "  - config_name: default",
-        "    data_files: headlines.jsonl",
-        "---",
-    ]
     window = f"from {days[0]} to {days[-1]}" if days else "of unknown days"
     body = [
         f"# {facts.name} {facts.version}",
@@ -170,4 +155,24 @@ def _card(rows: Sequence[Mapping[str, Any]], facts: Facts, counts: Mapping[str, 
         ),
         "",
     ]
-    return "\n".join([*head, "", *body])
+    return "\n".join([*_front_matter(len(rows), facts), "", *body])
+
+
+def _front_matter(rows: int, facts: Facts) -> list[str]:
+    """Return the lines that the hub reads of a card."""
+    size = next(
+        (name for most, name in ((1_000, "n<1K"), (10_000, "1K<n<10K")) if rows < most),
+        "10K<n<100K",
+    )
+    head = ["---", f"pretty_name: {facts.name}", "language: [en]"]
+    if facts.license:
+        head.append(f"license: {facts.license.lower()}")
+    return [
+        *head,
+        "task_categories: [text-classification, text-generation]",
+        f"size_categories: [{size}]",
+        "configs:",
+        "  - config_name: default",
+        "    data_files: headlines.jsonl",
+        "---",
+    ]

@@ -42,6 +42,7 @@ __all__ = [
     "VERIFIER",
     "Candidate",
     "Drafting",
+    "DraftingMethod",
     "Finding",
     "Verifier",
     "base_prompt",
@@ -340,6 +341,27 @@ def _schema(sides: Sequence[Side]) -> ResponseSchema:
         additionalProperties=False,
     )
     return ResponseSchema(name="verdicts", json_schema=both, strict=True)
+
+
+class DraftingMethod:
+    """What methods that write several drafts share: prompt, verifier, and a headline's drafts."""
+
+    shots = 0
+    roles = (VERIFIER,)
+    added = DRAFTS
+
+    def __init__(self, context: MethodContext, name: str, base: str):
+        self.name = context.name or name
+        self._prompt = base_prompt(context, base)
+        self._verifier = Verifier.of(context.pack)
+        self._batch = Batch([one.text for one in context.items]) if context.items else None
+        self._context = context
+
+    def _begin(self, headline: Headline, ask: Ask) -> tuple[Drafting, Ask]:
+        """Return where a headline's drafts are kept, and the writer that tells what it is asked."""
+        exchanges = [] if ask.exchanges is None else ask.exchanges
+        batch = self._batch or Batch([headline.text])
+        return Drafting(headline, batch, exchanges), replace(ask, exchanges=exchanges)
 
 
 def say_unranked(specs: Iterable[str]) -> None:

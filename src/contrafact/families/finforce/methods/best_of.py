@@ -7,17 +7,12 @@ another draft than the best opportunity. The chosen and the refused are kept.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.families.finforce.verifying import (
-    DRAFTS,
     PAIR_TOKENS,
-    VERIFIER,
-    Drafting,
-    Verifier,
-    base_prompt,
+    DraftingMethod,
     draft_seed,
     option_in,
     with_likelihood,
@@ -26,7 +21,6 @@ from contrafact.family.method import MethodContext, Option
 from contrafact.judges.rubric import gathered
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import Headline
-from contrafact.text.degenerate import Batch
 
 __all__ = ["OPTIONS", "SAMPLES_ITSELF", "BestOf", "method"]
 
@@ -40,16 +34,11 @@ SAMPLES_ITSELF = False
 _MOST = 64
 
 
-class BestOf:
+class BestOf(DraftingMethod):
     """So many calls of the writer, and one of the verifier for every draft with a sound text."""
-
-    shots = 0
-    roles = (VERIFIER,)
-    added = DRAFTS
 
     def __init__(self, context: MethodContext):
         options = {**OPTIONS, **context.options}
-        self.name = context.name or "best-of"
         self._n = option_in(options, "n", 2, _MOST)
         self._temperature = float(options["temperature"])
         if not 0 < self._temperature <= 2:
@@ -58,15 +47,11 @@ class BestOf:
                 "they would all be the same",
                 hint="give it one of its own: --method best-of:temperature=0.8",
             )
-        self._prompt = base_prompt(context, str(options["base"]))
-        self._verifier = Verifier.of(context.pack)
-        self._batch = Batch([one.text for one in context.items]) if context.items else None
-        self._context = context
+        super().__init__(context, "best-of", str(options["base"]))
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
         """See `contrafact.family.method.Method`."""
-        exchanges = [] if ask.exchanges is None else ask.exchanges
-        ask = replace(ask, exchanges=exchanges)
+        made, ask = self._begin(headline, ask)
         prompt = self._prompt.prompt(headline, draw)
 
         schema = pair_schema("original_headline", nested=True)
@@ -81,7 +66,6 @@ class BestOf:
             return read_pair(output), likelihood
 
         drafts = await gathered(map(draft, range(1, self._n + 1)))
-        made = Drafting(headline, self._batch or Batch([headline.text]), exchanges)
         numbers = [made.add(one, likelihood=likelihood) for one, likelihood in drafts]
         looks = [self._verifier.look(ask, headline, made.sound(number)) for number in numbers]
         for number, findings in zip(numbers, await gathered(looks), strict=True):

@@ -8,7 +8,6 @@ repair makes a text worse; drafts, faults and choice are kept as well.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from contrafact.families.finforce.generation import (
     Generation,
@@ -17,14 +16,10 @@ from contrafact.families.finforce.generation import (
     side_schema,
 )
 from contrafact.families.finforce.verifying import (
-    DRAFTS,
     PAIR_TOKENS,
     SENTENCES,
-    VERIFIER,
     Candidate,
-    Drafting,
-    Verifier,
-    base_prompt,
+    DraftingMethod,
     choose,
     draft_seed,
     option_in,
@@ -32,7 +27,7 @@ from contrafact.families.finforce.verifying import (
 from contrafact.family.method import MethodContext, Option
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import SIDES, Headline, Side
-from contrafact.text.degenerate import EQUAL_SIDES, Batch
+from contrafact.text.degenerate import EQUAL_SIDES
 from contrafact.text.delimit import delimit
 
 __all__ = ["OPTIONS", "Repair", "method"]
@@ -44,28 +39,18 @@ OPTIONS: Mapping[str, Option] = {"rounds": 2, "base": "zero-shot"}
 _MOST = 16
 
 
-class Repair:
+class Repair(DraftingMethod):
     """One call of the writer, one of the verifier, and both again for every repair."""
-
-    shots = 0
-    roles = (VERIFIER,)
-    added = DRAFTS
 
     def __init__(self, context: MethodContext):
         options = {**OPTIONS, **context.options}
-        self.name = context.name or "repair"
         self._rounds = option_in(options, "rounds", 1, _MOST)
-        self._prompt = base_prompt(context, str(options["base"]))
+        super().__init__(context, "repair", str(options["base"]))
         self._repair = context.pack.template("finforce/repair", required={"headline", "wrong"})
-        self._verifier = Verifier.of(context.pack)
-        self._batch = Batch([one.text for one in context.items]) if context.items else None
-        self._context = context
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
         """See `contrafact.family.method.Method`."""
-        exchanges = [] if ask.exchanges is None else ask.exchanges
-        ask = replace(ask, exchanges=exchanges)
-        made = Drafting(headline, self._batch or Batch([headline.text]), exchanges)
+        made, ask = self._begin(headline, ask)
         first = await ask(
             self._prompt.prompt(headline, draw), pair_schema("original_headline", nested=True)
         )

@@ -8,14 +8,14 @@ def test_stories_are_written_and_the_same_again(quick_contrafact, tmp_path):
     first = quick_contrafact(*words, "one.json")
     assert first.returncode == 0, first.stderr
     assert "one.json: 24 stories of " in first.stdout
-    assert "all proven by both algorithms" in first.stdout
+    assert "all proven from the stories' texts and by both algorithms" in first.stdout
     assert quick_contrafact(*words, "two.json").returncode == 0
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
     rows = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
     assert len(rows) == 24
     for row in rows:
         assert len(row["Query"]) == 3
-        assert (len(row["Right answers"]), len(row["Wrong answers"])) == (2, 6)
+        assert (len(row["Right answers"]), len(row["Wrong answers"])) == (2, 8)
         assert row["Proof"]["mechanisms"].keys() == row["Proof"]["graph"].keys()
 
 
@@ -46,7 +46,7 @@ def test_a_file_is_proven_from_itself_alone_and_a_false_label_is_found(quick_con
     assert made.returncode == 0, made.stderr
     proven = quick_contrafact("cobe", "prove", "few.jsonl")
     assert proven.returncode == 0, proven.stderr
-    assert "16 stories of 16 distinct cases with 128 answers proven" in proven.stdout
+    assert "16 stories of 16 distinct cases with 160 answers proven" in proven.stdout
     lines = (tmp_path / "few.jsonl").read_text(encoding="utf-8").splitlines()
     row = json.loads(lines[6])
     wrong = row["Wrong answers"].pop()

@@ -317,7 +317,7 @@ def synth(
         seed: Seed of the drawing.
         graph: Only this type: chain, collider, correlated, diamond, fork or hybrid.
         domain: Only this domain.
-        private_lexicon: A folder with scenes and wordings of your own.
+        private_lexicon: A folder with rules of your own.
         out: A JSON file to write besides.
 
     Returns:
@@ -325,7 +325,7 @@ def synth(
         ``scores``: by type of graph, how many stories and answers.
 
     Raises:
-        InputError: There is no such graph or domain, or the lexicon cannot be used.
+        InputError: There is no such graph or domain, or the rules cannot be used.
     """
     import json
 

@@ -70,7 +70,7 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
     typed: list[tuple[str, Any, Any, Any]] = [
         ("sources", list[Path], typer.Argument(metavar=metavar, help=source), ...),
         ("out", Path, typer.Option(metavar="FILE", help="The sheet: .csv or .xlsx."), ...),
-        ("kind", kinds, typer.Option(help=kind_help), first),
+        ("kind", kinds, typer.Option("--kind", "--sheet", help=kind_help), first),
         ("n", int | None, typer.Option("--n", min=1, metavar="N", help=number), None),
         ("seed", int, typer.Option(min=0, metavar="S", help="Seed of the drawing."), 0),
     ]

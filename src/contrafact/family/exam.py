@@ -46,6 +46,7 @@ class ExamItem:
         reference: A text that it is compared with by surface features, where there is one.
         facts: Further columns of the file of items.
         material: What the family's prompts are made from, besides the text.
+        pair: What it shares with the items that it is drawn in pairs with; its text if empty.
     """
 
     id: str
@@ -58,6 +59,7 @@ class ExamItem:
     reference: str | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     material: Any = None
+    pair: str = ""
 
     @property
     def should_pass(self) -> bool:
@@ -150,7 +152,7 @@ def draw_items(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Exam
 
 
 def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[ExamItem]:
-    """Draw items in pairs of one text: once where it should pass, once where it should not.
+    """Draw items in pairs of one text (or `ExamItem.pair`): one that should pass, one that not.
 
     So nothing that a text says by itself tells which it is. Of what should not pass, items that
     fail what few have failed so far go first. What pairs lack is filled by `draw_items`.
@@ -161,7 +163,7 @@ def draw_crossed(items: Sequence[ExamItem], n: int | None, seed: int) -> list[Ex
         return list(items)
     texts: dict[str, tuple[list[int], list[int]]] = {}
     for place, item in enumerate(items):
-        texts.setdefault(item.text, ([], []))[item.should_pass].append(place)
+        texts.setdefault(item.pair or item.text, ([], []))[item.should_pass].append(place)
     crossed = [sides for sides in texts.values() if all(sides)]
     rng = np.random.default_rng([seed, 0])
     failed: dict[str, int] = {}

@@ -285,6 +285,7 @@ class StudySpec:
             place within their stratum's in the column ``place``.
         order_first: Whether the order of the sheet is drawn before the items' names, which say
             nothing. It decides what a seed draws, and nothing else.
+        together: Whether the sheet has rows in the order in which they were chosen.
         cluster: The key's column by which figures are resampled.
         allowed: Values that columns of the key may have.
         reference: What people's answers are held against: ``judge``, or ``gold`` where it is right.
@@ -312,6 +313,7 @@ class StudySpec:
     choose: Choose = at_random
     assign: Callable[["pd.DataFrame"], "pd.DataFrame"] | None = None
     order_first: bool = False
+    together: bool = False
     cluster: str = "sample_id"
     allowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reference: str = "judge"

@@ -101,13 +101,15 @@ def draw_study(
         sizes = even_allocation([len(own) for _, own in strata], n)
         if sum(sizes) < n:
             shortage = [f"there are only {sum(sizes):,} {spec.noun}: all are drawn"]
+    chosen = [
+        (own, list(spec.choose(own, size, rng)))
+        for (_, own), size in zip(strata, sizes, strict=True)
+        if size
+    ]
     drawn = pd.concat(
         [
-            own.iloc[list(spec.choose(own, size, rng))].assign(
-                probability=size / len(own), place=range(size)
-            )
-            for (_, own), size in zip(strata, sizes, strict=True)
-            if size
+            own.iloc[places].assign(probability=len(places) / len(own), place=range(len(places)))
+            for own, places in chosen
         ],
         ignore_index=True,
     )
@@ -138,6 +140,8 @@ def _blinded(
         order, names = rng.permutation(len(drawn)), item_names(len(drawn), rng)
     else:
         names, order = item_names(len(drawn), rng), rng.permutation(len(drawn))
+    if spec.together:
+        order = np.arange(len(drawn))
     verdicts = {one.verdict: one for one in spec.questions if one.verdict and one.criterion}
     records = drawn.to_dict("records")
     sheet, key = [], []

@@ -21,6 +21,7 @@ from contrafact.family.study import (
     StudyTable,
 )
 from contrafact.files.sheets import probability, read_filled, read_key_rows
+from contrafact.files.tables import read_rows
 from contrafact.stats.agreement import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement
 from contrafact.stats.votes import majority
 
@@ -58,8 +59,9 @@ def read_key(
     """
     hint = f"use the key as `{command}` wrote it"
     kinds: dict[str, None] = {}
-    if "" in studies:
-        kinds[""] = None
+    first = next(iter(studies))
+    if _KIND not in studies[first].key and _KIND not in next(iter(read_rows(path)), (0, {}))[1]:
+        kinds[first] = None
     else:
         for line, cells in read_key_rows(path, (*_KEPT, _KIND), command=command):
             kinds[cells[_KIND]] = None

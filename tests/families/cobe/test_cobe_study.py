@@ -1,6 +1,7 @@
 """The human study: what is drawn, what sheets may hold, and the paper's own figures recomputed."""
 
 import csv
+import itertools
 import math
 
 import numpy as np
@@ -267,3 +268,32 @@ def followed_figures():
             0.1,
         ),
     ]
+
+
+def test_a_reading_sheet_shows_whole_stories_and_scores_readers_against_the_proof(
+    quick_contrafact, tmp_path
+):
+    made = quick_contrafact("cobe", "synth", "--n", "24", "--seed", "6", "--out", "few.jsonl")
+    assert made.returncode == 0, made.stderr
+    words = ("cobe", "study", "sample", "few.jsonl", "--sheet", "reading", "--n", "9")
+    drawn = quick_contrafact(*words, "--out", "sheet.csv")
+    assert drawn.returncode == 0, drawn.stderr
+    sheet = pd.read_csv(tmp_path / "sheet.csv", dtype=str, keep_default_na=False)
+    key = pd.read_csv(tmp_path / "sheet.key.csv", dtype=str).set_index("item")
+    assert list(sheet.columns[:4]) == ["item", "story", "query", "fact"]
+    together = key.loc[sheet["item"], "story_id"].tolist()
+    assert len(set(together)) == 9
+    turns = sum(one != other for one, other in itertools.pairwise(together))
+    assert turns == 8  # a story's facts stand together
+    assert set(key["due"]) >= {"stays", "changes", "up"} and "due" not in sheet
+    sheet["outcome"] = key.loc[sheet["item"], "due"].tolist()
+    sheet.loc[0, "outcome"] = "changes" if sheet.loc[0, "outcome"] == "stays" else "stays"
+    sheet.loc[0, "sound"] = "odd"
+    sheet.to_csv(tmp_path / "ann.csv", index=False)
+    words = ("cobe", "study", "score", "ann.csv", "--key", "sheet.key.csv", "--out", "figures")
+    scored = quick_contrafact(*words)
+    assert scored.returncode == 0, scored.stderr
+    found = pd.read_csv(tmp_path / "figures" / "readers.csv").iloc[0]
+    assert found["facts"] == pytest.approx(1 - 1 / len(sheet))
+    assert found["stories"] == pytest.approx(8 / 9)
+    assert found["odd"] == 1.0

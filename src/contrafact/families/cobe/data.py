@@ -471,6 +471,10 @@ class KnownAnswer(BaseModel):
         description="Whether it passes each criterion; without it, all but the one it fails.",
     )
     why: str = Field(default="", description="Why it is right, or what is wrong with it.")
+    counterpart: str = Field(
+        default="",
+        description="The right answer that it is, but for what it fails; empty for none.",
+    )
 
 
 class KnownStory(BaseModel):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from contrafact.families.cobe.data import KnownStory
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
+    from contrafact.records import Story
 
 __all__ = ["EXAM", "CobeExamOptions", "cobe_items", "drawn_known", "examiner"]
 
@@ -57,6 +58,11 @@ def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
     for known in stories:
         story = known.story
         for answer in (*known.right, *known.wrong):
+            verdicts = known.verdicts(answer)
+            if _by_story(story):
+                del verdicts["E3"]
+                if answer.fails is not None and all(verdicts.values()):
+                    continue
             kind = f"right: {answer.why}" if answer.why and reasons[answer.why] > 1 else "right"
             item = ExamItem(
                 id=content_id(story.id, story.text, answer.text, prefix="x"),
@@ -64,10 +70,11 @@ def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
                 kind=kind if answer.fails is None else f"fails {answer.fails}",
                 about=story.text,
                 text=answer.text,
-                known=known.verdicts(answer),
+                known=verdicts,
                 whole=answer.fails is None,
                 reference=story.answer or None,
                 material=story,
+                pair=answer.counterpart,
             )
             found.setdefault(item.id, item)
     if {item.whole for item in found.values()} != {True, False}:
@@ -76,6 +83,15 @@ def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
             hint="make some with `contrafact cobe synth`",
         )
     return list(found.values())
+
+
+def _by_story(story: "Story") -> bool:
+    """Tell whether E3 of a story's answers was decided by story and supposition, as once it was.
+
+    A judge of the response alone cannot know that; the same prompt would have two truths.
+    """
+    proof = story.proof or {}
+    return "canary" in proof and "format" not in proof
 
 
 def drawn_known(n: int, seed: int) -> "list[KnownStory]":

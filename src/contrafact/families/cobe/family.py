@@ -25,7 +25,10 @@ FAMILY = Family(
             Lazy(f"{_HERE}.commands:app"),
         ),
     },
-    study={"": Lazy(f"{_HERE}.study:STUDY")},
+    study={
+        "rating": Lazy(f"{_HERE}.study:STUDY"),
+        "reading": Lazy(f"{_HERE}.reading_study:READING"),
+    },
     exam=Lazy(f"{_HERE}.exam:EXAM"),
     verifiers={"proof": Lazy(f"{_HERE}.verifier:proof")},
     data={"cobe": Lazy(f"{_HERE}.statistics:SPEC")},

@@ -8,7 +8,7 @@ what free wording means is for a judge to say.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from contrafact.families.cobe.synth.narrative import CLOSINGS, OPENINGS
@@ -16,6 +16,7 @@ from contrafact.families.cobe.synth.prove import (
     Claim,
     Facts,
     Reading,
+    misjoined,
     situation_of,
     told_wrong,
     turns_round,
@@ -59,7 +60,7 @@ def reader_of(facts: Facts) -> ResponseReader:
             for name in facts.model.order
             if name not in facts.text.told
         },
-        frames=(*OPENINGS, *CLOSINGS, "Option {n}:"),
+        frames=(*OPENINGS, *CLOSINGS, "Option {n}:", *facts.settings),
     )
 
 
@@ -140,16 +141,22 @@ def _connectors(facts: Facts, whole: ReadResponse, reading: Reading, *, drawn: b
             if one.name in twice:
                 return Decision(None, f"'{one.name}' is told in two ways")
     told = {name: next(iter(values)) for name, values in reading.values.items()}
+    if facts.family is not None:
+        return _joined(facts, misjoined(facts, reading.claims, told), by_rule=False)
     if not drawn:
         for claim in reading.claims:
             name = claim.effect.name
             if name in facts.moved and way_of(facts, name, told[name]) != facts.moved[name]:
                 return Decision(None, f"readers differ on '{name}', which goes the wrong way")
-    wrong = wrong_claims(facts, reading.claims, told)
+    return _joined(facts, wrong_claims(facts, reading.claims, told), by_rule=drawn)
+
+
+def _joined(facts: Facts, wrong: Sequence[tuple[Claim, str]], *, by_rule: bool) -> Decision:
+    """Decide E3 by the connectors that are wrong: by those that nobody would let be, if any are."""
     certain = [
         (claim, why)
         for claim, why in wrong
-        if turns_round(facts, claim) or (drawn and _by_rule(facts, claim))
+        if turns_round(facts, claim) or (by_rule and _by_rule(facts, claim))
     ]
     if certain:
         claim, why = certain[0]

@@ -33,7 +33,7 @@ def synth(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Scenes and wordings of your own, for a private split; see docs/synth-private.md.",
+            help="Rules of your own, for a private split; see docs/synth-private.md.",
         ),
     ] = None,
     processes: Annotated[
@@ -43,9 +43,9 @@ def synth(
 ) -> None:
     """Draw stories whose right and wrong answers are proven, in the paper's schema.
 
-    Every answer is right for one story and, word for word, wrong for others, so that nothing in an
-    answer alone tells which it is. Every story is proven by two algorithms and read back before it
-    is written. The same options write the same file.
+    Every answer is right for one story and, word for word, wrong for others, or wrong in its
+    connectors, so that little in an answer alone tells which it is. Every verdict follows from the
+    story's text, and is proven before it is written. The same options write the same file.
 
     Example: contrafact cobe synth --graph diamond --n 200 --seed 7 --out stories.jsonl
     """
@@ -105,6 +105,6 @@ def _write(lines: Iterable[str], n: int, out: str) -> None:
     typer.echo(f"{out}: {n:,} stories of {len(sources)} templates ({counted})")
     typer.echo(
         f"{answers['right']:,} right and {answers['wrong']:,} wrong answers, "
-        "all proven by both algorithms"
+        "all proven from the stories' texts and by both algorithms"
     )
     typer.echo(f"sha256 {digest.hexdigest()}")

@@ -5,19 +5,24 @@ algorithms of `contrafact.causal` and read back by `prove` before it is handed o
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import LATENT, NUMERICAL
 from contrafact.families.cobe.phrasing import queries
 from contrafact.families.cobe.synth.crossing import SIZE, Block, Situation, draw_block
-from contrafact.families.cobe.synth.lexicon import Lexicon, bundled_lexicon, load_lexicon
+from contrafact.families.cobe.synth.library import (
+    ANSWERS,
+    Library,
+    bundled_library,
+    load_library,
+)
 from contrafact.families.cobe.synth.narrative import (
     CLOSINGS,
     OPENINGS,
@@ -34,25 +39,33 @@ from contrafact.records import DOMAINS, GRAPHS
 from contrafact.workers import end_with_parent
 
 __all__ = [
+    "CANARY",
+    "FIRST_CORE",
     "Cell",
     "Seen",
+    "Unproven",
     "cells_of",
     "compose",
     "compose_block",
+    "compose_lines",
     "domain_named",
+    "source_of",
     "story_lines",
     "write_drawn",
 ]
 
-_CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
+CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
 """Stands in every story's proof: a model that can complete it has seen such files in training."""
-_FIRST_CORE = 1001  # of the first block; hand-written stories have smaller ones
+FIRST_CORE = 1001
+"""The core set id of the first block; hand-written stories have smaller ones."""
 _ODD_SHARE = 0.4
 _TRIES = 400
-_VERSIONS, _MOST_ALIKE = 10, 0.45
-"""How many versions of a story are tried, until it shares no more of its 3-grams with another of
-its block."""
-_WORD = re.compile(r"[a-z0-9']+")
+FORMAT = 2
+"""Files in which every verdict follows from the story's text."""
+_VERSIONS = 99
+"""How often a story is told anew until it differs from the others of its block."""
+_TOLD_TWICE = 0.35
+"""How often a rule is told although a connector tells it, too."""
 _BLOCKS_AT_ONCE = 8
 _SEEN_BITS = 1 << 27
 """Size of the table of texts that were drawn; it does not grow with the number of stories."""
@@ -64,7 +77,8 @@ class Unproven(AssertionError):
     """The checker contradicts how a story was made: one of the two is wrong."""
 
 
-class Cell(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Cell:
     """A domain and a type of graph."""
 
     domain: str
@@ -72,9 +86,9 @@ class Cell(NamedTuple):
 
 
 def cells_of(
-    lexicon: Lexicon, *, graph: str | None = None, domain: str | None = None
+    library: Library, *, graph: str | None = None, domain: str | None = None
 ) -> tuple[Cell, ...]:
-    """Return the cells of a lexicon, or those of one type of graph or domain.
+    """Return the cells of a library, or those of one type of graph or domain.
 
     Raises:
         InputError: If there is none.
@@ -83,12 +97,12 @@ def cells_of(
         raise InputError(
             f"there is no graph type '{graph}'", hint=f"use one of {', '.join(GRAPHS)}"
         )
-    domains = [d for d in DOMAINS if any(scene.domain == d for scene in lexicon.scenes)]
+    domains = [d for d in DOMAINS if any(scene.domain == d for scene in library.scenes)]
     found = tuple(
         Cell(d, g) for d in domains for g in GRAPHS if domain in (None, d) and graph in (None, g)
     )
     if not found:
-        raise InputError(f"the lexicon has no scene of '{domain}'", hint="choose another domain")
+        raise InputError(f"the library has no place of '{domain}'", hint="choose another domain")
     return found
 
 
@@ -104,6 +118,24 @@ def domain_named(name: str) -> str:
     raise InputError(f"there is no domain '{name}'", hint=f"use one of {', '.join(DOMAINS)}")
 
 
+def source_of(
+    graph: str | None, domain: str | None, private_lexicon: str | Path | None
+) -> tuple[Library, tuple[Cell, ...]]:
+    """Return what stories are told of, and of which domains and graphs.
+
+    Args:
+        graph: Only this type of graph.
+        domain: Only this domain, whatever its capitals.
+        private_lexicon: A folder with rules; the bundled ones if none is given.
+
+    Raises:
+        InputError: There is no such graph or domain, or the rules cannot be used.
+    """
+    named = None if domain is None else domain_named(domain)
+    library = bundled_library() if private_lexicon is None else load_library(private_lexicon)
+    return library, cells_of(library, graph=graph, domain=named)
+
+
 def story_lines(
     n: int,
     seed: int,
@@ -113,32 +145,9 @@ def story_lines(
     private_lexicon: str | Path | None = None,
     processes: int = 1,
 ) -> Iterator[str]:
-    """Return proven stories, one JSON object a line, evenly over the cells, no two texts alike.
-
-    The same arguments give the same stories, by however many processes; a longer draw begins with
-    the shorter one, but for a last block that was cut short. Stories are of all domains and types
-    of graph, or of one, told of the bundled lexicon or of that in a folder.
-
-    Raises:
-        InputError: There is no such graph or domain, or the lexicon cannot be used.
-        Unproven: If a story is not what it is meant to be.
-    """
-    named = None if domain is None else domain_named(domain)
-    lexicon = bundled_lexicon() if private_lexicon is None else load_lexicon(private_lexicon)
-    cells = cells_of(lexicon, graph=graph, domain=named)
-
-    def lines() -> Iterator[str]:
-        seen = Seen()
-        blocks = -(-n // SIZE)
-        for index, (block, texts) in enumerate(_firsts(lexicon, cells, blocks, seed, processes)):
-            again = 0
-            while seen.any_of(texts):
-                again += 1
-                block, texts = compose_block(lexicon, cells, seed, index, again)
-            seen.add(texts)
-            yield from block
-
-    return islice(lines(), n)
+    """Return proven stories, one JSON object a line; see `source_of` and `compose_lines`."""
+    library, cells = source_of(graph, domain, private_lexicon)
+    return compose_lines(n, seed, library=library, cells=cells, processes=processes)
 
 
 def write_drawn(path: Path, n: int) -> None:
@@ -146,9 +155,57 @@ def write_drawn(path: Path, n: int) -> None:
     write_text(path, "".join(f"{line}\n" for line in story_lines(n, 0)))
 
 
-def compose(n: int, seed: int) -> Iterator[Row]:
-    """Yield stories as objects of the paper's schema with our additions; see `story_lines`."""
-    return map(json.loads, story_lines(n, seed))
+def compose(
+    n: int,
+    seed: int,
+    *,
+    library: Library | None = None,
+    cells: Sequence[Cell] | None = None,
+    processes: int = 1,
+) -> Iterator[Row]:
+    """Yield stories as objects of the paper's schema with our additions; see `compose_lines`."""
+    for line in compose_lines(n, seed, library=library, cells=cells, processes=processes):
+        yield json.loads(line)
+
+
+def compose_lines(
+    n: int,
+    seed: int,
+    *,
+    library: Library | None = None,
+    cells: Sequence[Cell] | None = None,
+    processes: int = 1,
+) -> Iterator[str]:
+    """Yield proven stories, one JSON object a line, evenly over the cells, no two texts alike.
+
+    The same arguments give the same stories, by however many processes; a longer draw begins with
+    the shorter one, but for a last block that was cut short.
+
+    Args:
+        n: How many stories.
+        seed: Where randomness comes from.
+        library: What they are told of; the bundled one if none is given.
+        cells: Domains and types of graph to draw from; all of the library's if none are given.
+        processes: How many share the work.
+
+    Raises:
+        Unproven: If a story is not what it is meant to be.
+    """
+    library = bundled_library() if library is None else library
+    cells = cells_of(library) if cells is None else cells
+    seen = Seen()
+    blocks = -(-n // SIZE)
+
+    def lines() -> Iterator[str]:
+        for index, (block, texts) in enumerate(_firsts(library, cells, blocks, seed, processes)):
+            again = 0
+            while seen.any_of(texts):
+                again += 1
+                block, texts = compose_block(library, cells, seed, index, again)
+            seen.add(texts)
+            yield from block
+
+    yield from islice(lines(), n)
 
 
 class Seen:
@@ -176,14 +233,14 @@ def _place(text: str) -> int:
 
 
 def _firsts(
-    lexicon: Lexicon, cells: Sequence[Cell], blocks: int, seed: int, processes: int
+    library: Library, cells: Sequence[Cell], blocks: int, seed: int, processes: int
 ) -> Iterator[tuple[list[str], list[str]]]:
     if processes == 1:
         for index in range(blocks):
-            yield compose_block(lexicon, cells, seed, index)
+            yield compose_block(library, cells, seed, index)
         return
     with ProcessPoolExecutor(
-        processes, initializer=_begin, initargs=(lexicon, cells, seed)
+        processes, initializer=_begin, initargs=(library, cells, seed)
     ) as pool:
         # A bounded number of pieces is under way, so that memory stays flat however many there are.
         starts = iter(range(0, blocks, _BLOCKS_AT_ONCE))
@@ -194,22 +251,22 @@ def _firsts(
             waiting += [pool.submit(_share, s, blocks) for s in islice(starts, 1)]
 
 
-_here: list[tuple[Lexicon, Sequence[Cell], int]] = []  # in a worker: what it draws from
+_here: list[tuple[Library, Sequence[Cell], int]] = []  # in a worker: what it draws from
 
 
-def _begin(lexicon: Lexicon, cells: Sequence[Cell], seed: int) -> None:
+def _begin(library: Library, cells: Sequence[Cell], seed: int) -> None:
     end_with_parent()
-    _here[:] = [(lexicon, cells, seed)]
+    _here[:] = [(library, cells, seed)]
 
 
 def _share(start: int, blocks: int) -> list[tuple[list[str], list[str]]]:
-    lexicon, cells, seed = _here[0]
+    library, cells, seed = _here[0]
     end = min(blocks, start + _BLOCKS_AT_ONCE)
-    return [compose_block(lexicon, cells, seed, index) for index in range(start, end)]
+    return [compose_block(library, cells, seed, index) for index in range(start, end)]
 
 
 def compose_block(
-    lexicon: Lexicon, cells: Sequence[Cell], seed: int, index: int, again: int = 0
+    library: Library, cells: Sequence[Cell], seed: int, index: int, again: int = 0
 ) -> tuple[list[str], list[str]]:
     """Return the stories of one block, as lines of a file, and their texts.
 
@@ -218,15 +275,15 @@ def compose_block(
     """
     done, place = divmod(index, len(cells))
     cell = Random(f"{seed} order {done}").sample(list(cells), len(cells))[place]
-    scenes = [scene for scene in lexicon.scenes if scene.domain == cell.domain]
+    scenes = [scene for scene in library.scenes if scene.domain == cell.domain]
     for attempt in range(_TRIES):
         rng = Random(f"{seed} {index} {again} {attempt}")
-        plot = draw_plot(lexicon, rng.choice(scenes), cell.graph, rng)
+        plot = draw_plot(library, rng.choice(scenes), cell.graph, rng)
         if plot is None:
             continue
         block = draw_block(plot, rng)
         if block is not None:
-            rows = list(_rows(block, _FIRST_CORE + index, rng))
+            rows = list(_rows(block, FIRST_CORE + index, rng))
             for row in rows:
                 problems = check_story(row)
                 if problems:
@@ -241,7 +298,8 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
     wordings = draw_wordings(plot, rng)
     text = plot.text()
     shared = {
-        "canary": _CANARY,
+        "format": FORMAT,
+        "canary": CANARY,
         "template": plot.scene.name,
         "graph": text.graph,
         "mechanisms": text.mechanisms,
@@ -249,23 +307,52 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
         "told": list(text.told),
         "quantities": list(text.quantities),
         "wordings": wordings.record(plot),
+        "relations": [one.record() for one in wordings.relations],
+        "setting": [wordings.opening],
     }
     answers = [_answers(block, place, wordings, rng) for place in range(SIZE)]
     stories = _stories(block, wordings, rng)
     for place, one in enumerate(block.stories):
         supposed = [
-            wordings.clauses[name][rng.randrange(2)][value].supposed
-            for name, value in one.supposed.items()
+            wordings.clauses[name][0][value].supposed for name, value in one.supposed.items()
         ]
         rng.shuffle(supposed)
-        criteria = criterion_texts(one, wordings, one.implied, rng)
-        asked = ["E1", "E2", "E3"]
-        asked += ["E4"] * (plot.measure is not None) + ["E5"] * bool(one.implied)
+        latents = one.implied
+        criteria = criterion_texts(one, wordings, latents, rng)
+        listed = [criteria["unchanged"], criteria["changed"]]
+        if criteria["numerical"]:
+            listed.append(f"{NUMERICAL} {criteria['numerical']}")
+        if criteria["latent"]:
+            listed.append(f"{LATENT} {criteria['latent']}")
+        asked = ["E1", "E2", "E3"] + ["E4"] * (plot.measure is not None) + ["E5"] * bool(latents)
         right = [
             {"text": text, "why": why, "verdicts": dict.fromkeys(asked, True)}
-            for text, why in answers[place]
+            for text, why, _ in answers[place]
         ]
-        wrong = _wrong(block, place, answers, asked)
+        wrong: list[Row] = [
+            {
+                "text": text,
+                "fails": "E3",
+                "why": "Its connectors say the opposite of what they join.",
+                "counterpart": right_text,
+                "verdicts": {name: name != "E3" for name in asked},
+            }
+            for right_text, _, text in answers[place]
+        ]
+        for other in range(SIZE):
+            failed = block.fails[other][place]
+            if other == place:
+                continue
+            why = _why(block.stories[other], one, failed)
+            wrong += [
+                {
+                    "text": text,
+                    "fails": min(failed),
+                    "why": why,
+                    "verdicts": {name: name not in failed for name in asked},
+                }
+                for text, _, _ in answers[other]
+            ]
         rng.shuffle(wrong)
         facts: dict[str, Any] = dict(one.facts)
         if plot.measure is not None:
@@ -277,7 +364,7 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
             "Variation text": stories[place],
             "Query": list(queries(supposed)),
             "Representative answer": right[0]["text"],
-            "Evaluation criteria": _listed(criteria),
+            "Evaluation criteria": listed,
             "Graph type": plot.graph,
             "Failure modes": _modes(block, place),
             "Right answers": right,
@@ -289,33 +376,6 @@ def _rows(block: Block, core: int, rng: Random) -> Iterator[Row]:
                 "consequences": _consequences(one),
             },
         }
-
-
-def _listed(criteria: Mapping[str, str | None]) -> list[str | None]:
-    found = [criteria["unchanged"], criteria["changed"]]
-    if criteria["numerical"]:
-        found.append(f"{NUMERICAL} {criteria['numerical']}")
-    if criteria["latent"]:
-        found.append(f"{LATENT} {criteria['latent']}")
-    return found
-
-
-def _wrong(
-    block: Block, place: int, answers: Sequence[Sequence[tuple[str, str]]], asked: Sequence[str]
-) -> list[Row]:
-    """Return the other stories' answers as wrong answers of one."""
-    found = []
-    for other in range(SIZE):
-        if other == place:
-            continue
-        failed = block.fails[other][place]
-        why = _why(block.stories[other], block.stories[place], failed)
-        verdicts = {name: name not in failed for name in asked}
-        found += [
-            {"text": text, "fails": min(failed), "why": why, "verdicts": dict(verdicts)}
-            for text, _ in answers[other]
-        ]
-    return found
 
 
 def _consequences(one: Situation) -> dict[str, dict[str, Any]]:
@@ -337,77 +397,88 @@ def _consequences(one: Situation) -> dict[str, dict[str, Any]]:
 
 
 def _stories(block: Block, wordings: Wordings, rng: Random) -> list[str]:
-    """Return the stories of a block, worded so that no two read nearly alike.
-
-    Facts may differ in one event, or in none where something else is supposed; words, order and
-    joining then have to differ.
-    """
+    """Return the stories of a block, no two alike."""
     texts: list[str] = []
-    grams: list[set[tuple[str, str, str]]] = []
     for place in range(SIZE):
-        nearest = 2.0
-        for _ in range(_VERSIONS):
-            text = _story(block, place, wordings, rng)
-            words = _WORD.findall(text.lower())
-            own = set(zip(words, words[1:], words[2:], strict=False))
-            near = max((len(own & one) / len(own | one) for one in grams), default=0.0)
-            if near < nearest:
-                nearest, best = near, (text, own)
-            if near <= _MOST_ALIKE:
-                break
-        texts.append(best[0])
-        grams.append(best[1])
+        tried = (_story(block, place, wordings, rng) for _ in range(_VERSIONS))
+        texts.append(next(text for text in tried if text not in texts))
     return texts
 
 
 def _story(block: Block, place: int, wordings: Wordings, rng: Random) -> str:
+    """Return a story: where it is, how things hang together, and what happened."""
     one = block.stories[place]
     plot = one.plot
+    claims = block.told[place]
+    joined = {claim.effect for claim in claims if claim.follows and len(claim.causes) == 1}
+    laws = [
+        relation.says
+        for relation in wordings.relations
+        if relation.effect not in joined
+        or relation.shield
+        or relation.form != "any"
+        or len(plot.parents[relation.effect]) > 1
+        or rng.random() < _TOLD_TWICE
+    ]
     narrative = Narrative(
         plot=plot,
         wordings=wordings,
         values=one.facts,
         amount=one.before_quantity,
-        claims=block.told[place],
-        roles={name: rng.choice((0, 1)) for name in plot.told},
+        claims=claims,
+        roles=dict.fromkeys(plot.told, 0),
         noun=0,
+        before=[wordings.opening, *laws],
     )
     return realize(narrative, rng)
 
 
-def _answers(block: Block, place: int, wordings: Wordings, rng: Random) -> list[tuple[str, str]]:
-    """Return the right answer of a story, told in two ways, each with why it is right."""
+def _answers(
+    block: Block, place: int, wordings: Wordings, rng: Random
+) -> list[tuple[str, str, str]]:
+    """Return the right answer of a story, told in two ways: text, why, the connectors turned."""
     one = block.stories[place]
     plot = one.plot
 
-    def told(roles: Mapping[str, int], role: int) -> str:
+    def told(roles: Mapping[str, int], role: int) -> tuple[str, str]:
         latent = None
         if block.latent is not None:
             latent = (block.latent, one.implied[block.latent], role)
-        narrative = Narrative(
-            plot=plot,
-            wordings=wordings,
-            values=one.after,
-            amount=one.after_quantity,
-            claims=block.voiced[place],
-            roles=roles,
-            noun=1,
-            latent=latent,
-        )
-        return realize(narrative, rng)
+        seed = rng.getrandbits(64)
+        texts = []
+        for turned in (False, True):
+            narrative = Narrative(
+                plot=plot,
+                wordings=wordings,
+                values=one.after,
+                amount=one.after_quantity,
+                claims=block.voiced[place],
+                roles=roles,
+                noun=1,
+                latent=latent,
+                turned=turned,
+            )
+            texts.append(realize(narrative, Random(seed)))
+        return texts[0], texts[1]
 
-    roles = {name: rng.choice((2, 3)) for name in plot.told}
-    turned = {name: 5 - role for name, role in roles.items()}
-    first, second = told(roles, 0), told(turned, 1)
-    why = "The same, told otherwise."
+    roles = {name: rng.choice(ANSWERS) for name in plot.told}
+    again = {name: sum(ANSWERS) - role for name, role in roles.items()}
+    first, second = told(roles, 0), told(again, 1)
+    why, form = "The same, told otherwise.", "{}"
     if rng.random() < _ODD_SHARE:
         if rng.random() < 0.4:
-            second = f"Option 1: {told(turned, 1)}\n\nOption 2: {second}"
+            other = told(again, 1)
             why = "It offers two versions, which say the same."
+            form = "Option 1: {}\n\nOption 2: {}"
+            second = form.format(other[0], second[0]), form.format(other[1], second[1])
+            form = "{}"
         else:
-            second = f"{rng.choice(OPENINGS)}\n\n{second}\n\n{rng.choice(CLOSINGS)}"
+            form = f"{rng.choice(OPENINGS)}\n\n{{}}\n\n{rng.choice(CLOSINGS)}"
             why = "Text that nobody asked for stands around the edit."
-    return [(first, "The story, edited."), (second, why)]
+    return [
+        (first[0], "The story, edited.", first[1]),
+        (form.format(second[0]), why, form.format(second[1])),
+    ]
 
 
 def _why(one: Situation, other: Situation, failed: frozenset[str]) -> str:

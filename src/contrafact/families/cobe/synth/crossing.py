@@ -31,33 +31,29 @@ _ONE_CHANGE, _TWO_CHANGES = 0.62, 0.9
 """Below the first, one thing is supposed; below the second, two; else three."""
 _GROUPS, _ROUNDS = 2000, 8
 """Groups of four that are looked at, and how many of the best are tried."""
-_VOICINGS = 16
-_MOST_MISJOINED = 3
-_E1, _E2, _E3, _E4, _E5 = (1 << n for n in range(5))
-_DUE_E1, _DUE_E2, _DUE_UNDONE = 2, 1, 2
+_MOST_CLAIMS = 3
+_MOST_APART = 3.5
+"""How much more one group of answers may fail than the other (`_voiced`)."""
+_E1, _E2, _, _E4, _E5 = (1 << n for n in range(5))
+_DUE_E1, _DUE_E2, _DUE_UNDONE = 2, 2, 3
 """How many of the three other answers shall fail E1, and E2, in every story of a block; and how
 many of all twelve shall undo the edit."""
 _FIELDS = {
     **{
         name: (2 * place, 3)
         for place, name in enumerate(
-            ("first", "second", "undone", "forgotten", "third", "fourth", "fifth", "away")
+            ("first", "second", "undone", "forgotten", "fourth", "fifth", "away")
         )
     },
-    "further": (16, 7),
-    "differs": (19, 31),
-    "cost": (24, 255),
+    "further": (14, 7),
+    "differs": (17, 31),
+    "cost": (22, 255),
 }
 """Where the counts of a pair stand, and the most that three of them can come to."""
 _UNEVEN, _UNLIKE, _FAR, _UNDONE, _UNSHARED = 2.0, 1.5, 3.0, 2.2, 3.0
 _OPEN_WORTH, _RARE_WORTH = 8.0, 0.8
-_NEVER = 50.0
-_FAILURE_COST = (_NEVER, 0.0, 0.2, 0.8, 5.0, 9.0)
-"""What it costs that a wrong answer fails so many criteria; without any it would be right."""
-_CLOSE, _GOOD_VOICING = 1.0, 6.0
-_UNJOINED = 0.7
 _SIZE_COST, _COST_UNIT = (0, 0, 3, 15, 40), 10.0
-_MOST_UNEVEN = 5
+_MOST_UNEVEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,10 @@ class Situation:
     """Facts of a plot, what is supposed of them, and what becomes of every event.
 
     Attributes:
+        plot: The plot.
+        facts: What is so.
         base: The level of the quantity's base.
+        supposed: What is set.
         worlds: The worlds that the facts allow, as a mask.
         after: What is so then; None where the facts leave it open.
     """
@@ -100,8 +99,8 @@ class Situation:
     @cached_property
     def implied(self) -> dict[str, bool]:
         """The latent facts that the story implies."""
-        found = {}
-        for latent in self.plot.latents:
+        found: dict[str, bool] = {}
+        for latent in () if self.plot.hedged else self.plot.latents:
             there = self.worlds & self.plot.masks[latent]
             if there in (0, self.worlds):
                 found[latent] = there != 0
@@ -136,17 +135,6 @@ class Situation:
             for claim in _sayable(self.plot)[0]
             if true_claim(self.plot, claim, self.after, self.worlds, self.supposed)
         )
-
-    @cached_property
-    def joined_bits(self) -> int:
-        """What connectors of its right answer may say to follow or to come in spite, one bit each.
-
-        None of it is set for want of a connector of consequence.
-        """
-        if not any(claim.follows for claim in self.claims):
-            return 0
-        effects = {claim.effect for claim in self.claims}
-        return sum(1 << place for place, name in enumerate(self.facts) if name in effects)
 
     @cached_property
     def supposed_bits(self) -> int:
@@ -190,7 +178,7 @@ def _acted(
             then[name] = plot.everything if supposed[name] else 0
             touched.add(name)
         elif not touched.isdisjoint(gate.parents):
-            then[name] = gate.trouble(then)
+            then[name] = gate.happens(then)
             touched.add(name)
         else:
             after[name] = facts[name]
@@ -209,18 +197,16 @@ def true_claim(
 ) -> bool:
     """Tell whether a connector is right between what a text asserts.
 
-    Nothing but neutral joining is right where the intervention has cut the effect from its causes.
     "Because" needs that the effect is what its mechanism gives, and would not be without the
-    causes; "although" that the effect is not what the causes further.
+    causes; so it is wrong where the intervention has cut the effect from them. "Although" needs
+    that the effect is not what the causes further.
     """
-    if claim.effect in cut:
-        return False
     gate = plot.gates.get(claim.effect)
-    if gate is None:  # a quantity, which trouble always moves one way
+    if gate is None:  # a quantity, which its causes move one way
         causes = {values[name] for name in claim.causes}
         return claim.follows and None not in causes and len(causes) == 1
     effect = values[claim.effect]
-    if effect is None:
+    if effect is None or (claim.follows and claim.effect in cut):
         return False
     for name in claim.causes:
         cause = values[name]
@@ -228,27 +214,24 @@ def true_claim(
             return False
     if not claim.follows:
         return True
-    masks = {name: plot.masks[name] for name in (*gate.without, *gate.other)}
+    masks = {gate.without: plot.masks[gate.without]} if gate.without else {}
     for name in gate.parents:
         value = values[name]
         if value is None:
             return False
         masks[name] = plot.everything if value else 0
-    there = gate.trouble(masks) & worlds
+    there = gate.happens(masks) & worlds
     for name in claim.causes:
         masks[name] = 0 if effect else plot.everything
-    without = gate.trouble(masks) & worlds
+    without = gate.happens(masks) & worlds
     return (there, without) == ((worlds, 0) if effect else (0, worlds))
 
 
 @lru_cache(maxsize=4)
 def _sayable(plot: Plot) -> tuple[tuple[Claim, ...], tuple[Claim, ...]]:
     """Return the claims that are worth a look, of events and of all: one cause, or both of two."""
-    parents = {name: gate.parents for name, gate in plot.gates.items()}
-    if plot.measure is not None:
-        parents[plot.told[-1]] = plot.measure.parents
     found = []
-    for effect, causes in parents.items():
+    for effect, causes in plot.parents.items():
         for follows in (True, False):
             found += [Claim((cause,), effect, follows) for cause in causes]
             if len(causes) == 2:
@@ -261,7 +244,9 @@ class Block:
     """Stories of one plot, and what each answer fails in each story.
 
     Attributes:
-        latent: The latent fact that every answer mentions, and not all stories imply alike.
+        stories: The situations.
+        latent: The latent fact that every answer mentions, and not all stories imply alike; none
+            where there is none.
         voiced: For every story, the claims that its answer's connectors make.
         told: For every story, the claims that its own connectors make.
         fails: For every answer and every story, the criteria that it fails there; none on its own.
@@ -275,8 +260,13 @@ class Block:
 
 
 def draw_block(plot: Plot, rng: Random) -> Block | None:
-    """Return a block of a plot; None if the draw came to nothing."""
-    latent = rng.choice(list(plot.latents)) if plot.latents else None
+    """Return a block of a plot; None if the draw came to nothing.
+
+    Args:
+        plot: The plot.
+        rng: Where randomness comes from.
+    """
+    latent = next(iter(plot.latents), None) if not plot.hedged else None
     pool = _pool(plot, latent, rng)
     if len(pool) < SIZE:
         return None
@@ -284,16 +274,11 @@ def draw_block(plot: Plot, rng: Random) -> Block | None:
         stories = tuple(pool[place] for place in chosen)
         if latent is not None and len({one.implied[latent] for one in stories}) == 1:
             continue  # no answer could be wrong about it
-        voiced = _voiced(stories, latent, rng)
+        patterns = [[_pattern(one, other, latent) for other in stories] for one in stories]
+        voiced = _voiced(stories, patterns, rng)
         if voiced is None:
             continue
-        fails = tuple(
-            tuple(
-                _names(_pattern(one, other, latent) | _misjoined(one, claims, other))
-                for other in stories
-            )
-            for one, claims in zip(stories, voiced, strict=True)
-        )
+        fails = tuple(tuple(map(_names, row)) for row in patterns)
         if all(bool(f) != (i == j) for i, row in enumerate(fails) for j, f in enumerate(row)):
             return Block(stories, latent, voiced, _told(stories, rng), fails)
     return None
@@ -303,12 +288,12 @@ def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
     """Return situations that make a story: something stays, and the quantity moves."""
     size = plot.everything.bit_length()
     measured = plot.measure.parents if plot.measure is not None else ()
-    caused = {name for gate in plot.gates.values() for name in gate.parents}
-    linked = [
-        name
-        for name, gate in plot.gates.items()
-        if gate.parents or name in caused or name in measured
-    ]
+    parents = plot.parents
+    caused = {name for causes in parents.values() for name in causes}
+    caused |= set(plot.common[:2]) if plot.common else set()
+    # An outcome is never set where a hidden fact would prevent it that answers tell.
+    held = plot.latents[latent] if latent is not None else ""
+    linked = [name for name in plot.events if (parents[name] or name in caused) and name != held]
     found: list[Situation] = []
     seen: set[tuple[int, int, tuple[str, ...]]] = set()
     told: dict[int, tuple[dict[str, bool], int]] = {}
@@ -333,7 +318,7 @@ def _pool(plot: Plot, latent: str | None, rng: Random) -> list[Situation]:
             or one.after_quantity == one.before_quantity
         ):
             continue
-        if one.bits[2] and one.joined_bits:
+        if one.bits[2] and one.claims:
             found.append(one)
             if len(found) == _POOL:
                 break
@@ -361,7 +346,6 @@ class _Pairs:
     def of(cls, pool: Sequence[Situation], latent: str | None) -> "_Pairs":
         facts, answer, stays, changes, opened = np.array([one.bits for one in pool]).T
         supposed = np.array([one.supposed_bits for one in pool])
-        joined = np.array([one.joined_bits for one in pool])
         differs = (answer[:, None] ^ facts) & ~opened[:, None]
         first = ((differs | opened[:, None]) & stays) != 0
         kept = ~(differs | opened[:, None]) & changes
@@ -382,9 +366,7 @@ class _Pairs:
             implied = np.array([one.implied[latent] for one in pool])
             fifth = implied[:, None] != implied
         failures = 0 + first + second + fourth + fifth
-        # Where all else agrees, connectors have to differ: `draw_block` sees to it.
-        alike = failures + failures.T == 0
-        fits &= ~(alike & (answer[:, None] == answer) & (facts[:, None] == facts))
+        fits &= failures > 0
         np.fill_diagonal(fits, False)
         size = np.bitwise_count(differs.astype(np.uint64)).astype(np.int64)
         fields = {
@@ -392,7 +374,6 @@ class _Pairs:
             "second": second,
             "undone": undone,
             "forgotten": second & ~undone,
-            "third": (joined[:, None] & supposed) != 0,
             "fourth": fourth,
             "fifth": fifth,
             "away": further != 0,
@@ -432,7 +413,7 @@ def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
         far += part["further"] - (SIZE - 1)
         rare = (part["fourth"] > 0) * 1 + (part["fifth"] > 0) + (part["forgotten"] > 0)
         cost = cost + part["cost"] / _COST_UNIT - _RARE_WORTH * rare
-        cost += _FAR * part["away"] + _UNJOINED * (part["third"] == 0)
+        cost += _FAR * part["away"]
         cost += _UNLIKE * np.abs(part["differs"] / (SIZE - 1) - pairs.own[chosen[j]])
         cost -= _OPEN_WORTH * pairs.opened[chosen[j]]
         cost += _UNSHARED * np.abs(part["fifth"] - SIZE // 2)
@@ -466,106 +447,64 @@ def _pattern(one: Situation, other: Situation, latent: str | None) -> int:
     return found
 
 
-def _true_in(one: Situation, claim: Claim, other: Situation) -> bool:
-    """Tell whether a connector of one situation's answer is right in another."""
-    return true_claim(one.plot, claim, one.after, other.worlds, other.supposed)
-
-
-def _misjoined(one: Situation, claims: Sequence[Claim], other: Situation) -> int:
-    return 0 if all(_true_in(one, claim, other) for claim in claims) else _E3
-
-
 def _voiced(
-    stories: Sequence[Situation], latent: str | None, rng: Random
+    stories: Sequence[Situation], patterns: Sequence[Sequence[int]], rng: Random
 ) -> tuple[tuple[Claim, ...], ...] | None:
-    """Return what the connectors of the answers claim: as many of each sort in every one of them.
+    """Return what the connectors of the answers claim.
 
-    Of several drafts, the one is taken in which the connectors of about one other answer are wrong
-    in every story: else how many connectors there are would say how many answers fail E3. And
-    what is supposed is joined to something as often where all connectors are right as where one is
-    wrong: else a connector beside the query's words would say that it is wrong.
+    As many answers have a connector of consequence alone as have one of contrast alone; the others
+    have one of each. So an answer whose connectors are all turned has what right ones have. The
+    two groups fail E1 and E2 in other stories about as often: else the sort of a connector would
+    say something of that.
+
+    Args:
+        stories: The situations.
+        patterns: What every right answer fails in every story.
+        rng: Where randomness comes from.
     """
-    claims = [one.claims for one in stories]
-    if not all(any(claim.follows for claim in own) for own in claims):
-        return None
-    wrong = [
-        [
-            frozenset(
-                place
-                for place, claim in enumerate(own)
-                if other is not one and not _true_in(one, claim, other)
-            )
-            for other in stories
-        ]
-        for one, own in zip(stories, claims, strict=True)
-    ]
-    if sum(not any(row[j] for row in wrong) for j in range(SIZE)) > _MOST_MISJOINED:
-        return None
-    joins = [
-        [
-            frozenset(
-                place
-                for place, claim in enumerate(own)
-                if not {claim.effect, *claim.causes}.isdisjoint(other.supposed)
-            )
-            for other in stories
-        ]
-        for own in claims
-    ]
-    failures = [
-        [_pattern(one, other, latent).bit_count() if other is not one else 0 for other in stories]
+    sides = [
+        tuple([claim for claim in one.claims if claim.follows is side] for side in (True, False))
         for one in stories
     ]
-    best: tuple[float, list[list[int]]] | None = None
-    for _ in range(_VOICINGS):
-        draft = _matched(claims, rng)
-        cost, uneven = _draft_cost(draft, wrong, joins, failures)
-        if uneven <= _MOST_MISJOINED and (best is None or cost < best[0]):
-            best = cost, draft
-            if cost <= _GOOD_VOICING:
-                break
-    if best is None or best[0] >= _NEVER:
+    weight = [
+        sum(2 * bool(pattern & _E2) + bool(pattern & _E1) for pattern in row) for row in patterns
+    ]
+    everyone = range(len(stories))
+    best: tuple[float, frozenset[int], frozenset[int]] | None = None
+    for most in (0, 1, 2):
+        for follows in combinations([i for i in everyone if sides[i][0]], most):
+            for against in combinations([i for i in everyone if sides[i][1]], most):
+                alone = {*follows, *against}
+                if len(alone) < 2 * most or not all(
+                    all(pair) for i, pair in enumerate(sides) if i not in alone
+                ):
+                    continue
+                apart = abs(sum(weight[i] for i in follows) - sum(weight[i] for i in against))
+                cost = apart + rng.random()
+                if best is None or cost < best[0]:
+                    best = cost, frozenset(follows), frozenset(against)
+    if best is None or best[0] > _MOST_APART:
         return None
-    return _taken(claims, best[1])
-
-
-_Places = Sequence[Sequence[frozenset[int]]]
-"""For every answer and every story, the places of some of the answer's claims."""
-
-
-def _draft_cost(
-    draft: Sequence[Sequence[int]],
-    wrong: _Places,
-    joins: _Places,
-    failures: Sequence[Sequence[int]],
-) -> tuple[float, float]:
-    """Return what a draft of `_voiced` costs, and how unevenly stories are misjoined in it."""
-    cost = uneven = 0.0
-    for j in range(SIZE):
-        joined = 0
-        for i in range(SIZE):
-            misjoined = not wrong[i][j].isdisjoint(draft[i])
-            if misjoined == (not joins[i][j].isdisjoint(draft[i])):
-                cost += _CLOSE * (1 if i != j else SIZE - 1)
-            if i != j:
-                joined += misjoined
-                cost += _FAILURE_COST[failures[i][j] + misjoined]
-        uneven += abs(joined - 1)
-    return cost + uneven, uneven
-
-
-def _taken(
-    claims: Sequence[Sequence[Claim]], places: Sequence[Sequence[int]]
-) -> tuple[tuple[Claim, ...], ...]:
-    return tuple(
-        tuple(own[place] for place in draft) for own, draft in zip(claims, places, strict=True)
-    )
+    alone_in = best[1:]
+    found = []
+    for i, pair in enumerate(sides):
+        chosen = [rng.choice(pair[k]) for k in (0, 1) if i not in alone_in[1 - k]]
+        if len(chosen) == 2 and chosen[0].effect == chosen[1].effect:
+            others = [one for one in pair[1] if one.effect != chosen[0].effect]
+            if not others:
+                return None
+            chosen[1] = rng.choice(others)
+        found.append(tuple(chosen))
+    return tuple(found)
 
 
 def _told(stories: Sequence[Situation], rng: Random) -> tuple[tuple[Claim, ...], ...]:
     """Return what the connectors of the stories claim, as many of each sort in every one."""
     claims = [one.story_claims for one in stories]
-    return _taken(claims, _matched(claims, rng, apart=True))
+    chosen = _matched(claims, rng, apart=True)
+    return tuple(
+        tuple(own[place] for place in draft) for own, draft in zip(claims, chosen, strict=True)
+    )
 
 
 def _matched(
@@ -595,7 +534,7 @@ def _matched(
                 seen.add(claim.effect)
                 sorts[claim.follows].append(place)
         drafts.append(sorts)
-    most = 3
+    most = _MOST_CLAIMS
     against = min(min(len(other) for other, _ in drafts), 1 + int(rng.random() * 2))
     follows = min(min(len(some) for _, some in drafts), most - against)
     return [[*some[:follows], *other[:against]] for other, some in drafts]

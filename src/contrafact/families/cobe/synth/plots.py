@@ -1,36 +1,31 @@
-"""Plots: a causal graph of one of the six types, mechanisms, and a scene's events at its nodes.
+"""Plots: a part of a place's rules whose graph is one of the six types, and how each event follows.
 
-Every event goes well (false) or brings trouble (true); trouble furthers trouble, and what is drawn
-is how: ``and``, ``or``, thresholds, what keeps trouble away, other causes, hidden common causes. A
-quantity is a sum or a rate over numbers. CoBe, figure 3 and table 4.
+What follows what is the library's to say; what is drawn is which events a story tells, what holds
+an event back, and numbers. No event lies between two that are told without being told itself, so
+that what the rules of a place leave out of a story changes nothing in it. CoBe, figure 3 and table
+4.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations
 from random import Random
 
-from contrafact.causal.model import Model
-from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
-from contrafact.families.cobe.synth.lexicon import (
-    MOST_RANK,
-    Event,
-    Lexicon,
-    Quantity,
-    Scene,
-)
+from contrafact.families.cobe.synth.expressions import ScmText, graph_name
+from contrafact.families.cobe.synth.library import Event, Library, Quantity, Scene
 
-__all__ = ["LEVELS_OF_BASE", "Gate", "Plot", "draw_plot"]
+__all__ = ["LEVELS_OF_BASE", "QUANTITY", "Gate", "Measure", "Plot", "draw_plot"]
 
 LEVELS_OF_BASE = 4
 """How many values the part of a quantity has that no told event decides."""
-_QUANTITY = "q"
-_LAST = ("people", "chief", "meal")
-"""Kinds of events that nothing countable comes of."""
-_MOST_OF_KIND = 2
-"""Of three events of one kind, two would be worded alike in one text."""
-
-Edges = dict[str, list[str]]
-"""For every node, its parents; causes first."""
+QUANTITY = "q"
+_COMMON = "u_common"
+_SIZES = {3: 1.0, 4: 3.0, 5: 4.0, 6: 2.0, 7: 0.7}
+"""How often a plot tells so many things, events beside it apart."""
+_SHIELDED, _OPEN, _ASIDE = 0.75, 0.25, 0.5
+"""How often an event that something can hold back is told with it; how often it then stays open
+whether that is there; how often an event is told that hangs together with nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,110 +33,77 @@ class Gate:
     """How an event follows from its causes.
 
     Attributes:
-        form: "root", "one", "or", "and", "two" (of three), "mixed" (the first and one of two).
+        form: "root", "one", "any" or "all".
         parents: The told causes.
-        without: Latents and noise that keep trouble away.
-        other: Noise that brings trouble by itself.
+        without: The latent that holds it back; empty for none.
         source: For a root, its noise, which may be shared.
     """
 
     form: str
     parents: tuple[str, ...]
-    without: tuple[str, ...] = ()
-    other: tuple[str, ...] = ()
+    without: str = ""
     source: str = ""
 
     def expression(self) -> str:
         """Return the mechanism as an expression, for a file."""
-        p = self.parents
-        core = {
-            "root": lambda: self.source,
-            "one": lambda: p[0],
-            "or": lambda: " or ".join(p),
-            "and": lambda: " and ".join(p),
-            "two": lambda: f"{' + '.join(p)} >= 2",
-            "mixed": lambda: f"{p[0]} and ({p[1]} or {p[2]})",
-        }[self.form]()
-        simple = self.form in ("root", "one")
-        for name in self.without:
-            core, simple = f"{core if simple else f'({core})'} and not {name}", False
-        for name in self.other:
-            core, simple = f"{core if simple else f'({core})'} or {name}", False
-        return core
-
-    def trouble(self, masks: Mapping[str, int]) -> int:
-        """Return in which worlds there is trouble, given the same for everything it depends on."""
-        p = [masks[name] for name in self.parents]
         if self.form == "root":
-            core = masks[self.source]
-        elif self.form == "two":
-            core = p[0] & p[1] | p[0] & p[2] | p[1] & p[2]
-        elif self.form == "mixed":
-            core = p[0] & (p[1] | p[2])
-        else:
-            core = p[0]
-            for mask in p[1:]:
-                core = core & mask if self.form == "and" else core | mask
-        for name in self.without:
-            core &= ~masks[name]
-        for name in self.other:
-            core |= masks[name]
-        return core
+            return f"{self.source} and not {self.without}" if self.without else self.source
+        core = f" {'and' if self.form == 'all' else 'or'} ".join(self.parents)
+        if not self.without:
+            return core
+        return f"{core if len(self.parents) == 1 else f'({core})'} and not {self.without}"
+
+    def happens(self, masks: Mapping[str, int]) -> int:
+        """Return in which worlds it happens, given the same for everything it depends on."""
+        core = masks[self.source or self.parents[0]]
+        for name in self.parents[1:]:
+            core = core & masks[name] if self.form == "all" else core | masks[name]
+        return core & ~masks[self.without] if self.without else core
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How a quantity follows from its causes: a sum, or a rate times a sum.
+    """How a quantity follows from its causes: a sum.
 
     Attributes:
-        form: "sum" or "rate".
         parents: The told causes.
-        gains: What each cause adds or takes away.
+        gain: What each cause adds; negative where it takes away.
         least: What there is without any.
         step: What a level of the base adds.
-        source: The noise that is the base.
-        rate: What a rate multiplies with. It is the same in every number of a plot, so that a
-            common divisor of two numbers tells nothing.
     """
 
-    form: str
     parents: tuple[str, ...]
-    gains: tuple[int, ...]
+    gain: int
     least: int
     step: int
-    source: str
-    rate: int = 1
 
     def expression(self) -> str:
         """Return the mechanism as an expression, for a file."""
-        base = f"{self.least} + {self.step}*{self.source}"
-        terms = "".join(
-            f" {'+' if gain > 0 else '-'} {abs(gain)}*{name}"
-            for name, gain in zip(self.parents, self.gains, strict=True)
-        )
-        return f"{base}{terms}" if self.form == "sum" else f"{self.rate}*({base}{terms})"
+        sign = "+" if self.gain > 0 else "-"
+        terms = "".join(f" {sign} {abs(self.gain)}*{name}" for name in self.parents)
+        return f"{self.least} + {self.step}*u_{QUANTITY}{terms}"
 
     def value(self, base: int, causes: Mapping[str, bool]) -> int:
         """Return the quantity, given the level of its base and its causes."""
-        low = self.least + self.step * base
-        moved = sum(
-            gain for name, gain in zip(self.parents, self.gains, strict=True) if causes[name]
-        )
-        return self.rate * (low + moved)
+        return self.least + self.step * base + self.gain * sum(causes[n] for n in self.parents)
 
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """A causal model over events of a scene.
+    """A causal model over events of a place.
 
     Attributes:
+        scene: The place.
+        graph: The type of its graph.
         events: For every told node but the quantity, its event; causes first.
-        latents: For every latent, the node that it keeps trouble from.
+        latents: For every latent, the node that it holds back.
         gates: For every event, how it follows.
-        measure: How the quantity follows; None without one.
+        measure: How the quantity follows; none where there is none.
+        quantity: What it is.
+        common: The two roots that an untold event is behind, and that event; none for none.
+        hedged: Whether no text says of a latent if it is there, so that it may stay open.
         noises: The noise terms with their number of values.
-        words: What fills the slots of entities.
-        masks: By variable, the worlds in which it is true, of ``everything``; see `_unfold`.
+        words: What fills the slots of names.
     """
 
     scene: Scene
@@ -151,6 +113,8 @@ class Plot:
     gates: Mapping[str, Gate]
     measure: Measure | None
     quantity: Quantity | None
+    common: tuple[str, str, Event] | None
+    hedged: bool
     noises: Mapping[str, int]
     words: Mapping[str, str]
     masks: dict[str, int] = field(default_factory=dict)
@@ -159,292 +123,201 @@ class Plot:
     @property
     def told(self) -> tuple[str, ...]:
         """The told variables, the quantity last."""
-        return (*self.events, *((_QUANTITY,) if self.measure else ()))
+        return (*self.events, *((QUANTITY,) if self.measure else ()))
+
+    @property
+    def parents(self) -> dict[str, tuple[str, ...]]:
+        """For every told variable, its told causes."""
+        found = {name: gate.parents for name, gate in self.gates.items()}
+        return found | ({QUANTITY: self.measure.parents} if self.measure else {})
 
     def text(self) -> ScmText:
         """Return the causal model as it stands in a file."""
-        mechanisms = {name: gate.expression() for name, gate in self.gates.items()}
-        mechanisms |= {name: f"u_{name}" for name in self.latents}
-        parents = {
-            name: [*gate.parents, *(one for one in gate.without if one in self.latents)]
-            for name, gate in self.gates.items()
-        }
-        parents |= {name: [] for name in self.latents}
+        mechanisms = {name: f"u_{name}" for name in self.latents}
+        mechanisms |= {name: gate.expression() for name, gate in self.gates.items()}
+        parents: dict[str, list[str]] = {name: [] for name in self.latents}
+        for name, gate in self.gates.items():
+            parents[name] = [
+                *gate.parents,
+                *([gate.without] if gate.without in self.latents else []),
+            ]
         if self.measure is not None:
-            mechanisms[_QUANTITY] = self.measure.expression()
-            parents[_QUANTITY] = list(self.measure.parents)
-        order = [*self.latents, *self.told]
+            mechanisms[QUANTITY] = self.measure.expression()
+            parents[QUANTITY] = list(self.measure.parents)
         return ScmText(
-            graph={name: parents[name] for name in order},
-            mechanisms={name: mechanisms[name] for name in order},
+            graph=parents,
+            mechanisms=mechanisms,
             noise={name: [1 / size] * size for name, size in self.noises.items()},
             told=self.told,
-            quantities=(_QUANTITY,) if self.measure else (),
+            quantities=(QUANTITY,) if self.measure else (),
         )
 
-    def model(self) -> Model:
-        """Return the causal model."""
-        return build(self.text())
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Events of a place, causes first; a quantity; two roots with what is behind both."""
+
+    names: tuple[str, ...]
+    quantity: str
+    common: tuple[str, str, str] | None
 
 
-def _chain(rng: Random) -> Edges:
-    size = rng.choice((3, 3, 4, 4, 5))
-    names = [f"e{i}" for i in range(size)]
-    return {name: names[max(0, i - 1) : i] for i, name in enumerate(names)}
+@lru_cache(maxsize=256)
+def _parts(scene: Scene) -> Mapping[str, tuple[_Part, ...]]:
+    """Return the parts of a place's rules that make a plot, by type of graph."""
+    links = {name: set(event.links) for name, event in scene.events.items()}
+    links |= {name: set(quantity.links) for name, quantity in scene.quantities.items()}
+    above = _above(links)
+    order = sorted(
+        (name for name, event in scene.events.items() if not event.aside),
+        key=lambda name: (len(above[name]), list(scene.events).index(name)),
+    )
+    found: dict[str, list[_Part]] = {}
+    for quantity in ("", *scene.quantities):
+        for size in range(2, 7):
+            for names in combinations(order, size):
+                nodes = {*names, quantity} - {""}
+                if not 3 <= len(nodes) <= max(_SIZES) or not _whole(scene, nodes, links, above):
+                    continue
+                parents = {name: links[name] & nodes for name in (*names, quantity) if name}
+                common = _joined(scene, parents)
+                if common is None:
+                    continue
+                hidden = [common[:2]] if common else []
+                graph = graph_name({n: sorted(p) for n, p in parents.items()}, hidden)
+                if graph is not None:
+                    found.setdefault(graph, []).append(_Part(names, quantity, common or None))
+    return {graph: tuple(parts) for graph, parts in found.items()}
 
 
-def _fork(rng: Random) -> Edges:
-    edges: Edges = {"e0": [], "e1": ["e0"], "e2": ["e0"]}
-    if rng.random() < 0.3:
-        edges = {"e0": [], "e1": ["e0"], "e2": ["e1"], "e3": ["e1"]}
-    for _ in range(rng.choice((0, 1, 1, 2))):
-        edges[f"e{len(edges)}"] = [rng.choice(list(edges)[1:])]
-    return edges
+def _above(links: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+
+    def of(name: str) -> set[str]:
+        if name not in found:
+            found[name] = links[name].union(*(of(cause) for cause in links[name]))
+        return found[name]
+
+    for name in links:
+        of(name)
+    return found
 
 
-def _collider(rng: Random) -> Edges:
-    edges: Edges = {"e0": [], "e1": []}
-    causes = ["e0", "e1"]
-    if rng.random() < 0.25:
-        edges["e2"] = []
-        causes.append("e2")
-    for place in range(len(causes)):
-        if rng.random() < 0.35:
-            name = f"e{len(edges)}"
-            edges[name], causes[place] = [causes[place]], name
-    edges[f"e{len(edges)}"] = causes
-    for _ in range(rng.choice((0, 1, 1))):
-        edges[f"e{len(edges)}"] = [f"e{len(edges) - 1}"]
-    return edges
+def _whole(
+    scene: Scene,
+    nodes: set[str],
+    links: Mapping[str, set[str]],
+    above: Mapping[str, set[str]],
+) -> bool:
+    """Tell whether nothing lies between the nodes, and each has the causes that it needs."""
+    for name in nodes:
+        causes = links[name] & nodes
+        if name in scene.quantities:
+            if len({scene.quantities[name].links[one].up for one in causes}) != 1:
+                return False
+        elif (causes and scene.events[name].both and causes != links[name]) or len(causes) > 2:
+            return False
+        if any(above[middle] & nodes for middle in above[name] - nodes):
+            return False
+    return True
 
 
-def _diamond(rng: Random) -> Edges:
-    edges: Edges = {"e0": []}
-    top = "e0"
-    if rng.random() < 0.25:
-        edges["e1"], top = ["e0"], "e1"
-    one, other = f"e{len(edges)}", f"e{len(edges) + 1}"
-    edges[one], edges[other] = [top], [top]
-    edges[f"e{len(edges)}"] = [one, other]
-    if rng.random() < 0.4:
-        edges[f"e{len(edges)}"] = [f"e{len(edges) - 1}"]
-    return edges
-
-
-def _correlated(rng: Random) -> Edges:
-    edges: Edges = {"e0": [], "e1": []}
-    ends = ["e0", "e1"]
-    for _ in range(rng.choice((2, 2, 3, 3))):
-        place = rng.randrange(2)
-        name = f"e{len(edges)}"
-        edges[name], ends[place] = [ends[place]], name
-    return edges
-
-
-def _hybrid(rng: Random) -> Edges:
-    size = rng.choice((4, 5, 5, 6))
-    edges: Edges = {}
-    for i in range(size):
-        earlier = list(edges)
-        number = (
-            0 if i == 0 else rng.choice((0, 1, 1, 2, 2)) if i < size - 1 else rng.choice((1, 2))
-        )
-        edges[f"e{i}"] = sorted(rng.sample(earlier, min(number, len(earlier))))
-    return edges
-
-
-_SHAPES = {
-    "chain": _chain,
-    "fork": _fork,
-    "collider": _collider,
-    "diamond": _diamond,
-    "correlated": _correlated,
-    "hybrid": _hybrid,
-}
-
-
-def _ranked(edges: Edges, rng: Random) -> dict[str, int] | None:
-    """Return a rank for every node, above those of its parents; None where there are too few."""
-    height: dict[str, int] = {}
-    for name in reversed(edges):
-        height[name] = max((height[c] + 1 for c, p in edges.items() if name in p), default=0)
-    ranks: dict[str, int] = {}
-    for name, parents in edges.items():
-        least = max((ranks[p] + 1 for p in parents), default=0)
-        most = MOST_RANK - height[name]
-        if least > most:
-            return None
-        ranks[name] = rng.choice((least, least, rng.randint(least, most)))
-    return ranks
-
-
-def _gate(name: str, parents: Sequence[str], noises: dict[str, int], rng: Random) -> Gate:
-    term = f"u_{name}"
-    if not parents:
-        noises[term] = 2
-        return Gate("root", (), source=term)
-    if len(parents) == 1:
-        form = "one"
-    elif len(parents) == 2:
-        form = rng.choice(("or", "or", "and"))
-    else:
-        form = rng.choice(("or", "two", "two", "mixed"))
-    luck = rng.random()
-    if luck < 0.2:
-        return Gate(form, tuple(parents))
-    noises[term] = 2
-    if luck < 0.6:
-        return Gate(form, tuple(parents), without=(term,))
-    return Gate(form, tuple(parents), other=(term,))
-
-
-def _measure(
-    quantity: Quantity, parents: Sequence[str], noises: dict[str, int], rng: Random
-) -> Measure:
-    term = f"u_{_QUANTITY}"
-    noises[term] = LEVELS_OF_BASE
-    sign = 1 if quantity.rises else -1
-    # A rate counts in units of its own: so many dollars for each of so many things.
-    rate = rng.randint(2, 9) if rng.random() < 0.25 and quantity.least >= 40 else 1
-    unit = max(1, quantity.step // (4 * rate))
-    # A cause moves the quantity as far as a level of its base does: else how far an answer's
-    # number is from its story's would tell right from wrong.
-    move = max(1, rng.randint(2, 9) * unit + rng.randrange(unit))
-    least = quantity.least // rate + rng.randrange(unit + 1)
-    least += 0 if quantity.rises else move * len(parents)
-    form = "sum" if rate == 1 else "rate"
-    return Measure(form, tuple(parents), (sign * move,) * len(parents), least, move, term, rate)
-
-
-def draw_plot(lexicon: Lexicon, scene: Scene, graph: str, rng: Random) -> Plot | None:
-    """Return a random plot of a scene and a type of graph; None if the draw came to nothing."""
-    edges = _SHAPES[graph](rng)
-    ranks = _ranked(edges, rng)
-    if ranks is None:
+def _joined(
+    scene: Scene, parents: Mapping[str, set[str]]
+) -> tuple[str, str, str] | tuple[()] | None:
+    """Return nothing where the nodes hang together, two roots with what is behind both, or None."""
+    groups: list[set[str]] = []
+    for name, causes in parents.items():
+        touching = [group for group in groups if group & ({name} | causes)]
+        groups = [group for group in groups if group not in touching]
+        groups.append({name}.union(*touching, causes))
+    if len(groups) == 1:
+        return ()
+    if len(groups) > 2:
         return None
+    for one in (name for name in groups[0] if not parents[name]):
+        for other in (name for name in groups[1] if not parents[name]):
+            shared = scene.events[one].links.keys() & scene.events[other].links.keys()
+            for behind in sorted(shared):
+                if scene.events[behind].topic:
+                    return (one, other, behind)
+    return None
+
+
+def draw_plot(library: Library, scene: Scene, graph: str, rng: Random) -> Plot | None:
+    """Return a random plot of a place and a type of graph; None if the place has none."""
+    parts = _parts(scene).get(graph)
+    if not parts:
+        return None
+    weights = [_SIZES[len(one.names) + bool(one.quantity)] for one in parts]
+    part = rng.choices(parts, weights)[0]
+    key = {name: f"e{place}" for place, name in enumerate(part.names)}
+    events = {key[name]: scene.events[name] for name in part.names}
     noises: dict[str, int] = {}
-    gates = {name: _gate(name, parents, noises, rng) for name, parents in edges.items()}
-    roots = [name for name, parents in edges.items() if not parents]
-    if graph == "correlated" or (graph == "hybrid" and len(roots) > 1 and rng.random() < 0.3):
-        _share_cause(roots, gates, noises, rng)
+    gates: dict[str, Gate] = {}
+    for name, event in events.items():
+        parents = tuple(key[one] for one in part.names if one in event.links)
+        if not parents:
+            noises[f"u_{name}"] = 2
+            gates[name] = Gate("root", (), source=f"u_{name}")
+        else:
+            form = "one" if len(parents) == 1 else "all" if event.both else "any"
+            gates[name] = Gate(form, parents)
+    common = None
+    if part.common is not None:
+        one, other, behind = part.common
+        common = (key[one], key[other], scene.events[behind])
+        noises[_COMMON] = 2
+        for name in common[:2]:
+            del noises[f"u_{name}"]
+            gates[name] = Gate("root", (), source=_COMMON)
+        if rng.random() < 0.7:  # else the two always go together
+            name = rng.choice(common[:2])
+            noises[f"u_{name}"] = 2
+            gates[name] = Gate("root", (), without=f"u_{name}", source=_COMMON)
+    latents: dict[str, str] = {}
+    able = [
+        name
+        for name, gate in gates.items()
+        if gate.form == "one" and events[name].links[events[gate.parents[0]].name].unless
+    ]
+    if able and rng.random() < _SHIELDED:
+        name = rng.choice(able)
+        latent = f"shield_{name}"
+        latents[latent] = name
+        noises[f"u_{latent}"] = 2
+        gates[name] = Gate("one", gates[name].parents, without=latent)
     measure = quantity = None
-    if rng.random() < 0.85:
-        causes = _quantity_causes(graph, edges, gates, noises, roots, rng)
-        quantity = rng.choice(scene.quantities)
-        measure = _measure(quantity, causes, noises, rng)
-    parents = {**edges, **({_QUANTITY: list(measure.parents)} if measure else {})}
-    common = [n for n, gate in gates.items() if gate.source == "u_common"]
-    if graph_name(parents, [common] if len(common) > 1 else []) != graph:
-        return None
-    events = _events(scene, edges, ranks, rng)
-    if events is None:
-        return None
-    if measure is not None and any(events[one].kind.name in _LAST for one in measure.parents):
-        return None  # what people feel or taste comes last
-    latents = _shields(edges, events, gates, noises, rng)
-    with_side_event = rng.random() < (0.6 if graph in ("chain", "fork") else 0.3)
-    if with_side_event and lexicon.side_events and len(edges) < 6:
-        name = f"e{max(int(n[1:]) for n in edges) + 1}"
+    if part.quantity:
+        quantity = scene.quantities[part.quantity]
+        measure = _measure(quantity, key, noises, rng)
+    asides = [event for event in scene.events.values() if event.aside]
+    if asides and (rng.random() < _ASIDE or len(part.names) < 3):
+        name = f"e{len(events)}"
+        events[name] = rng.choice(asides)
         noises[f"u_{name}"] = 2
         gates[name] = Gate("root", (), source=f"u_{name}")
-        events[name] = rng.choice([e for e in lexicon.side_events if _is_new(e, events)])
-    if not 4 <= len(events) + len(latents) + (measure is not None) <= 9:
-        return None
-    words = {slot: rng.choice(choice) for slot, choice in lexicon.names.items()}
-    plot = Plot(scene, graph, events, latents, gates, measure, quantity, noises, words)
+    words = {slot: rng.choice(choice) for slot, choice in library.names.items()}
+    hedged = bool(latents) and rng.random() < _OPEN
+    plot = Plot(
+        scene, graph, events, latents, gates, measure, quantity, common, hedged, noises, words
+    )
     _unfold(plot)
     return plot
 
 
-def _share_cause(
-    roots: Sequence[str], gates: dict[str, Gate], noises: dict[str, int], rng: Random
-) -> None:
-    """Give two roots a common cause that is not observed."""
-    both = rng.sample(list(roots), 2)
-    noises["u_common"] = 2
-    for name in both:
-        luck = rng.random()
-        own = f"u_{name}"
-        if luck < 0.34:
-            del noises[own]
-            gates[name] = Gate("root", (), source="u_common")
-        elif luck < 0.67:
-            gates[name] = Gate("root", (), source="u_common", other=(own,))
-        else:
-            gates[name] = Gate("root", (), source="u_common", without=(own,))
-
-
-def _quantity_causes(
-    graph: str,
-    edges: Edges,
-    gates: dict[str, Gate],
-    noises: dict[str, int],
-    roots: Sequence[str],
-    rng: Random,
-) -> list[str]:
-    """Draw the causes of the quantity, which may take the place of the last event."""
-    inner = [name for name in edges if name not in roots] or list(edges)
-    ends = [name for name in inner if not any(name in p for p in edges.values())] or inner
-    if graph in ("collider", "diamond") and rng.random() < 0.35:
-        # The quantity itself is where the causes meet.
-        last = next(name for name in reversed(edges) if len(edges[name]) > 1)
-        if any(name > last for name in edges):
-            return [rng.choice(ends)]
-        causes = edges.pop(last)
-        del gates[last]
-        noises.pop(f"u_{last}", None)
-        return causes
-    if graph == "hybrid":
-        return sorted(rng.sample(inner, min(len(inner), rng.choice((1, 2, 2)))))
-    return [rng.choice(ends)]
-
-
-def _events(
-    scene: Scene, edges: Edges, ranks: Mapping[str, int], rng: Random
-) -> dict[str, Event] | None:
-    """Draw an event of the scene for every node; None where a node finds none."""
-    events: dict[str, Event] = {}
-    for name in edges:
-        spared = frozenset[str]().union(*(events[cause].kind.spares for cause in edges[name]))
-        free = [
-            e
-            for e in scene.events
-            if e.rank == ranks[name]
-            and e.kind.name not in spared
-            and _is_new(e, events)
-            and not any(
-                e is one or e.kind.name in one.kind.never_with or one.kind.name in e.kind.never_with
-                for one in events.values()
-            )
-        ]
-        if not free:
-            return None
-        events[name] = rng.choice(free)
-    return events
-
-
-def _is_new(event: Event, events: Mapping[str, Event]) -> bool:
-    return sum(event.kind is one.kind for one in events.values()) < _MOST_OF_KIND
-
-
-def _shields(
-    edges: Edges,
-    events: Mapping[str, Event],
-    gates: dict[str, Gate],
-    noises: dict[str, int],
-    rng: Random,
-) -> dict[str, str]:
-    """Draw what keeps trouble away: a latent fact with words of its own, not nameless noise."""
-    latents: dict[str, str] = {}
-    able = [name for name in edges if edges[name] and events[name].kind.shields]
-    if able and rng.random() < 0.75:
-        for name in rng.sample(able, min(len(able), rng.choice((1, 1, 1, 2)))):
-            gate, latent = gates[name], f"shield_{name}"
-            noises.pop(f"u_{name}", None)
-            noises[f"u_{latent}"] = 2
-            gates[name] = Gate(gate.form, gate.parents, without=(latent,))
-            latents[latent] = name
-    return latents
+def _measure(
+    quantity: Quantity, key: Mapping[str, str], noises: dict[str, int], rng: Random
+) -> Measure:
+    noises[f"u_{QUANTITY}"] = LEVELS_OF_BASE
+    causes = [name for name in quantity.links if name in key]
+    unit = max(1, quantity.step // 4)
+    # A cause moves the quantity as far as a level of its base does: else how far an answer's
+    # number is from its story's would tell right from wrong.
+    move = max(1, rng.randint(2, 9) * unit + rng.randrange(unit))
+    up = quantity.links[causes[0]].up
+    least = quantity.least + rng.randrange(unit + 1) + (0 if up else move * len(causes))
+    return Measure(tuple(key[name] for name in causes), move if up else -move, least, move)
 
 
 def _unfold(plot: Plot) -> None:
@@ -453,7 +326,7 @@ def _unfold(plot: Plot) -> None:
     A world is a joint setting of the noise of events; in a mask it is one bit. The base of the
     quantity is left out: it bears on nothing else.
     """
-    terms = [name for name in plot.noises if name != f"u_{_QUANTITY}"]
+    terms = [name for name in plot.noises if name != f"u_{QUANTITY}"]
     size = 1 << len(terms)
     everything = (1 << size) - 1
     masks = plot.masks
@@ -465,5 +338,6 @@ def _unfold(plot: Plot) -> None:
     for latent in plot.latents:
         masks[latent] = masks[f"u_{latent}"]
     for name, gate in plot.gates.items():
-        masks[name] = gate.trouble(masks) & everything
+        core = gate.happens(masks)
+        masks[name] = core & everything
     object.__setattr__(plot, "everything", everything)

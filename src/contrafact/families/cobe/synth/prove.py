@@ -10,14 +10,14 @@ rules for English connectors.
 
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from contrafact.causal.counterfactual import Disagreement, ImpossibleFacts, Proof, consequences
-from contrafact.causal.model import Mechanism, Model, Value
+from contrafact.causal.model import Model, Value
 from contrafact.errors import InputError
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
 from contrafact.families.cobe.synth.reading import (
@@ -28,15 +28,19 @@ from contrafact.families.cobe.synth.reading import (
     is_whole,
     masked,
 )
+from contrafact.families.cobe.synth.relations import Family, Joining, Relation, family_of
 from contrafact.records import content_id
 
 __all__ = [
     "Claim",
     "Facts",
+    "Proven",
     "Reader",
     "Reading",
+    "case_of",
     "check_story",
     "judge_text",
+    "misjoined",
     "prove_rows",
     "situation_of",
     "told_wrong",
@@ -96,7 +100,10 @@ class _Entry:
 
 
 class Reader:
-    """Reads texts by the wordings of one file's proof; what was read is kept.
+    """Reads texts by the wordings of one file; what was read is kept.
+
+    Args:
+        wordings: ``Proof.wordings``.
 
     Raises:
         ValueError: If two wordings read alike.
@@ -202,8 +209,13 @@ class Facts:
 
     Attributes:
         text: The causal model as it stands in the file.
+        model: The causal model.
+        reader: Reads texts by the file's wordings.
         proof: What the intervention does, by both algorithms.
         implied: The latent facts that the story implies.
+        family: The models that agree with the text; none where the file tells no relations, and
+            the model alone is what verdicts follow from.
+        settings: The sentences of the file that tell no fact: where it is, and the rules.
         worlds: The values of all variables in each world that the facts allow.
     """
 
@@ -212,6 +224,8 @@ class Facts:
     reader: Reader
     proof: Proof
     implied: Mapping[str, Value]
+    family: Family | None
+    settings: tuple[str, ...]
     worlds: Sequence[tuple[Mapping[str, Value], Mapping[str, int]]]
 
     def due(self, *kinds: str) -> dict[str, Value]:
@@ -259,28 +273,26 @@ class Facts:
         return ["E1", "E2", "E3"] + ["E4"] * bool(self.moved) + ["E5"] * bool(self.implied)
 
 
+_models: "OrderedDict[str, tuple[ScmText, Model, Reader]]" = OrderedDict()
 # The very objects of the proof that was opened last, and what came of them.
 _last: list[tuple[list[Any], tuple[ScmText, Model, Reader]]] = []
 
 
 def _opened(proof: Mapping[str, Any]) -> tuple[ScmText, Model, Reader]:
     """Return model and reader of a proof; the last few are kept, as a block shares them."""
-    parts = [
-        proof[name] for name in ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
-    ]
+    keys = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
+    parts = [proof[name] for name in keys]
     for same, opened in _last:
         if all(one is other for one, other in zip(same, parts, strict=True)):
             return opened
-    opened = _built(json.dumps(parts))
-    _last[:] = [(parts, opened)]
-    return opened
-
-
-@lru_cache(maxsize=_KEPT)
-def _built(parts: str) -> tuple[ScmText, Model, Reader]:
-    *model, wordings = json.loads(parts)
-    text = ScmText(*model)
-    return text, build(text), Reader(wordings)
+    key = json.dumps(parts)
+    if key not in _models:
+        text = ScmText(*(proof[name] for name in keys[:-1]))
+        _models[key] = (text, build(text), Reader(proof["wordings"]))
+        if len(_models) > _KEPT:
+            _models.popitem(last=False)
+    _last[:] = [(parts, _models[key])]
+    return _models[key]
 
 
 def situation_of(row: Mapping[str, Any]) -> Facts:
@@ -297,7 +309,9 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
         text, model, reader = _opened(proof)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"'Proof' is incomplete: {error}") from None
-    reading = reader.read(row["Variation text"])
+    relations = [Relation.of(one) for one in proof.get("relations", ())]
+    settings = [*proof.get("setting", ()), *(one.says for one in relations)]
+    reading = reader.read(_without(row["Variation text"], settings))
     facts: dict[str, Value] = {}
     for name, values in reading.values.items():
         if len(values) > 1:
@@ -322,14 +336,38 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
     implied = {
         c.variable: c.before
         for c in found.consequences
-        if c.variable not in text.told and c.kind == "stays" and c.before is not None
+        if c.variable not in text.told
+        and c.kind == "stays"
+        and c.before is not None
+        # What no text can word, none is asked about.
+        and (not relations or c.variable in reader.wordings)
     }
+    family = None
+    if relations:
+        told = [one for one in relations if one.says in row["Variation text"]]
+        joinings = [
+            Joining(tuple(cause.name for cause in claim.causes), claim.effect.name, claim.follows)
+            for claim in reading.claims
+        ]
+        parents = {
+            name: [one for one in model.graph.parents[name] if one in text.told]
+            for name in model.order
+            if name in text.told
+        }
+        family = family_of(facts, parents, text.quantities, told, joinings)
     names = [noise.name for noise in model.noises]
     worlds = [
         (model.predict(setting), dict(zip(names, setting, strict=True)))
         for setting in found.posterior.settings
     ]
-    return Facts(text, model, reader, found, implied, worlds)
+    return Facts(text, model, reader, found, implied, family, tuple(settings), worlds)
+
+
+def _without(text: str, sentences: Iterable[str]) -> str:
+    """Return a text without the sentences that tell no fact."""
+    for one in sentences:
+        text = text.replace(one, "")
+    return text
 
 
 def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
@@ -346,14 +384,47 @@ def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
                 found[criterion].append(why)
     told = {name: next(iter(v)) for name, v in values.items() if len(v) == 1}
     found["E3"] += [f"'{text}' joins nothing" for text in reading.loose]
+    wrong = wrong_claims if facts.family is None else misjoined
     found["E3"] += [
-        f"'{claim.effect.name}': {why}" for claim, why in wrong_claims(facts, reading.claims, told)
+        f"'{claim.effect.name}': {why}" for claim, why in wrong(facts, reading.claims, told)
     ]
     return found
 
 
+def misjoined(
+    facts: Facts, claims: Iterable[Claim], told: Mapping[str, Value | None]
+) -> list[tuple[Claim, str]]:
+    """Return the connectors that are wrong by what the text itself tells, with the reason.
+
+    CoBe, appendix C.2 (Q0). Nothing is asked but the text and what everyone takes for granted:
+    what a cause furthers. "Because it rained, the ground stayed dry" is wrong whatever the story
+    was.
+    """
+    found = []
+    for claim in claims:
+        effect, names = claim.effect.name, [cause.name for cause in claim.causes]
+        if not set(names) <= set(facts.model.mechanism(effect).parents):
+            found.append((claim, f"{names} are not causes of it"))
+        elif any(told.get(name) is None for name in (*names, effect)):
+            found.append((claim, "what is joined is told in two ways, or left open"))
+        elif effect not in facts.text.quantities and any(
+            (_furthered(facts.model, name, effect, told[name]) == told[effect]) != claim.follows
+            for name in names
+        ):
+            way = "does not come of" if claim.follows else "comes of"
+            found.append((claim, f"it {way} {names}"))
+    return found
+
+
 def told_wrong(facts: Facts, criterion: str, name: str, told: set[Value | None]) -> str:
-    """Return what is wrong, by E1, E2, E4 or E5, with all that a text tells of a variable."""
+    """Return what is wrong, by a criterion, with what a text tells of a variable; nothing if right.
+
+    Args:
+        facts: What the story is about.
+        criterion: E1, E2, E4 or E5, which is about the variable.
+        name: The variable.
+        told: All that the text tells of it.
+    """
     if criterion == "E1":
         return "" if told == {facts.unchanged[name]} else f"'{name}' does not stay"
     if criterion == "E2":
@@ -380,7 +451,10 @@ def wrong_claims(
 ) -> list[tuple[Claim, str]]:
     """Return the claims of an answer that are not so, with the reason.
 
-    ``told`` is what it asserts of each variable of which it asserts one thing.
+    Args:
+        facts: What the story is about.
+        claims: What the connectors say.
+        told: What the answer asserts of each variable, of which it asserts one thing.
     """
     return [
         (claim, why)
@@ -433,14 +507,6 @@ def _untrue(
         return ""
     if not quantity and any(value != told[effect] for value in furthered):
         return f"it does not come of {names}"
-    return _needless(facts, mechanism, names, told)
-
-
-def _needless(
-    facts: Facts, mechanism: Mechanism, names: Sequence[str], told: Mapping[str, Value | None]
-) -> str:
-    """Return why an effect, as told, does not need its causes in every world of the facts."""
-    effect = mechanism.variable
     for values, noise in facts.worlds:
         given = [
             told.get(p, values[p]) if p in facts.text.told else values[p] for p in mechanism.parents
@@ -455,7 +521,7 @@ def _needless(
             for name, value in zip(mechanism.parents, parents, strict=True)
         ]
         without = mechanism.table[(*turned, *terms)]
-        if without == whole or (effect not in facts.text.quantities and whole != told[effect]):
+        if without == whole or (not quantity and whole != told[effect]):
             return f"it would be so without {names}"
     return ""
 
@@ -470,14 +536,19 @@ def _furthered(model: Model, cause: str, effect: str, value: Value | None) -> bo
 
 
 def check_story(row: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with a story of a file, its criteria or its answers."""
+    """Return what is wrong with a story, its criteria or its answers; nothing if all is proven.
+
+    Args:
+        row: The story in the form of a file.
+    """
     try:
         facts = situation_of(row)
     except ValueError as error:
         return [str(error)]
-    problems = list(_record_problems(facts, row))
+    problems = list(_open_problems(facts))
+    problems += _record_problems(facts, row)
     problems += _criteria_problems(facts, row["Evaluation criteria"])
-    reading = facts.reader.read(row["Variation text"])
+    reading = facts.reader.read(_without(row["Variation text"], facts.settings))
     told: dict[str, Value | None] = dict(facts.proof.facts)
     problems += [f"the story: '{text}' joins nothing" for text in reading.loose]
     problems += [
@@ -508,13 +579,51 @@ def check_story(row: Mapping[str, Any]) -> list[str]:
     return problems
 
 
+def _open_problems(facts: Facts) -> Iterator[str]:
+    """Yield what the text leaves open, or settles otherwise than the model of the file does."""
+    if facts.family is None:
+        return
+    after = facts.family.after(facts.proof.intervention)
+    for one in facts.proof.consequences:
+        name = one.variable
+        if name in facts.text.quantities:
+            ways = facts.family.directions(name, after)
+            due = {one.direction} if one.direction else {"nowhere"}
+            if one.kind != "undetermined" and ways != due:
+                yield f"the text leaves open which way {_named(facts, name)} goes: {sorted(ways)}"
+        elif name in after:
+            if len(after[name]) > 1 and one.kind != "undetermined":
+                yield f"the text leaves open whether {_named(facts, name)}"
+            elif len(after[name]) == 1 and one.after not in after[name]:
+                yield f"by the text '{name}' is {min(after[name])}, by the model {one.after}"
+    implied = facts.family.implied()
+    for name, value in facts.implied.items():
+        if implied.get(name) is None:
+            yield f"the text leaves open whether {_named(facts, name)}"
+        elif implied[name] != value:
+            yield f"by the text '{name}' is {implied[name]}, by the model {value}"
+
+
+def _named(facts: Facts, name: str) -> str:
+    forms = facts.reader.wordings[name]
+    return str(forms["entity"] if "entity" in forms else forms["true"]["clauses"][0])
+
+
 @dataclass(frozen=True, slots=True)
-class _Proven:
-    """What is wrong with a story, if anything; how many answers it has; and `_case_of` it."""
+class Proven:
+    """What came of proving one story.
+
+    Attributes:
+        problems: What is wrong; nothing if all is proven.
+        answers: How many answers it has.
+        case: Names its graph, mechanisms, facts and intervention; empty without a proof.
+        from_text: Whether it was proven from what the text tells, or from the model of the file.
+    """
 
     problems: tuple[str, ...]
     answers: int
     case: str
+    from_text: bool = False
 
 
 def with_proofs(
@@ -540,21 +649,22 @@ def with_proofs(
         )
 
 
-def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[int, _Proven]]:
+def prove_rows(rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[int, Proven]]:
     """Yield, for every row of a file with its line, what came of proving it."""
     for line, row in rows:
         if not isinstance(row.get("Proof"), Mapping):
-            yield line, _Proven(("the story has no proof",), 0, _case_of(row))
+            yield line, Proven(("the story has no proof",), 0, case_of(row))
             continue
         try:
             problems = tuple(check_story(row))
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             problems = (f"the story is incomplete: {type(error).__name__}: {error}",)
         answers = sum(len(row.get(key) or ()) for key in ("Right answers", "Wrong answers"))
-        yield line, _Proven(problems, answers, _case_of(row))
+        from_text = bool(row["Proof"].get("relations"))
+        yield line, Proven(problems, answers, case_of(row), from_text)
 
 
-def _case_of(row: Mapping[str, Any]) -> str:
+def case_of(row: Mapping[str, Any]) -> str:
     """Return what two stories share only if they are one case, told in other words and orders.
 
     That is the events at the nodes, the graph, the mechanisms, the facts and the intervention.

@@ -1,0 +1,181 @@
+"""The reading study: can careful readers tell from a story what becomes of each of its facts?
+
+CoBe, section 3.1, asks for causal relations that are self-evident. Readers see story and query
+alone and say of every fact what becomes of it; their answers are held against what was proven.
+Readers are people, or language models that know nothing of how the stories were made.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contrafact.errors import InputError
+from contrafact.family.study import AnsweredStudy, Question, StudyItem, StudySpec, StudyTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+__all__ = ["READING", "facts_of"]
+
+OUTCOMES = ("stays", "changes", "up", "down", "cannot be told", "true", "false")
+SOUND = ("sane", "odd", "absurd")
+_KIND = "reading"
+_KINDS = ("stays", "changes", "number", "open", "not told")
+
+
+def facts_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the facts of a story with a proof: ``fact``, what becomes of it (``due``), its ``of``.
+
+    What is supposed is not asked. Of what is implied and not told the reader says if it is true; it
+    is put the other way in every second story.
+    """
+    proof = row["Proof"]
+    found = []
+    for name, one in proof["consequences"].items():
+        forms = proof["wordings"].get(name)
+        if forms is None or one["kind"] == "set":
+            continue
+        if "amounts" in forms:
+            clause = forms["amounts"][0].replace("{n}", f"{proof['facts'][name]:,}")
+            due, of = one.get("direction", "stays"), "number"
+        elif name not in proof["told"]:
+            asked = (int(row["Core Set ID"]) + int(row["Variation ID"])) % 2 == 0
+            clause = forms[str(asked).lower()]["clauses"][-1]
+            due, of = ("true" if one["after"] == asked else "false"), "not told"
+        else:
+            clause = forms[str(proof["facts"][name]).lower()]["clauses"][0]
+            opened = one["kind"] == "undetermined"
+            due, of = ("cannot be told", "open") if opened else (one["kind"], one["kind"])
+        fact = f"{clause[0].upper()}{clause[1:]}."
+        found.append(
+            {"fact": f"(not told) {fact}" if of == "not told" else fact, "due": due, "of": of}
+        )
+    return found
+
+
+def _load(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+
+    from contrafact.files.tables import read_rows
+
+    rows = []
+    for _, row in read_rows(path):
+        if not isinstance(row.get("Proof"), Mapping) or "wordings" not in row["Proof"]:
+            continue
+        name = f"{row['Core Set ID']}v{row['Variation ID']}"
+        story = {"story_id": name, "story": row["Variation text"], "query": row["Query"][0]}
+        story |= {"graph": row.get("Graph type") or "", "domain": row["Domain"], "kind": _KIND}
+        rows += [story | fact for fact in facts_of(row)]
+    if not rows:
+        raise InputError(
+            "no story in it has a proof", file=path, hint="make some with `contrafact cobe synth`"
+        )
+    return pd.DataFrame(rows)
+
+
+def _whole(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
+    """Choose so many stories, with all of their facts."""
+    names = list(dict.fromkeys(stratum["story_id"]))
+    chosen = [names[int(place)] for place in rng.permutation(len(names))[:size]]
+    places: dict[str, list[int]] = {name: [] for name in chosen}
+    for place, name in enumerate(stratum["story_id"]):
+        if name in places:
+            places[name].append(place)
+    return [place for name in chosen for place in places[name]]
+
+
+def _tables(study: AnsweredStudy) -> list[StudyTable]:
+    """Return what readers got right: of facts by kind, of whole stories, and what seemed odd."""
+    import pandas as pd
+
+    figures = partial(_figures, study)
+    people = [person for person in study.people if person in study.given("outcome")]
+    readers = [figures("reader", person, [person], study.items) for person in people]
+    if len(people) > 1:
+        readers.append(figures("reader", "all", people, study.items))
+    graphs = sorted({item["graph"] for item in study.items})
+    by_graph = [
+        figures("graph", graph, people, [one for one in study.items if one["graph"] == graph])
+        for graph in graphs
+    ]
+    shares = ("facts", *(kind.replace(" ", "_") for kind in _KINDS), "stories", "settled", "odd")
+    return [
+        StudyTable("readers", "What careful readers got right", pd.DataFrame(readers), shares),
+        StudyTable("graphs", "The same by type of graph", pd.DataFrame(by_graph), shares),
+    ]
+
+
+def _figures(
+    study: AnsweredStudy, by: str, name: str, people: Sequence[str], items: Sequence[StudyItem]
+) -> dict[str, Any]:
+    answers = study.given("outcome")
+    read = [(one, answers[who].get(one.name)) for who in people for one in items]
+    read = [(one, answer) for one, answer in read if answer is not None]
+    row: dict[str, Any] = {by: name, "n": len(read)}
+
+    def share(column: str, chosen: Sequence[tuple[StudyItem, bool]]) -> None:
+        if chosen:
+            found = study.mean([one for one, _ in chosen], [right for _, right in chosen])
+            row.update(found.columns(column))
+
+    share("facts", [(one, answer == one["due"]) for one, answer in read])
+    for kind in _KINDS:
+        own = [(one, answer == one["due"]) for one, answer in read if one["of"] == kind]
+        share(kind.replace(" ", "_"), own)
+    whole: dict[tuple[str, str], tuple[StudyItem, bool]] = {}
+    for who in people:
+        for one in items:
+            if (answer := answers[who].get(one.name)) is not None:
+                _, so_far = whole.get((who, one["story_id"]), (one, True))
+                whole[who, one["story_id"]] = one, so_far and answer == one["due"]
+    share("stories", list(whole.values()))
+    settled = [(one, answer == one["due"]) for one, answer in read if answer != "cannot be told"]
+    share("settled", settled)
+    odd = study.given("sound")
+    named = {(who, one["story_id"]): one for who in people for one in items}
+    marks = {
+        (who, one["story_id"]): odd[who][one.name]
+        for who in people
+        for one in items
+        if one.name in odd.get(who, {})
+    }
+    share("odd", [(named[key], mark != "sane") for key, mark in marks.items()])
+    return row
+
+
+READING = StudySpec(
+    summary="whether a story tells what its answers rest on",
+    noun="stories",
+    load=_load,
+    source="Stories with proofs, as `contrafact cobe synth` writes them.",
+    shown={"story": "story", "query": "query", "fact": "fact"},
+    questions=(
+        Question(
+            "outcome",
+            OUTCOMES,
+            spellings={
+                **dict.fromkeys(("same", "stay", "unchanged"), "stays"),
+                **dict.fromkeys(("change", "changed"), "changes"),
+                **dict.fromkeys(("?", "open", "unclear"), "cannot be told"),
+                **dict.fromkeys(("higher", "more"), "up"),
+                **dict.fromkeys(("lower", "less"), "down"),
+            },
+            wanted="stays, changes, up, down or cannot be told; of what is not told, true or false",
+            passes=False,
+            verdict="due",
+        ),
+        Question("sound", SOUND, spellings={}, passes=False, optional=True),
+    ),
+    guidelines=Path(__file__).with_name("study_reading.txt"),
+    key=("item", "kind", "story_id", "domain", "graph", "of", "due", "probability", "check"),
+    strata=("kind",),
+    choose=_whole,
+    together=True,
+    n=100,
+    cluster="story_id",
+    reference="proof",
+    tables=_tables,
+)
+"""``contrafact cobe study sample FILE --sheet reading``."""

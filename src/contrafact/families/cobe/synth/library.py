@@ -1,0 +1,314 @@
+"""The library of causal rules: places, the events that can happen there, and what follows what.
+
+A library is a folder with one TOML file a place and, if it has names of its own, ``words.toml``.
+All rules are written by hand. An event happens or not, and has wordings for both outcomes; under
+``from`` it names the events that it follows, each with a sentence that tells the rule. Rules chain
+where they share an event (docs/synth-private.md).
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from contrafact.errors import InputError
+from contrafact.records import DOMAINS
+
+__all__ = [
+    "AMOUNTS",
+    "ANSWERS",
+    "CRITERIA",
+    "Clause",
+    "Event",
+    "Library",
+    "Link",
+    "Move",
+    "Pair",
+    "Quantity",
+    "Scene",
+    "bundled_library",
+    "load_library",
+]
+
+ANSWERS = (1, 2)
+CRITERIA = 3
+"""Which of an event's wordings, once drawn, serve answers and criteria; the story has the first."""
+_WORDINGS, _SHIELDS = 4, 3
+_VERB = re.compile(r"<([^<>|]+)(?:\|([^<>|]+))?>")
+_SLOT = re.compile(r"\{(\w*)\}")
+_BANNED = re.compile(
+    r"\bhad\b|\b(?:so|but|yet|since|because|although|though|despite|whether|thus)\b|[.,;:!?\n\d]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause in the past tense, which can also be put as a hypothesis."""
+
+    stated: str
+    supposed: str
+
+    @classmethod
+    def of(cls, text: str) -> "Clause":
+        """Read ``the pump <broke|broken> down``: the verb as stated, and its participle."""
+        verb = _VERB.search(text)
+        if verb is None:
+            return cls(text, "")
+        before, after = text[: verb.start()], text[verb.end() :]
+        return cls(f"{before}{verb[1]}{after}", f"{before}had {verb[2] or verb[1]}{after}")
+
+    def filled(self, words: Mapping[str, str]) -> "Clause":
+        """Return it with names for its slots."""
+        return Clause(self.stated.format_map(words), self.supposed.format_map(words))
+
+
+Pair = tuple[Clause, Clause]
+"""How it is told that an event did not happen, and that it did."""
+
+AMOUNTS = (
+    "{x} came to {n}{unit}",
+    "{x} was {n}{unit}",
+    "{x} stood at {n}{unit}",
+    "{x} turned out to be {n}{unit}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A rule: an event follows another.
+
+    Attributes:
+        rule: The sentence that tells it; empty where the event needs all of its causes.
+        unless: The same with what would hold the event back; empty where there is no such thing.
+        shields: How it is told that this is not there, and that it is.
+    """
+
+    rule: str
+    unless: str
+    shields: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A rule about a number: the sentence that tells it, and whether the number goes up."""
+
+    rule: str
+    up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happens or not.
+
+    Attributes:
+        name: Its key.
+        wordings: Pairs of clauses.
+        nouns: Pairs of noun phrases that refer to what was told.
+        cause: What a rule calls it as a cause ("a power cut").
+        effect: What a rule calls bringing it about ("stop the pump").
+        topic: What a text calls it where it stands unseen behind two others.
+        both: Whether it needs all of its causes.
+        aside: Whether it hangs together with nothing.
+        links: What it follows.
+    """
+
+    name: str
+    wordings: tuple[Pair, ...]
+    nouns: tuple[tuple[str, str], ...]
+    cause: str
+    effect: str
+    topic: str
+    both: bool
+    aside: bool
+    links: Mapping[str, Link]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What is told in numbers.
+
+    Attributes:
+        name: Its key.
+        what: What is counted or measured.
+        unit: Its unit; empty where ``what`` says it.
+        least: Its smallest value, about.
+        step: What an event adds or takes away, about.
+        links: What moves it.
+    """
+
+    name: str
+    what: str
+    unit: str
+    least: int
+    step: int
+    links: Mapping[str, Move]
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A place with what can happen there."""
+
+    name: str
+    domain: str
+    openings: tuple[str, ...]
+    events: Mapping[str, Event]
+    quantities: Mapping[str, Quantity]
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Places, and lists of names."""
+
+    scenes: tuple[Scene, ...]
+    names: Mapping[str, tuple[str, ...]]
+
+
+@cache
+def bundled_library() -> Library:
+    """Return the library that comes with the package."""
+    with as_file(files("contrafact.families.cobe.synth").joinpath("rules")) as folder:
+        return load_library(folder)
+
+
+def load_library(folder: str | Path) -> Library:
+    """Return the library of a folder.
+
+    Raises:
+        InputError: A file is unreadable, or something in it is wrong; the message names file and
+            key.
+    """
+    folder = Path(folder)
+    words = folder / "words.toml"
+    if not words.exists():
+        words = Path(__file__).parent / "words.toml"
+    names = {key: tuple(found) for key, found in _toml(words).items()}
+    paths = sorted(one for one in folder.glob("*.toml") if one.name != "words.toml")
+    if not paths:
+        raise InputError("has no rules", file=folder, hint="add one .toml file for each place")
+    return Library(tuple(_scene(path, _toml(path), names) for path in paths), names)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise InputError("cannot be read", file=path, hint="a library needs this file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"is not readable as TOML: {error}", file=path) from None
+
+
+def _scene(path: Path, fields: Mapping[str, Any], names: Mapping[str, Any]) -> Scene:
+    events: dict[str, Event] = {}
+    quantities: dict[str, Quantity] = {}
+    tables = {key: given for key, given in fields.items() if isinstance(given, dict)}
+    key = ""
+    try:
+        _check_slots(fields, names)
+        for key, given in tables.items():
+            if "what" in given:
+                quantities[key] = _quantity(key, given)
+            else:
+                events[key] = _event(key, given)
+        followed = {name: list(event.links) for name, event in events.items()}
+        followed |= {name: list(quantity.links) for name, quantity in quantities.items()}
+        for name, causes in followed.items():
+            for cause in causes:
+                if cause not in events:
+                    key = name
+                    raise ValueError(f"it follows '{cause}', which is not there")
+        key = "domain"
+        if fields["domain"] not in DOMAINS:
+            raise ValueError(f"'{fields['domain']}' is not one of the seven")
+        key = "openings"
+        openings = tuple(fields["openings"])
+    except KeyError as error:
+        problem = f"'{key}': {error} is missing"
+        raise InputError(problem, file=path, hint="see docs/synth-private.md") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        problem = f"'{key}': {error}"
+        raise InputError(problem, file=path, hint="see docs/synth-private.md") from None
+    return Scene(path.stem, fields["domain"], openings, events, quantities)
+
+
+def _check_slots(given: Any, names: Mapping[str, Any]) -> None:
+    if isinstance(given, str):
+        for slot in _SLOT.findall(given):
+            if slot not in names:
+                raise ValueError(f"'{given}' has the slot {{{slot}}}, no list of words.toml")
+    elif isinstance(given, Mapping | list):
+        for one in given.values() if isinstance(given, Mapping) else given:
+            _check_slots(one, names)
+
+
+def _event(name: str, given: Mapping[str, Any]) -> Event:
+    known = {"says", "nouns", "cause", "effect", "topic", "both", "aside", "from"}
+    if unknown := given.keys() - known:
+        raise ValueError(f"'{min(unknown)}' is not known")
+    wordings = tuple(_pair(one) for one in given["says"])
+    if len(wordings) < _WORDINGS:
+        raise ValueError(f"there are {len(wordings)} wordings of at least {_WORDINGS}")
+    nouns = tuple((well, happened) for happened, well in given["nouns"])
+    if len(nouns) < 2:
+        raise ValueError("there are fewer than two pairs of nouns")
+    links = {cause: _link(one) for cause, one in given.get("from", {}).items()}
+    _check_apart([clause.stated for pair in wordings for clause in pair])
+    effect = given.get("effect", "")
+    both = bool(given.get("both", False))
+    aside = bool(given.get("aside", False))
+    if not both and any(not link.rule for link in links.values()):
+        raise ValueError("a link needs its rule")
+    if len(links) > 1 and not effect:
+        raise ValueError("with two causes it needs an effect")
+    cause = given.get("cause", "")
+    if not aside and not cause:
+        raise ValueError("it needs a cause")
+    return Event(
+        name=name,
+        wordings=wordings,
+        nouns=nouns,
+        cause=cause,
+        effect=effect,
+        topic=given.get("topic", ""),
+        both=both,
+        aside=aside,
+        links=links,
+    )
+
+
+def _link(given: Mapping[str, Any]) -> Link:
+    shields = tuple((Clause.of(bare), Clause.of(there)) for bare, there in given.get("shield", ()))
+    if bool(given.get("unless")) != bool(shields) or 0 < len(shields) < _SHIELDS:
+        raise ValueError(f"'unless' goes with at least {_SHIELDS} pairs of 'shield'")
+    _check_apart([clause.stated for pair in shields for clause in pair])
+    return Link(given.get("rule", ""), given.get("unless", ""), shields)
+
+
+def _pair(texts: Sequence[str]) -> Pair:
+    happened, well = texts
+    for text in (happened, well):
+        if len(_VERB.findall(text)) != 1 or _BANNED.search(_VERB.sub(r"\1", text)):
+            raise ValueError(f"'{text}' needs one verb in <…>, no 'had', connector, digit or mark")
+    return Clause.of(well), Clause.of(happened)
+
+
+def _check_apart(texts: Sequence[str]) -> None:
+    if len(set(texts)) != len(texts):
+        raise ValueError("two clauses read alike")
+
+
+def _quantity(name: str, given: Mapping[str, Any]) -> Quantity:
+    least, step = given["least"], given["step"]
+    if not isinstance(least, int) or not isinstance(step, int) or least < 2 or step < 2:
+        raise ValueError("'least' and 'step' are whole numbers from 2")
+    links = {}
+    for cause, one in given["from"].items():
+        ((way, rule),) = one.items()
+        if way not in ("up", "down"):
+            raise ValueError(f"a rule is told under 'up' or 'down', not '{way}'")
+        links[cause] = Move(rule, way == "up")
+    return Quantity(name, given["what"], given.get("unit", ""), least, step, links)

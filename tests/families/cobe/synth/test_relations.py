@@ -1,0 +1,67 @@
+"""What a text settles: the family of all models that agree with it."""
+
+import pytest
+
+from contrafact.families.cobe.synth.relations import Joining, Relation, family_of
+
+GRAPH = {"power": [], "filter": [], "pump": ["power", "filter"], "bill": ["pump"]}
+FACTS = {"power": True, "filter": False, "pump": True, "bill": 400}
+ANY = Relation("Either stops it.", "any", ("power", "filter"), "pump")
+ALL = Relation("It takes both.", "all", ("power", "filter"), "pump")
+UP = Relation("A stopped pump makes the bill higher.", "up", ("pump",), "bill")
+
+
+def outcome(relations, joinings=(), facts=FACTS, **supposed):
+    family = family_of(facts, GRAPH, ["bill"], relations, joinings)
+    after = family.after(supposed)
+    return after["pump"], family.directions("bill", after)
+
+
+def test_what_no_sentence_tells_is_open():
+    assert outcome([], power=False) == ({False, True}, {"down", "nowhere", "up"})
+    assert outcome([UP], power=False) == ({False, True}, {"down", "nowhere"})
+
+
+def test_a_rule_settles_it():
+    assert outcome([ANY, UP], power=False) == ({False}, {"down"})
+    assert outcome([ANY, UP], power=False, filter=True) == ({True}, {"nowhere"})
+    assert outcome([ANY, UP], filter=True) == ({True}, {"nowhere"})
+
+
+def test_a_connector_settles_the_cause_that_it_names_and_no_other():
+    because = [Joining(("power",), "pump", follows=True)]
+    assert outcome([UP], because, power=False) == ({False}, {"down"})
+    assert outcome([UP], because, power=False, filter=True)[0] == {False, True}
+    together = [Joining(("power", "filter"), "pump", follows=True)]
+    both = FACTS | {"filter": True}
+    assert outcome([UP], together, both, power=False, filter=False)[0] == {False}
+    assert outcome([UP], together, both, power=False)[0] == {False, True}
+
+
+def test_what_holds_back_is_implied_or_left_open():
+    graph = {"power": [], "pump": ["power"]}
+    rule = Relation("Only a battery helps.", "any", ("power",), "pump", "battery")
+    for pump, battery in ((False, True), (True, False)):
+        family = family_of({"power": True, "pump": pump}, graph, [], [rule], [])
+        assert family.implied() == {"battery": battery}
+        assert family.after({"power": False})["pump"] == {False}
+    family = family_of({"power": False, "pump": False}, graph, [], [rule], [])
+    assert family.implied() == {"battery": None}
+    assert family.after({"power": True})["pump"] == {False, True}
+
+
+def test_a_contrast_says_that_the_cause_did_not_do_it():
+    graph = {"power": [], "pump": ["power"]}
+    facts = {"power": True, "pump": False}
+    joinings = [Joining(("power",), "pump", follows=False)]
+    assert family_of(facts, graph, [], [], joinings).after({"power": False})["pump"] == {False}
+
+
+def test_what_cannot_be_is_an_error():
+    with pytest.raises(ValueError, match="agrees with the facts"):
+        outcome([ALL])
+    with pytest.raises(ValueError, match="cannot be causes of 'power'"):
+        outcome([], [Joining(("pump",), "power", follows=True)])
+    with pytest.raises(ValueError, match="form 'none' is not known"):
+        Relation.of({"says": "", "form": "none", "causes": [], "effect": ""})
+    assert Relation.of(ANY.record()) == ANY

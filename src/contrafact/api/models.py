@@ -20,15 +20,11 @@ def perplexity(
     Args:
         data: Texts: one, a list of them, or a data frame or list of dicts with a column of them.
         model: ``smollm2-135m``, a folder, a GGUF file, or a name on the hub.
-        column: The column that holds the texts.
         batch_tokens: Tokens in one batch; more take more memory.
 
     Returns:
         ``items``: what was given with ``perplexity`` (from 1 up), ``tokens`` and ``windowed``.
         ``scores``: mean, median and n over the texts that have one.
-
-    Raises:
-        InputError: There is no such column, or the model cannot be had.
     """
     import pandas as pd
 

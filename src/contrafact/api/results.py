@@ -31,22 +31,13 @@ _STYLE = (
 
 @dataclass(frozen=True, repr=False)
 class Page:
-    """A page of HTML that opens offline; a notebook shows it in a frame that runs no script.
-
-    Attributes:
-        html: The page.
-        path: Where it stands, if it was written.
-    """
+    """A page of HTML that opens offline; a notebook shows it in a frame that runs no script."""
 
     html: str
     path: Path | None = None
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the page to a file, whole or not at all, and return its path.
-
-        Raises:
-            InputError: The file cannot be written.
-        """
+        """Write the page to a file, whole or not at all, and return its path."""
         write_text(fspath(path), self.html)
         return Path(path)
 
@@ -112,8 +103,6 @@ class Run(Result):
     """A run: its items, its figures, its folder.
 
     Attributes:
-        folder: The run folder; the command line works with it as with any other.
-        task: The task.
         verdicts: Every judge's own verdicts; without rows where nobody judged.
         failures: Samples that ended in an error, with their causes; without rows if none did.
         usage: Calls and tokens by model.
@@ -178,9 +167,7 @@ class Estimate(Result):
     """What a run would take; no model was called.
 
     Attributes:
-        calls: Calls of models.
         paid_calls: Those of them that cost money.
-        tokens: About how many tokens they send and get back.
         dollars: About what they cost in US dollars, as far as prices are known: ``notes`` names
             models without one.
     """
@@ -220,8 +207,6 @@ def paths_of(files: Any) -> list[Path]:
 def _figure(
     estimate: Any, low: Any, high: Any, *, scale: float = 1, digits: int | None = None
 ) -> str:
-    """Return a figure as it reads, with its interval where it has one."""
-
     def text(value: float) -> str:
         value *= scale
         return (f"{value:.3g}" if digits is None else f"{value:.{digits}f}").replace("-", "−")

@@ -127,9 +127,6 @@ def load(source: str | PathLike[str]) -> "Run | pd.DataFrame":
     Args:
         source: A run folder, or a table: CSV, JSONL, JSON, Parquet.
 
-    Returns:
-        The run, with ``items``, ``scores`` and ``report()``; of a file its rows, as they are.
-
     Raises:
         InputError: There is no such folder or file, it is no run, its run has not come to its end,
             or the file cannot be read; the message names the line.
@@ -170,7 +167,6 @@ def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run 
 
 
 def _folder_once_confirmed(prepared: "Prepared", command: "Command") -> Path:
-    """Return the run's folder; many paid calls that nobody has agreed to are an InputError."""
     from contrafact.runs.execute import calls_to_confirm, default_folder
 
     folder = command.out or default_folder(prepared)
@@ -202,7 +198,6 @@ def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
 
 
 def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
-    """Run what was prepared and return it, or say what that would take."""
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
     from contrafact.runs.execute import execute
@@ -264,7 +259,6 @@ def _load_run(folder: Path) -> Run:
 
 
 def _overall(task: str, figures: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the figures over all items."""
     import pandas as pd
 
     from contrafact.family import task_named

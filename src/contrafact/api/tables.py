@@ -47,16 +47,7 @@ def is_path(data: object) -> bool:
 
 
 def frame_of(data: Any, *, text: str = "text", name: str = "data") -> "pd.DataFrame":
-    """Return rows that are at hand as a data frame; missing values are None.
-
-    Args:
-        data: A data frame, a list of mappings, or a list of texts.
-        text: The column that a list of texts is.
-        name: What the argument is called, in errors.
-
-    Raises:
-        InputError: It is none of these, or has no rows.
-    """
+    """Return rows at hand (frame, mappings, texts) as a data frame; missing values are None."""
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):
@@ -79,13 +70,7 @@ def frame_of(data: Any, *, text: str = "text", name: str = "data") -> "pd.DataFr
 
 @contextmanager
 def rows_file(data: Any, *, text: str = "text", name: str = "data") -> Iterator[Path]:
-    """Yield a file that holds the rows; errors about it name the argument and its row.
-
-    Args:
-        data: A file's path, which is yielded as it is, or rows as `frame_of` takes them.
-        text: The column that a list of texts is.
-        name: What the argument is called, in errors.
-    """
+    """Yield a file that holds the rows; errors about it name the argument and its row."""
     if is_path(data):
         if str(data) == "-":
             raise InputError("standard input is not read here", hint="name a file, or give rows")
@@ -140,15 +125,7 @@ def check_options(options: Iterable[str], known: Sequence[str], of: str = "") ->
 
 
 def command_options(command: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as a function behind a command takes them, its paths as paths.
-
-    Args:
-        command: The function.
-        options: By the name of the command line with underscores.
-
-    Raises:
-        InputError: It has no such option.
-    """
+    """Return options as a function behind a command takes them, its paths as paths."""
     known = inspect.signature(command, eval_str=True).parameters
     check_options(options, [name for name in known if name not in _OF_COMMANDS])
     return {

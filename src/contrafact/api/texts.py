@@ -58,7 +58,6 @@ def generate(
         and of valid ones the share that passed each criterion.
 
     Raises:
-        InputError: Something is wrong with what was asked; no model was called.
         ModelError: Every call failed. Rows some of whose calls failed say so under ``error``.
     """
     import pandas as pd
@@ -128,7 +127,6 @@ def check(
         A bad row has the violation ``bad-row``.
 
     Raises:
-        InputError: The pairs cannot be read, a rule fails, or a judge cannot be used.
         ModelError: Every call failed. Pairs some of whose calls failed are undecided.
     """
     import pandas as pd
@@ -187,7 +185,6 @@ def _check_scores(items: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _judge_settings(judges: Sequence[str], options: dict[str, Any]) -> "JudgeSettings | None":
-    """Return who judges and how; None without a judge."""
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.judging import check_judges
 
@@ -213,7 +210,6 @@ def _judged(
     exam: PathLikeOrNone,
     out: Path | None,
 ) -> "tuple[list[tuple[PairRow, Check | None]], pd.DataFrame | None, list[str]]":
-    """Return rows with what facts and judges say, how many are sound, and what to know."""
     import numpy as np
     import pandas as pd
 
@@ -265,10 +261,6 @@ def rewrite(
         ``items``: the pairs, ``passed`` being None where one is undecided, which says why under
         ``undecided``. ``scores``: by manipulation, how many are kept, undecided and dropped, and
         the most frequent reason.
-
-    Raises:
-        InputError: Something is wrong with what was asked, or with a row.
-        ModelError: Calls failed, and nothing is written.
     """
     import pandas as pd
 
@@ -313,19 +305,13 @@ def synth(
     """Draw stories whose right and wrong answers are proven, as ``contrafact cobe synth`` does.
 
     Args:
-        n: How many.
-        seed: Seed of the drawing.
         graph: Only this type: chain, collider, correlated, diamond, fork or hybrid.
-        domain: Only this domain.
         private_lexicon: A folder with rules of your own.
         out: A JSON file to write besides.
 
     Returns:
         ``items``: the stories in the paper's schema, one a row, with right and wrong answers.
         ``scores``: by type of graph, how many stories and answers.
-
-    Raises:
-        InputError: There is no such graph or domain, or the rules cannot be used.
     """
     import json
 

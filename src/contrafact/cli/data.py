@@ -16,7 +16,6 @@ __all__ = ["app"]
 
 
 def _schemas() -> "Mapping[str, Lazy[DataSpec]]":
-    """Return the schemas of all families' files, by name."""
     return {name: spec for family in families().values() for name, spec in family.data.items()}
 
 

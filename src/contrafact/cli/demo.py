@@ -93,7 +93,6 @@ def _demo(out: Path, counts: Mapping[str, int]) -> None:
 
 
 def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
-    """Run one part; its first texts are shown as they are written."""
     from contrafact.cli.run import evaluate
     from contrafact.console import say_once
     from contrafact.errors import EXTRAS, installed
@@ -135,7 +134,6 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
 
 
 def _score_compared(part: "DemoPart", count: int, folder: Path) -> "RunResult":
-    """Judge the texts that a part's are compared with."""
     from contrafact.cli.run import evaluate
     from contrafact.files.atomic import write_text
     from contrafact.runs.config import Source
@@ -154,7 +152,6 @@ def _score_compared(part: "DemoPart", count: int, folder: Path) -> "RunResult":
 
 
 def _compared(folder: Path) -> Path:
-    """Return the folder of the texts that a part's are compared with."""
     return folder.with_name(f"{folder.name}-compared")
 
 

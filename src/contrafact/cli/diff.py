@@ -119,7 +119,6 @@ def diff(options: _Options) -> None:
 
 
 def _show_diff(found: "RunDiff", *, shown: int) -> None:
-    """Print a comparison: what changed, the differences, and some of what flipped."""
     from contrafact.console import show_table
     from contrafact.report.diff_page import differences_table, flips_table, settings_table, summary
     from contrafact.report.write import row_groups
@@ -152,7 +151,6 @@ def _show_diff(found: "RunDiff", *, shown: int) -> None:
 
 
 def _show_prompts(found: "RunDiff") -> None:
-    """Print the prompts' differences, in colour on a terminal."""
     colours = {"+": typer.colors.GREEN, "-": typer.colors.RED, "@": typer.colors.CYAN}
     if not found.changes.prompts:
         typer.echo("prompts: the same")
@@ -182,7 +180,6 @@ def _show_data(found: "RunDiff") -> None:
 
 
 def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
-    """Yield the lines of the first flipped outputs, both texts below each other."""
     from contrafact.report.diff import measure_label
     from contrafact.report.diff_page import item_name, state
 

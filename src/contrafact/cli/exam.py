@@ -63,11 +63,7 @@ class ExamCommand(TyperCommand):
 
 
 def command(family: str = "") -> Callable[..., None]:
-    """Return the function of the command, with the options of a family's exam.
-
-    Args:
-        family: The family; the first by rank if not given, which is the command's default.
-    """
+    """Return the function of the command, with the options of a family's exam."""
     names = _families()
     chosen = family or names[0]
     own = _own_options(chosen)
@@ -93,7 +89,6 @@ def command(family: str = "") -> Callable[..., None]:
 
 
 def _families() -> list[str]:
-    """Return the families that have an exam, by rank."""
     from contrafact.family import families
 
     return [name for name, one in families().items() if one.exam]
@@ -108,7 +103,6 @@ def _spec(family: str) -> "ExamSpec":
 
 
 def _own_options(family: str) -> dict[str, inspect.Parameter]:
-    """Return the options of a family's exam by name."""
     return {
         name: option_of(name, field, panel=f"Options of {family}'s exam")
         for name, field in _spec(family).options.model_fields.items()
@@ -204,7 +198,6 @@ def _show(exam: "Exam") -> None:
 
 
 def _show_made(exam: "Exam", whole: str) -> None:
-    """Show how often the judge is right on a kind, by how its items were made."""
     from contrafact.console import show_table
 
     rows = [

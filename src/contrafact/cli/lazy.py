@@ -29,11 +29,6 @@ def option_of(
     """Return the command-line option that a field of a model of options is.
 
     It is None where it is not given, so that the model's default counts.
-
-    Args:
-        panel: The panel of the help page in which it stands; None for the first.
-        flags: What is typed; the name with hyphens if not given.
-        kind: The type of what is typed; the field's own if not given.
     """
     flag = f"--{name.replace('_', '-')}"
     extra = field.json_schema_extra or {}

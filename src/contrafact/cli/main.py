@@ -165,7 +165,6 @@ def _command() -> Any:
 
 @cache
 def _family_commands() -> "dict[str, Command | None]":
-    """Return the families' commands by name; None for a group that holds studies alone."""
     from contrafact.family import families
 
     found: dict[str, Command | None] = {}
@@ -178,7 +177,6 @@ def _family_commands() -> "dict[str, Command | None]":
 
 @cache
 def _family_command(name: str) -> Any:
-    """Return a family's command, or its group of commands with that of its studies."""
     from contrafact.family import families
 
     command = _family_commands()[name]

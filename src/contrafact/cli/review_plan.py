@@ -221,7 +221,6 @@ def _write_json(out: Path, figures: Mapping[str, Any]) -> None:
 def _rows(
     file: str | None, db: str | None, review: str
 ) -> "tuple[list[_Row], str, ReviewState | None]":
-    """Return the items, what they come from, and the review if they come from one."""
     from contrafact.errors import InputError
     from contrafact.files.tables import read_rows, source_name
     from contrafact.review.export import item_rows
@@ -245,7 +244,6 @@ def _frame(
     state: "ReviewState | None",
     rng: "np.random.Generator",
 ) -> "Frame":
-    """Return the items that the figure speaks of."""
     import numpy as np
 
     from contrafact.errors import InputError
@@ -265,7 +263,6 @@ def _frame(
 
 
 def _show_label_notes(found: "Labels", key: "Key | None" = None) -> None:
-    """Print which labels do not count, and which are missing."""
     import numpy as np
 
     if found.tied:
@@ -279,7 +276,6 @@ def _show_label_notes(found: "Labels", key: "Key | None" = None) -> None:
 
 
 def _show_draw(key: "Key", labels: Any) -> None:
-    """Print what was drawn, by group and level."""
     import numpy as np
 
     frame, draw = key.frame, key.draw

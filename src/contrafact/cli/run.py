@@ -144,7 +144,6 @@ def options_of(model: "type[RunConfig]", *without: str) -> dict[str, inspect.Par
 
 
 def _command(task: "Task") -> Callable[..., None]:
-    """Return the command that runs a task: with the options of every run, then the task's own."""
     from contrafact.runs.config import config_model
 
     def command(**values: Any) -> None:
@@ -242,11 +241,7 @@ def show_preset_notes(prepared: "Prepared") -> None:
 
 
 def run_and_report(prepared: "Prepared", command: "Command") -> None:
-    """Run what was prepared, write the report, and say how it went.
-
-    Raises:
-        typer.Exit: with 1 if samples failed.
-    """
+    """Run what was prepared, write the report, and say how it went."""
     from contrafact.cli.show import show_agreement, show_results
     from contrafact.models.estimate import show_estimate
 
@@ -279,14 +274,7 @@ def evaluate(
     cell: str = "",
     seen: "Seen | None" = None,
 ) -> "RunResult":
-    """Run, or go on with, what was prepared, and say what the user should know of it first.
-
-    Args:
-        yes: Whether many paid calls are made without a question.
-        samples: Whether it is known that the bundled samples are used.
-        cell: What tells it from other runs of its grid, if it is of one.
-        seen: Follows the run, as `execute` has it.
-    """
+    """Run, or go on with, what was prepared, and say what the user should know of it first."""
     from contrafact.models.estimate import ask_first
     from contrafact.runs.execute import calls_to_confirm, default_folder, execute
     from contrafact.runs.prepare import BUNDLED

@@ -103,7 +103,6 @@ def _command(
     options: Mapping[str, inspect.Parameter],
     summary: str,
 ) -> Callable[..., None]:
-    """Return a command: the argument that names what is scored, and its options."""
     from contrafact.files.tables import require_tables
     from contrafact.runs.config import Source
 

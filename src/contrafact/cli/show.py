@@ -24,10 +24,6 @@ def edit_text(shown: "ShownText", *, coloured: bool) -> "Text":
 
     Long stretches that stayed are cut short around the changes. A text that shares little with
     what it is read against stands whole and without marks.
-
-    Args:
-        shown: The text, and what it is read against.
-        coloured: Whether colours tell what was changed; else signs do, ``[-gone-] {+new+}``.
     """
     from rich.text import Text
 
@@ -73,9 +69,6 @@ def show_results(folder: Path, *, brief: bool = False) -> None:
 
     Each system has lines of its own, so that its name takes no room from the figures; columns
     that do not fit the terminal are left out, and said.
-
-    Args:
-        brief: Whether warnings are one line, their titles, as the report explains them.
     """
     from rich.console import Console
 
@@ -153,7 +146,6 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
 
 
 def _cell(row: dict[str, Any] | None, shown: "TerminalColumn") -> tuple[str, str]:
-    """Return a figure and its interval."""
     if row is None or row["estimate"] is None:
         return "–", ""
 

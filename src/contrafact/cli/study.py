@@ -110,8 +110,6 @@ class _Score(Options):
 
 
 def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[..., None]:
-    """Return the function behind ``score``."""
-
     def score(**values: Any) -> None:
         _score(family, studies, _Score(**values))
 
@@ -204,7 +202,6 @@ def _check_out(out: Path, tables: "Sequence[StudyTable]") -> None:
 
 
 def _write(tables: "Sequence[StudyTable]", out: Path) -> None:
-    """Write the tables and their drawings into a folder, or the only one into a file."""
     from contrafact.errors import installed
     from contrafact.files.atomic import write_bytes
     from contrafact.files.tables import write_frame

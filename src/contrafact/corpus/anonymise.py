@@ -282,7 +282,6 @@ def names_of(
 
     Args:
         small: How often words stand in small letters in the whole set: those are hardly names.
-        document: The text as spaCy's recogniser reads it; none without spaCy.
     """
     words = _words_of(text)
     offices = list(_by_office(words, text))
@@ -356,7 +355,6 @@ def _words_of(text: str) -> list[_Token]:
 
 
 def _of_figures(words: Sequence[_Token], text: str, figures: PublicFigures) -> Iterator[Mention]:
-    """Yield figures by a form that is sure, the longest form first."""
     at = 0
     while at < len(words):
         length = next(
@@ -508,7 +506,6 @@ def _by_speech(words: Sequence[_Token], figures: PublicFigures, document: Any) -
 
 
 def _bearer(one: Mention, here: set[str], full: set[str]) -> str | None:
-    """Return who a mention is, by full name; none where it is to be left."""
     if one.person is not None:
         return one.person
     key = _key(one.text)

@@ -195,7 +195,6 @@ def _place(dataset: Dataset, file: SourceFile) -> Path:
 
 
 def _recorded(dataset: Dataset) -> Dataset | None:
-    """Return the dataset as the first fetch recorded it, if there was one."""
     if dataset.source != "hub":
         return None
     file = dataset.folder() / _RECORD

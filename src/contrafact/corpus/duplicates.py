@@ -195,7 +195,6 @@ def _bands(threshold: float) -> tuple[int, int]:
 
 
 def _grams(form: str) -> frozenset[str]:
-    """Return the 5-grams of a normal form's characters."""
     return frozenset(form[at : at + _GRAM] for at in range(max(1, len(form) - _GRAM + 1)))
 
 

@@ -112,13 +112,7 @@ def open_source(
     language: str = "en",
     base: str | None = None,
 ) -> Source:
-    """Return a source of news.
-
-    Args:
-        days: NewsAPI: days in one search.
-        language: NewsAPI: two letters.
-        base: NewsAPI, Yahoo: another address of the service.
-    """
+    """Return a source of news."""
     if name == "file":
         return Files(what)
     if name == "rss":
@@ -144,7 +138,6 @@ def fetch_pages(
     others go on.
 
     Args:
-        max_pages: Pages of one request's chain at most; a chain that is cut is noted.
         before: Items that the output holds now. A fetch that goes on remembers its first start's.
     """
     if _BEFORE not in journal.known:

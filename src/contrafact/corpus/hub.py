@@ -80,10 +80,6 @@ def fetch_table(
 
     A split of several files becomes one file of JSON Lines. A connection that drops, a 429 and a
     server error are tried again; what came stays, and a later call goes on from there.
-
-    Raises:
-        InputError: No such dataset, revision, configuration or split; access is refused; there is
-            no connection; or the package is not installed.
     """
     _hub()
     home = cache_dir() / "hub" / address.repository
@@ -125,7 +121,6 @@ def choose_files(
     Args:
         config: The only, or the default one, if empty.
         split: Or the name of a file without its suffix; the only one if empty.
-        card: The metadata of the dataset's card, whose ``configs`` say which files are which.
     """
     tables = sorted(
         name
@@ -239,7 +234,6 @@ def _api() -> Any:
 def _listed(
     address: HubAddress, home: Path, sleep: Callable[[float], None]
 ) -> tuple[str, list[str]]:
-    """Return the commit that an address means, and the dataset's files at it."""
     held = home / _HELD
     commit = address.revision if _COMMIT.fullmatch(address.revision) else ""
     if not address.revision and held.exists():
@@ -326,12 +320,10 @@ def _asked(
 
 
 def _status(error: Exception) -> int:
-    """Return the HTTP status of a failure; 0 where there is none."""
     return int(getattr(getattr(error, "response", None), "status_code", 0))
 
 
 def _failure(error: Exception, address: HubAddress, status: int, tries: int) -> tuple[str, str]:
-    """Return what a failed call says, and what to do about it."""
     from huggingface_hub import errors
 
     page, signed_in = f"{_endpoint()}/datasets/{address.repository}", "(or run hf auth login)"
@@ -385,9 +377,6 @@ def push_folder(
 
     A dataset that is not there is made, for its owner alone unless ``public``. Files that the
     folder does not hold stay. What is there already, byte for byte, makes no commit.
-
-    Raises:
-        InputError: The hub refuses, or cannot be reached; the folder is left as it is.
     """
     api = _api()
     made = {"repo_type": "dataset", "private": not public, "exist_ok": True}

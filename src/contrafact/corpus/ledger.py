@@ -99,10 +99,6 @@ class Ledger:
         An event that is in the ledger already, in all but its time, is not added again: a stage
         that was killed and goes on may report everything once more. Two processes take turns. A
         line that a killed process left half written is removed first.
-
-        Args:
-            distinct: Whether no two of them are the same; then only those that the ledger had
-                before are remembered, and memory does not grow with what is added.
         """
         existed = self.path.exists()
         try:

@@ -200,11 +200,7 @@ def _columns(names: tuple[Any, ...]) -> tuple[list[tuple[str, list[Any]]], Any]:
 
 
 def news_record(item: NewsItem, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return a news item as the row of a stage file, with what no stage knows carried along.
-
-    Args:
-        fields: The row that it was read from, if any; fields that became the item's are left out.
-    """
+    """Return a news item as the row of a stage file, with what no stage knows carried along."""
     carried = {key: value for key, value in (fields or {}).items() if fold(key) not in _OURS}
     return {**item.model_dump(), **carried}
 

@@ -116,11 +116,7 @@ class Bm25:
                 self._counts.setdefault(word, {})[place] = times
 
     def scores(self, query: Sequence[str], among: Sequence[int]) -> dict[int, float]:
-        """Return the score of each text that shares a word with the query, by its place.
-
-        Args:
-            query: The words; one that is there twice counts twice.
-        """
+        """Return the score of each text that shares a word with the query, by its place."""
         wanted = set(among)
         if not wanted:
             return {}

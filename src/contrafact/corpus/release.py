@@ -84,7 +84,6 @@ def croissant_of(
     Args:
         fields: By name, the type of a row's field (``string``, ``boolean``, ``integer``, ``array``
             of texts, ``date``) and its meaning; rows have a field ``id`` that no other row has.
-        data: Its files of rows in JSON Lines, by name.
     """
     properties = {
         "name": facts.name,
@@ -168,10 +167,6 @@ def write_release(files: Mapping[str, str], folder: Path) -> str:
     Returns:
         A sentence on the metadata: that they are valid, with what mlcroissant recommends, or that
         they were not checked, as it is not installed.
-
-    Raises:
-        InputError: The folder holds something else, cannot be written, or the metadata are not
-            valid Croissant.
     """
     outcome = "Croissant metadata were not checked: pip install 'contrafact[release]'"
     if find_spec("mlcroissant") is not None:  # which the package does not need otherwise

@@ -28,11 +28,7 @@ _NAME_ROOM = 100  # of a name's 255 bytes, so that dot, random part and suffix a
 
 
 def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
-    """Return what the operating system said as an error that a user can fix.
-
-    Args:
-        doing: What was tried, as in ``"cannot be written"``.
-    """
+    """Return what the operating system said as an error that a user can fix."""
     hints = {
         errno.ENOSPC: "free some space and run the command again",
         errno.EDQUOT: "your quota is used up: free some space and run the command again",
@@ -48,15 +44,7 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
 
 
 def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
-    """Refuse an output that could not be written, or that is an input: before any work is done.
-
-    Args:
-        inputs: The files to read; ``-`` and None stand for none.
-
-    Raises:
-        InputError: The output is a folder or one of the inputs, lies below a file, or in a folder
-            that cannot be written to.
-    """
+    """Refuse an output that could not be written, or that is an input: before any work is done."""
     path = Path(out)
     if path.is_dir():
         raise InputError("is a folder", file=out, hint="name a file in it")
@@ -126,9 +114,6 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     The temporary file has the suffix of ``path``. When the block ends, it is synced to the disk and
     renamed; when the block raises, it is removed and ``path`` is as it was. Missing folders are
     made. A symbolic link is followed; a device or pipe (``/dev/stdout``) is written into.
-
-    Raises:
-        InputError: ``path`` is a folder, or cannot be written.
     """
     given = Path(path)
     try:
@@ -173,11 +158,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Write a new folder of texts, whole or not at all; one that holds these very texts stays.
-
-    Args:
-        folder: The folder; it may be there if it is empty.
-    """
+    """Write a new folder of texts, whole or not at all; one that holds these very texts stays."""
     if folder.exists():
         if all(_holds(folder / name, text) for name, text in files.items()):
             return

@@ -51,15 +51,7 @@ def nearest(name: str, known: Sequence[str]) -> str:
 
 
 def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:
-    """Read a file of settings; the suffix says what it is, ``.toml``, ``.json`` or else YAML.
-
-    Args:
-        missing: What to do if there is no such file.
-
-    Raises:
-        InputError: There is no such file, it is not text or not what its suffix says, it has a key
-            twice, or it holds no keys.
-    """
+    """Read a file of settings; the suffix says what it is, ``.toml``, ``.json`` or else YAML."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -188,7 +180,6 @@ def _json(text: str, path: Path) -> _Read:
 
 
 def _first_lines(text: str, key: str) -> dict[tuple[str, ...], int]:
-    """Return the line on which each name of a line's first key stands first."""
     lines: dict[tuple[str, ...], int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if found := re.match(key, line):

@@ -64,7 +64,6 @@ class Encoding:
     """What a text was before it was UTF-8.
 
     Attributes:
-        name: ``UTF-8``, ``UTF-16`` or ``Windows-1252``.
         ascii: Whether it holds ASCII alone, which does not tell UTF-8 from Windows-1252.
         mark: Whether it began with a byte-order mark.
     """
@@ -81,13 +80,6 @@ def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO,
     not UTF-8 is Windows-1252 if that may be (``legacy``) and more bytes speak for it than for
     UTF-8 with damaged places; damaged UTF-8 is returned as it is, for its reader to name the line.
     Another encoding than UTF-8 is said on standard error.
-
-    Args:
-        stream: The bytes; can be set back. Closed where another stream is returned.
-        legacy: Whether it may be Windows-1252.
-
-    Raises:
-        InputError: Half of a UTF-16 text, or bytes of an encoding that cannot be told.
     """
     stream.seek(0)
     head = stream.read(_HEAD)
@@ -156,11 +148,7 @@ def _legacy_stream(stream: BinaryIO, name: str) -> tuple[BinaryIO, Encoding]:
 
 
 def decode_line(data: bytes, name: str, line: int) -> str:
-    """Return bytes as the text that they are in UTF-8.
-
-    Raises:
-        InputError: They are not UTF-8; the line of the first wrong byte is named.
-    """
+    """Return UTF-8 as text; an InputError names the line of the first wrong byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -187,9 +175,6 @@ def dialect_of(head: str, *, tabs: bool = False, named: Collection[str] = KNOWN_
     header has known names, the most rows are as wide as the header, the header is the first row,
     and it has the most columns: the first of these that decides. If none does, it is the tab before
     the comma before the semicolon, and the comma where there is one column.
-
-    Args:
-        tabs: Whether the file's name says that tabs divide it.
     """
     first = head.lstrip("\ufeff\r\n").split("\n", 1)[0]
     if declared := _SEP_LINE.fullmatch(first):
@@ -229,13 +214,7 @@ def read_delimited(
     delimiter: str | None = None,
     named: Collection[str] = KNOWN_NAMES,
 ) -> tuple[Dialect, Iterator[tuple[int, dict[str, Any]]]]:
-    """Return how a text table is written, and its rows, one at a time.
-
-    Args:
-        stream: Its bytes; closed when the rows have been read.
-        tabs: Whether the file's name says that tabs divide it.
-        delimiter: What divides its cells, where that is known.
-    """
+    """Return how a text table is written, and its rows, one at a time."""
     stream, encoding = utf8_stream(stream, name, legacy=True)
     head = stream.read(_HEAD)
     stream.seek(0)

@@ -141,7 +141,6 @@ def fetch(
     Args:
         url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only,
             or where ``sha256`` is given.
-        path: Where the file goes; missing folders are made.
         sha256: The sum the file must have, in hex, or ``None`` if it is not known.
     """
     target = Path(path)
@@ -179,7 +178,6 @@ def fetch_text(
 
     Args:
         url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only.
-        accept: The media types that are wanted, as HTTP words them; any if not given.
     """
     _check_scheme(httpx.URL(url), url, pinned=False)
     headers = {} if accept is None else {"Accept": accept}

@@ -87,19 +87,12 @@ def column_of(row: Mapping[str, Any], field: str) -> str | None:
 
     Where a field must not be taken from another column because its own is empty (a headline from
     a column with the article's text), this says which column it is.
-
-    Args:
-        field: A field of `FIELD_NAMES`.
     """
     return next((name for name in names_of(field) if name in row), None)
 
 
 def value_of(row: Mapping[str, Any], field: str) -> Any:
-    """Return the first value that a row has for a field; None where it has none.
-
-    Args:
-        field: A field of `FIELD_NAMES`.
-    """
+    """Return the first value that a row has for a field; None where it has none."""
     found = (row[name] for name in names_of(field) if name in row)
     return next((value for value in found if not is_absent(value)), None)
 
@@ -141,12 +134,7 @@ def named_columns(given: Iterable[str] | None, option: str = "--columns") -> dic
 
 
 def checked_columns(columns: dict[str, str], fields: Sequence[str]) -> dict[str, str]:
-    """Return what ``--columns`` says, with every wanted name as the reader of rows has it.
-
-    Args:
-        columns: By the name that is wanted, the file's (`named_columns`).
-        fields: What is read of a row; none where the reader does not say.
-    """
+    """Return what ``--columns`` says, with every wanted name as the reader of rows has it."""
     known = {fold(field): field for field in fields}
     for want in columns:
         if known and fold(want) not in known:
@@ -174,9 +162,6 @@ def rename_row(
 
     A column that has a wanted name's spelling already, and is not the one that was named for it,
     is left out.
-
-    Args:
-        columns: By the name that is wanted, the row's; spelled as in the row, or as `fold` has it.
     """
     spelled = {fold(name): name for name in reversed(list(row))}
     sources = {

@@ -60,12 +60,7 @@ class Journal:
     def of_output(
         cls, out: str | Path, facts: Mapping[str, Any], *, what: str, path: str | Path | None = None
     ) -> Self:
-        """Return the journal of an output.
-
-        Args:
-            what: What makes it, in messages: a noun, or a command in backticks.
-            path: The journal's file; ``.name.part`` next to the output if not given.
-        """
+        """Return the journal of an output."""
         out = Path(out)
         journal = cls(path or out.with_name(f".{out.name}.part"), facts)
         journal._out, journal._what = out, what
@@ -155,9 +150,7 @@ class Journal:
         Work that fails leaves its key open, for a later start; the rest goes on.
 
         Args:
-            keys: What to do, in the order in which it is begun.
             work: Returns the piece for a key, as JSON holds it.
-            at_once: How much work may be under way at the same time.
             each: Called with a key when it is done with.
 
         Returns:
@@ -234,7 +227,6 @@ class Journal:
             self.known[entry["key"]] = entry["answer"]
 
     def _begun(self) -> Mapping[str, Any] | None:
-        """Return the facts of work that was begun; none if there is none."""
         try:
             with self.path.open("rb") as stream:
                 header = stream.readline()

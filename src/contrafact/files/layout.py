@@ -39,7 +39,6 @@ def header_place(
     known name, or distinct texts over rows of at least two cells.
 
     Args:
-        named: Folded names of columns that tell a header.
         padded: Whether a title is followed by empty cells, as where Excel saves a text table: a
             lone cell may be the header of a single column there, whose texts hold delimiters.
     """
@@ -78,8 +77,6 @@ def laid_out(
 
     Args:
         padded: Whether a title is followed by empty cells (`header_place`).
-        empty: What stands for a cell that a short row lacks.
-        hint: What to do about a row with more cells than the header.
     """
     first = list(islice(rows, 1))
     if not first:

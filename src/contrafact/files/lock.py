@@ -44,9 +44,6 @@ def locked_file(path: str | Path, *, wait: bool = False) -> Iterator[None]:
     """Hold a file, which need not be there yet, for this process.
 
     The lock is a hidden file next to it, ``.name.lock``, that is there while the file is held.
-
-    Args:
-        wait: Whether to wait for another process that holds it.
     """
     path = Path(path)
     guard = path.with_name(f".{path.name}{LOCK}")

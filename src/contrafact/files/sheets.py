@@ -92,9 +92,6 @@ def write_sheet(
 
     A study that is there already is left as it is if it is the same, and never overwritten: a
     person may have filled it in.
-
-    Raises:
-        InputError: The sheet is not to be CSV or Excel, or another study has its name.
     """
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".xlsx"):
@@ -176,9 +173,7 @@ def read_filled(
     in ``problems``.
 
     Args:
-        paths: The sheets: one for each person, or shared ones with a column ``annotator``.
         checks: By item, the key's `item_check` of what it shows.
-        asked: The columns for answers that every sheet has.
         problems: Where a sentence is added for each row left out, with file and line.
         columns: By the name that a sheet was written with, what some call the column now.
     """

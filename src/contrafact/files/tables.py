@@ -90,7 +90,6 @@ class Table:
     """A file of rows that was opened.
 
     Attributes:
-        rows: Its rows, ``(line, row)``, to be read once.
         kind: ``jsonl``, ``json``, ``csv``, ``parquet`` or ``workbook``.
         dialect: How a table made of it is written as CSV: divided as it is, and marked as UTF-8
             for Excel if it came from there.
@@ -161,11 +160,7 @@ def table_file(path: str | Path) -> Path:
 
 
 def read_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> Iterator[Row]:
-    """Return the rows of a file as ``(line, row)``, one at a time; see `open_table`.
-
-    Args:
-        columns: By the name that is wanted, the column's name in the file, where they differ.
-    """
+    """Return the rows of a file as ``(line, row)``, one at a time; see `open_table`."""
     return open_table(path, columns).rows
 
 
@@ -219,16 +214,10 @@ def open_table(
     error. What stands for nothing (``NULL``) is told by `contrafact.files.fields.is_absent`.
 
     Args:
-        path: The file.
         columns: By the name that is wanted, the column's name in the file, where they differ; the
             column gets the wanted name, and another column of that name is left out.
         decimals: Whether numbers of columns divided by semicolons or tabs get a point for a
             decimal comma; not where cells go out again as they came.
-        delimiter: What divides a CSV file, where that is known.
-        name: What messages call the file, if not by its path.
-
-    Raises:
-        InputError: The file cannot be read as a table, or lacks one of ``columns``.
     """
     name = name or source_name(path)
     file, sheet = split_sheet(path)
@@ -307,10 +296,6 @@ def write_frame(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
     The index is left out. Missing values (``None``, ``NaN``, ``NaT``) are empty cells in CSV and
     Excel, and ``null`` elsewhere. Lone surrogates become U+FFFD, except in JSON Lines, which keeps
     them.
-
-    Args:
-        path: A file named ``.csv``, ``.tsv``, ``.jsonl``, ``.parquet`` or ``.xlsx``.
-        dialect: How a CSV file is written; divided by commas, without a mark, if not given.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in TABLE_SUFFIXES:
@@ -528,7 +513,6 @@ class _LineFeeds:
 
 
 def _rows(frame: "pd.DataFrame") -> Iterator[tuple[Any, ...]]:
-    """Yield rows of plain Python values, missing ones as ``None``."""
     columns = []
     for position in range(frame.shape[1]):
         column = frame.iloc[:, position]

@@ -79,7 +79,6 @@ def read_workbook(
     `datetime.datetime`, empty cells and errors are None.
 
     Args:
-        stream: The workbook's bytes; closed when the rows have been read.
         sheet: The sheet; the first that is not hidden if none is named.
     """
     yield from laid_out(
@@ -240,7 +239,6 @@ def _cell(sheet: "WriteOnlyWorksheet", value: Any) -> "WriteOnlyCell":
 
 
 def _written(value: Any) -> Any:
-    """Return a value as a cell holds it."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int) and len(str(abs(value))) > _DIGITS:

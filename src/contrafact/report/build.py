@@ -47,10 +47,6 @@ def build_report(
     Everything is computed before the first file is written, and each file is written whole or not
     at all, the page last. The same items and seed give the same files. Of the options see
     `contrafact.report.chapter.Options`.
-
-    Raises:
-        InputError: There is nothing to report, an exam or a label is of no judge in the runs, or a
-            file cannot be written.
     """
     check_exams(exams, tasks)
     if labels is not None:
@@ -60,11 +56,7 @@ def build_report(
 
 
 def make_chapters(tasks: Sequence[TaskRuns], options: Options) -> list[Chapter]:
-    """Return the chapters of a report, one for each task, with all that is computed and drawn.
-
-    Raises:
-        InputError: There is nothing to report.
-    """
+    """Return the chapters of a report, one for each task, with all that is computed and drawn."""
     if not tasks:
         raise InputError("there is nothing to report", hint="name a run that has finished samples")
     return [make_chapter(runs, options) for runs in tasks]

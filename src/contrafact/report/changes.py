@@ -99,7 +99,6 @@ def _settings(before: Manifest, after: Manifest) -> tuple[SettingChange, ...]:
 
 
 def _facts(manifest: Manifest) -> dict[str, str]:
-    """Return all that a manifest says of how a run was made, as texts by name."""
     facts: dict[str, str] = {}
     for name, value in manifest.settings.items():
         # What is nested is named by its setting alone: temperature, not generation.temperature.
@@ -191,6 +190,5 @@ def _samples(run: RunItems) -> dict[str, dict[str, Any]]:
 
 
 def _shown_text(sample: Mapping[str, Any], fields: Sequence[str]) -> str:
-    """Return the first of some fields as a text."""
     value = sample.get(fields[0], "")
     return value if isinstance(value, str) else json.dumps(value, default=str, sort_keys=True)

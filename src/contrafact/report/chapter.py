@@ -108,11 +108,7 @@ def eyebrow(task: str) -> str:
 
 
 def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
-    """Return the chapter of a task.
-
-    Raises:
-        InputError: There is nothing to report, or a row stands twice.
-    """
+    """Return the chapter of a task."""
     data = chapter_data(runs, options)
     spec = data.spec
     judged = judged_rates(data, family=runs.family, exams=options.exams, labels=options.labels)
@@ -176,10 +172,7 @@ def _judged_results(data: ChapterData, judged: JudgedRates | None) -> dict[str, 
 
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
-    """Return what a chapter is made from: the items checked, every figure, the comparisons.
-
-    Arguments and errors are those of `make_chapter`.
-    """
+    """Return what a chapter is made from: the items checked, every figure, the comparisons."""
     spec = runs.spec
     items = prepare_items(runs.items, spec)
     comparable = comparability(items, spec, runs.meta)
@@ -273,7 +266,6 @@ _OWN = frozenset(("explorer", "examples", "runs", "how"))
 def _named(
     data: ChapterData, judged: JudgedRates | None
 ) -> tuple[Mapping[str, Table | Chart | None], Mapping[str, object]]:
-    """Return what sections may name, and what several judges' agreement is for machines."""
     agreed, results = panel_tables(data)
     return {
         "leaderboard": None if judged is None else leaderboard_table(judged, data),

@@ -168,10 +168,6 @@ def diff_runs(
     """Compare two runs of one task, A and B, by their folders.
 
     ``systems`` are ``A=B`` each: those to compare, where names alone do not say.
-
-    Raises:
-        InputError: If a folder is no run that has come to its end, the runs are of different
-            tasks, share no item, or no two systems can be matched.
     """
     (old,), (new,) = read_items([before]), read_items([after])
     task = old.manifest.task
@@ -260,14 +256,6 @@ def match_systems(
     number of examples, if there is one on each side; then those of the same model likewise; and
     then the last ones, if there is one on each side. Where pairs ``A=B`` are wanted these alone are
     compared, named as systems, models or methods.
-
-    Args:
-        before: Facts of the first run's systems: ``system``, ``model``, ``method``, ``shots``.
-        after: Those of the second's.
-        wanted: The pairs.
-
-    Raises:
-        InputError: If nothing can be matched, or a wanted system is not there.
     """
     if wanted:
         pairs = list(dict.fromkeys(_wanted(text, before, after) for text in wanted))
@@ -297,7 +285,6 @@ def match_systems(
 
 
 def _wanted(text: str, before: pd.DataFrame, after: pd.DataFrame) -> SystemPair:
-    """Return the pair that ``A=B`` names."""
     if "=" not in text:
         raise InputError(f"--system {text} names one system", hint="write A=B, of A and of B")
     # A name may itself have an equals sign: every one is tried.
@@ -329,7 +316,6 @@ def _facts(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _meta(before: Path, after: Path) -> ReportMeta:
-    """Return the facts of both runs, as a report of them has them."""
     metas = [read_tasks([folder])[0].meta for folder in (before, after)]
     runs = tuple(run for meta in metas for run in meta.runs)
     judged = any(meta.embedded_judge for meta in metas)
@@ -337,7 +323,6 @@ def _meta(before: Path, after: Path) -> ReportMeta:
 
 
 def _shared(rows: pd.DataFrame, pair: SystemPair) -> pd.DataFrame:
-    """Return the rows of two systems on the samples and draws that both have."""
     own = rows[rows["system"].isin((pair.first, pair.second))]
     both = own.groupby("sample_id")["system"].transform("nunique") == 2
     return own[both].reset_index(drop=True)
@@ -351,7 +336,6 @@ def _compared(
     streams: Sequence[np.random.Generator],
     how: Mapping[str, Any],
 ) -> pd.DataFrame:
-    """Return the differences of a pair, with the figures of both."""
     whole = replace(spec, breakdowns=(), measures=compared_measures(spec))
     means = compare_systems(
         rows, whole, able, rng=streams[0], pairs=[(pair.first, pair.second)], every=True, **how
@@ -386,7 +370,6 @@ def _compared(
 
 
 def _adjusted(differences: pd.DataFrame) -> "pd.Series[float]":
-    """Return Holm's adjustment over all comparisons of a form that have a p-value."""
     adjusted = pd.Series(np.nan, index=differences.index)
     for _, part in differences.groupby("form"):
         adjusted[part.index] = holm(part["p_value"].to_numpy(float))
@@ -463,7 +446,6 @@ def _way(measure: Measure, before: float, after: float) -> Direction:
 
 
 def _notes(diff: RunDiff, able: Comparable, empty: Sequence[str]) -> Iterator[str]:
-    """Yield what a reader must know before the figures."""
     yield from _rulers(diff.rows)
     data, (one, several) = diff.changes.data, diff.spec.unit
     used = {str(sample) for sample in diff.items["sample_id"]}
@@ -519,7 +501,6 @@ def _rulers(shared: Mapping[SystemPair, pd.DataFrame]) -> Iterator[str]:
 
 
 def _on_one_side(diff: RunDiff) -> Iterator[str]:
-    """Yield which measures only one of two systems has."""
     found: dict[str, dict[str, None]] = {"A": {}, "B": {}}
     for pair, rows in diff.rows.items():
         for measure in compared_measures(diff.spec):

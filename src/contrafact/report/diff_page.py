@@ -296,7 +296,6 @@ def render_diff(diff: RunDiff, findings: Sequence[Finding] = ()) -> str:
 
 
 def _shown(diff: RunDiff) -> Iterator[dict[str, object]]:
-    """Yield the flipped outputs as the page shows examples, the worst first."""
     data = {pair: pair_data(diff, pair) for pair in diff.pairs}
     limit = diff.spec.examples.limit
     for flip in diff.flips[:SHOWN_ON_PAGE]:

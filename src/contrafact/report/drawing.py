@@ -140,13 +140,11 @@ def draw_chart(chart: Chart) -> Figure:
 
 
 def _fields(chart: GridChart, plot: "Plot") -> Iterator[tuple["Axes", Panel]]:
-    """Yield the axes of every field, side by side."""
     axes = plot.subplots(1, len(chart.panels), sharey=True, squeeze=False)[0]
     yield from zip(axes, chart.panels, strict=True)
 
 
 def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
-    """Bars beside their rows' names, a whisker and the figure at each."""
     thick = 0.8 / len(chart.series)
     for ax, panel in _fields(chart, plot):
         for i, name in enumerate(chart.series):
@@ -173,7 +171,6 @@ def _bars(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
 
 
 def _points(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
-    """Points with whiskers beside their rows' names."""
     for ax, panel in _fields(chart, plot):
         for i, name in enumerate(chart.series):
             places = np.arange(len(chart.rows)) + (i - (len(chart.series) - 1) / 2) * 0.28
@@ -220,7 +217,6 @@ def _changes(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
 
 
 def _lines(chart: GridChart, plot: "Plot", colours: dict[str, str]) -> None:
-    """Lines over the rows, which stand below."""
     ax, (panel,) = plot.subplots(), chart.panels
     places = np.arange(len(chart.rows))
     for i, name in enumerate(chart.series):
@@ -259,7 +255,6 @@ _GRIDS: dict[str, tuple[Callable[..., None], Callable[[GridChart], float]]] = {
 
 
 def _grid_text(chart: GridChart) -> str:
-    """Return a grid's numbers in words, row by row."""
     lines = []
     for i, row in enumerate(chart.rows):
         figures = [

@@ -129,7 +129,6 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 
 
 def _texts(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Return values as texts; what is missing is None."""
     texts = [None if pd.isna(value) else str(value) for value in values]
     return pd.Series(texts, index=values.index, dtype=object)
 
@@ -236,7 +235,6 @@ def _estimated(part: Part, spec: ReportSpec) -> list[Estimate]:
 
 
 def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
-    """Yield the measures of a part in each of their forms, as the spec says how."""
     wanted: Sequence[str] = ()
     if part.breakdown is None:
         rows = part.rows.assign(invalid=1.0 - part.rows["valid"])
@@ -327,7 +325,6 @@ def compare_systems(
 
 
 def _judges(items: pd.DataFrame) -> dict[str, str]:
-    """Return the judge of each system; empty for none."""
     distinct = items.drop_duplicates("system").set_index("system")
     if "judge" not in distinct.columns:
         return dict.fromkeys(map(str, distinct.index), "")
@@ -398,7 +395,6 @@ def compare_figures(
 def _pair_row(
     systems: tuple[str, str], measure: str, form: Form, found: Mapping[str, Any], spec: ReportSpec
 ) -> dict[str, object]:
-    """Return a row of the comparisons, its p-value not adjusted yet."""
     return {
         **dict(zip(("first", "second"), systems, strict=True)),
         "measure": measure,
@@ -414,7 +410,6 @@ def _pair_row(
 def _figures_of(
     rows: pd.DataFrame, spec: ReportSpec, names: set[str]
 ) -> dict[tuple[str, Form], Interval]:
-    """Return the figures of one system's rows by measure and form, without intervals' resamples."""
     quick = Bootstrap(rng=np.random.default_rng(0), resamples=1)
     part = Part(rows, rows, None, None, spec.cluster, quick, frozenset(names))
     return {
@@ -455,7 +450,6 @@ def _resampler(
 
 
 def _per_unit(items: pd.DataFrame, spec: ReportSpec, measure: Measure) -> pd.DataFrame:
-    """Return each system's values per unit of a measure, draws averaged."""
     rows = items if measure.units is None else measure.units(items)
     by = ["system", *dict.fromkeys((spec.cluster, *(measure.key or spec.key)))]
     columns = [measure.column_of(form) for form in measure.forms]
@@ -582,7 +576,6 @@ def _with_nothing_as_failed(
 
 
 def _with_labels(rates: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    """Return the rates with what people's labels make of them next to them."""
     on = ["system", "judge", "criterion"]
     names = {"corrected": "by_labels", "low": "by_labels_low", "high": "by_labels_high"}
     if found.empty:

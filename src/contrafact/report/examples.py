@@ -135,7 +135,6 @@ def output_chips(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
 
 
 def _verdicts(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
-    """Yield a chip for the verdict on every criterion that a judge was asked."""
     for criterion in spec.criteria:
         name, label = criterion.column, criterion.short or criterion.label
         if f"{name}_invalid" not in row.index:

@@ -106,7 +106,6 @@ def _coded(values: Iterable[str | None]) -> dict[str, Any]:
 
 
 def _column(items: pd.DataFrame, name: str) -> list[str | None]:
-    """Return a column's texts; what is missing is None."""
     if not name or name not in items.columns:
         return [None] * len(items)
     return [None if _missing(value) else str(value) for value in items[name]]
@@ -117,7 +116,6 @@ def _missing(value: object) -> bool:
 
 
 def _texts(items: pd.DataFrame, data: ChapterData) -> dict[str, Any]:
-    """Return what is shown of every row: where it is, the text before, its own text, its facts."""
     spec, examples = data.spec.explorer, data.spec.examples
     named = tuple(f"{{{name}}}" for name in data.spec.key)
     where = [w for w in examples.where or named if "{system}" not in w]
@@ -187,7 +185,6 @@ def _is_flag(values: "pd.Series[Any]") -> bool:
 
 
 def _classes(items: pd.DataFrame, spec: Explorer) -> list[dict[str, Any]]:
-    """Return error classes with the rows that are of each."""
     found = []
     for column, label in spec.classes:
         if column not in items.columns:
@@ -246,7 +243,6 @@ def _plain(value: object) -> str:
 def _calls(
     items: pd.DataFrame, calls: pd.DataFrame | None, unit: Sequence[str]
 ) -> tuple[list[list[object]], list[int]]:
-    """Return chunks of samples' prompts and replies, and of each row which sample's are its own."""
     if calls is None or calls.empty:
         return [], []
     on = [name for name in ("system", *unit) if name in calls.columns]

@@ -56,9 +56,6 @@ def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
     """Return the runs by task, tasks in the order in which they are met.
 
     A system that two runs of a task share is told apart by the name of its run's folder.
-
-    Raises:
-        InputError: if a folder is not a run folder, or its run has not come to its end.
     """
     if not folders:
         raise InputError("no run folder is named", hint="name one or more that `run` wrote")
@@ -146,7 +143,6 @@ def _facts(folder: Path, manifest: Manifest, systems: list[str]) -> RunFacts:
 
 
 def _costs(usage: pd.DataFrame) -> tuple[Cost, ...]:
-    """Return what models cost, of runs that say so."""
     if "dollars" not in usage.columns:
         return ()
     rows = usage.astype(object).where(usage.notna(), None)
@@ -178,9 +174,6 @@ def read_labels(paths: Iterable[str | Path]) -> pd.DataFrame:
     ``system``, ``judge``, ``sample_id``, and, where a file has them for every row, ``draw``, what
     else names a row of a family (a side, a phrasing) and ``probability`` (of being drawn).
     Questions that no judge is asked are left out, as are rows without an answer.
-
-    Raises:
-        InputError: A file cannot be read, or a row is no label; the line is named.
     """
     specs = [task.report.load() for task in tasks().values()]
     known = {criterion.column for spec in specs for criterion in spec.criteria}

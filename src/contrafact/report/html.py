@@ -69,7 +69,6 @@ def page_environment() -> Environment:
 
 @cache
 def _asset(name: str) -> Markup:
-    """Return a style sheet or a script of ours, as it stands in the page."""
     text = files("contrafact.report").joinpath("templates", name).read_text(encoding="utf-8")
     return Markup(text)
 

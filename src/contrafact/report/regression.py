@@ -58,10 +58,6 @@ def parse_check(text: str, measures: Sequence[Measure]) -> Check:
 
     The form is ``strict`` where the measure has it, so that what can no longer be read counts. A
     margin of a share is a fraction (``0.02``) or a percentage (``2%``).
-
-    Raises:
-        InputError: If there is no such measure or form, it has no better direction, or the margin
-            is no number from 0 on.
     """
     named, colon, given = text.partition(":")
     name, dot, form = named.partition(".")
@@ -105,9 +101,6 @@ def find_regressions(
 
     ``differences`` are those of `contrafact.report.diff.RunDiff`. Where no interval can be given,
     the difference decides, whatever the rule.
-
-    Raises:
-        InputError: If a measure could not be compared, so that nothing is known of it.
     """
     found: list[Finding] = []
     for check in checks:

@@ -114,7 +114,6 @@ def summarise(data: ChapterData) -> Summary:
 
 
 def _sound(items: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which outputs could be read and are an answer."""
     return items["valid"].eq(1) & items["degenerate"].isna()
 
 
@@ -152,7 +151,6 @@ def _modelless(data: ChapterData) -> set[str]:
 
 
 def _soundness(data: ChapterData) -> pd.DataFrame:
-    """Return the share of each system's outputs that are answers, as figures, the highest first."""
     # Of a stream apart: a summary changes no other interval.
     bootstrap = Bootstrap(rng=np.random.default_rng(0), resamples=data.resamples, level=data.level)
     lines: list[dict[str, object]] = []
@@ -286,7 +284,6 @@ def _differences(data: ChapterData, found: _Finding) -> str:
 
 
 def _without_model(data: ChapterData, found: _Finding) -> str:
-    """Say how far the best system that asks no model comes."""
     rows = found.rows[found.rows["system"].isin(_modelless(data))]
     if found.measure is None or rows.empty or found.best[0] in set(rows["system"]):
         return ""
@@ -311,7 +308,6 @@ def _other_form(data: ChapterData, found: _Finding) -> str:
 
 
 def _counts(data: ChapterData) -> str:
-    """Say how many outputs were no answer, and how many could not be read."""
     items, (one, several) = data.items, data.spec.output
     asked, valid = data.asked_and_valid
     unread, none = asked - valid, int((items["valid"].eq(1) & items["degenerate"].notna()).sum())
@@ -326,7 +322,6 @@ def _counts(data: ChapterData) -> str:
 
 
 def _fluency(data: ChapterData) -> str:
-    """Say which system reads most fluently, where that was scored."""
     measures = [one for one in data.spec.measures if one.fluency and data.comparable.marks(one)]
     for measure in measures:
         rows = data.overall(measure.name, measure.forms[0])
@@ -343,7 +338,6 @@ def _fluency(data: ChapterData) -> str:
 
 
 def _drawing(data: ChapterData, found: _Finding) -> tuple[list[_Bar], tuple[str, str], str]:
-    """Return the lines of the drawing, what stands at the ends of its axis, and its caption."""
     rows, kind, measure = found.rows.iloc[:_MOST_BARS], found.kind, found.measure
     other = pd.Series(dtype=float)
     if measure is not None and found.form == "strict" and "valid" in measure.forms:

@@ -261,7 +261,6 @@ def panel_tables(data: ChapterData) -> tuple[list[Table | Chart], dict[str, obje
 
 
 def _member_table(data: ChapterData, *, rng: np.random.Generator) -> Table:
-    """Return how often each judge says true, and how often its reply cannot be read."""
     verdicts = data.meta.panel
     assert verdicts is not None
     clusters = cluster_labels(data.items, data.spec.cluster)
@@ -295,7 +294,6 @@ def _member_table(data: ChapterData, *, rng: np.random.Generator) -> Table:
 
 
 def _names(data: ChapterData, verdicts: pd.DataFrame) -> dict[str, str]:
-    """Return what a reader calls each criterion that was judged, in the order of the spec."""
     judged = list(dict.fromkeys(verdicts["criterion"]))
     known = {one.column: one.label for one in data.spec.criteria if one.column in judged}
     return known | {name: str(name) for name in judged if name not in known}

@@ -84,7 +84,6 @@ def warnings(data: ChapterData, judged: JudgedRates | None) -> Warnings:
 
 
 def _one_answer(data: ChapterData) -> list[str]:
-    """Say where a judge gives nearly always the same answer."""
     items = data.items[data.items["was_judged"]]
     asked = [one for one in data.spec.criteria if f"{one.column}_invalid" in items.columns]
     found = []
@@ -115,7 +114,6 @@ def _unfinished(meta: ReportMeta) -> Warnings:
 
 
 def _exam_warnings(found: JudgedRates | None) -> Warnings:
-    """Return what a reader must know of judges that an exam found wanting."""
     if found is None or not found.examined:
         return []
     unusable = found.rates["criterion"].isin(found.leaderboard) & ~found.rates["usable"]
@@ -158,11 +156,7 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
 
 
 def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
-    """Return a run's facts as labels and texts, those that are known.
-
-    Where something is judged or scored for fluency, a run without a judge or a fluency model says
-    so.
-    """
+    """Return a run's facts as labels and texts, those that are known."""
     data = run.data or ""
     if run.data_count is not None:
         data += f", {run.data_count:,} {spec.unit[1]}"

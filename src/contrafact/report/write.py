@@ -208,7 +208,6 @@ def _flat_heading(column: Column) -> str:
 
 
 def _md(text: str) -> str:
-    """Escape what Markdown or the HTML in it would read as a sign."""
     plain = visible_text(text)
     marked = "".join(f"\\{sign}" if sign in "\\`*_[]|~" else sign for sign in plain)
     return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

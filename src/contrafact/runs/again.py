@@ -37,11 +37,7 @@ __all__ = ["prepare_again", "source_and_task"]
 
 
 def source_and_task(named: str | PathLike[str]) -> tuple[Path, str]:
-    """Return where a run or a log that was named is, and its task.
-
-    Raises:
-        InputError: If there is none, or it is of a task that no family here has.
-    """
+    """Return where a run or a log that was named is, and its task."""
     source = Path(named)
     if not source.exists():
         known = ", ".join(tasks())
@@ -71,16 +67,6 @@ def prepare_again(
     """Load and check a finished run whose outputs are to be judged again.
 
     Prompts, data and options are the run's own where they are not given.
-
-    Args:
-        task: The task that it is said to be of.
-        source: A run folder, or a log of Inspect (``.eval`` or ``.json``).
-        given: Settings that every run has, by name: ``judges``, and where they have moved, ``data``
-            and ``prompts``.
-
-    Raises:
-        InputError: For the first thing that is wrong: another task, no judge, a run that has not
-            come to its end, data that are not there any more, …
     """
     if (found_task := _task_of(source)) != task:
         hint = f"say task: {found_task}"
@@ -149,11 +135,7 @@ class _Found:
         return self.manifest.identity if self.manifest else hash_file(self.source)
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings: those given, else its own.
-
-        Raises:
-            InputError: If its data or its prompts are not where they were, or are others now.
-        """
+        """Return the settings: those given, else its own."""
         recorded = {n: self.recorded[n] for n in ("generation", "seed") if n in self.recorded}
         found = {"limit": self.arguments.get("limit"), **recorded, **given}
         for name, what in (("data", "data"), ("prompts", "prompt pack")):
@@ -228,7 +210,6 @@ class _Found:
         return {name: one for name, one in found.items() if one.outputs}, left_out
 
     def _costs(self) -> dict[str, _Costs]:
-        """Return what it took to write each output, by system, where the run keeps it."""
         found: dict[str, _Costs] = {}
         for row in self._rows(ITEMS):
             own = {name: float(row[name]) for name in COST_COLUMNS if name in row}
@@ -238,7 +219,6 @@ class _Found:
         return found
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
-        """Return the rows of a table of the run folder; none of a log, or where there is none."""
         import pandas as pd
 
         place = self.source / name
@@ -249,7 +229,6 @@ class _Found:
 
 
 def _costs_of(run: TaskRun[Any, Any], log: EvalLog) -> _Costs:
-    """Return what it took to write the outputs of a log."""
     return {
         (str(one.id), one.epoch): cost_columns(
             one, log.eval.model, run.local_calls(one) if run.output_key in one.store else ()
@@ -297,7 +276,6 @@ def _system(
     units: Units[Any],
     left_out: list[LeftOut],
 ) -> GivenSystem:
-    """Return the system of a log, with its outputs."""
     # A log of somebody's own solver names no method.
     metadata = {"method": log.eval.solver or "given", "shots": 0, **(log.eval.metadata or {})}
     named = log.model_copy(update={"eval": log.eval.model_copy(update={"metadata": metadata})})

@@ -84,7 +84,6 @@ class Source(BaseModel):
 
     @model_validator(mode="after")
     def _one_source(self) -> "Source":
-        """Outputs come from a file or from a run, and a run says itself whose they are."""
         if (self.score is None) == (self.run is None):
             raise ValueError("name either what to score or a run")
         of_files = ("system", "columns", "partial")
@@ -95,7 +94,6 @@ class Source(BaseModel):
 
 
 def _settings_fields() -> Iterator[tuple[str, str, FieldInfo, str]]:
-    """Yield each option of `RunSettings`: its name, the field's, the field, and its panel."""
     for name, field in RunSettings.model_fields.items():
         extra = field.json_schema_extra
         if isinstance(extra, dict):
@@ -171,11 +169,7 @@ class RunConfig(BaseModel):
         return {**every, **{group: values for group, values in found.items() if values}}
 
     def settings(self) -> RunSettings:
-        """Return the settings of the run, with the defaults of its task and of its preset.
-
-        Raises:
-            InputError: As `make_settings`.
-        """
+        """Return the settings of the run, with the defaults of its task and of its preset."""
         from contrafact.runs.prepare import make_settings
 
         values = self.values()
@@ -183,11 +177,7 @@ class RunConfig(BaseModel):
         return make_settings(self.task, values, options, preset)
 
     def prepare(self) -> "Prepared":
-        """Return the run, loaded and checked; one that scores outputs, if they are named.
-
-        Raises:
-            InputError: As `prepare` and `prepare_score`.
-        """
+        """Return the run, loaded and checked; one that scores outputs, if they are named."""
         from contrafact.runs.prepare import prepare
         from contrafact.runs.score import prepare_score
 
@@ -247,14 +237,7 @@ def make_config(
     ours: Container[str] = (),
     grid: Container[str] = (),
 ) -> RunConfig:
-    """Return a run's options, checked; those of scoring, if they name what is scored.
-
-    Args:
-        values: The options by name; those that are None count as not given.
-        file: The file that they are from, if any, for errors.
-        ours: Those of them that are not from the file.
-        grid: Those of them that are from the file's grid.
-    """
+    """Return a run's options, checked; those of scoring, if they name what is scored."""
     given = {name: value for name, value in values.items() if value is not None}
     model = model_of(task, given)
 
@@ -303,7 +286,6 @@ def config_schema() -> dict[str, Any]:
 
 
 def _scoring_branch(task: str) -> dict[str, Any]:
-    """Return the schema of scoring: what is scored is named, once or by the grid."""
     named = [{"required": [name]} for name in SOURCES]
     by_grid = {"required": ["grid"], "properties": {"grid": {"oneOf": named}}}
     return {**_branch(task, score_model(task)), "title": f"{task}, scored",
@@ -356,7 +338,6 @@ def config_text(
     Of a prompt pack it names the run's own copy.
 
     Args:
-        folder: The run folder, in which the file is to stand; its paths are relative to it.
         source: Where the outputs come from that it scores, as `GivenOutputs.source` has it; none
             if it makes its own.
     """
@@ -403,13 +384,11 @@ def config_text(
 
 
 def _named_source(source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what says which outputs are scored, those that were downloaded by their name."""
     scored = source.get("score")
     return {**source, "score": _named_data(scored)} if isinstance(scored, str) else {**source}
 
 
 def _named_data(origin: str) -> str:
-    """Return what names data that were downloaded; nothing for a file."""
     return origin if origin.startswith("hf:") else re.sub("@[^:]*", "", origin)
 
 

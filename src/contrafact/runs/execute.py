@@ -73,11 +73,7 @@ def default_folder(prepared: Prepared) -> Path:
 
 
 def calls_to_confirm(runs: Iterable[tuple[Prepared, Path, Sequence[CallEstimate]]]) -> int:
-    """Return how many paid calls the user is to confirm first; 0 where there is nothing to ask.
-
-    Args:
-        runs: Every run, its folder and what it is going to ask. One that has finished asks nothing.
-    """
+    """Return how many paid calls the user is to confirm first; 0 where there is nothing to ask."""
     calls = 0
     for prepared, folder, estimates in runs:
         if paid := paid_calls(estimates):
@@ -98,8 +94,6 @@ def execute(
     """Run, or go on with, what was prepared.
 
     Args:
-        ready: Called when all that can be wrong is known, and nothing has been asked yet.
-        cell: What tells it from other runs of its grid, if it is of one.
         seen: Follows the run: samples are worked on one after the other, each is handed to it when
             it ends, and a run that is stopped leaves its tables of what has ended.
     """
@@ -284,6 +278,5 @@ def _finished_before(folder: Path) -> int:
 
 
 def _logs(folder: Path) -> list[EvalLogInfo]:
-    """Return the logs of a run folder, older ones first."""
     places = [place for place in (folder / BASELINE_LOGS, folder / LOGS) if place.exists()]
     return [one for place in places for one in list_eval_logs(str(place), descending=False)]

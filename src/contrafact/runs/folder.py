@@ -122,12 +122,7 @@ def now() -> str:
 
 
 def begin(folder: Path, run: Manifest, paid_calls: int, cell: str = "") -> Manifest:
-    """Return the folder's manifest: the one that is there, or a new one, not yet written.
-
-    Args:
-        run: The manifest of the run, as it was prepared.
-        cell: What tells it from other runs of its grid, if it is of one.
-    """
+    """Return the folder's manifest: the one that is there, or a new one, not yet written."""
     if (folder / MANIFEST).exists():
         manifest = read_manifest(folder)
         if manifest.identity != run.identity:

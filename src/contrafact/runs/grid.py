@@ -49,7 +49,6 @@ class Plan:
     """What a config file asks for.
 
     Attributes:
-        cells: The runs; one where there is no grid.
         options: The options that all runs have, by name, paths whole.
         grid: The options that differ, and the values of each.
     """
@@ -82,10 +81,6 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
     Args:
         file: The file. A path in it is relative to its folder.
         given: Options that take the place of the file's, and of its grid's, by name.
-
-    Raises:
-        InputError: It names no task, another task, an unknown option (with the nearest name), a
-            value that is not allowed, or a grid that is none; with the line.
     """
     values = dict(file.values)
     named = values.pop("task", task)
@@ -124,11 +119,7 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
 
 
 def prepare_cells(plan: Plan) -> list[Prepared]:
-    """Load and check what every run of a plan names, before the first call of any.
-
-    Raises:
-        InputError: For the first thing that is wrong, with its cell; or two cells are one run.
-    """
+    """Load and check what every run of a plan names, before the first call of any."""
     found: list[Prepared] = []
     for cell in plan.cells:
         try:

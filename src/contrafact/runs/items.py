@@ -63,11 +63,7 @@ FLUENCY_ROLE = "fluency"
 
 @dataclass(frozen=True)
 class Failure:
-    """A sample that ended in an error.
-
-    Attributes:
-        cause: The error that lies at the bottom, in one line.
-    """
+    """A sample that ended in an error."""
 
     system: str
     sample_id: str
@@ -98,9 +94,6 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
 
     Systems of a grid are named with what tells their run from others of it; a system that two runs
     of a task share all the same is named with its run's folder in the second.
-
-    Raises:
-        InputError: if a folder is not a run folder, or its run has not come to its end.
     """
     import pandas as pd
 
@@ -185,11 +178,7 @@ def write_items(
 
 
 def with_given_costs(items: "pd.DataFrame", systems: "Mapping[str, GivenSystem]") -> "pd.DataFrame":
-    """Return the items with what it took to write them, where that is known of any.
-
-    Args:
-        items: The per-item table of a run whose outputs were made elsewhere.
-    """
+    """Return the items with what it took to write them, where that is known of any."""
     if not any(one.costs for one in systems.values()):
         return items
     keys = zip(items["system"], items["sample_id"], items["draw"], strict=True)
@@ -221,11 +210,7 @@ def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFr
 def cluster_labels(
     items: "pd.DataFrame", cluster: str
 ) -> "Callable[[Iterable[object]], NDArray[np.object_]]":
-    """Return what gives the clusters of samples, by their ids.
-
-    Args:
-        cluster: The column by which its rows cluster; a table without it clusters by sample.
-    """
+    """Return what gives the clusters of samples by their ids; a table without it has each alone."""
     column = cluster if cluster in items.columns else "sample_id"
     known = dict(zip(items["sample_id"], items[column], strict=True))
 
@@ -246,10 +231,6 @@ def agreement(
     level: float = 0.95,
 ) -> "pd.DataFrame":
     """Return how far several judges agree, by criterion; empty where there is but one.
-
-    Args:
-        verdicts: Every judge's own verdicts.
-        clusters: Gives the clusters of samples, by their ids.
 
     Returns:
         One row per criterion and coefficient: ``criterion``, ``coefficient``, ``estimate`` with its
@@ -373,7 +354,6 @@ def _calls(
 
 
 def _fluency(folder: Path, scorer: "CausalModel | None") -> list[dict[str, Any]]:
-    """Return the line of the fluency model: the texts it scored, here, for nothing."""
     import pandas as pd
 
     if scorer is None or not (folder / FLUENCY).exists():

@@ -36,14 +36,7 @@ __all__ = [
 def make_settings(
     task: str, given: Mapping[str, Any], options: Mapping[str, Any], preset: str | None = None
 ) -> RunSettings:
-    """Return the settings of a run, checked, with the defaults of its task.
-
-    Args:
-        preset: A preset that fills in what is not given.
-
-    Raises:
-        InputError: If there is no such task, preset, setting or option, or a value is not allowed.
-    """
+    """Return the settings of a run, checked, with the defaults of its task."""
     found = task_named(task)
     model = found.options.load() if found.options else TaskOptions
     values: dict[str, Any] = dict(load_preset(preset)) if preset else {}
@@ -152,7 +145,6 @@ def prepare(settings: RunSettings) -> Prepared:
 
 
 def _columns(run: TaskRun[Any, Any], settings: RunSettings) -> dict[str, str]:
-    """Return what the data's columns are called, checked."""
     if not settings.columns:
         return {}
     takes = "columns" in inspect.signature(run.load).parameters
@@ -166,7 +158,6 @@ def _columns(run: TaskRun[Any, Any], settings: RunSettings) -> dict[str, str]:
 
 
 def _size_notes(settings: RunSettings, size: int) -> list[str]:
-    """Return what is to be said of how much data there are."""
     if settings.limit is None or settings.limit <= size:
         return []
     return [f"--limit {settings.limit:,} is above its size: all {size:,} are taken"]

@@ -70,12 +70,6 @@ def prepare_score(
     Args:
         source: A file of outputs (or a published set's name, or a dataset of the hub, as
             `data_source` takes them), or a finished run.
-        given: Settings that every run has, by name: ``judges``, ``data``, ``limit``, ``prompts``,
-            ``judge_args``, ``transport``, …
-
-    Raises:
-        InputError: For the first thing that is wrong: no such task, a file of an unknown layout, no
-            row that belongs to the data, a run that has not come to its end, …
     """
     if source.run is not None:
         from contrafact.runs.again import prepare_again
@@ -111,13 +105,10 @@ class OutputReader:
 
     Attributes:
         units: What the data holds, where it is named.
-        system: The system's name, where no column has it.
         items_given: The data's items, where it is named, and what their loader found.
         parts: By system, sample and draw the parts of the output, each with its line.
         facts: By system its model and its method.
         items: Rows that items are loaded from, with their lines.
-        repeated: Lines that give once more what was given before.
-        first_problem: The first row's that is left out.
     """
 
     run: TaskRun[Any, Any]
@@ -142,11 +133,7 @@ class OutputReader:
         system: str | None,
         columns: Mapping[str, str] | None,
     ) -> "OutputReader":
-        """Return the reader of a file before its first row, the data loaded where it is named.
-
-        Raises:
-            InputError: A column is named for a field that there is not, or the data are not usable.
-        """
+        """Return the reader of a file before its first row, the data loaded where it is named."""
         run = task_named(settings.task).run.load()
         known = (*run.output_fields, *_EVERY_ROW)
         for name in columns or ():
@@ -193,7 +180,6 @@ class OutputReader:
                 held.update({part: (line, made) for part, made in found.parts.items()})
 
     def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row by field, absent values left out."""
         known = {**_EVERY_ROW, **self.run.output_fields}
         for shape in (row, _flat(row)):
             folded = fold_row(shape)
@@ -219,7 +205,6 @@ class OutputReader:
         return fields
 
     def _given(self, fields: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[int, OutputRow]:
-        """Return the draw of a row, and the output that it gives."""
         found = self.run.read_output(GivenRow(fields, row, self.units, self.settings))
         draw = _draw(fields.get("draw"))
         unknown = [one for one in found.sample_ids if not self._known(one, found)]
@@ -231,7 +216,6 @@ class OutputReader:
         return draw, found
 
     def _who(self, fields: Mapping[str, Any]) -> tuple[str, str, str]:
-        """Return a row's system, and the model and the method that made it."""
         system, model, method = (
             str(fields[name]).strip() if name in fields else ""
             for name in ("system", "model", "method")
@@ -277,7 +261,6 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _items_of(run: TaskRun[Any, Any], reader: OutputReader) -> tuple[Sequence[Any], list[str]]:
-    """Return the items that came with the outputs, each once, and what their loader found."""
     lines: dict[str, int] = {}
     for line, row in reader.items:
         lines.setdefault(json_line(row), line)
@@ -296,12 +279,7 @@ def _items_of(run: TaskRun[Any, Any], reader: OutputReader) -> tuple[Sequence[An
 def prepare_outputs(
     reader: OutputReader, *, partial: bool = False, source: Mapping[str, Any] | None = None
 ) -> Prepared:
-    """Return the run that scores what was read.
-
-    Args:
-        partial: Whether items without any output are left out.
-        source: What was asked to be scored, by option.
-    """
+    """Return the run that scores what was read."""
     run, settings, file = reader.run, reader.settings, reader.file
     items, notes = reader.items_given
     if settings.data is None:
@@ -352,11 +330,7 @@ def scored(
     data: DataRecord,
     files: Mapping[str, DataRecord],
 ) -> Prepared:
-    """Return the run that judges outputs which are there already.
-
-    Args:
-        settings: What was asked for; its models and methods are filled in here.
-    """
+    """Return the run that judges outputs which are there already."""
     systems = given.systems
     models = [one.model for one in systems.values() if one.model not in (one.name, NO_MODEL)]
     settings = settings.model_copy(
@@ -418,7 +392,6 @@ def output_fields(made: Any) -> dict[str, Any]:
 def _notes(
     reader: OutputReader, systems: Mapping[str, GivenSystem], units: int, limited: bool
 ) -> list[str]:
-    """Return a sentence for each thing about the outputs that the user should know."""
     where = "" if reader.settings.data is None else f"{reader.file.name}: "
     notes = []
     kinds: dict[str, list[LeftOut]] = defaultdict(list)

@@ -57,9 +57,7 @@ class ScoreStage:
 
     Attributes:
         source: The name of what is scored, which names the system where nothing else does.
-        system: The system's name, where no column has it.
         columns: By field, what the input calls its column, where they differ.
-        given: Settings that every run has, by name.
     """
 
     task: str
@@ -217,7 +215,6 @@ class ScoreStage:
     async def _judged(
         self, prepared: Prepared, spec: str, slots: asyncio.Semaphore
     ) -> list[Evaluated]:
-        """Return a system's samples, scored, each alone; those whose judge failed have an error."""
         task = prepared.task(spec)
         system: Any = prepared.baselines[spec]
         given: GivenSystem = system
@@ -288,7 +285,6 @@ class ScoreStage:
         folder: Path,
         made: StageOutput,
     ) -> None:
-        """Add the rows of the tables, with what is computed over all of them."""
         import pandas as pd
 
         columns = list(dict.fromkeys((*run.columns, *(name for row in items for name in row))))

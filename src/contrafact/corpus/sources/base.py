@@ -146,13 +146,7 @@ class Unreachable(RequestFailed):
 
 
 class Client:
-    """Sends a source's requests.
-
-    Args:
-        client: The connection; it follows no redirects of its own.
-        pause: Seconds between two requests.
-        longest_wait: Seconds; a server that asks for a longer wait is not waited for.
-    """
+    """Sends a source's requests."""
 
     def __init__(
         self,

@@ -157,11 +157,7 @@ _TICKER = re.compile(r"[A-Z0-9^][A-Z0-9.=^-]{0,14}")
 
 
 class Yahoo:
-    """One feed per ticker.
-
-    Args:
-        base: The service's address; else that in the environment, else the public one.
-    """
+    """One feed per ticker."""
 
     name = "yahoo"
     headers: Mapping[str, str] = {}

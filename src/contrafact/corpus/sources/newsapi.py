@@ -36,10 +36,8 @@ class NewsApi:
     """NewsAPI's search over all articles.
 
     Args:
-        keywords: What to search for, one search each, as NewsAPI's ``q`` has it.
         days: Days in one search. NewsAPI gives only the first articles of a search, how many
             depends on the account, so short searches find more. None is the whole window at once.
-        base: The service's address; else that in the environment, else the public one.
     """
 
     name = "newsapi"

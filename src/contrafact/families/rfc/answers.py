@@ -141,7 +141,6 @@ def reply_tokens(*, reasons: bool) -> int:
 
 
 def _label_starts(tokens: Sequence[Logprob], labels: Sequence[str]) -> list[Logprob]:
-    """Return the tokens at which a whole label begins, in order."""
     starts = []
     for position, token in enumerate(tokens):
         begun = begun_label(token.token, labels)

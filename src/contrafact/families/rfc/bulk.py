@@ -359,8 +359,6 @@ def _repeats(made: StageOutput, row: InputRow) -> bool:
 
 
 def _each(one: Callable[[StageOutput, InputRow], None]) -> Work:
-    """Return work that treats rows one by one."""
-
     def work(rows: Sequence[InputRow]) -> StageOutput:
         made = StageOutput()
         for row in rows:
@@ -374,7 +372,6 @@ def _each(one: Callable[[StageOutput, InputRow], None]) -> Work:
 def _each_asking(
     one: Callable[[StageOutput, InputRow], Awaitable[None]], at_once: int
 ) -> AskingWork:
-    """Return work that treats rows one by one, so many at the same time."""
     free = asyncio.Semaphore(at_once)
 
     async def bounded(row: InputRow) -> StageOutput:

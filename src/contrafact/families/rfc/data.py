@@ -181,9 +181,6 @@ def load_pairs(
     in the published dataset's shape the manipulation stands under ``category``. A pair that names
     no article belongs to the article of its original; without an original, of its link, or else of
     itself. A pair without an original has the empty text there.
-
-    Args:
-        columns: By field (`FIELDS`), what the file calls its column, where they differ.
     """
     notes = PairNotes() if notes is None else notes
     name = source_name(path)

@@ -162,11 +162,7 @@ def settled(
 
 
 def check_judges(judges: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of judges as Inspect knows them.
-
-    Raises:
-        InputError: One is a verifier: what a pair means none of them reads.
-    """
+    """Return judges' names as Inspect knows them; a verifier, which reads no text, is refused."""
     names = judge_names(judges)
     check_verifiers("rfc", names)
     return names

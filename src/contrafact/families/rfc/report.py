@@ -94,7 +94,6 @@ def prepare(task: TaskName, items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_claims(data: ChapterData) -> bool:
-    """Whether all items are claims, which have no manipulation."""
     return bool(data.items["manipulation"].isna().all())
 
 
@@ -148,7 +147,6 @@ def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Ta
 
 
 def _with_people(task: TaskName, own: Table) -> Table:
-    """Return the table by manipulation with table 7's accuracies below, a line for each."""
     column = "accuracy_valid" if task == "rfc-detect" else "recall_valid"
     lines = [
         {"system": f"Person: {row['annotator']}, {name}", "manipulation": name, column: row[name]}
@@ -172,7 +170,6 @@ def _facts(data: ChapterData) -> list[Fact]:
 
 
 def _example(task: TaskName, rows: pd.DataFrame, data: ChapterData) -> Example:
-    """Return a pair side by side, its edit marked, and what every system answered."""
     row, detects = rows.iloc[0], task == "rfc-detect"
     rewritten, claim = str(row["rewritten"]), row["manipulation"] is None
     original = None if pd.isna(row["original"]) else str(row["original"])
@@ -198,7 +195,6 @@ def _example(task: TaskName, rows: pd.DataFrame, data: ChapterData) -> Example:
 
 
 def _answer(own: pd.DataFrame, system: str, detects: bool) -> tuple[str, list[Chip], str]:
-    """Return a system's answers about a pair, of the original first, and its reasons."""
     chips: list[Chip] = []
     reasons: list[str] = []
     for _, row in own.sort_values("gold", ascending=False, kind="stable").iterrows():

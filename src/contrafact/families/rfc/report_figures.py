@@ -131,7 +131,6 @@ def _over_all(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
 
 
 def _of_class(part: Part, label: str) -> Iterator[Estimate]:
-    """Yield one class's precision, recall and F1, each a (weighted) mean over items."""
     whole, rows = part.whole, part.rows
     predicted = whole["predicted"].eq(label)
     yield Estimate("invalid", "all", part.mean(rows.assign(invalid=1 - rows["valid"]), "invalid"))
@@ -164,7 +163,6 @@ def _of_detection(part: Part) -> Iterator[Estimate]:
 
 
 def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
-    """Yield how well probabilities are calibrated, over valid outputs that have them, if any."""
     valid = part.rows[part.rows["valid"].eq(1)]
     names = PROBABILITIES | (CLAIM_PROBABILITIES if NEI in labels else {})
     available = [label for label in labels if label in names]
@@ -185,7 +183,6 @@ def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
 
 
 def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
-    """Yield the area under the ROC curve over valid outputs that have probabilities, if any."""
     rows = part.rows if task == "rfc-detect" else part.whole
     labels = labels_in(task, rows)
     two = len(labels) == 2
@@ -421,7 +418,6 @@ def surface_figures(items: pd.DataFrame, task: TaskName, **how: Unpack[Resamplin
 def _replicates(
     own: pd.DataFrame, task: TaskName, sampler: Sampler
 ) -> Mapping[str, NDArray[np.float64]]:
-    """Return a system's measures on the data and on every resample."""
     labels = labels_in(task, own)
     articles = own["article_id"].to_numpy(object)
     predicted = own["predicted"].fillna("")

@@ -34,7 +34,6 @@ _FIGURES = ("percent", "macro_f1", "kappa", "ac1")
 
 
 def _pairs(path: Path) -> "pd.DataFrame":
-    """Return the pairs of a file, nothing being right or wrong yet."""
     import pandas as pd
 
     from contrafact.families.rfc.data import load_pairs
@@ -216,7 +215,6 @@ def _of_pairs(
     assign: "Callable[[pd.DataFrame], pd.DataFrame] | None" = None,
     tables: Callable[[AnsweredStudy], Sequence[StudyTable]] | None = None,
 ) -> StudySpec:
-    """Return a study of pairs."""
     return StudySpec(
         summary=summary,
         noun="items",

@@ -264,12 +264,10 @@ DIAGNOSE = LabelRun("rfc-diagnose")
 
 
 def _shown(item: Item) -> str:
-    """Return the text that an item is known by: what detection shows, or the rewrite."""
     return (item.shown or item.pair.rewritten).strip()
 
 
 def _ids(given: GivenRow) -> tuple[str, ...]:
-    """Return the items of the data that show a row's text."""
     shown = given.text("text").strip()
     found = given.units.ids("text", _shown, shown) if shown else ()
     if not found:
@@ -278,7 +276,6 @@ def _ids(given: GivenRow) -> tuple[str, ...]:
 
 
 def _answer(given: GivenRow, label: str, labels: Sequence[str]) -> Answer:
-    """Return the answer that a row gives: its label, or the one read in its reply."""
     reply, reason = given.text("reply"), given.text("invalid")
     if re.fullmatch(r"\s*[\d.,]+\s*", label):
         # Which number means which label nobody can tell.

@@ -175,7 +175,6 @@ def check(
 
 
 def _facts(file: str, chosen: "_Chosen") -> "Iterator[tuple[PairRow, Check | None]]":
-    """Yield the rows of a file with what facts say."""
     from contrafact.families.rfc.contracts.pair_check import check_rows, open_options, read_pairs
     from contrafact.files.tables import source_name
 
@@ -188,7 +187,6 @@ def _check(
     facts: "Iterator[tuple[PairRow, Check | None]]",
     settings: "JudgeSettings | None",
 ) -> "_Summary":
-    """Write the checks, and return what they amount to."""
     from contrafact.console import Progress
     from contrafact.families.rfc.contracts.pair_check import check_object
     from contrafact.files.atomic import atomic_path
@@ -219,7 +217,6 @@ def _outcomes(
     summary: "_Summary",
     step: Callable[[], None],
 ) -> "Iterator[tuple[PairRow, Check | None]]":
-    """Yield rows with what facts and judges say, and count them."""
     if settings is None:
         for row, found in facts:
             summary.add(row, found)
@@ -242,7 +239,6 @@ def _outcomes(
 
 
 def _estimate(facts: "Iterator[tuple[PairRow, Check | None]]", settings: "JudgeSettings") -> None:
-    """Say what judging costs; call nothing."""
     from contrafact.models.estimate import judge_estimates, sampled, show_estimate
 
     judging = settings.judging()
@@ -290,7 +286,6 @@ def _in_bulk(
 
 
 def _show_sound(summary: "_Summary", exam: str, settings: "JudgeSettings") -> None:
-    """Show how many pairs are really sound, by the judge's exam."""
     import numpy as np
 
     from contrafact.console import show_table

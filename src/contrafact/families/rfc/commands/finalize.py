@@ -138,7 +138,6 @@ def finalize(
 
 
 def _passes(audit: "pd.DataFrame", kinds: "Iterable[str]", floor: float) -> bool:
-    """Show the audit; return whether it passed enough of each category that it looked at."""
     from contrafact.console import show_frame
 
     show_frame("Audit", audit, shares=("pass_rate",))
@@ -187,7 +186,6 @@ def _contract(checks: Path | None, bands: Path | None) -> "Contract":
 
 
 def _why(checked: "Mapping[str, Any]") -> str:
-    """Return why a check left a pair undecided."""
     listed = checked.get("review")
     reasons = [
         str(one.get("message"))

@@ -225,7 +225,6 @@ def _by_model(
     writing: "WriterSettings",
     progress: "Progress",
 ) -> None:
-    """Keep every row's outcome."""
     import asyncio
 
     from contrafact.errors import ModelError

@@ -115,7 +115,6 @@ def assets_kept(pair: Pair) -> Iterator[Finding]:
 
 
 def _swapped(pair: Pair, asset: Asset, lost: list[Asset]) -> Asset | None:
-    """Return which asset of the original a new one stands for: the one in the same change."""
     change = pair.alignment.change_in_rewritten(
         pair.rewritten.span_tokens(asset.start, asset.end)[0]
     )

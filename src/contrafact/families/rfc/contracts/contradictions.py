@@ -71,7 +71,6 @@ def _opened(side: Side) -> Iterator[tuple[Quantity, Quantity]]:
 
 
 def _earlier_and_later(side: Side) -> Iterator[tuple[Quantity, Quantity]]:
-    """Yield an earlier and a later figure, without ranges that replace each other."""
     found = side.quantities
     for old, new in earlier_and_later(side):
         first = min(old, new)
@@ -107,7 +106,6 @@ def _stated(side: Side, low: int, high: int) -> str | None:
 
 
 def _moves(side: Side) -> Iterator[Contradiction]:
-    """Yield directions that the two figures they lead between contradict."""
     for a, b in (*_opened(side), *_earlier_and_later(side)):
         if not same_measure(a, b) or a.value == b.value or a.is_estimate or b.is_estimate:
             continue
@@ -131,7 +129,6 @@ _MOVED_ON = re.compile(r",\s(?:\w+\s){0,3}\w+ing\sto\s(?:\w+\s){0,2}\Z", re.IGNO
 
 
 def _bounds(side: Side) -> Iterator[Contradiction]:
-    """Yield levels on the wrong side of the bound that they are said to have passed."""
     found = side.quantities
     for bound in (
         found if side.has("above", "past", "top", "exceed", "below", "under", "beneath") else ()
@@ -178,7 +175,6 @@ _NOT = re.compile(
 
 
 def _results(side: Side) -> Iterator[Contradiction]:
-    """Yield results that beat or miss what their own figures say otherwise of."""
     found = side.quantities
     for expected, actual in expected_and_actual(side):
         a, b = found[expected], found[actual]
@@ -198,7 +194,6 @@ def _results(side: Side) -> Iterator[Contradiction]:
 
 
 def _comparisons(side: Side) -> Iterator[Contradiction]:
-    """Yield figures that the words of their comparison contradict."""
     for c in comparatives(side):
         a, b = side.quantities[c.this], side.quantities[c.that]
         falls = "down" in (a.direction, b.direction) and a.kind == "percent"
@@ -213,7 +208,6 @@ def _comparisons(side: Side) -> Iterator[Contradiction]:
 
 
 def _changes(side: Side) -> Iterator[Contradiction]:
-    """Yield percentages that the two figures beside them do not make."""
     found = side.quantities
     for old in found:
         if old.link is None or old.link[0] != "from-to" or not old.is_old or not old.value:
@@ -269,7 +263,6 @@ _SURPRISE = re.compile(r"\bsurprises?\sof\s(?:\S+\sand\s)?\Z", re.IGNORECASE)
 
 
 def _impossible(side: Side) -> Iterator[Contradiction]:
-    """Yield shares and declines beyond the whole."""
     for q in side.quantities:
         if q.kind != "percent" or q.value is None or abs(q.value) <= 100.0:
             continue
@@ -293,7 +286,6 @@ _VOTES = re.compile(r"\b(?:vot\w+|approv\w+|ballot|reject\w+|backed|ratif\w+)\b"
 
 
 def _parts(side: Side) -> Iterator[Contradiction]:
-    """Yield parts that are more than their whole."""
     for sentence in side.sentences:
         if not _PARTS.search(side.text, sentence.start, sentence.end):
             continue
@@ -333,7 +325,6 @@ _DIFFUSION = expression("contradictions", "diffusion")
 
 
 def _world(side: Side) -> Iterator[Contradiction]:
-    """Yield figures that there are not as many of in the world."""
     for q in side.quantities:
         if q.kind != "number" or q.value is None:
             continue

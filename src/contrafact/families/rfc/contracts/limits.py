@@ -162,7 +162,6 @@ def macro_problem(
 
 
 def _clause(side: Side, quantity: Quantity) -> str:
-    """Return the clause that a quantity stands in."""
     sentence = side.sentence_of(quantity.start)
     before = [m.end() for m in _CLAUSE.finditer(side.text, sentence.start, quantity.start)]
     after = _CLAUSE.search(side.text, quantity.end, sentence.end)

@@ -236,7 +236,6 @@ def _reversals(pair: Pair, crossing: float) -> set[int]:
 
 
 def _lost_its_unit(a: Quantity, b: Quantity) -> bool:
-    """Whether the same amount lost or gained only its unit or its magnitude's name."""
     return a.value is not None and a.value == b.value and "number" in (a.kind, b.kind)
 
 
@@ -245,7 +244,6 @@ _CURRENCY_NAME = re.compile(r"[^\W\d_]+\Z")
 
 
 def _is_other_currency(a: Quantity, b: Quantity) -> bool:
-    """Whether an amount of money is now one in another currency."""
     if a.kind != "money" or b.kind != "money":
         return False
     words = [_CURRENCY_NAME.search(q.text) for q in (a, b)]
@@ -267,7 +265,6 @@ def _is_incidental(quantity: Quantity) -> bool:
 
 
 def _is_in_place(pair: Pair, original: int, rewritten: int) -> bool:
-    """Whether the words around a number are the same in both texts."""
     a, b, to = pair.original, pair.rewritten, pair.alignment.to_rewritten
     i = a.span_tokens(*place(a.quantities[original]))[0]
     j = b.span_tokens(*place(b.quantities[rewritten]))[0]

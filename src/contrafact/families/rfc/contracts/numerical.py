@@ -231,7 +231,6 @@ def comparisons_kept(
 
 
 def _compared(pair: Pair) -> Iterator[tuple[str, str, int, int]]:
-    """Yield which figures of the original are in an order: the rule's id, words, and the two."""
     side = pair.original
     found = side.quantities
     for i, j in earlier_and_later(side):
@@ -311,7 +310,6 @@ def within_range(
 def _out_of_range(
     old: Quantity, new: Quantity, least: float, level_most: float, *, lenient: bool
 ) -> Iterator[Finding]:
-    """Yield what is wrong with how far a number moved."""
     bounds, value, before = allowed(old), abs(new.value or 0.0), abs(old.value or 0.0)
     change = old.kind == "percent" and not old.is_level
     spans, both = (place(old), place(new)), f"'{old.text}' became '{new.text}'"
@@ -371,7 +369,6 @@ def equal_quantities(
 
 
 def _equal_groups(pair: Pair, least: float, digits: int) -> list[list[tuple[int, int]]]:
-    """Return the quantities of the original that are one figure, with what stands for each."""
     groups: dict[Group, list[tuple[int, int]]] = defaultdict(list)
     found = pair.original.quantities
     for i, j in perturbed_quantities(pair):
@@ -403,7 +400,6 @@ def _precision(quantity: Quantity) -> float:
 
 
 def _are_apart(pair: Pair, a: Quantity, b: Quantity) -> bool:
-    """Whether two equal figures measure different things, as far as their words show."""
     if a.direction and b.direction and a.direction != b.direction:
         return True
     headline = pair.original.sentences[0].end

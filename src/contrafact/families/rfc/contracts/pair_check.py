@@ -151,7 +151,6 @@ def check_pairs(
 
 
 def _findings(pair: Pair, rules: Iterable[Rule]) -> Iterator[Finding]:
-    """Yield what rules find; those on the presence of a rewrite end the check if they do."""
     found = False
     for rule in rules:
         if found and rule.about != "presence":

@@ -183,10 +183,6 @@ def rule(
 
     A rule of contrafact's own modules is part of its contracts by that; one of another module is
     part of a check that names it (`load_rules`).
-
-    Raises:
-        ValueError: There is no id, one is not in kebab-case, the topic or a manipulation is
-            unknown, or the function has no docstring.
     """
     chosen = tuple(manipulations)
     if not ids or not all(_ID.fullmatch(name) for name in ids):

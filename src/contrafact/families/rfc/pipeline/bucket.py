@@ -173,7 +173,6 @@ def _apart(cues: Sequence[Evidence]) -> bool:
 
 
 def _carried(row: NewsRow) -> dict[str, Any]:
-    """Return the fields of a news item, then those of its row that it does not know."""
     item = row.item.model_dump(exclude_none=True)
     inner = row.fields.get("input_item")
     given = {**row.fields, **inner} if isinstance(inner, dict) else row.fields

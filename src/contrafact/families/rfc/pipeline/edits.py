@@ -53,12 +53,7 @@ def replace_at(text: str, start: int, end: int, after: str, why: str) -> Edit:
 
 
 def apply(original: str, edits: Iterable[Edit]) -> str:
-    """Return the text that a log makes of the original.
-
-    Raises:
-        ValueError: if the log is not one of this text: out of order, overlapping, or about
-            words that do not stand there.
-    """
+    """Return the text that a log makes of the original; a log of another text is a ValueError."""
     parts: list[str] = []
     at = 0
     for edit in edits:

@@ -234,7 +234,6 @@ def _put(
 def _revised(
     row: Mapping[str, Any], edited: Mapping[str, str], rewritten: str | None
 ) -> dict[str, Any]:
-    """Return the row with the texts that people gave it, and the id of that pair."""
     final: dict[str, Any] = {**row, **edited, "reviewed_id": row["id"]}
     if rewritten is not None:
         final["rewritten"] = rewritten

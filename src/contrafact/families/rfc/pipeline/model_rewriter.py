@@ -233,7 +233,6 @@ class ModelRewriter:
     async def _ask(
         self, messages: list[ChatMessage], assignment: Assignment, attempt: int
     ) -> ModelOutput:
-        """Return the model's output."""
         seed = seed_of(self.seed, assignment.item.id, assignment.manipulation, attempt)
         limit = {"max_tokens": longest_reply(assignment, self.options.bands or LENGTH_BANDS)}
         decoding = limit | self.decoding[assignment.manipulation].model_dump(exclude_none=True)

@@ -219,7 +219,6 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
 
 
 def _unlikely(old: Quantity, new: Quantity) -> str:
-    """Return why a new value is none that anybody would write; empty if it may be."""
     value = new.value or 0.0
     if old.role == "unemployment" and old.is_level and value < _LEAST_UNEMPLOYMENT:
         return f"'{old.text}' becomes less than unemployment ever is"
@@ -281,7 +280,6 @@ def _fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
 
 
 def _percent_fits(quantity: Quantity, size: float, was: float, monthly: bool) -> bool | None:
-    """Return whether a percentage may have this size; None where the general rule decides."""
     if quantity.role in _BOUNDED and quantity.is_level:
         return size < 100 and (size >= 1.1 * was or size <= was / 1.1)
     top = _MACRO_TOP.get(quantity.role)
@@ -296,7 +294,6 @@ def _percent_fits(quantity: Quantity, size: float, was: float, monthly: bool) ->
 
 
 def _policy_fits(quantity: Quantity, size: float, was: float) -> bool:
-    """Return whether a central bank's rate, or its move, may have this size."""
     point = 1.0 if quantity.kind == "percent" else 100.0
     if quantity.is_level and quantity.kind == "percent":
         return abs(size - was) <= _POLICY_MOVE * point + 1e-9
@@ -425,7 +422,6 @@ def _signed(size: float, quantity: Quantity) -> float:
 
 
 def _holds(relation: _Relation, values: Sequence[float], found: Sequence[Quantity]) -> bool:
-    """Return whether a relation holds among values as they are written out."""
     a, _, c = relation.parts
     x, y, z = (abs(values[i]) for i in relation.parts)
     if relation.kind == "growth":

@@ -90,11 +90,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a card says in figures: rows and hard cases per manipulation, articles, days.
-
-    ``undecided`` are rows of which nobody has said whether they mean what they are to mean,
-    ``shared_articles`` those with several rewrites.
-    """
+    """What a card says in figures: rows and hard cases per manipulation, articles, days."""
 
     pairs: Mapping[str, int]
     undecided: Mapping[str, int]

@@ -50,10 +50,8 @@ def read_stage(
     """Return the rows of a stage file, each checked.
 
     Args:
-        texts: Fields that every row needs, as text that is not blank.
         unique: Fields that together name a row; no two rows may have the same. Empty if rows
             need no name.
-        manipulated: Whether every row needs a manipulation.
     """
     name = source_name(path)
     if allow_empty and str(path) != "-" and Path(path).is_file() and not Path(path).stat().st_size:

@@ -33,7 +33,6 @@ Names = str | Sequence[str] | None
 """One name, several, or none."""
 
 _OF_COMMANDS = ("file", "out", "columns", "model_args", "judge_arg", "estimate", "yes", "bulk")
-"""What commands take for themselves."""
 
 
 def names_of(names: Names) -> list[str]:

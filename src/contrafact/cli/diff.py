@@ -80,6 +80,7 @@ def diff(options: _Options) -> None:
     options.check()
     task = read_manifest(options.run_a).task
     read_manifest(options.run_b)  # what is no run is said before anything heavy is loaded
+    from contrafact.family import task_named
     from contrafact.files.atomic import write_text
     from contrafact.report.diff import compared_measures, diff_runs
     from contrafact.report.diff_page import diff_json, render_diff
@@ -89,7 +90,7 @@ def diff(options: _Options) -> None:
     html, json_out = options.html, options.json_out
     to_stdout = str(json_out) == "-"
     # What a check asks for is known before anything is computed.
-    spec = _spec(task)
+    spec: ReportSpec = task_named(task).report.load()
     wanted = options.fail_on_regression or ()
     checks = [parse_check(text, compared_measures(spec)) for text in wanted]
     found = diff_runs(options.run_a, options.run_b, systems=options.system or ())
@@ -200,13 +201,6 @@ def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
     if len(found.flips) > shown:
         more = len(found.flips) - shown
         yield f"\n{more:,} more flipped; --html FILE shows them, --json FILE has all of them"
-
-
-def _spec(task: str) -> "ReportSpec":
-    from contrafact.family import task_named
-
-    spec: ReportSpec = task_named(task).report.load()
-    return spec
 
 
 def _short(text: str) -> str:

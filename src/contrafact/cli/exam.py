@@ -1,6 +1,5 @@
 """``contrafact exam``: how far can this judge be trusted?"""
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -66,7 +65,9 @@ def command(family: str = "") -> Callable[..., None]:
     """Return the function of the command, with the options of a family's exam."""
     names = _families()
     chosen = family or names[0]
-    own = _own_options(chosen)
+    panel = f"Options of {chosen}'s exam"
+    fields = _spec(chosen).options.model_fields.items()
+    own = {name: option_of(name, field, panel=panel) for name, field in fields}
 
     def exam(**values: Any) -> None:
         given = {name: values.pop(name) for name in own}
@@ -100,13 +101,6 @@ def _spec(family: str) -> "ExamSpec":
     exam = family_named(family).exam
     assert exam is not None, "only families with an exam can be named"
     return exam.load()
-
-
-def _own_options(family: str) -> dict[str, inspect.Parameter]:
-    return {
-        name: option_of(name, field, panel=f"Options of {family}'s exam")
-        for name, field in _spec(family).options.model_fields.items()
-    }
 
 
 def _exam(options: _Options, own: "TaskOptions") -> None:

@@ -73,10 +73,7 @@ class Mention:
 
 @dataclass(frozen=True)
 class Replacement:
-    """What stood where in an item's ``title`` or ``summary``, and what stands there now.
-
-    Id and places are those of the item as it was.
-    """
+    """What stood where in an item's ``title`` or ``summary``, and what stands there now."""
 
     item_id: str
     field: str
@@ -278,11 +275,7 @@ def names_of(
     also: frozenset[str] = frozenset(),
     document: Any = None,
 ) -> list[Mention]:
-    """Return the places of a text that name a person, or may, in order and without overlap.
-
-    Args:
-        small: How often words stand in small letters in the whole set: those are hardly names.
-    """
+    """Return the places of a text that name a person, or may, in order and without overlap."""
     words = _words_of(text)
     offices = list(_by_office(words, text))
     spans = [

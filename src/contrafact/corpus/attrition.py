@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["ALL", "AuditRate", "attrition", "audit_rates", "reasons"]
 
 ALL = "all"
-"""The category that stands for every item of a stage."""
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,8 @@ def choose_files(
     if config:
         inside = [name for name in tables if config in PurePosixPath(name).parts[:-1]]
         named = [name for name in tables if PurePosixPath(name).stem.startswith(config)]
-        tables = _some(inside or named, source, "configuration", config, _folders(tables))
+        folders = [PurePosixPath(name).parts[0] for name in tables if "/" in name]
+        tables = _some(inside or named, source, "configuration", config, folders)
     groups: dict[str, list[str]] = {}
     for name in tables:
         groups.setdefault(_split_of(name), []).append(name)
@@ -189,10 +190,6 @@ def _some(
         shown = ", ".join(list(dict.fromkeys(known))[:8]) or "none"
         raise InputError(f"there is no {what} '{wanted}'", file=source, hint=f"it has: {shown}")
     return list(found)
-
-
-def _folders(names: Iterable[str]) -> list[str]:
-    return [PurePosixPath(name).parts[0] for name in names if "/" in name]
 
 
 def _split_of(name: str) -> str:
@@ -307,7 +304,8 @@ def _asked(
         try:
             return call()
         except (errors.HfHubHTTPError, errors.EntryNotFoundError, *no_connection) as error:
-            status = _status(error)
+            response = getattr(error, "response", None)
+            status = int(getattr(response, "status_code", 0))
             passing = isinstance(
                 error, (errors.LocalEntryNotFoundError, *no_connection)
             ) and not isinstance(error, errors.OfflineModeIsEnabled)
@@ -317,10 +315,6 @@ def _asked(
             problem, hint = _failure(error, address, status, attempt)
             raise InputError(problem, file=str(address), hint=hint) from None
     raise AssertionError("the last attempt returns or raises")
-
-
-def _status(error: Exception) -> int:
-    return int(getattr(getattr(error, "response", None), "status_code", 0))
 
 
 def _failure(error: Exception, address: HubAddress, status: int, tries: int) -> tuple[str, str]:

@@ -17,7 +17,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
 
 from contrafact.corpus.news_items import NewsNotes, day_and_time, item_of
 from contrafact.errors import InputError
@@ -96,7 +95,9 @@ def load_dated(path: str | Path, notes: NewsNotes | None = None) -> list[Dated]:
         except InputError as error:
             raise error.at(source_name(path), line) from error
         notes.rows += 1
-        day = str(value_of(fold_row(_inner(fields)), "date"))
+        inner = fields.get("input_item")  # the published supplement's layout
+        row = {**fields, **inner} if isinstance(inner, dict) else fields
+        day = str(value_of(fold_row(row), "date"))
         found.append(Dated(item, None if item.date is None else moment_of(day)))
     if not found:
         raise InputError(
@@ -171,11 +172,6 @@ class Related:
             if len(found) == count:
                 break
         return [self._items[place] for place in found]
-
-
-def _inner(fields: dict[str, Any]) -> dict[str, Any]:
-    inner = fields.get("input_item")  # the published supplement's layout
-    return {**fields, **inner} if isinstance(inner, dict) else fields
 
 
 def is_same_story(one: Collection[str], other: Collection[str]) -> bool:

@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 CROISSANT = "croissant.json"
-"""The metadata's file."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)

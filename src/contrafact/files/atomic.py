@@ -160,7 +160,8 @@ def write_text(path: str | Path, text: str) -> None:
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:
     """Write a new folder of texts, whole or not at all; one that holds these very texts stays."""
     if folder.exists():
-        if all(_holds(folder / name, text) for name, text in files.items()):
+        texts = {folder / name: replace_surrogates(text) for name, text in files.items()}
+        if all(path.is_file() and path.read_bytes() == t.encode() for path, t in texts.items()):
             return
         if not folder.is_dir() or any(folder.iterdir()):
             raise InputError(
@@ -177,7 +178,3 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
         raise os_problem(error, folder, doing="cannot be written") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def _holds(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_bytes() == replace_surrogates(text).encode()

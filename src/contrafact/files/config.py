@@ -16,7 +16,6 @@ from contrafact.files.atomic import os_problem
 __all__ = ["ConfigFile", "nearest", "read_config", "render_config"]
 
 _FEW = 12
-"""Up to so many names are listed."""
 
 
 @dataclass(frozen=True)

@@ -158,11 +158,7 @@ def no_column(have: str, want: str, found: Iterable[object], file: str) -> Input
 def rename_row(
     row: Mapping[Any, Any], columns: Mapping[str, str]
 ) -> tuple[dict[Any, Any], tuple[str, ...]]:
-    """Return a row under the names that are wanted, and which of them it has.
-
-    A column that has a wanted name's spelling already, and is not the one that was named for it,
-    is left out.
-    """
+    """Return a row under the names that are wanted, and which of them it has."""
     spelled = {fold(name): name for name in reversed(list(row))}
     sources = {
         want: have if have in row else spelled[fold(have)]

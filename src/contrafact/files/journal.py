@@ -149,10 +149,6 @@ class Journal:
 
         Work that fails leaves its key open, for a later start; the rest goes on.
 
-        Args:
-            work: Returns the piece for a key, as JSON holds it.
-            each: Called with a key when it is done with.
-
         Returns:
             Why work failed, by its key.
         """

@@ -74,9 +74,6 @@ def laid_out(
     Rows above the header are left out, and that is said. Columns without a name behind the last
     that has one are dropped where they are empty; another column without a name is called by its
     place. A short row lacks the last cells.
-
-    Args:
-        padded: Whether a title is followed by empty cells (`header_place`).
     """
     first = list(islice(rows, 1))
     if not first:

@@ -15,7 +15,6 @@ from contrafact.files.atomic import os_problem
 __all__ = ["LOCK", "locked", "locked_file"]
 
 LOCK = ".lock"
-"""The name of a folder's lock file."""
 
 
 @contextmanager
@@ -41,10 +40,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def locked_file(path: str | Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold a file, which need not be there yet, for this process.
-
-    The lock is a hidden file next to it, ``.name.lock``, that is there while the file is held.
-    """
+    """Hold a file, which need not be there yet, for this process."""
     path = Path(path)
     guard = path.with_name(f".{path.name}{LOCK}")
     try:

@@ -41,11 +41,7 @@ _FORMULA = re.compile(r"['=+\-@\t\r\n＝＋－＠]")
 
 @dataclass(frozen=True, slots=True)
 class FilledRow:
-    """One item as one person filled it in.
-
-    Attributes:
-        person: By the column ``annotator``, or else by the name of the file.
-    """
+    """One item as one person filled it in, by the column ``annotator`` or else the file's name."""
 
     person: str
     item: str

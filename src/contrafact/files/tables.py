@@ -338,10 +338,7 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def render_csv(frame: "pd.DataFrame", delimiter: str = ",") -> str:
-    """Return a table as CSV with a header and line feeds, quoted where a cell needs it.
-
-    Lists and objects in cells are written as JSON.
-    """
+    """Return a table as CSV with a header and line feeds, quoted where a cell needs it."""
     sink = io.StringIO(newline="")
     # The csv module quotes line feeds and carriage returns both only when both end its rows.
     writer = csv.writer(_LineFeeds(sink), lineterminator="\r\n", delimiter=delimiter)

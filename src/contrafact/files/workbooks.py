@@ -38,7 +38,6 @@ WORKBOOKS = (".xlsx", ".xlsm")
 MAX_CELL = 32_767
 """Characters that a cell of Excel holds."""
 MAX_ROWS = 1_048_576
-"""Rows that a sheet of Excel holds, the header among them."""
 
 _MOST_BYTES = 2 * 2**30  # unpacked: what is more is no table, and may be meant to fill the memory
 _ERRORS = frozenset(
@@ -59,10 +58,7 @@ SyntaxErrors)."""
 
 
 def split_sheet(path: str | Path) -> tuple[str, str | None]:
-    """Return a workbook's path and the sheet that is named behind it: ``FILE.xlsx#Sheet``.
-
-    A path that is there as it stands names no sheet.
-    """
+    """Return a workbook's path and the sheet that is named behind it: ``FILE.xlsx#Sheet``."""
     text = str(path)
     file, mark, sheet = text.rpartition("#")
     if mark and file.lower().endswith(WORKBOOKS) and sheet and not Path(text).exists():

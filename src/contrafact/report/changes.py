@@ -34,10 +34,7 @@ class SettingChange:
 
 @dataclass(frozen=True)
 class PromptChange:
-    """A template that only one run uses, or both with a different text.
-
-    ``diff`` has its lines as a unified diff; where a text was not kept, ``note`` says so.
-    """
+    """A template that only one run uses, or both with a different text."""
 
     name: str
     what: Literal["added", "removed", "changed"]

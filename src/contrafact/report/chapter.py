@@ -47,11 +47,7 @@ __all__ = ["Chapter", "Options", "chapter_data", "eyebrow", "make_chapter", "sec
 
 @dataclass(frozen=True)
 class Options:
-    """How a report is made.
-
-    The seed is that of intervals, paired tests and the choice of examples; ``labels`` are what
-    people said of the runs' items, as `contrafact.report.frames` reads it.
-    """
+    """How a report is made; ``labels`` are rows of `contrafact.report.frames.read_labels`."""
 
     with_published: bool = False
     seed: int = 0

@@ -165,10 +165,7 @@ def diff_runs(
     resamples: int = 10_000,
     level: float = 0.95,
 ) -> RunDiff:
-    """Compare two runs of one task, A and B, by their folders.
-
-    ``systems`` are ``A=B`` each: those to compare, where names alone do not say.
-    """
+    """Compare two runs of one task, A and B, by their folders."""
     (old,), (new,) = read_items([before]), read_items([after])
     task = old.manifest.task
     if task != new.manifest.task:

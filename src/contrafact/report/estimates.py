@@ -61,7 +61,6 @@ __all__ = [
 ]
 
 NO_MODEL = "none/none"
-"""The model of a system that asks none."""
 
 _COLUMNS = ("system", "model", "method", "shots", "draw", "sample_id", "invalid_reason")
 

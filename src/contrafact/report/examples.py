@@ -169,11 +169,7 @@ def _others(row: "pd.Series[Any]", spec: ReportSpec) -> Iterator[Chip]:
 
 
 def invalid_examples(data: ChapterData, *, count: int = 8) -> list[tuple[str, ...]]:
-    """Return up to ``count`` invalid or degenerate outputs, one for each reason before a second.
-
-    Of each the texts of the columns that the spec names, and the reason; of a degenerate one with
-    its text.
-    """
+    """Return up to ``count`` invalid or degenerate outputs, one for each reason before a second."""
     items, text = data.items, data.spec.text
     reason = items["invalid_reason"].where(items["degenerate"].isna(), items["degenerate"])
     none = items.assign(why=reason)[items["valid"].eq(0) | items["degenerate"].notna()]

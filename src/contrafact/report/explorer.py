@@ -42,10 +42,7 @@ class Packed:
 
 
 def pack(value: object) -> str:
-    """Return a value as JSON, compressed, in letters that mean nothing to a page; always the same.
-
-    Any text comes back as it was, lone surrogates included.
-    """
+    """Return a value as compressed JSON, always the same; any text comes back as it was."""
     plain = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(plain.encode("ascii"), 9, mtime=0)).decode("ascii")
 

@@ -30,11 +30,7 @@ _ASKED = ("judge_context", "structured")
 
 @dataclass(frozen=True)
 class TaskRuns:
-    """The runs of one task: its per-item frame over all of them, and what they are.
-
-    ``calls`` are what was sent to models and came back, as `RunItems` has it; None where no run
-    kept it.
-    """
+    """The runs of one task, with their per-item frame; ``calls`` is None where no run kept any."""
 
     task: str
     family: str

@@ -58,7 +58,9 @@ def page_environment() -> Environment:
     environment.filters["breakable"] = _breakable
     environment.filters["attribute"] = visible_text
     environment.filters["number"] = format_number
-    environment.filters["data_uri"] = _data_uri
+    environment.filters["data_uri"] = lambda svg: (
+        f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
+    )
     environment.globals["style"] = _asset("style.css")
     environment.globals["row_groups"] = row_groups
     environment.globals["heading_groups"] = heading_groups
@@ -79,10 +81,6 @@ _MAY_BREAK = re.compile(r"(?<=[/:,=])")
 def _breakable(text: object) -> Markup:
     """Return a name that may go on in a new line behind its slashes, colons and commas."""
     return Markup("<wbr>").join(map(visible_html, _MAY_BREAK.split(str(text))))
-
-
-def _data_uri(drawing: bytes) -> str:
-    return f"data:image/svg+xml;base64,{base64.b64encode(drawing).decode('ascii')}"
 
 
 def _lang(text: object) -> Markup:

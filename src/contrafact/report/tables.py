@@ -64,11 +64,7 @@ def comparison_table(data: ChapterData) -> Table | None:
 
 
 def leaderboard_table(found: JudgedRates, data: ChapterData) -> Table | None:
-    """Return systems by rank, a group of lines for each criterion and judge.
-
-    Its rates are over all verdicts at once. Where the table of figures has others for the same, a
-    note says why.
-    """
+    """Return systems by rank, a group of lines for each criterion and judge."""
     if found.ranks.empty:
         return None
     merged = found.ranks.drop(columns=["raw", "n"]).merge(

@@ -194,7 +194,11 @@ def run_facts(run: RunFacts, spec: ReportSpec) -> list[tuple[str, str]]:
 def _cost(costs: Sequence[Cost]) -> str:
     """Return what a run cost: in all, by role and method, and what is not known or is free."""
     known = [one for one in costs if one.dollars]
-    parts = [f"{one.model} as {one.role}{_of(one)} {_money(one.dollars)}" for one in known]
+    parts = [
+        f"{one.model} as {one.role}{f' of {one.method}' if one.method else ''} "
+        f"{_money(one.dollars)}"
+        for one in known
+    ]
     free = sorted({one.model for one in costs if one.dollars == 0})
     unknown = sorted({one.model for one in costs if one.dollars is None})
     found = [f"{_money(sum(one.dollars or 0 for one in known))} at list price"] if known else []
@@ -207,10 +211,6 @@ def _cost(costs: Sequence[Cost]) -> str:
 def _money(dollars: float | None) -> str:
     """Return US dollars, cents and, of less than a cent, two digits that count."""
     return f"${dollars or 0:,.2f}" if (dollars or 0) >= 0.01 else f"${dollars or 0:.2g}"
-
-
-def _of(cost: Cost) -> str:
-    return f" of {cost.method}" if cost.method else ""
 
 
 def _pairs(values: Mapping[str, Setting]) -> str:

@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -191,7 +190,8 @@ def _tame(value: object) -> object:
 def render_markdown(table: Table) -> str:
     """Return the table as GitHub Markdown, best in bold and second best underlined."""
     lines = [f"## {_md(table.title)}", "", _md(table.caption), ""]
-    lines.append(_md_row(_flat_heading(column) for column in table.columns))
+    headings = [f"{c.group}: {c.heading}" if c.group else c.heading for c in table.columns]
+    lines.append("| " + " | ".join(map(_md, headings)) + " |")
     rule = ("---" if column.kind == "text" else "---:" for column in table.columns)
     lines.append("| " + " | ".join(rule) + " |")
     for group in row_groups(table):
@@ -203,18 +203,10 @@ def render_markdown(table: Table) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _flat_heading(column: Column) -> str:
-    return f"{column.group}: {column.heading}" if column.group else column.heading
-
-
 def _md(text: str) -> str:
     plain = visible_text(text)
     marked = "".join(f"\\{sign}" if sign in "\\`*_[]|~" else sign for sign in plain)
     return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _md_row(cells: Any) -> str:
-    return "| " + " | ".join(_md(cell) for cell in cells) + " |"
 
 
 def _md_cell(cell: Cell) -> str:
@@ -229,7 +221,6 @@ def render_latex(table: Table) -> str:
 
     Names in scripts that pdfLaTeX lacks need XeLaTeX or LuaLaTeX.
     """
-    width = len(table.columns)
     spec = "".join("l" if column.kind == "text" else "r" for column in table.columns)
     lines = [
         r"\begin{table}",
@@ -243,7 +234,10 @@ def render_latex(table: Table) -> str:
     ]
     for i, group in enumerate(row_groups(table)):
         lines += [r"\midrule"] if i else []
-        lines += _tex_group(group, width)
+        if group.label:
+            label = rf"\textit{{{_tex(group.label)}}}"
+            lines.append(rf"\multicolumn{{{len(table.columns)}}}{{l}}{{{label}}} \\")
+        lines += [" & ".join(map(_tex_cell, row)) + r" \\" for row in group.rows]
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\footnotesize {_tex(note)}" for note in table.notes]
     lines.append(r"\end{table}")
@@ -264,13 +258,6 @@ def _tex_heading(columns: Sequence[Column]) -> list[str]:
             start += len(own)
         lines += [" & ".join(tops) + r" \\", "".join(rules)]
     lines.append(" & ".join(_tex(column.heading) for column in columns) + r" \\")
-    return lines
-
-
-def _tex_group(group: RowGroup, width: int) -> list[str]:
-    lines = [" & ".join(map(_tex_cell, row)) + r" \\" for row in group.rows]
-    if group.label:
-        lines.insert(0, rf"\multicolumn{{{width}}}{{l}}{{\textit{{{_tex(group.label)}}}}} \\")
     return lines
 
 

@@ -101,7 +101,6 @@ def _settings_fields() -> Iterator[tuple[str, str, FieldInfo, str]]:
 
 
 _FIELDS = {name: field for name, field, _, _ in _settings_fields()}
-"""The field of `RunSettings` that each option is."""
 
 _EVERY_RUN: Mapping[str, FieldInfo] = {
     **{name: field for name, _, field, panel in _settings_fields() if not panel},
@@ -336,10 +335,6 @@ def config_text(
     """Return the ``config.yaml`` that repeats a run: every option but defaults, and no secrets.
 
     Of a prompt pack it names the run's own copy.
-
-    Args:
-        source: Where the outputs come from that it scores, as `GivenOutputs.source` has it; none
-            if it makes its own.
     """
     from contrafact.runs.folder import PROMPTS
 

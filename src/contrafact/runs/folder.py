@@ -70,11 +70,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def folder_files(
     folder: Path, *, settings: RunSettings, pack: PromptPack, given: "GivenOutputs | None" = None
 ) -> dict[str, bytes]:
-    """Return what a run's folder holds before its first call, by name, but for its manifest.
-
-    They are the templates that it uses, the ``config.yaml`` that repeats it, and of a run that
-    scores outputs which were made elsewhere these, with what was left out of them.
-    """
+    """Return what a run's folder holds before its first call, by name, but for its manifest."""
     from contrafact.family.given import GIVEN_ITEMS, OUTPUTS
     from contrafact.models.fluency import FLUENCY
     from contrafact.runs.config import config_text

@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,12 +47,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a config file asks for.
-
-    Attributes:
-        options: The options that all runs have, by name, paths whole.
-        grid: The options that differ, and the values of each.
-    """
+    """What a config file asks for."""
 
     cells: tuple[Cell, ...]
     options: Mapping[str, Any]
@@ -68,7 +64,7 @@ class Plan:
         named = {name: value for name, value in common.items() if name not in NOT_IN_A_GRID[1:]}
         ordered = {"task": named.pop("task"), **named}
         grid = {
-            name: [_relative(value, folder) for value in values]
+            name: [os.path.relpath(one, folder) if isinstance(one, Path) else one for one in values]
             for name, values in self.grid.items()
         }
         head = "# The runs of this folder; contrafact run --config config.yaml repeats them.\n"
@@ -80,7 +76,6 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
 
     Args:
         file: The file. A path in it is relative to its folder.
-        given: Options that take the place of the file's, and of its grid's, by name.
     """
     values = dict(file.values)
     named = values.pop("task", task)
@@ -114,7 +109,8 @@ def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = Non
         label = ", ".join(
             f"{name} {_text(value)}" for name, value in chosen.items() if name not in _IN_LABEL
         )
-        cells.append(Cell(_file_name(folder), label, config))
+        folder = re.sub(r"[^\w.,=+-]+", "-", folder).strip("-.")[:120]
+        cells.append(Cell(folder, label, config))
     return Plan(tuple(_apart(cells)), options, axes)
 
 
@@ -187,20 +183,10 @@ def _path(file: ConfigFile, given: str) -> Path:
     return Path(given) if named else path
 
 
-def _relative(value: Any, folder: Path) -> Any:
-    import os
-
-    return os.path.relpath(value, folder) if isinstance(value, Path) else value
-
-
 def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "+".join(map(_text, value))
     return str(value) if isinstance(value, str | Path) else json.dumps(value)
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^\w.,=+-]+", "-", text).strip("-.")[:120]
 
 
 def _apart(cells: Sequence[Cell]) -> Iterator[Cell]:

@@ -4,7 +4,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -287,6 +286,7 @@ class _Used:
 
     def row(self, model: str, method: str, role: str) -> dict[str, Any]:
         """Return its line of the table."""
+        cost = dollars(model, self.calls)
         return {
             "model": model,
             "method": method,
@@ -296,7 +296,7 @@ class _Used:
             "output_tokens": sum(call.written for call in self.calls),
             "reasoning_tokens": self.reasoning,
             "cached_tokens": sum(call.cache_read for call in self.calls),
-            "dollars": _rounded(dollars(model, self.calls)),
+            "dollars": None if cost is None else round(float(cost), 6),
             "price": price_note(model),
         }
 
@@ -361,10 +361,6 @@ def _fluency(folder: Path, scorer: "CausalModel | None") -> list[dict[str, Any]]
     row = dict.fromkeys(_USAGE) | {"model": scorer.name, "role": FLUENCY_ROLE}
     texts = len(pd.read_parquet(folder / FLUENCY, columns=["text"]))
     return [{**row, "calls": texts, "dollars": 0.0, "price": FREE}]
-
-
-def _rounded(cost: Decimal | None) -> float | None:
-    return None if cost is None else round(float(cost), 6)
 
 
 def _failure(label: str, sample: EvalSample) -> Failure:

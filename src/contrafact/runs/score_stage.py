@@ -46,7 +46,6 @@ from contrafact.runs.score import OutputReader, prepare_outputs
 __all__ = ["VERDICTS", "ScoreStage", "verdict_counts"]
 
 VERDICTS = "verdicts"
-"""The table of every judge's own verdicts."""
 
 _PASSED = {1.0: "passed", 0.0: "failed"}
 
@@ -57,7 +56,6 @@ class ScoreStage:
 
     Attributes:
         source: The name of what is scored, which names the system where nothing else does.
-        columns: By field, what the input calls its column, where they differ.
     """
 
     task: str

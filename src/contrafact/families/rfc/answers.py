@@ -101,7 +101,8 @@ def read_answer(
         label, invalid = None, f"{CUT_OFF} ({invalid})" if invalid else CUT_OFF
     probabilities = None
     if label is not None:
-        probabilities = label_probabilities(_logprobs(output), item.labels)
+        found = output.choices[0].logprobs if output.choices else None
+        probabilities = label_probabilities(found.content if found else (), item.labels)
     return Answer(
         predicted=label,
         invalid=invalid,
@@ -150,9 +151,3 @@ def _label_starts(tokens: Sequence[Logprob], labels: Sequence[str]) -> list[Logp
         if ahead.lstrip().casefold().startswith(begun):
             starts.append(token)
     return starts
-
-
-def _logprobs(output: ModelOutput) -> Sequence[Logprob]:
-    if not output.choices or output.choices[0].logprobs is None:
-        return ()
-    return output.choices[0].logprobs.content

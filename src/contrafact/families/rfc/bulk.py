@@ -39,7 +39,6 @@ __all__ = [
 ]
 
 APART = "apart"
-"""The table of articles without a label."""
 
 Work = Callable[[Sequence[InputRow]], StageOutput]
 AskingWork = Callable[[Sequence[InputRow]], Awaitable[StageOutput]]

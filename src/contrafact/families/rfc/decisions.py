@@ -64,7 +64,6 @@ ALLOWED: dict[ReviewStage, tuple[ReviewAnswer, ...]] = {
     "secondary-review": ("pass", "fail", "unresolved"),
     "arbitration": ("pass", "fail", "unresolved"),
 }
-"""The decisions that each stage can end with."""
 APART_FROM: dict[ReviewStage, tuple[ReviewStage, ...]] = {
     "secondary-review": ("annotation", "re-annotation"),
     "arbitration": ("annotation", "re-annotation", "secondary-review"),
@@ -290,8 +289,8 @@ def follow(decisions: Sequence[ReviewDecision], *, annotators: int = 2) -> Fate:
     votes = path.votes("annotation") + path.votes("audit")
     annotated = len(path.votes("annotation"))
     if annotated < annotators:
-        if annotated or any(vote.decision != "pass" for vote in votes):
-            return _too_few(path, votes, annotated, annotators)
+        if any(vote.decision != "pass" for vote in votes):
+            return _dispute(path, "somebody failed it, and too few have annotated it")
         return path.end("unreviewed", f"annotated by {annotated} of {annotators}", "rule:finalize")
     if path.flagged("annotation"):
         return _dispute(path, "an annotator is not sure")
@@ -345,14 +344,6 @@ def _dispute(path: _Path, why: str) -> Fate:
     if arbiter.decision == "fail":
         return path.end("removed", arbiter.why or "failed by arbitration", _who(arbiter))
     return path.end("hard case", arbiter.why or "unresolved by arbitration", _who(arbiter))
-
-
-def _too_few(path: _Path, votes: Sequence[ReviewDecision], annotated: int, annotators: int) -> Fate:
-    """Too few annotators; whoever looked and was not content makes it a case in dispute."""
-    if all(vote.decision == "pass" for vote in votes):
-        why = f"annotated by {annotated} of {annotators}"
-        return path.end("unreviewed", why, "rule:finalize")
-    return _dispute(path, "somebody failed it, and too few have annotated it")
 
 
 def _by_stage(decisions: Sequence[ReviewDecision]) -> dict[ReviewStage, list[ReviewDecision]]:

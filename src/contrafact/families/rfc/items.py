@@ -63,7 +63,6 @@ __all__ = [
 ]
 
 SCORER = "label"
-"""The scorer's name in logs, behind the package's."""
 
 PROBABILITIES: dict[str, str] = {label: f"p_{label}" for label in (TRUE, *MANIPULATIONS)}
 """The columns of probabilities, by the label that each is of."""

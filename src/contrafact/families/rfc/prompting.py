@@ -47,7 +47,6 @@ VARIABLES: Mapping[str, set[str]] = {
     "diagnose": {"original", "paragraph"},
     "claim": {"claim", "labels"},
 }
-"""What every template of a kind shows."""
 
 _LABEL_TOKENS = 64  # more than any label has; held to them, an answer ends by itself
 

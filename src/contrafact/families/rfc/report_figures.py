@@ -58,7 +58,6 @@ __all__ = [
 ]
 
 SURFACE = "surface"
-"""The name of the baseline on surface features."""
 MEDIAN = "median of the models"
 
 _FORMS: tuple[Literal["valid", "strict"], ...] = ("valid", "strict")

@@ -25,7 +25,6 @@ from contrafact.stats.correction import MIN_EXAM, Corrected, correct_conjunction
 __all__ = ["ALL", "BY_FACTS", "Counted", "Sound", "counted", "exam_of", "signs_of", "sound_pairs"]
 
 ALL = "all"
-"""What all kinds together are called."""
 
 BY_FACTS = "facts"
 """The signs of a pair that facts alone pass."""

@@ -56,10 +56,6 @@ def _pairs(path: Path) -> "pd.DataFrame":
     return pd.DataFrame(columns).assign(gold="")
 
 
-def _with_manipulation(pairs: "pd.DataFrame") -> "pd.DataFrame":
-    return pairs.assign(gold=pairs["category"].astype(str))
-
-
 def _members(drawn: "pd.DataFrame") -> "pd.DataFrame":
     """Return the drawn pairs with the member that is shown, in turn one and the other."""
     original = drawn["place"] % 2 == 0
@@ -263,5 +259,5 @@ DIAGNOSE = _of_pairs(
             "manipulation", MANIPULATIONS, MANIPULATION_SPELLINGS, passes=False, verdict="gold"
         ),
     ),
-    pool=_with_manipulation,
+    pool=lambda pairs: pairs.assign(gold=pairs["category"].astype(str)),
 )

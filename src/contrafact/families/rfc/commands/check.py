@@ -159,11 +159,17 @@ def check(
             raise InputError("--estimate has no use with --engine ray", hint="leave one out")
         summary = _in_bulk(file, out, chosen, settings, bulk)
     else:
+        from contrafact.families.rfc.contracts.pair_check import (
+            check_rows,
+            open_options,
+            read_pairs,
+        )
         from contrafact.files.atomic import guard_output
+        from contrafact.files.tables import source_name
 
         if out is not None:
             guard_output(out, file)
-        facts = _facts(file, chosen)
+        facts = check_rows(read_pairs(file), source_name(file), options=open_options(*chosen))
         if settings is not None and estimate:
             _estimate(facts, settings)
             return
@@ -172,13 +178,6 @@ def check(
     if exam is not None and settings is not None:
         _show_sound(summary, exam, settings)
     summary.end(judged=settings is not None)
-
-
-def _facts(file: str, chosen: "_Chosen") -> "Iterator[tuple[PairRow, Check | None]]":
-    from contrafact.families.rfc.contracts.pair_check import check_rows, open_options, read_pairs
-    from contrafact.files.tables import source_name
-
-    return check_rows(read_pairs(file), source_name(file), options=open_options(*chosen))
 
 
 def _check(
@@ -350,7 +349,12 @@ class _Summary:
 
     def end(self, *, judged: bool) -> None:
         """Say what is open, and end with what the pairs amount to."""
-        undecided, failed = (self._all(what) for what in ("undecided", "fail"))
+        from contrafact.records import MANIPULATIONS
+
+        undecided, failed = (
+            sum(self.counts[f"{name}|{what}"] for name in MANIPULATIONS)
+            for what in ("undecided", "fail")
+        )
         if undecided and not judged:
             typer.echo(
                 f"{undecided:,} pairs are undecided: no fact is against them, and what they mean "
@@ -366,8 +370,3 @@ class _Summary:
             raise typer.Exit(2)
         if failed or self.failures:
             raise typer.Exit(1)
-
-    def _all(self, what: str) -> int:
-        from contrafact.records import MANIPULATIONS
-
-        return sum(self.counts[f"{name}|{what}"] for name in MANIPULATIONS)

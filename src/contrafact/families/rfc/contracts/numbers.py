@@ -146,7 +146,8 @@ def numbers_kept(
                     finding = fail("number-changed", f"'{b[j].text}' is in another currency")
             elif keys[0][i] in keys[1] and keys[1][j] in keys[0] and not _is_in_place(pair, i, j):
                 moved += 1
-            elif _lost_its_unit(a[i], b[j]):
+            elif a[i].value == b[j].value is not None and "number" in (a[i].kind, b[j].kind):
+                # Only the unit or the magnitude's name is lost or gained.
                 finding = review("number-changed", f"'{a[i].text}' is now '{b[j].text}'")
             else:
                 finding = fail("number-changed", f"'{a[i].text}' became '{b[j].text}'")
@@ -233,10 +234,6 @@ def _reversals(pair: Pair, crossing: float) -> set[int]:
         if (abs(worth(old)), abs(worth(new))) in moved:
             found.add(i)
     return found
-
-
-def _lost_its_unit(a: Quantity, b: Quantity) -> bool:
-    return a.value is not None and a.value == b.value and "number" in (a.kind, b.kind)
 
 
 _MAGNITUDES = frozenset(map(stem, SCALES))

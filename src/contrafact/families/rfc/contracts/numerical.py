@@ -329,7 +329,6 @@ def _out_of_range(
 # Numbers that move together
 
 Group = tuple[str, str | None, float]
-"""A kind, a unit and a size."""
 
 
 @rule(

@@ -232,10 +232,7 @@ def pair_problem(row: PairRow, name: str) -> InputError | None:
 def check_rows(
     rows: Iterable[PairRow], name: str, *, options: Options | None = None
 ) -> Iterator[tuple[PairRow, Check | None]]:
-    """Yield each row with its check, in order; a bad one with None.
-
-    Few rows are held at a time, however many there are.
-    """
+    """Yield each row with its check, in order; a bad one with None."""
     waiting: deque[PairRow] = deque()
 
     def fields() -> Iterator[Mapping[str, Any]]:

@@ -50,7 +50,6 @@ Topic = Literal[
 """What a rule is about. Where one about the rewrite's presence finds something, no other runs."""
 
 TOPICS: tuple[Topic, ...] = get_args(Topic)
-"""The topics, in the order in which findings are listed."""
 
 
 # Findings

@@ -58,10 +58,7 @@ def is_content(word: str) -> bool:
 
 
 def is_known_name(word: str) -> bool:
-    """Return whether a word, in lower case, is a well-known place's or company's name.
-
-    The index of English words has these too, so that they are listed apart.
-    """
+    """Return whether a word, in lower case, is a well-known place's or company's name."""
     return word in _known_names()
 
 

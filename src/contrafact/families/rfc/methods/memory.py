@@ -25,7 +25,6 @@ __all__ = ["OPTIONS", "SHOWN", "Background", "Memory", "method"]
 OPTIONS = CONSTRAINED
 
 SHOWN = 3
-"""How many earlier items are shown."""
 
 ITEM_CHARACTERS = 1_200
 """An earlier item is cut here; a title with its lead is seldom longer."""

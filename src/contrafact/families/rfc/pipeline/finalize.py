@@ -36,7 +36,6 @@ class Standing:
 
 
 Contract = Callable[[Mapping[str, Any]], Standing]
-"""Takes a pair as a row."""
 
 
 @dataclass

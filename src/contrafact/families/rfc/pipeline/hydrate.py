@@ -39,10 +39,7 @@ class Published:
 
 
 def load_published(path: str | Path) -> list[Published]:
-    """Return the rows of a published dataset: ours, or a table of the paper's release fields.
-
-    They are read as pairs without originals are (`data.read_pairs`).
-    """
+    """Return the rows of a published dataset: ours, or a table of the paper's release fields."""
     name = source_name(path)
     rows: dict[str, Published] = {}
     for line, fields in read_rows(path):

@@ -83,7 +83,8 @@ class _Problem:
     monthly: list[bool]
 
     def free(self) -> list[int]:
-        return [i for i, quantity in enumerate(self.found) if _changeable(quantity)]
+        # Durations are references to time, and vague words state no value.
+        return [i for i, q in enumerate(self.found) if q.kind != "duration" and q.value]
 
 
 def rewrite_numerical(text: str, seed: int) -> RuleRewrite | NoRewrite:
@@ -246,13 +247,6 @@ def _ordered(one: Quantity, two: Quantity) -> bool:
 def _sign(found: Sequence[Quantity], i: int, j: int) -> int:
     difference = (found[i].value or 0.0) - (found[j].value or 0.0)
     return (difference > 1e-9) - (difference < -1e-9)
-
-
-def _changeable(quantity: Quantity) -> bool:
-    """Return whether the rules change a quantity: not durations, which are references to time,
-    and not vague words, which state no value.
-    """
-    return quantity.kind != "duration" and bool(quantity.value)
 
 
 def _fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:

@@ -126,10 +126,7 @@ def _kinds(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 def release(
     retained: Sequence[StageRow], hard: Sequence[StageRow], facts: Facts, *, file: str | None = None
 ) -> Release:
-    """Return the files of a release.
-
-    Pairs and hard cases are rows as `rfc finalize` writes them; ``file`` is their name in messages.
-    """
+    """Return the files of a release."""
     both = {row.fields["id"] for row in retained} & {row.fields["id"] for row in hard}
     if both:
         raise InputError(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from contrafact.family import Command
 from contrafact.cli.lazy import LazyGroup, command_of
 
-__all__ = ["CommandGroup", "app", "main"]
+__all__ = ["app", "main"]
 
 
 class CommandGroup(LazyGroup):

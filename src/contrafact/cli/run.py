@@ -20,15 +20,7 @@ if TYPE_CHECKING:
     from contrafact.runs.grid import Plan
     from contrafact.runs.prepare import Prepared
 
-__all__ = [
-    "app",
-    "evaluate",
-    "given_options",
-    "options_of",
-    "run_and_report",
-    "show_failures",
-    "write_report",
-]
+__all__ = ["app", "evaluate", "given_options", "options_of", "run_and_report", "show_failures"]
 
 
 class RunGroup(TaskGroup):

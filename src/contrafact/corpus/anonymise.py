@@ -27,17 +27,7 @@ from contrafact.errors import InputError, installed
 from contrafact.records import NewsItem
 from contrafact.text.parsing import recognised
 
-__all__ = [
-    "Anonymised",
-    "Anonymiser",
-    "Doubt",
-    "Mention",
-    "PublicFigures",
-    "Replacement",
-    "names_of",
-    "public_figures",
-    "read_figures",
-]
+__all__ = ["Anonymiser", "Mention", "names_of", "public_figures", "read_figures"]
 
 _POSSESSIVE = re.compile(r"['’]s?$")
 _DATELINE = re.compile(r"(?:\s+[A-Z]{3,})+$")  # "… by Ana Reyes LONDON"

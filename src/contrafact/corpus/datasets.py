@@ -20,10 +20,7 @@ from contrafact.files.tables import table_file
 
 __all__ = [
     "BASE_VARIABLE",
-    "DataSource",
     "Dataset",
-    "FileProgress",
-    "SourceFile",
     "data_source",
     "dataset_named",
     "datasets",

@@ -27,7 +27,6 @@ from contrafact.files.download import RETRY_STATUSES, cache_dir
 from contrafact.files.tables import json_line, read_rows
 
 __all__ = [
-    "HubAddress",
     "choose_files",
     "fetch_table",
     "hub_address",

@@ -25,16 +25,7 @@ from contrafact.files.tables import read_rows, source_name
 from contrafact.records import NewsItem
 from contrafact.text.degenerate import words
 
-__all__ = [
-    "Bm25",
-    "Dated",
-    "Moment",
-    "Related",
-    "comes_before",
-    "is_same_story",
-    "load_dated",
-    "moment_of",
-]
+__all__ = ["Bm25", "Dated", "Related", "comes_before", "is_same_story", "load_dated", "moment_of"]
 
 SAME_STORY = 0.5
 """Two texts whose words overlap by more than this (Jaccard) tell the same story."""

@@ -21,7 +21,6 @@ from contrafact.files.lock import locked_file
 
 __all__ = [
     "ATTEMPTS",
-    "CACHE_VARIABLE",
     "RETRY_STATUSES",
     "Progress",
     "cache_dir",

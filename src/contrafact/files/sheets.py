@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "FilledRow",
     "find_key",
     "guarded",
     "item_check",

@@ -24,15 +24,7 @@ if TYPE_CHECKING:
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.worksheet._write_only import WriteOnlyWorksheet
 
-__all__ = [
-    "MAX_CELL",
-    "MAX_ROWS",
-    "WORKBOOKS",
-    "check_cells",
-    "read_workbook",
-    "split_sheet",
-    "workbook_bytes",
-]
+__all__ = ["MAX_CELL", "WORKBOOKS", "check_cells", "read_workbook", "split_sheet", "workbook_bytes"]
 
 WORKBOOKS = (".xlsx", ".xlsm")
 MAX_CELL = 32_767

@@ -11,14 +11,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log_sample_summaries
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, read_prompts
 from contrafact.runs.items import RunItems
 
-__all__ = [
-    "ChangedItem",
-    "Changes",
-    "DataChange",
-    "PromptChange",
-    "SettingChange",
-    "changes_between",
-]
+__all__ = ["Changes", "changes_between"]
 
 _FIELDS = ("input", "target", "metadata")
 

@@ -35,10 +35,8 @@ from contrafact.stats.replicates import Bootstrap
 __all__ = [
     "Flip",
     "RunDiff",
-    "SystemPair",
     "compared_measures",
     "diff_runs",
-    "flip_measures",
     "match_systems",
     "measure_label",
     "pair_data",

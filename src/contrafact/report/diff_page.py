@@ -14,7 +14,6 @@ from contrafact.report.html import page_environment
 from contrafact.report.regression import Finding
 
 __all__ = [
-    "SHOWN_ON_PAGE",
     "diff_json",
     "differences_table",
     "flips_table",

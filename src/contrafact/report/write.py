@@ -16,7 +16,6 @@ from contrafact.text.delimit import visible_text
 __all__ = [
     "Cell",
     "Row",
-    "RowGroup",
     "heading_groups",
     "render_json",
     "render_latex",

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOT_IN_A_GRID",
-    "SCORING",
-    "SOURCES",
     "Command",
     "RunConfig",
     "Source",

@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AGREEMENT",
-    "CALLS",
     "FAILURES",
     "FLUENCY_ROLE",
     "ITEMS",
     "JUDGE",
-    "SUBJECT",
     "USAGE",
     "VERDICTS",
     "Failure",
@@ -42,7 +40,6 @@ __all__ = [
     "agreement",
     "cluster_labels",
     "read_items",
-    "with_given_costs",
     "with_verdicts",
     "write_items",
 ]

@@ -29,7 +29,6 @@ __all__ = [
     "prepare",
     "preset_names",
     "preset_notes",
-    "refuse_examples",
 ]
 
 

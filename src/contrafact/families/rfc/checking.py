@@ -22,7 +22,7 @@ from contrafact.models.opening import call_config, open_model
 from contrafact.models.secrets import without_secrets
 from contrafact.prompts import open_pack
 
-__all__ = ["PART", "JudgeSettings", "JudgedPair", "judge_pairs", "judge_rows"]
+__all__ = ["JudgeSettings", "JudgedPair", "judge_pairs", "judge_rows"]
 
 PART = 1_000
 """Pairs that are held and judged together, however many a file has."""

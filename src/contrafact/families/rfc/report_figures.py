@@ -43,7 +43,6 @@ from contrafact.stats.intervals import Resampling
 from contrafact.stats.replicates import Sampler
 
 __all__ = [
-    "MEDIAN",
     "SURFACE",
     "asked_otherwise",
     "by_shots",

@@ -47,7 +47,6 @@ class _Options(Options):
     show: int = option("Flipped outputs shown on the terminal.", 5, min=0, metavar="N")
 
     def check(self) -> None:
-        """Refuse outputs that clash or cannot be written, and a rule without a measure."""
         from contrafact.errors import InputError
         from contrafact.files.atomic import guard_output
 

@@ -43,11 +43,9 @@ class CommandGroup(LazyGroup):
         return ["demo", *(name for name in super().list_commands(ctx) if name != "demo")]
 
     def more_names(self) -> list[str]:
-        """Return the names of the commands that are made of what families say."""
         return ["demo", "exam", *_family_commands()]
 
     def more(self, name: str) -> Any:
-        """Return a family's command or group of commands."""
         if name == "demo":
             return command_of(name, demo.command())
         if name == "exam":

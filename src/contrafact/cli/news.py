@@ -51,7 +51,6 @@ class _Fetch(Options):
     max_pages: int = option("Pages per search or feed at most.", 50, min=1)
 
     def facts(self, asked: list[str], window: "Window") -> dict[str, Any]:
-        """Return what decides the items."""
         from contrafact.files.download import sha256_of
 
         found: dict[str, Any] = {

@@ -27,7 +27,6 @@ class RunGroup(TaskGroup):
     """The commands that run a task, and ``--config FILE``, where the file names the task."""
 
     def more(self, name: str) -> Any:
-        """Return the command that runs a task."""
         from contrafact.family import task_named
 
         return command_of(name, _command(task_named(name)))

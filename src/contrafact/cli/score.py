@@ -24,7 +24,6 @@ class ScoreGroup(TaskGroup):
     """The commands that score a task's outputs; a run's or a log's path stands for one too."""
 
     def more(self, name: str) -> Any:
-        """Return the command that scores outputs of a task."""
         from contrafact.family import task_named
 
         return command_of(f"score {name}", _score_file(task_named(name)))

@@ -106,7 +106,6 @@ class Journal:
         return True
 
     def __enter__(self) -> Self:
-        """Hold the journal, and read the pieces that are there."""
         with ExitStack() as held:
             held.enter_context(locked_file(self._out or self.path))
             try:

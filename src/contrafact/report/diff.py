@@ -67,7 +67,6 @@ class SystemPair:
 
     @property
     def name(self) -> str:
-        """What the pair is called."""
         return self.after if self.before == self.after else f"{self.before} → {self.after}"
 
 

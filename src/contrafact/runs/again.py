@@ -122,7 +122,6 @@ class _Found:
 
     @property
     def recorded(self) -> Mapping[str, Any]:
-        """The settings that the run's manifest has."""
         return self.manifest.settings if self.manifest else {}
 
     @property
@@ -135,7 +134,6 @@ class _Found:
         return self.manifest.identity if self.manifest else hash_file(self.source)
 
     def settings(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings: those given, else its own."""
         recorded = {n: self.recorded[n] for n in ("generation", "seed") if n in self.recorded}
         found = {"limit": self.arguments.get("limit"), **recorded, **given}
         for name, what in (("data", "data"), ("prompts", "prompt pack")):
@@ -175,7 +173,6 @@ class _Found:
     def data_record(
         self, settings: RunSettings, bundled: Path, items: int, notes: list[str]
     ) -> DataRecord:
-        """Return what the new manifest says of the data."""
         path = settings.data or bundled
         if self.manifest is None or settings.data is None or path.name != GIVEN_ITEMS:
             name = BUNDLED if settings.data is None else ""

@@ -282,7 +282,6 @@ class _Used:
     reasoning: int = 0
 
     def row(self, model: str, method: str, role: str) -> dict[str, Any]:
-        """Return its line of the table."""
         cost = dollars(model, self.calls)
         return {
             "model": model,

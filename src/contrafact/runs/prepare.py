@@ -163,7 +163,6 @@ def _size_notes(settings: RunSettings, size: int) -> list[str]:
 
 
 def refuse_examples(settings: RunSettings, shows: bool) -> None:
-    """Refuse options of worked examples where no method shows any."""
     filled_in = load_preset(settings.preset) if settings.preset else {}
     for option, given in (
         ("--shots", settings.option("shots", 0) > 0),

@@ -317,7 +317,6 @@ class _Folders:
 
     @contextmanager
     def one(self) -> Iterator[Path]:
-        """Yield an empty folder that nobody else uses."""
         if not self._free:
             self._made += 1
             self._free.append(Path(self._root.name) / str(self._made))

@@ -126,7 +126,6 @@ def base_url(given: str | None, variable: str, usual: str) -> str:
 
 
 def json_object(answer: Response) -> dict[str, Any]:
-    """Return the JSON object of an answer."""
     try:
         value = json.loads(answer.body)
     except (ValueError, RecursionError):

@@ -199,7 +199,6 @@ class _Assigned:
     """A stage whose rows are articles with the manipulation that they are to get."""
 
     def key(self, fields: dict[str, Any]) -> str | None:
-        """Return what names a row, which no other may have."""
         return f"{item_of(fields).id} {fields.get('manipulation')}"
 
 

@@ -243,16 +243,13 @@ class _Path:
     experts: tuple[ReviewDecision, ...] = ()
 
     def last(self, stage: ReviewStage) -> ReviewDecision | None:
-        """Return the latest decision of a stage."""
         return self.at[stage][-1] if self.at.get(stage) else None
 
     def votes(self, stage: ReviewStage) -> list[ReviewDecision]:
-        """Return the latest decision of each person at a stage."""
         latest = {decision.decided_by: decision for decision in self.at.get(stage, ())}
         return list(latest.values())
 
     def flagged(self, stage: ReviewStage) -> bool:
-        """Return whether somebody was not sure in their latest decision at a stage."""
         return any(vote.flagged for vote in self.votes(stage))
 
     def end(self, state: State, why: str, by: str) -> Fate:

@@ -122,20 +122,16 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
         return found, notes.lines()
 
     def load_shots(self, path: Path) -> Sequence[Rewrite]:
-        """Return the pairs of a file, which need their originals to be examples."""
         return load_pairs(path, originals=True)
 
     def load_files(self, settings: RunSettings) -> Mapping[str, tuple[Path, Sequence[Any]]]:
-        """Return the news that ``memory`` searches."""
         path = _options(settings).background
         return {} if path is None else {"background": (path, load_news(path))}
 
     def units(self, items: Sequence[Rewrite | Claim]) -> Sequence[Item]:
-        """Return the samples: two for every pair in detection."""
         return items_of(self.name, items)
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        """Refuse settings that would change nothing."""
         options = _options(settings)
         background = options.background is not None
         shots, drawn = settings.option("shots", 0), settings.option("draws", 1) > 1
@@ -201,7 +197,6 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
         return OutputRow(found, {"": answer}, item)
 
     def task(self, prepared: Prepared, method: str) -> Task:
-        """Return the Inspect task of one method."""
         function = rfc_detect if self.detects else rfc_diagnose
         arguments = task_arguments(function, prepared, method)
         asks = method in prepared.methods
@@ -215,22 +210,18 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
         return made if draws == 1 else task_with(made, epochs=Epochs(draws, "mean"))
 
     def samples(self, items: Sequence[Rewrite | Claim], limit: int | None) -> list[Sample]:
-        """Return the samples; claims are asked with the labels of all of them."""
         found = items_of(self.name, items[:limit], label_space(self.name, items))
         return [sample_of(item) for item in found]
 
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Return how an item is worked on."""
         return answering(logprobs=arguments["logprobs"])
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
-        """Return the scorer of labels."""
         return answered()
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return one row per sample."""
         facts = evaluated.facts
         del facts["judge"]
         return items_frame(evaluated.samples, **facts)
@@ -328,7 +319,6 @@ def _options(settings: RunSettings) -> LabelOptions:
 
 
 def sample_of(item: Item) -> Sample:
-    """Return the Inspect sample of one item."""
     pair, about = item.pair, {}
     if isinstance(pair, Claim):
         about = {"claim": pair.model_dump(), "labels": list(item.labels)}

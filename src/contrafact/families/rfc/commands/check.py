@@ -316,7 +316,6 @@ class _Summary:
         self._problems: list[InputError] = []
 
     def add(self, row: "PairRow", found: "Check | None") -> None:
-        """Count a row; one without a check is bad."""
         from contrafact.families.rfc.contracts.pair_check import check_counts
 
         if found is None or row.problem is not None:
@@ -327,7 +326,6 @@ class _Summary:
         self.counts.update(check_counts(row.fields["manipulation"], found))
 
     def show(self) -> None:
-        """Print the counts, and the rows that are bad."""
         from contrafact.console import show_table
         from contrafact.records import MANIPULATIONS
 
@@ -348,7 +346,6 @@ class _Summary:
             typer.echo(f"contrafact: and {self._bad - _SHOWN:,} more bad rows", err=True)
 
     def end(self, *, judged: bool) -> None:
-        """Say what is open, and end with what the pairs amount to."""
         from contrafact.records import MANIPULATIONS
 
         undecided, failed = (

@@ -32,7 +32,6 @@ class Reflect:
         self._again = context.pack.template(f"rfc/{kind}-reflect", required=required)
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
-        """See `contrafact.family.method.Method`."""
         question = ChatMessageUser(content=self._draft.prompt(item, draw))
         output = await ask([question])
         first = read_answer(output, item, reasons=True)
@@ -44,7 +43,6 @@ class Reflect:
         return read_answer(output, item, reasons=True, trace=trace)
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         first = self._draft.prompt(item)
         again = first + " word" * REASONS_TOKENS + self._again.render(**texts_of(item))
         return [PlannedCall(first, REASONS_TOKENS), PlannedCall(again, REASONS_TOKENS)]

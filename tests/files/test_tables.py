@@ -40,7 +40,7 @@ def error(tmp_path, name, data):
         ("a.json", '{"h": "ä"}\n{"h": "b\u2028c"}', [1, 2]),
         ("a.csv", 'h\r\nä\r\n\r\n"b\u2028c"\r\n', [2, 4]),
         ("a.tsv", "h\nä\nb\u2028c", [2, 3]),
-        ("noname", '  [{"h": "ä"}, {"h": "b\u2028c"}]', [1, 1]),
+        ("noname", '  [{"h": "ä"}, {"h": "b\u2028c"}]', [1, 2]),
         ("a.txt", '{"h": "ä"}\n{"h": "b\u2028c"}', [1, 2]),
         ("a.txt", "h\nä\nb\u2028c", [2, 3]),
     ],
@@ -96,7 +96,7 @@ def test_standard_input_is_named_in_errors(monkeypatch):
         ("a.csv", b"\xff\xfe\0\0h\0\0\0", None, "is UTF-32"),
         ("a.csv", b"PK\x03\x04....", None, "is no Excel workbook, or is damaged"),
         ("a.xls", b"\xd0\xcf\x11\xe0....", None, "is an old Excel file (.xls)"),
-        ("a.json", b"\x1f\x8b....", None, "is compressed"),
+        ("a.json", b"\x1f\x8b....", None, "is damaged gzip"),
         ("a.parquet", b"PAR1 but no more", None, "is not Parquet, or is damaged"),
         ("a.csv", b"", None, "the file is empty"),
         ("a.json", BOM + b" \n", None, "the file is empty"),
@@ -296,3 +296,34 @@ def test_the_first_line_of_each_name_is_kept(names, others):
         assert found.add(name, line) == known.get(name)
         known.setdefault(name, line)
     assert found.count == len(known)
+
+
+@pytest.mark.parametrize(("suffix", "codec"), [(".gz", "gzip"), (".zst", "zstd"), ("", "gzip")])
+def test_compressed_tables_are_read_whatever_their_name(tmp_path, suffix, codec):
+    import pyarrow
+
+    for name, text in (
+        ("a.csv", "headline,n\nUp,1\n"),
+        ("a.jsonl", '{"headline": "Up", "n": "1"}\n'),
+    ):
+        file = tmp_path / f"{name}{suffix}"
+        with pyarrow.CompressedOutputStream(str(file), codec) as sink:
+            sink.write(text.encode())
+        assert [row for _, row in read_rows(file)] == [{"headline": "Up", "n": "1"}]
+
+
+def test_lines_that_old_macs_end_are_lines(tmp_path):
+    file = tmp_path / "mac.csv"
+    file.write_bytes(b'headline,side\rUp,risk\r"a\rb",risk\r')
+    assert [row["headline"] for _, row in read_rows(file)] == ["Up", "a\nb"]
+    file.write_bytes(b"headline,side\nUp\rDown,risk\n")
+    with pytest.raises(InputError, match="bad CSV: a line break within a row") as error:
+        list(read_rows(file))
+    assert "universal" not in str(error.value)
+
+
+def test_a_list_on_one_line_names_its_rows(tmp_path):
+    file = tmp_path / "export.json"
+    file.write_text('[{"headline": "Up"}, {"headline": "Down"}, 3]')
+    with pytest.raises(InputError, match=r"export.json:3: the row is a number"):
+        list(read_rows(file))

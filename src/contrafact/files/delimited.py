@@ -218,6 +218,10 @@ def read_delimited(
     stream, encoding = utf8_stream(stream, name, legacy=True)
     head = stream.read(_HEAD)
     stream.seek(0)
+    if b"\r" in head and b"\n" not in head:  # as old Macs end lines
+        with stream:
+            head = stream.read().replace(b"\r", b"\n")
+        stream, head = io.BytesIO(head), head[:_HEAD]
     if len(head) == _HEAD:
         head = head[: head.rfind(b"\n") + 1] or head
     text = head.decode("utf-8", "replace")
@@ -253,8 +257,10 @@ def _records(stream: BinaryIO, name: str, delimiter: str, declared: bool) -> Ite
             except StopIteration:
                 return
             except csv.Error as error:
+                # The module's own words for a carriage return within a line speak of open().
+                found = "a line break within a row" if "new-line" in str(error) else error
                 raise InputError(
-                    f"bad CSV: {error}", file=name, line=line, hint="check the row's quotes"
+                    f"bad CSV: {found}", file=name, line=line, hint="check the row's quotes"
                 ) from error
             if declared and cells:  # the line that says what divides the others
                 declared = False

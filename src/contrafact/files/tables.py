@@ -71,11 +71,12 @@ _KINDS = {
     **dict.fromkeys(WORKBOOKS, "workbook"),
 }
 _STARTS = {b"PAR1": "parquet", b"PK\x03\x04": "workbook"}
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+"""How compressed files begin, whatever their names."""
 # Files that people give by mistake: how they begin, what they are, what to do.
 _FOREIGN = (
     (b"\xff\xfe\0\0", "is UTF-32, not UTF-8", "save it as UTF-8"),
     (b"\0\0\xfe\xff", "is UTF-32, not UTF-8", "save it as UTF-8"),
-    (b"\x1f\x8b", "is compressed", "decompress it with gunzip"),
     (
         b"\xd0\xcf\x11\xe0",
         "is an old Excel file (.xls), or has a password",
@@ -204,9 +205,10 @@ def open_table(
     """Open a file of rows.
 
     The format follows the suffix, or the content where the suffix says nothing; ``-`` is standard
-    input, ``FILE.xlsx#Sheet`` a sheet, without which the first is read. ``line`` is the line on
-    which a row begins, counted from 1; of Parquet it is the row's number. A bad row raises when the
-    reader gets to it. Blank rows are passed over.
+    input, ``FILE.xlsx#Sheet`` a sheet, without which the first is read. Text that gzip or zstd has
+    compressed (``.csv.gz``, ``.jsonl.zst``) is unpacked into a temporary file. ``line`` is the line
+    on which a row begins, counted from 1; of Parquet, and of a JSON list on one line, it is the
+    row's number. A bad row raises when the reader gets to it. Blank rows are passed over.
 
     Text is UTF-8 or UTF-16; a CSV file may be Windows-1252. A CSV file is divided by commas,
     semicolons or tabs; its values are text, and cells that a short row lacks are empty. Titles
@@ -222,7 +224,10 @@ def open_table(
     name = name or source_name(path)
     file, sheet = split_sheet(path)
     suffix = "" if file == "-" else Path(file).suffix.lower()
+    if suffix in (".gz", ".zst"):
+        suffix = Path(file).with_suffix("").suffix.lower()
     stream = _open(file, source_name(file) if name == source_name(path) else name)
+    stream = _unpacked(stream, name)
     named = KNOWN_NAMES | {fold(have) for have in (columns or {}).values()}
     dialect, encoding = Dialect(), Encoding()
     try:
@@ -387,6 +392,30 @@ def _open(path: str | Path, name: str) -> BinaryIO:
         return io.BytesIO(stream.read())
 
 
+def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
+    """Return a stream of what was compressed, or the same where nothing was."""
+    head = stream.read(4)
+    stream.seek(0)
+    codec = next((codec for mark, codec in _COMPRESSED.items() if head.startswith(mark)), None)
+    if codec is None:
+        return stream
+    import shutil
+    import tempfile
+
+    import pyarrow
+
+    plain = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the reader of its rows
+    try:
+        with stream, pyarrow.CompressedInputStream(stream, codec) as unpacked:
+            shutil.copyfileobj(unpacked, plain)
+    except (pyarrow.ArrowException, OSError) as error:
+        plain.close()
+        hint = f"is it whole? try `{'gunzip' if codec == 'gzip' else 'unzstd'} -t`"
+        raise InputError(f"is damaged {codec}", file=name, hint=hint) from error
+    plain.seek(0)
+    return plain
+
+
 def _bad_json(error: ValueError | RecursionError, name: str, line: int) -> InputError:
     if isinstance(error, json.JSONDecodeError):
         line += error.lineno - 1
@@ -442,6 +471,7 @@ def _json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
     with stream:
         text = decode_line(stream.read().removeprefix(BOM), name, 1)
     decoder, line, at = json.JSONDecoder(), 1, 0
+    single, count = "\n" not in text.strip(), 0
 
     def move(end: int) -> None:
         """Go to a place, and over the space behind it."""
@@ -471,7 +501,9 @@ def _json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
             raise _bad_json(error, name, 1) from error
         except (ValueError, RecursionError) as error:
             raise _bad_json(error, name, begun) from error
-        yield begun, _object(value, name, begun)
+        count += 1
+        place = count if single else begun
+        yield place, _object(value, name, place)
         move(end)
     move(at + 1)
     if at != len(text):

@@ -180,7 +180,7 @@ WRONG = {
     "cobe augment none.json --model M --out o.json": "none.json: no such file",
     "cobe augment folder --model M --out o.json": "folder: is a folder",
     "cobe augment nohead.jsonl --model M --out o.json": "nohead.jsonl:1: the key 'Variation te",
-    "cobe study sample": "Missing argument 'RUN",
+    "cobe study sample": "Missing argument 'FILE|RUN",
     "cobe study sample none --out o.csv": "none: is not a run folder",
     "cobe study sample folder --out o.csv": "folder: is not a run folder",
     "cobe study score": "Missing argument 'FILE",

@@ -4,12 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contrafact.corpus.duplicates import Text, figures_of, find_duplicates, normal_form
+from contrafact.corpus.duplicates import (
+    Text,
+    figures_of,
+    find_duplicates,
+    normal_form,
+    same_but_for_form,
+)
 
 LONG = (
     "Veltra, the maker of industrial pumps, said on Friday that orders rose 12% in the second "
     "quarter, helped by demand from chemical plants in Europe."
 )
+
+
+REPRINT = LONG.replace("orders", "its orders").replace("helped by", "helped by the")
 
 
 def texts(*strings):
@@ -25,9 +34,7 @@ def test_case_signs_and_spaces_make_no_difference_but_numbers_do():
 
 
 def test_a_text_that_another_outlet_changed_a_little_is_a_near_duplicate():
-    found = find_duplicates(
-        texts(LONG, "Bank of Norvania cuts its rate.", LONG.replace("Friday", "Monday"))
-    )
+    found = find_duplicates(texts(LONG, "Bank of Norvania cuts its rate.", f"Reuters: {REPRINT}"))
     assert [(d.position, d.of, d.kind) for d in found] == [(2, "t0", "near")]
     assert 0.8 <= found[0].similarity < 1.0
     assert "the same as t0" in found[0].reason
@@ -40,7 +47,7 @@ def test_another_figure_makes_another_text_and_a_missing_one_does_not():
     for same in (LONG.replace("12%", "12 percent"), LONG.replace(" 12%", ""), LONG + " (2/2)"):
         assert [d.kind for d in find_duplicates(texts(LONG, same))] == ["near"]
     # Among those that are alike the one with the same figures is found.
-    (found,) = find_duplicates(texts(changed, LONG, LONG.replace("Friday", "Monday")))
+    (found,) = find_duplicates(texts(changed, LONG, REPRINT))
     assert (found.position, found.of) == (2, "t1")
 
 
@@ -110,3 +117,39 @@ def test_what_it_finds_is_what_comparing_every_pair_finds(strings, threshold):
 def test_a_threshold_that_makes_no_sense_is_refused(threshold):
     with pytest.raises(ValueError, match="threshold"):
         find_duplicates([], threshold=threshold)
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("Veltra", "Velstra"), ("rose", "fell"), ("demand", "a lack of demand"),
+        ("helped by", "not helped by"), ("Europe", "Asia"), ("Friday", "Monday"),
+        ("second", "third"), ("industrial pumps", "pumps"),
+    ],
+)  # fmt: skip
+def test_another_name_or_direction_or_a_negation_makes_another_text(was, now):
+    other = LONG.replace(was, now)
+    assert other != LONG
+    assert find_duplicates(texts(LONG, other), threshold=0.7) == []
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        REPRINT, f"Reuters: {LONG}", f"{LONG} - WMTV - NBC15", f"{LONG} More to follow.",
+        LONG.replace("12%", "12 per cent"), LONG.replace("orders", "or\u00adders"),
+        LONG.replace("quarter", "quar\u200bter"), LONG.replace("helped", "helping"),
+    ],
+)  # fmt: skip
+def test_what_differs_in_form_alone_is_one_text(same):
+    assert len(find_duplicates(texts(LONG, same), threshold=0.7)) == 1
+
+
+WORDS = ("a", "the", "fed", "cuts", "cut", "rates", "not", "5", "rate")
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=8))
+def test_every_text_is_the_same_as_itself_and_not_as_its_negation(words):
+    form = " ".join(words)
+    assert same_but_for_form(form, form)
+    assert not same_but_for_form(form, f"{form} not")

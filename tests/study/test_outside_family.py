@@ -5,10 +5,8 @@ Its task makes statements questions. It is written into a folder and found by an
 
 import csv
 import json
-import re
 import sys
 from importlib.metadata import EntryPoint
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,9 +20,7 @@ from contrafact.cli import main
 from contrafact.cli.main import app
 from contrafact.errors import InputError
 from contrafact.family import family_named
-from contrafact.family.exam import ExamSpec
 from contrafact.family.exam_file import read_exam
-from contrafact.family.study import StudySpec
 from contrafact.report.frames import read_labels
 
 FAMILY = '''
@@ -278,12 +274,3 @@ def test_an_exam_asks_by_the_family_s_own_template(outside, tmp_path, monkeypatc
     with pytest.raises(InputError, match="differs in prompts"):
         CliRunner().invoke(app, [*command, "--n", "40"], catch_exceptions=False)
     assert family_named("tone").exam is not None
-
-
-@pytest.mark.parametrize(("page", "name"), [("study", "STUDY"), ("exam", "EXAM")])
-def test_the_specs_in_the_pages_are_specs(page, name):
-    text = (Path(__file__).parents[2] / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    made = {}
-    exec(block, made)
-    assert isinstance(made[name], {"STUDY": StudySpec, "EXAM": ExamSpec}[name])

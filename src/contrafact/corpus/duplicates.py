@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import SequenceMatcher
 from functools import cache
 from itertools import chain
 from typing import Any, Literal
@@ -24,6 +25,7 @@ __all__ = [
     "find_duplicates",
     "kept_or_dropped",
     "normal_form",
+    "same_but_for_form",
     "signature_of",
 ]
 
@@ -33,6 +35,12 @@ _GRAM = 5
 _PERMUTATIONS = 128
 # Every candidate is compared exactly afterwards, so the index errs on the side of finding too many.
 _FALSE_FINDS, _MISSES = 0.1, 0.9
+# " - WMTV", " | Reuters", " - Yahoo Finance" at the end of a line: whose article it is.
+_OUTLET = re.compile(
+    r"(?:\s[-–—|]\s(?:[A-Z]{2,}\d*|(?:[A-Z]\w+\s)?(?:News|Times|Post|Journal|Herald|Tribune|"
+    r"Reuters|Bloomberg|Finance|MarketWatch|Gazette|Press|Guardian|Forbes|Fortune)))+[ \t]*$",
+    re.MULTILINE,
+)
 _FIGURE = re.compile(rf"((?<!\w)[-−])?({DIGITS})")
 
 
@@ -56,7 +64,8 @@ class Duplicate:
 
     Attributes:
         kind: ``exact``: equal but for case, punctuation and spaces. ``address``: the same web
-            address. ``near``: alike by at least the threshold, and no figure in place of another.
+            address. ``near``: alike by at least the threshold, and different in form alone
+            (`same_but_for_form`), with no figure in place of another.
         similarity: Jaccard similarity of the texts' 5-grams of characters, 0 to 1.
         other_set: Whether the one before is of the other set.
     """
@@ -84,7 +93,8 @@ def normal_form(text: str) -> str:
     Signs go, except where they make another number of the one next to them (a decimal point, a
     minus, a percent sign).
     """
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    shown = (one for one in text if unicodedata.category(one) != "Cf")  # a soft hyphen is no space
+    folded = unicodedata.normalize("NFKC", "".join(shown)).casefold()
     kept = []
     for place, character in enumerate(folded):
         before, after = folded[place - 1 : place], folded[place + 1 : place + 2]
@@ -142,6 +152,61 @@ def find_duplicates(
             found.append(Duplicate(position, *other))
         progress()
     return found
+
+
+def same_but_for_form(first: str, second: str) -> bool:
+    """Return whether two normal forms differ in form alone, word beside word.
+
+    What may differ: function words, the inflection of a word, how a figure is written, and what an
+    outlet adds (its name, or words before the first and after the last that both have). Another
+    content word, or a negation, makes another text, however alike the two are.
+    """
+    one, two = first.split(), second.split()
+    for kind, at, to, by, end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        gone, new = _content(one[at:to]), _content(two[by:end])
+        if _NEGATIONS & {*gone, *new}:
+            return False
+        if gone and new:
+            if list(map(_stem, gone)) != list(map(_stem, new)):
+                return False
+        elif (gone or new) and at > 0 and to < len(one):
+            return False  # put in between what both have, not before or after it
+    return True
+
+
+def _content(words: Sequence[str]) -> list[str]:
+    """Return the words that say something: no function words, no outlets, no figures."""
+    return [
+        word
+        for word in words
+        if word not in _FORM_WORDS and not any(character.isdigit() for character in word)
+    ]
+
+
+def _stem(word: str) -> str:
+    """Return what the regular inflections of a word share."""
+    stem = re.sub(r"(?:ies|ied)$", "y", word)
+    stem = re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", stem)
+    return re.sub(r"(.)\1$", r"\1", stem)
+
+
+_NEGATIONS = frozenset(
+    ("not", "no", "never", "neither", "nor", "without", "none", "nothing", "t", "cannot")
+)
+_FORM_WORDS = frozenset(
+    (
+        *("a", "an", "the", "of", "in", "on", "at", "to", "for", "and", "as", "by", "from", "with"),
+        *("is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "will", "would"),
+        *("that", "this", "these", "those", "its", "their", "his", "her", "our", "it", "he", "she"),
+        *("they", "we", "i", "you", "who", "which", "said", "says", "say", "s", "d", "ll", "re"),
+        *("percent", "pct", "per", "cent"),  # how a figure is written
+        # What outlets put beside an article's words.
+        *("reuters", "bloomberg", "ap", "afp", "cnbc", "dpa", "wsj", "ft", "update", "exclusive"),
+        *("breaking", "live", "video", "photos", "corrected", "nyse", "nasdaq"),
+    )
+)
 
 
 def kept_or_dropped(
@@ -205,6 +270,7 @@ class _Entry:
     place: int
     id: str
     form: str
+    body: str  # without the names of outlets
     figures: frozenset[Decimal]
     address: str | None
     grams: frozenset[str]
@@ -216,7 +282,8 @@ class _Entry:
         grams = _grams(form)
         numbers = figures_of(text.text) if figures else frozenset[Decimal]()
         signature = text.signature or _signature(grams, seed)
-        return cls(place, text.id, form, numbers, _address(text.url), grams, signature)
+        body = normal_form(_OUTLET.sub("", text.text))
+        return cls(place, text.id, form, body, numbers, _address(text.url), grams, signature)
 
     def bands(self, threshold: float) -> Iterator[tuple[int, bytes]]:
         """Yield the parts of the signature: texts that share one are candidates."""
@@ -254,16 +321,17 @@ class _Before:
         bands = entry.bands(self._threshold)
         candidates = {one.place: one for band in bands for one in self._near.get(band, ())}
         near = [
-            (entry.similarity(one), one.place)
+            (alike, -one.place)
             for one in candidates.values()
             # Where each has a figure that the other lacks, they are two texts.
             if not (entry.figures - one.figures and one.figures - entry.figures)
+            and (alike := entry.similarity(one)) >= self._threshold
         ]
-        # Of equals the first.
-        alike, place = max(near, key=lambda pair: (pair[0], -pair[1]), default=(0.0, 0))
-        if alike < self._threshold:
-            return None
-        return candidates[place].id, "near", alike, place < 0
+        for alike, behind in sorted(near, reverse=True):  # of equals the first
+            one = candidates[-behind]
+            if same_but_for_form(one.body, entry.body):
+                return one.id, "near", alike, one.place < 0
+        return None
 
 
 def _address(url: str | None) -> str | None:

@@ -113,12 +113,14 @@ def prepare(settings: RunSettings) -> Prepared:
     items, pack, made = inputs.items, inputs.pack, inputs.methods
     pool_path, pool = inputs.pool
     shows = any(made[name].shots for name in asking)
-    refuse_examples(settings, shows)
+    _refuse_examples(settings, shows)
     check_helpers(settings.options.helpers, [made[name] for name in asking], settings.judges)
     judged = settings.judges and any(run.is_judged(settings, name) for name in specs)
     judging = run.judging(pack, settings) if judged else None
     limited = items[: settings.limit]
-    notes = [*inputs.notes, *_size_notes(settings, len(items))]
+    notes = [*inputs.notes]
+    if settings.limit is not None and settings.limit > len(items):
+        notes.append(f"--limit {settings.limit:,} is above its size: all {len(items):,} are taken")
     records = {name: file_record(file, len(found)) for name, (file, found) in inputs.files.items()}
     if (shots_from := settings.option("shots_from")) is not None:
         records["shots_from"] = file_record(shots_from, len(pool))
@@ -156,13 +158,7 @@ def _columns(run: TaskRun[Any, Any], settings: RunSettings) -> dict[str, str]:
     return checked_columns(settings.columns, run.fields)
 
 
-def _size_notes(settings: RunSettings, size: int) -> list[str]:
-    if settings.limit is None or settings.limit <= size:
-        return []
-    return [f"--limit {settings.limit:,} is above its size: all {size:,} are taken"]
-
-
-def refuse_examples(settings: RunSettings, shows: bool) -> None:
+def _refuse_examples(settings: RunSettings, shows: bool) -> None:
     filled_in = load_preset(settings.preset) if settings.preset else {}
     for option, given in (
         ("--shots", settings.option("shots", 0) > 0),

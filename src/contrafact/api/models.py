@@ -20,6 +20,7 @@ def perplexity(
     Args:
         data: Texts: one, a list of them, or a data frame or list of dicts with a column of them.
         model: ``smollm2-135m``, a folder, a GGUF file, or a name on the hub.
+        column: The column that holds the texts.
         batch_tokens: Tokens in one batch; more take more memory.
 
     Returns:

@@ -305,7 +305,10 @@ def synth(
     """Draw stories whose right and wrong answers are proven, as ``contrafact cobe synth`` does.
 
     Args:
+        n: How many.
+        seed: Seed of the drawing.
         graph: Only this type: chain, collider, correlated, diamond, fork or hybrid.
+        domain: Only this domain.
         private_lexicon: A folder with rules of your own.
         out: A JSON file to write besides.
 

@@ -209,6 +209,9 @@ def agreement(
     Returns:
         ``items``: what raters rate differently. ``scores``: every coefficient with its interval,
         and why it has none.
+
+    Raises:
+        InputError: There are not two raters, a cell is no rating, or a name is unknown.
     """
     import pandas as pd
 

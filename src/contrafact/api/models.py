@@ -26,6 +26,9 @@ def perplexity(
     Returns:
         ``items``: what was given with ``perplexity`` (from 1 up), ``tokens`` and ``windowed``.
         ``scores``: mean, median and n over the texts that have one.
+
+    Raises:
+        InputError: There is no such column, or the model cannot be had.
     """
     import pandas as pd
 

@@ -127,6 +127,9 @@ def load(source: str | PathLike[str]) -> "Run | pd.DataFrame":
     Args:
         source: A run folder, or a table: CSV, JSONL, JSON, Parquet.
 
+    Returns:
+        The run, with ``items``, ``scores`` and ``report()``; of a file its rows, as they are.
+
     Raises:
         InputError: There is no such folder or file, it is no run, its run has not come to its end,
             or the file cannot be read; the message names the line.

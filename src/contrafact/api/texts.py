@@ -58,6 +58,7 @@ def generate(
         and of valid ones the share that passed each criterion.
 
     Raises:
+        InputError: Something is wrong with what was asked; no model was called.
         ModelError: Every call failed. Rows some of whose calls failed say so under ``error``.
     """
     import pandas as pd
@@ -127,6 +128,7 @@ def check(
         A bad row has the violation ``bad-row``.
 
     Raises:
+        InputError: The pairs cannot be read, a rule fails, or a judge cannot be used.
         ModelError: Every call failed. Pairs some of whose calls failed are undecided.
     """
     import pandas as pd
@@ -170,7 +172,6 @@ def check(
 
 
 def _check_scores(items: "pd.DataFrame") -> "pd.DataFrame":
-    """Return by kind how many pairs pass, fail and are open, and lack a judge's verdict."""
     from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
 
     passed = items["passed"].tolist()
@@ -210,6 +211,7 @@ def _judged(
     exam: PathLikeOrNone,
     out: Path | None,
 ) -> "tuple[list[tuple[PairRow, Check | None]], pd.DataFrame | None, list[str]]":
+    """Return rows with what facts and judges say, how many are sound, and what to know."""
     import numpy as np
     import pandas as pd
 
@@ -261,6 +263,10 @@ def rewrite(
         ``items``: the pairs, ``passed`` being None where one is undecided, which says why under
         ``undecided``. ``scores``: by manipulation, how many are kept, undecided and dropped, and
         the most frequent reason.
+
+    Raises:
+        InputError: Something is wrong with what was asked, or with a row.
+        ModelError: Calls failed, and nothing is written.
     """
     import pandas as pd
 
@@ -315,6 +321,9 @@ def synth(
     Returns:
         ``items``: the stories in the paper's schema, one a row, with right and wrong answers.
         ``scores``: by type of graph, how many stories and answers.
+
+    Raises:
+        InputError: There is no such graph or domain, or the rules cannot be used.
     """
     import json
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from contrafact.errors import InputError
 from contrafact.exam.score import ExamRow, examine
-from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS
+from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS, REFERENCE
 from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
 from contrafact.family.exam_file import Exam
 from contrafact.family.manifest import PackRecord
@@ -275,6 +275,19 @@ def test_the_page_shows_all_parts_marks_edits_and_escapes_what_models_wrote(tmp_
 
 
 @pytest.mark.usefixtures("undrawn")
+def test_the_reference_s_row_says_what_it_is_beside_what_readers_knew(
+    tmp_path: Path, undrawn: None
+) -> None:
+    assert "What can be known" not in report(tmp_path / "without")[0]
+    items = pd.concat([frame(), frame().query("system == @GOOD").assign(system=REFERENCE)])
+    runs = [task_runs("cobe", items, meta())]
+    page = build_report(runs, tmp_path / "with", resamples=20).page.read_text()
+    table = page.partition("What can be known")[2].partition("</table>")[0]
+    assert "It does not show that a reader can know them" in table
+    assert "376 of 376 facts" in table
+    assert "96.3" in table  # the lower bound: 100 of 100 stories, by Wilson
+
+
 def test_published_rows_stay_away_unless_asked_for(tmp_path: Path) -> None:
     page, _, tables = report(tmp_path)
     assert "GPT-5.4-Pro" not in page

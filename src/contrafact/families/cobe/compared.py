@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from contrafact.families.cobe.items import PHRASINGS
+from contrafact.families.cobe.items import PHRASINGS, REFERENCE
 from contrafact.families.cobe.synth.compose import story_lines
 
 __all__ = ["compared_texts"]
@@ -21,7 +21,7 @@ def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
     for place, story in enumerate(stories):
         other = stories[(place + 1) % count]
         texts = {
-            "reference (proven)": story["Representative answer"],
+            REFERENCE: story["Representative answer"],
             "control: story unchanged": story["Variation text"],
             "control: wrong answer": story["Wrong answers"][0]["text"],
         }

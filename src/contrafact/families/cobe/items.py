@@ -55,6 +55,7 @@ __all__ = [
     "CRITERION_NAMES",
     "ITEM_COLUMNS",
     "PHRASINGS",
+    "REFERENCE",
     "SCORER",
     "item_rows",
 ]
@@ -64,6 +65,9 @@ SCORER = "edit"
 
 CRITERION_NAMES: tuple[str, ...] = ("E1", "E2", "E3", "E4", "E5")
 PHRASINGS: tuple[str, str, str] = ("A", "B", "C")
+
+REFERENCE = "reference (proven)"
+"""The system whose responses are the stories' proven answers."""
 
 ITEM_COLUMNS: tuple[str, ...] = (
     *("system", "model", "method", "shots", "judge", "draw", "sample_id", "phrasing"),

@@ -5,8 +5,9 @@ alone and say of every fact what becomes of it; their answers are held against w
 Readers are people, or language models that know nothing of how the stories were made.
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["READING", "facts_of"]
+__all__ = ["READING", "bundled_reading", "facts_of"]
 
 OUTCOMES = ("stays", "changes", "up", "down", "cannot be told", "true", "false")
 SOUND = ("sane", "odd", "absurd")
@@ -53,6 +54,18 @@ def facts_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
             {"fact": f"(not told) {fact}" if of == "not told" else fact, "due": due, "of": of}
         )
     return found
+
+
+@cache
+def bundled_reading() -> tuple[tuple[bool, ...], ...]:
+    """Return of each story of the bundled reading which of its facts the reader got right.
+
+    100 stories as `contrafact cobe synth` draws them, read by a language model with a fresh context
+    that saw story and request alone (docs/cobe.md has this and two more readings).
+    """
+    path = Path(__file__).with_name("samples") / "reading.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return tuple(tuple(answer == due for _, _, due, answer in row["facts"]) for row in rows)
 
 
 def _load(path: Path) -> "pd.DataFrame":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
+from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS, REFERENCE
 from contrafact.families.cobe.published import published_facts, published_notes, published_rows
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.family.display import (
@@ -22,6 +22,7 @@ from contrafact.family.display import (
     Fact,
     Table,
     count,
+    finished_table,
     format_number,
     with_published,
 )
@@ -40,7 +41,7 @@ from contrafact.family.report import (
 )
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 from contrafact.records import DOMAINS, GRAPHS
-from contrafact.stats.intervals import Interval
+from contrafact.stats.intervals import Interval, clustered_proportion
 
 __all__ = ["CRITERION_LABELS", "SPEC", "prepare", "scope_parts", "suggested_modes"]
 
@@ -173,7 +174,49 @@ def _results(data: ChapterData) -> Section:
         table = _with_table_5(table)
     title, named = "Accuracy over the three phrasings", {"accuracy": "All stories"}
     chart = measure_chart(data, "accuracy", title, named, axis=_AXIS)
-    return Section("results", "Results", (chart, table, "leaderboard"))
+    return Section("results", "Results", (chart, table, _known(data), "leaderboard"))
+
+
+def _known(data: ChapterData) -> Table | None:
+    """Return what the reference's row is, beside what readers knew from stories alone."""
+    from contrafact.families.cobe.reading_study import bundled_reading
+
+    own = data.overall("accuracy")
+    own = own[own["system"].eq(REFERENCE)]
+    if own.empty:
+        return None
+    read = bundled_reading()
+    right = clustered_proportion([all(facts) for facts in read], level=data.level)
+    reference = {
+        "system": REFERENCE,
+        "what": "the proven answers, judged as any response: what the judge leaves to be reached. "
+        "It does not show that a reader can know them",
+        "stories": data.items.loc[data.items["system"].eq(REFERENCE), "sample_id"].nunique(),
+        "right": float(own["estimate"].iloc[0]),
+        "right_low": float(own["low"].iloc[0]),
+        "right_high": float(own["high"].iloc[0]),
+    }
+    readers = {
+        "system": "careful readers, blind",
+        "what": "of bundled stories, those of which a reader who saw story and request alone said "
+        f"of every fact what becomes of it ({sum(map(sum, read))} of {sum(map(len, read))} facts)",
+        "stories": right.n,
+        "right": right.estimate,
+        "right_low": right.low,
+        "right_high": right.high,
+    }
+    columns = (
+        Column("system", "Row", "text"),
+        Column("what", "What it is", "text"),
+        Column("stories", "Stories", "count"),
+        Column("right", "Right, %", "share", ranked=False),
+    )
+    caption = (
+        "What the highest rows mean. The readers are language models with fresh contexts that knew "
+        f"neither rules nor proofs. Small figures are {data.percent_level} intervals."
+    )
+    frame = pd.DataFrame([reference, readers])
+    return finished_table("known", "What can be known", caption, columns, frame)
 
 
 def _criteria(data: ChapterData) -> Section:

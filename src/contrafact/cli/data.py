@@ -22,11 +22,6 @@ def _schemas() -> "Mapping[str, Lazy[DataSpec]]":
 app = typer.Typer(help="Published datasets, and checks of your own files.", no_args_is_help=True)
 
 
-@app.callback()
-def group() -> None:
-    """Published datasets, and checks of your own files."""
-
-
 @app.command("list")
 def list_datasets() -> None:
     """List the published datasets, and which of them are in the cache.

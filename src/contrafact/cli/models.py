@@ -15,11 +15,6 @@ __all__ = ["app", "offer_weights"]
 app = typer.Typer(help="Models at hand, and weights brought to this machine.", no_args_is_help=True)
 
 
-@app.callback()
-def group() -> None:
-    """Models at hand, and weights brought to this machine."""
-
-
 @app.command("list")
 def list_models() -> None:
     """List the weights on this machine, those that can be had, and providers with their keys.

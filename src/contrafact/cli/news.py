@@ -23,11 +23,6 @@ _ITEMS = "News items: JSONL, CSV, Parquet."
 app = typer.Typer(help="Acquire news, and prepare it for a benchmark.", no_args_is_help=True)
 
 
-@app.callback()
-def group() -> None:
-    """Acquire news, and prepare it for a benchmark."""
-
-
 class _Fetch(Options):
     source: SourceName = argument("SOURCE", "file, rss, newsapi or yahoo.")
     out: Path = option("The items, JSON Lines.", metavar="FILE")

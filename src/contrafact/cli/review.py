@@ -23,11 +23,6 @@ _COUNTED = {"history": "events", "sheet": "answered items"}
 _Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
 
 
-@app.callback()
-def group() -> None:
-    """Human quality assurance: from the first label to adjudication."""
-
-
 @app.command("serve")
 def serve(
     db: _Database = "review.db",

@@ -26,11 +26,6 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def group() -> None:
-    """Build a benchmark of minimal financial misinformation, stage by stage."""
-
-
 app.command("hydrate")(hydrate.hydrate)
 app.command("bucket")(bucket.bucket)
 app.command("label")(label.label)

@@ -9,7 +9,7 @@ import jsonschema
 import pandas as pd
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
@@ -243,6 +243,7 @@ NUMBERS = {"temperature": st.floats(0, 2), "top_p": st.floats(0, 1), "max_tokens
 
 
 @given(values=st.fixed_dictionaries({}, optional=NUMBERS))
+@example(values={"model_args": {"a": "\x85", "b": "x\u2028y", "c": "\u2029 on"}})
 @settings(max_examples=40)
 def test_whatever_is_set_is_repeated(values, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")

@@ -148,8 +148,12 @@ def render_config(values: Mapping[str, Any]) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]
-        pass
+        def represent_str(self, data: str) -> Any:
+            # Line ends besides the line feed keep their place as escapes alone.
+            style = '"' if re.search("[\x85\u2028\u2029]", data) else None
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style)
 
+    Dumper.add_representer(str, Dumper.represent_str)
     # A text that either version would take for something else is put in quotes.
     for tag, (form, firsts) in _RESOLVED.items():
         Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(form), list(firsts))

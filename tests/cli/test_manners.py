@@ -434,3 +434,21 @@ def unpacked(path):
     from inspect_ai.log import read_eval_log
 
     return [read_eval_log(str(path)).model_dump_json().encode()]
+
+
+def test_what_a_terminal_cannot_show_is_escaped(contrafact, tmp_path):
+    (tmp_path / "a.csv").write_text("item,Jürgen,夏\n1,ja ✓,ja ✓\n2,nein ✗,ja ✓\n3,ja ✓,ja ✓\n")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "COLUMNS": "10"}
+    done = contrafact("agree", "a.csv", env={**os.environ, **plain})
+    assert done.returncode == 0 and "ja \\u2713" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_home_a_temporary_folder_is_used_and_said(contrafact, tmp_path):
+    env = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    done = contrafact(
+        "models", "list", env={**env, "HOME": "/dev/null/none", "TMPDIR": str(tmp_path)}
+    )
+    folder = tmp_path / f"contrafact-{os.getuid()}"
+    assert done.returncode == 0 and folder.stat().st_mode & 0o777 == 0o700
+    assert f"/dev/null/none cannot be written; {folder} is used" in done.stderr

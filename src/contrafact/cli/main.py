@@ -1,9 +1,13 @@
 """The command ``contrafact``: it registers the command groups and tells errors in one line."""
 
+import contextlib
 import gc
+import io
 import os
 import sys
+import tempfile
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -117,6 +121,10 @@ def first(
 def main() -> None:
     """Run the command line; exit codes are 0 done, 1 the answer is no, 2 bad usage or input."""
     gc.set_threshold(_OBJECTS)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what it cannot show is escaped
+    _find_home()
     try:
         code = _command()
         sys.stdout.flush()
@@ -148,6 +156,42 @@ def main() -> None:
             file=sys.stderr,
         )
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _find_home() -> None:
+    """Where nothing can be written at home, name a temporary folder for data and caches; say so.
+
+    Inspect, the hub's client and matplotlib follow the same variables.
+    """
+    try:
+        home = Path.home()
+    except RuntimeError:  # no HOME, and no entry for the user
+        home = None
+    wanted = {"XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
+    lost = [
+        name
+        for name, below in wanted.items()
+        if not Path(os.environ.get(name, "")).is_absolute()
+        and (home is None or not _can_be_written(home / below))
+    ]
+    if not lost:
+        return
+    folder = Path(tempfile.gettempdir()) / f"contrafact-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
+        folder = Path(tempfile.mkdtemp(prefix="contrafact-"))  # that name is somebody else's
+    os.environ |= {name: str(folder / wanted[name]) for name in lost}
+    if home is None:
+        os.environ["HOME"] = str(folder)
+    place = "there is no home folder" if home is None else f"{home} cannot be written"
+    print(f"contrafact: {place}; {folder} is used", file=sys.stderr)
+
+
+def _can_be_written(folder: Path) -> bool:
+    """Tell whether a folder is there and can be written, or can be made."""
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def _command() -> Any:

@@ -267,6 +267,25 @@ def test_items_without_outputs_are_left_out_on_request_only(tmp_path):
         score(tmp_path, WIDE, given={"data": data}, partial=True)
 
 
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_file_of_one_side_is_scored_on_that_side_and_says_so(
+    quick_contrafact, service, tmp_path, partial
+):
+    rows = [f"Mill {n} lifts its dividend,risk,Mill {n} lenders tighten terms" for n in range(8)]
+    (tmp_path / "risk.csv").write_text("\n".join(["headline,side,text", *rows]) + "\n")
+    done = quick_contrafact(
+        "score", "finforce", "risk.csv", "--judge", service.judge, "--fluency-model", "none",
+        "--out", "run", *(["--partial"] if partial else []), env=service.environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "the file has no opportunity output: it is left out" in done.stdout + done.stderr
+    figures = json.loads((tmp_path / "run" / "results.json").read_text())["figures"]
+    found = {(one["scope"], one["measure"]): one for one in figures if one["form"] == "strict"}
+    whole, side = (found[scope, "directionality"] for scope in ("overall", "risk"))
+    assert whole["n"] == 8 and whole["estimate"] == side["estimate"]
+    assert not any(one["scope"] == "opportunity" for one in figures)
+
+
 def test_stories_are_found_by_id_text_query_or_the_row_itself(tmp_path):
     stories = json.loads((SAMPLES / "cobe" / "samples" / "stories.json").read_text())[:2]
     data = tmp_path / "stories.json"

@@ -209,6 +209,9 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
             raise InputError("the row names no item", hint="fill in its id")
         return OutputRow((given.text("id"),), {"": given.output("output")})
 
+    parts: ClassVar[tuple[str, ...]] = ()
+    """What an output is put together of, where a file's rows may have some of it alone."""
+
     def whole_output(self, parts: Mapping[str, Any]) -> Any:
         """Return the output that the parts make which the rows of one unit gave."""
         return parts[""]

@@ -151,6 +151,8 @@ def write_items(
         if any(one.cost for one in spec.measures):
             items = with_given_costs(items, prepared.given.systems)
     items = with_verdicts(items, verdicts)
+    at = list(items.columns).index("invalid_reason")
+    items.insert(at, "invalid", items["invalid_reason"].notna())
     write_frame(items, folder / ITEMS)
     if len(verdicts):
         write_frame(verdicts, folder / VERDICTS)

@@ -298,14 +298,19 @@ def prepare_outputs(
             hint="raise --limit",
         )  # fmt: skip
     brought = settings.data is None
+    held = {part for parts in reader.parts.values() for part in parts}
+    lacking = [part for part in run.parts if part not in held]
+    if lacking:
+        notes = [*notes, f"the file has no {' and no '.join(lacking)} output: it is left out"]
     if partial:
         covered = frozenset(sample for one in systems.values() for sample, _ in one.outputs)
-        if covered == asked:
+        if covered == asked and not lacking:
             raise InputError(
                 "--partial has no use here: the file has an output of every item",
                 hint="leave it out",
             )
-        notes = [*notes, f"{len(asked - covered)} items without any output left out (--partial)"]
+        if without := len(asked - covered):
+            notes = [*notes, f"{without} items without any output left out (--partial)"]
         asked = covered
     given = GivenOutputs(
         systems,

@@ -168,6 +168,8 @@ def _figures(
     risk, opportunity = (sides[side] for side in SIDES)
     shared = [key for key in risk if key in opportunity]
     both = {key: _both(risk[key], opportunity[key]) for key in shared}
+    if rows["side"].nunique() == 1:  # a file of one side alone: the whole is that side
+        both = dict(risk or opportunity)
     if headline is not None:
         for figures in (both, *sides.values()):
             figures["headline_perplexity", "valid"] = headline

@@ -65,11 +65,15 @@ __all__ = ["RUN", "FinforceRun", "finforce", "shown_texts"]
 _FACTUAL = ("base", "base_distance")
 
 
+_NOT_GIVEN = "no {} counterfactual was given"
+
+
 class FinforceRun(TaskRun[Headline, Headline]):
     """Runs of ``finforce``: one sample a headline, one row a counterfactual."""
 
     name = "finforce"
     noun = "headlines"
+    parts = SIDES
     methods = METHODS
     fields = FIELDS
     bundled = Path(__file__).parent / "samples" / "headlines.jsonl"
@@ -153,7 +157,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
         return Generation(
             {side: parts[side][0] if side in parts else None for side in SIDES},
             {
-                side: parts[side][1] if side in parts else f"no {side} counterfactual was given"
+                side: parts[side][1] if side in parts else _NOT_GIVEN.format(side)
                 for side in SIDES
                 if side not in parts or parts[side][0] is None
             },
@@ -185,11 +189,20 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per counterfactual."""
+        # A file of one side alone was not asked for the other.
+        sides = [
+            side
+            for side in SIDES
+            if any(
+                one.store["generation"]["invalid"].get(side) != _NOT_GIVEN.format(side)
+                for one in evaluated.samples
+            )
+        ]
         for sample in evaluated.samples:
             generation = sample.store["generation"]
             panels = _panels(sample)
             cost = cost_columns(sample, evaluated.log.eval.model, self.local_calls(sample))
-            for side in SIDES:
+            for side in sides:
                 row: dict[str, Any] = {
                     **evaluated.facts,
                     "draw": sample.epoch,

@@ -63,7 +63,6 @@ MARKS = {
         "E1": [r"knee ached"],
         "E2": [r"barometer in the surgery fell"],
         "E3": [BECAUSE],
-        "E5": [r"settled"],
     },
     "8v1": {
         "E1": [r"[Ss]alt had eaten", r"heavy crane"],
@@ -104,7 +103,6 @@ MARKS = {
         "E1": [r"wall (?:of the theatre )?had faded"],
         "E2": [r"gone pale"],
         "E3": [BECAUSE],
-        "E5": [r"No sun"],
     },
 }  # fmt: skip
 

@@ -178,9 +178,7 @@ async def augment(
     Args:
         stories: The stories that there are; a variation too like one of them is not kept.
         answers: Where replies are kept as they come; only those that are not there are asked for.
-        structured: Whether to ask the provider for schema-constrained JSON.
-        at_once: How many calls may be under way at the same time.
-        each: Called when a variation is done with.
+        each: Called when a variation is done.
 
     Raises:
         InputError: The pack's template is not in order.

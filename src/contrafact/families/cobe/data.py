@@ -73,14 +73,11 @@ class StoryNotes:
     """What the loader met and the user should know; lines are those of the file.
 
     Attributes:
-        rows: Rows read, duplicates among them.
         duplicates: Rows left out because the very same story came before: line, and the first's.
-        domains: Stories per domain that is not one of table 3.
         free_queries: Stories with a query that does not have the form of its phrasing.
         others: Criteria of no known kind, which are not asked.
         blank: Criteria, E1 or E2, that are there and empty, which are not asked.
         long: Stories from `_LONG` characters on, with their length.
-        keys: Stories per key that the schema does not have.
         awaiting: Stories that no person has approved yet.
         broken: Stories with half a character (a lone surrogate), replaced by U+FFFD.
     """
@@ -160,7 +157,6 @@ def load_stories(
 
     Args:
         path: ``-`` is standard input.
-        notes: Filled with what was odd or left out.
         columns: By key of the schema (`FIELDS`), the file's name for it, where they differ.
 
     Raises:

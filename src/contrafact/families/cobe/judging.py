@@ -42,10 +42,7 @@ class Judging:
     """The questions, opened and checked.
 
     Attributes:
-        pack: The prompt pack.
         context: Whether the judge sees scenario and query as well.
-        logprobs: Whether to ask for the probabilities of T and F.
-        cache: Inspect's cache policy for the calls.
     """
 
     pack: PromptPack = field(default_factory=open_pack)

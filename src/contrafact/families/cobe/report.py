@@ -187,24 +187,20 @@ def _known(data: ChapterData) -> Table | None:
         return None
     read = bundled_reading()
     right = clustered_proportion([all(facts) for facts in read], level=data.level)
-    reference = {
-        "system": REFERENCE,
-        "what": "the proven answers, judged as any response: what the judge leaves to be reached. "
-        "It does not show that a reader can know them",
-        "stories": data.items.loc[data.items["system"].eq(REFERENCE), "sample_id"].nunique(),
-        "right": float(own["estimate"].iloc[0]),
-        "right_low": float(own["low"].iloc[0]),
-        "right_high": float(own["high"].iloc[0]),
-    }
-    readers = {
-        "system": "careful readers, blind",
-        "what": "of bundled stories, those of which a reader who saw story and request alone said "
-        f"of every fact what becomes of it ({sum(map(sum, read))} of {sum(map(len, read))} facts)",
-        "stories": right.n,
-        "right": right.estimate,
-        "right_low": right.low,
-        "right_high": right.high,
-    }
+    stories = data.items.loc[data.items["system"].eq(REFERENCE), "sample_id"].nunique()
+    proven = (
+        "the proven answers, judged as any response: what the judge leaves to be reached. "
+        "It does not show that a reader can know them"
+    )
+    known = (
+        "of bundled stories, those of which a reader who saw story and request alone said of every "
+        f"fact what becomes of it ({sum(map(sum, read))} of {sum(map(len, read))} facts)"
+    )
+    lines = [
+        (REFERENCE, proven, stories, *own[["estimate", "low", "high"]].iloc[0]),
+        ("careful readers, blind", known, right.n, right.estimate, right.low, right.high),
+    ]
+    keys = ["system", "what", "stories", "right", "right_low", "right_high"]
     columns = (
         Column("system", "Row", "text"),
         Column("what", "What it is", "text"),
@@ -215,7 +211,7 @@ def _known(data: ChapterData) -> Table | None:
         "What the highest rows mean. The readers are language models with fresh contexts that knew "
         f"neither rules nor proofs. Small figures are {data.percent_level} intervals."
     )
-    frame = pd.DataFrame([reference, readers])
+    frame = pd.DataFrame(lines, columns=keys)
     return finished_table("known", "What can be known", caption, columns, frame)
 
 

@@ -52,7 +52,6 @@ def edit_reward(
         form: ``conjunction``: 1.0 where all criteria pass, else 0.0, as the paper scores;
             ``share``: the share of criteria that pass, a denser signal.
         context: Whether the judge sees scenario and query as well.
-        logprobs: Whether to ask the judge's provider for the probabilities of T and F.
 
     Returns:
         ``reward(prompts, completions, story, **columns) -> list[float | None]``. Completions are

@@ -92,9 +92,8 @@ def decide(
 ) -> dict[str, Decision]:
     """Return the decision on every criterion, E1 to E5.
 
-    Args:
-        drawn: Whether the story was drawn (its proof has a canary), so that "because" is judged by
-            the rule of drawn stories: the effect follows from the causes, and from no supposition.
+    In a ``drawn`` story (its proof has a canary) "because" is judged by the rule of drawn stories:
+    the effect follows from the causes, and from no supposition.
     """
     whole = reader.read(response)
     if isinstance(whole, str):

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
+from zlib import adler32, crc32
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import LATENT, NUMERICAL
@@ -124,8 +125,7 @@ def source_of(
     """Return what stories are told of, and of which domains and graphs.
 
     Args:
-        graph: Only this type of graph.
-        domain: Only this domain, whatever its capitals.
+        domain: Only this one, whatever its capitals.
         private_lexicon: A folder with rules; the bundled ones if none is given.
 
     Raises:
@@ -182,14 +182,12 @@ def compose_lines(
     the shorter one, but for a last block that was cut short.
 
     Args:
-        n: How many stories.
-        seed: Where randomness comes from.
         library: What they are told of; the bundled one if none is given.
         cells: Domains and types of graph to draw from; all of the library's if none are given.
         processes: How many share the work.
 
     Raises:
-        Unproven: If a story is not what it is meant to be.
+        Unproven: A story is not what it is meant to be.
     """
     library = bundled_library() if library is None else library
     cells = cells_of(library) if cells is None else cells
@@ -225,10 +223,7 @@ class Seen:
 
 
 def _place(text: str) -> int:
-    # Stable across processes and runs, unlike `hash`.
-    from zlib import adler32, crc32
-
-    data = text.encode()
+    data = text.encode()  # stable across processes and runs, unlike `hash`
     return (crc32(data) << 32 | adler32(data)) % _SEEN_BITS
 
 

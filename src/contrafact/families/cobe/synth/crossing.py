@@ -2,8 +2,7 @@
 
 A block is four stories over the same events, told in the same words, that differ in their facts, in
 what the facts imply, or in what is supposed. Each has its right edit, and the right edit of each is
-offered, word for word, as a wrong one to the other three. So nothing that an answer says by itself
-tells whether it is right (docs/synth.md).
+offered, word for word, as a wrong one to the other three (docs/synth.md).
 
 Worlds are bits of whole numbers here (`plots`), which makes thousands of situations a second cheap
 to look at. What is chosen is proven afterwards by `contrafact.causal` from the model as a file
@@ -69,13 +68,7 @@ class Claim:
 class Situation:
     """Facts of a plot, what is supposed of them, and what becomes of every event.
 
-    Attributes:
-        plot: The plot.
-        facts: What is so.
-        base: The level of the quantity's base.
-        supposed: What is set.
-        worlds: The worlds that the facts allow, as a mask.
-        after: What is so then; None where the facts leave it open.
+    ``worlds``, a mask, are those that the facts allow; ``after`` is None where they differ.
     """
 
     plot: Plot
@@ -244,11 +237,9 @@ class Block:
     """Stories of one plot, and what each answer fails in each story.
 
     Attributes:
-        stories: The situations.
         latent: The latent fact that every answer mentions, and not all stories imply alike; none
             where there is none.
-        voiced: For every story, the claims that its answer's connectors make.
-        told: For every story, the claims that its own connectors make.
+        voiced: For every story, the claims that its answer's connectors make; told: its own.
         fails: For every answer and every story, the criteria that it fails there; none on its own.
     """
 
@@ -260,12 +251,7 @@ class Block:
 
 
 def draw_block(plot: Plot, rng: Random) -> Block | None:
-    """Return a block of a plot; None if the draw came to nothing.
-
-    Args:
-        plot: The plot.
-        rng: Where randomness comes from.
-    """
+    """Return a block of a plot; None if the draw came to nothing."""
     latent = next(iter(plot.latents), None) if not plot.hedged else None
     pool = _pool(plot, latent, rng)
     if len(pool) < SIZE:
@@ -330,11 +316,9 @@ class _Pairs:
     """What every answer of a pool is like in every story of it; rows are answers.
 
     Attributes:
-        fits: Which two go together, both ways.
         counts: What is counted of an answer in a story, packed by `_FIELDS`, so that one sum
             over the answers sums them all.
         own: By how many events each right answer differs from its story.
-        opened: Which situations leave something open.
     """
 
     fits: NDArray[np.bool_]
@@ -455,12 +439,7 @@ def _voiced(
     As many answers have a connector of consequence alone as have one of contrast alone; the others
     have one of each. So an answer whose connectors are all turned has what right ones have. The
     two groups fail E1 and E2 in other stories about as often: else the sort of a connector would
-    say something of that.
-
-    Args:
-        stories: The situations.
-        patterns: What every right answer fails in every story.
-        rng: Where randomness comes from.
+    say something of that. ``patterns`` is what every right answer fails in every story.
     """
     sides = [
         tuple([claim for claim in one.claims if claim.follows is side] for side in (True, False))
@@ -500,44 +479,23 @@ def _voiced(
 
 def _told(stories: Sequence[Situation], rng: Random) -> tuple[tuple[Claim, ...], ...]:
     """Return what the connectors of the stories claim, as many of each sort in every one."""
-    claims = [one.story_claims for one in stories]
-    chosen = _matched(claims, rng, apart=True)
-    return tuple(
-        tuple(own[place] for place in draft) for own, draft in zip(claims, chosen, strict=True)
-    )
-
-
-def _matched(
-    available: Sequence[Sequence[Claim]], rng: Random, *, apart: bool = False
-) -> list[list[int]]:
-    """Choose claims by place, one to an effect, so that all have the same number of each sort.
-
-    Apart, no two name a cause in common unless all are: a text would have to refer to it again and
-    again.
-    """
-    drafts: list[tuple[list[int], list[int]]] = []
-    for claims in available:
-        places = list(range(len(claims)))
-        rng.shuffle(places)
-        seen: set[str] = set()
+    drafts: list[tuple[list[Claim], list[Claim]]] = []
+    for one in stories:
         taken: list[Claim] = []
-        sorts: tuple[list[int], list[int]] = [], []
-        for place in places:
-            claim = claims[place]
-            if claim.effect not in seen:
-                if apart and any(
-                    one.causes != claim.causes and not set(one.causes).isdisjoint(claim.causes)
-                    for one in taken
-                ):
-                    continue
+        claims = list(one.story_claims)
+        rng.shuffle(claims)
+        for claim in claims:
+            # One to an effect; with a cause in common a text would name it again and again.
+            if not any(
+                other.effect == claim.effect
+                or (other.causes != claim.causes and set(other.causes) & set(claim.causes))
+                for other in taken
+            ):
                 taken.append(claim)
-                seen.add(claim.effect)
-                sorts[claim.follows].append(place)
-        drafts.append(sorts)
-    most = _MOST_CLAIMS
+        drafts.append(([c for c in taken if not c.follows], [c for c in taken if c.follows]))
     against = min(min(len(other) for other, _ in drafts), 1 + int(rng.random() * 2))
-    follows = min(min(len(some) for _, some in drafts), most - against)
-    return [[*some[:follows], *other[:against]] for other, some in drafts]
+    follows = min(min(len(some) for _, some in drafts), _MOST_CLAIMS - against)
+    return tuple((*some[:follows], *other[:against]) for other, some in drafts)
 
 
 def _names(pattern: int) -> frozenset[str]:

@@ -33,7 +33,6 @@ class ScmText:
         graph: For every variable, its direct causes among the variables.
         mechanisms: For every variable, an expression over its causes and noise.
         noise: For every noise term, the probability of each of its values 0, 1, …
-        told: The variables that the story tells.
         quantities: Those that are whole numbers; all others are true or false.
     """
 

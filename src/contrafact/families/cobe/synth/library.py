@@ -106,15 +106,10 @@ class Event:
     """Something that happens or not.
 
     Attributes:
-        name: Its key.
-        wordings: Pairs of clauses.
-        nouns: Pairs of noun phrases that refer to what was told.
         cause: What a rule calls it as a cause ("a power cut").
         effect: What a rule calls bringing it about ("stop the pump").
         topic: What a text calls it where it stands unseen behind two others.
-        both: Whether it needs all of its causes.
         aside: Whether it hangs together with nothing.
-        links: What it follows.
     """
 
     name: str
@@ -132,13 +127,7 @@ class Event:
 class Quantity:
     """What is told in numbers.
 
-    Attributes:
-        name: Its key.
-        what: What is counted or measured.
-        unit: Its unit; empty where ``what`` says it.
-        least: Its smallest value, about.
-        step: What an event adds or takes away, about.
-        links: What moves it.
+    ``unit`` is empty where ``what`` says it; ``step`` is about what an event adds or takes away.
     """
 
     name: str

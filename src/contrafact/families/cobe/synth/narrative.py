@@ -1,7 +1,6 @@
 """From what is asserted, and which causes are named, to English.
 
-Every event has wordings for the story, others for answers and another for criteria (`Wordings`), so
-that a text repeats of another what the two are about, and not what they say of it.
+Story, answers and criteria word an event differently (`Wordings`).
 """
 
 import re
@@ -86,8 +85,6 @@ class Wordings:
         latents: For every latent, two pairs of clauses for answers and one for criteria.
         amounts: Of the quantity, the wordings with ``{n}``, in the same four roles.
         quantity: What the quantity is, and its unit with a blank before it.
-        relations: The sentences that tell how things hang together.
-        opening: The sentence that says where it takes place.
     """
 
     clauses: Mapping[str, tuple[tuple[Clause, Clause], ...]]
@@ -211,13 +208,8 @@ class Narrative:
     """What a text shall say.
 
     Attributes:
-        plot: The plot.
-        wordings: Its wordings.
-        values: What is joinings of each event; None leaves it open.
-        amount: The quantity's number; unused without one.
-        claims: What connectors shall say.
+        values: What it says of each event; None leaves it open.
         roles: For every event and the quantity, which of its wordings is used.
-        noun: Which pair of noun phrases is used.
         latent: A latent that is mentioned, with its value and the wording; None for none.
         turned: Whether every connector says the opposite.
         before: What the text begins with: where it takes place, and how things hang together.
@@ -346,21 +338,15 @@ def realize(narrative: Narrative, rng: Random) -> str:
     plain.extend(name for name in order if name not in placed)
     flush()
     if narrative.latent is not None:
-        _mention(narrative, *narrative.latent, texts, rng)
+        latent, there, role = narrative.latent
+        text = f"{narrative.wordings.latents[latent][role][there].stated}."
+        texts.insert(0 if rng.random() < 0.5 else len(texts), text)
     if opened:
         clauses = " or ".join([", ".join(opened[:-1]), opened[-1]] if opened[1:] else opened)
         texts.append(rng.choice(_OPEN).format(clauses=clauses))
     return " ".join(
         f"{text[0].upper()}{text[1:]}" for text in (*narrative.before, *_capitals(texts))
     )
-
-
-def _mention(
-    narrative: Narrative, latent: str, value: bool, role: int, texts: list[str], rng: Random
-) -> None:
-    """Put a latent first or last."""
-    text = f"{narrative.wordings.latents[latent][role][value].stated}."
-    texts.insert(0 if rng.random() < 0.5 else len(texts), text)
 
 
 def _joining(pattern: str) -> str:

@@ -32,11 +32,8 @@ whether that is there; how often an event is told that hangs together with nothi
 class Gate:
     """How an event follows from its causes.
 
-    Attributes:
-        form: "root", "one", "any" or "all".
-        parents: The told causes.
-        without: The latent that holds it back; empty for none.
-        source: For a root, its noise, which may be shared.
+    ``form`` is "root", "one", "any" or "all"; ``without`` the latent that holds it back; ``source``
+    the noise of a root, which may be shared.
     """
 
     form: str
@@ -65,11 +62,7 @@ class Gate:
 class Measure:
     """How a quantity follows from its causes: a sum.
 
-    Attributes:
-        parents: The told causes.
-        gain: What each cause adds; negative where it takes away.
-        least: What there is without any.
-        step: What a level of the base adds.
+    ``gain`` is what each cause adds, ``step`` what a level of the base does.
     """
 
     parents: tuple[str, ...]
@@ -93,17 +86,11 @@ class Plot:
     """A causal model over events of a place.
 
     Attributes:
-        scene: The place.
-        graph: The type of its graph.
-        events: For every told node but the quantity, its event; causes first.
+        events: For every told node but the quantity, causes first.
         latents: For every latent, the node that it holds back.
-        gates: For every event, how it follows.
-        measure: How the quantity follows; none where there is none.
-        quantity: What it is.
         common: The two roots that an untold event is behind, and that event; none for none.
         hedged: Whether no text says of a latent if it is there, so that it may stay open.
         noises: The noise terms with their number of values.
-        words: What fills the slots of names.
     """
 
     scene: Scene
@@ -338,6 +325,5 @@ def _unfold(plot: Plot) -> None:
     for latent in plot.latents:
         masks[latent] = masks[f"u_{latent}"]
     for name, gate in plot.gates.items():
-        core = gate.happens(masks)
-        masks[name] = core & everything
+        masks[name] = gate.happens(masks) & everything
     object.__setattr__(plot, "everything", everything)

@@ -69,13 +69,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says.
-
-    Attributes:
-        mentions: Everything it asserts, in its order.
-        claims: What its connectors say.
-        loose: Connectors that join nothing.
-    """
+    """What a text says; ``loose`` are connectors that join nothing."""
 
     mentions: tuple[Mention, ...]
     claims: tuple[Claim, ...]
@@ -100,10 +94,7 @@ class _Entry:
 
 
 class Reader:
-    """Reads texts by the wordings of one file; what was read is kept.
-
-    Args:
-        wordings: ``Proof.wordings``.
+    """Reads texts by ``Proof.wordings`` of one file; what was read is kept.
 
     Raises:
         ValueError: If two wordings read alike.
@@ -208,10 +199,6 @@ class Facts:
     """What a story is about, as it was read and worked out.
 
     Attributes:
-        text: The causal model as it stands in the file.
-        model: The causal model.
-        reader: Reads texts by the file's wordings.
-        proof: What the intervention does, by both algorithms.
         implied: The latent facts that the story implies.
         family: The models that agree with the text; none where the file tells no relations, and
             the model alone is what verdicts follow from.
@@ -417,14 +404,7 @@ def misjoined(
 
 
 def told_wrong(facts: Facts, criterion: str, name: str, told: set[Value | None]) -> str:
-    """Return what is wrong, by a criterion, with what a text tells of a variable; nothing if right.
-
-    Args:
-        facts: What the story is about.
-        criterion: E1, E2, E4 or E5, which is about the variable.
-        name: The variable.
-        told: All that the text tells of it.
-    """
+    """Return what is wrong, by E1, E2, E4 or E5, with what is told of a variable; or nothing."""
     if criterion == "E1":
         return "" if told == {facts.unchanged[name]} else f"'{name}' does not stay"
     if criterion == "E2":
@@ -449,13 +429,7 @@ def way_of(facts: Facts, name: str, now: Value | None) -> str | None:
 def wrong_claims(
     facts: Facts, claims: Iterable[Claim], told: Mapping[str, Value | None]
 ) -> list[tuple[Claim, str]]:
-    """Return the claims of an answer that are not so, with the reason.
-
-    Args:
-        facts: What the story is about.
-        claims: What the connectors say.
-        told: What the answer asserts of each variable, of which it asserts one thing.
-    """
+    """Return the claims of an answer that are not so, with the reason."""
     return [
         (claim, why)
         for claim in claims
@@ -536,11 +510,7 @@ def _furthered(model: Model, cause: str, effect: str, value: Value | None) -> bo
 
 
 def check_story(row: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with a story, its criteria or its answers; nothing if all is proven.
-
-    Args:
-        row: The story in the form of a file.
-    """
+    """Return what is wrong with a story, its criteria or its answers; nothing if all is proven."""
     try:
         facts = situation_of(row)
     except ValueError as error:
@@ -614,8 +584,6 @@ class Proven:
     """What came of proving one story.
 
     Attributes:
-        problems: What is wrong; nothing if all is proven.
-        answers: How many answers it has.
         case: Names its graph, mechanisms, facts and intervention; empty without a proof.
         from_text: Whether it was proven from what the text tells, or from the model of the file.
     """

@@ -52,10 +52,7 @@ _TOKEN = re.compile(
 class Mention:
     """A place where a text asserts something.
 
-    Attributes:
-        name: The variable.
-        value: What is asserted of it; None where it is left open.
-        noun: Whether it is only referred to by a noun phrase.
+    ``value`` is None where it is left open; ``noun`` says that a noun phrase only refers to it.
     """
 
     name: str
@@ -102,7 +99,6 @@ class Sentence:
         mentions: Everything that it asserts or leaves open, in its order.
         governed: The groups of mentions under a connector of cause, and whether it says that
             the effect follows.
-        loose: Connectors that join nothing.
     """
 
     def __init__(self, text: str, mentions: Sequence[Mention]) -> None:

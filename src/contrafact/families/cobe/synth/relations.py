@@ -16,13 +16,8 @@ from math import prod
 
 from contrafact.causal.model import Value
 
-__all__ = ["CONVENTION", "Family", "Joining", "Relation", "family_of"]
+__all__ = ["Family", "Joining", "Relation", "family_of"]
 
-CONVENTION = (
-    "What is not told to hang together, and does not hang together for everyone, is independent. "
-    "The causes that are told are all there are. What holds back a cause is told."
-)
-"""How stories are read; printed with them."""
 _MOST_MODELS = 4096
 
 
@@ -35,8 +30,6 @@ class Relation:
         form: "any" or "all": the effect comes of any of its causes, or of all together; "up" or
             "down": the number moves so with each of its causes; "common": the causes have an untold
             cause in common.
-        causes: The variables that are causes.
-        effect: The variable that is the effect.
         shield: The latent that holds the effect back.
     """
 
@@ -90,11 +83,7 @@ class _Choice:
 class Family:
     """All causal models that agree with a text.
 
-    Attributes:
-        facts: What is told.
-        parents: For every told variable, its causes.
-        choices: For every event, the functions that it may follow by.
-        ways: For every number and cause, which way it moves.
+    ``choices``: the functions that an event may follow by; ``ways``: if a cause raises a number.
     """
 
     facts: Mapping[str, Value]
@@ -180,7 +169,6 @@ def family_of(
         facts: What it tells, by variable.
         parents: For every told variable, what everyone takes for a possible cause of it; causes
             first.
-        numbers: The variables that are numbers.
         relations: What its sentences tell.
         joinings: What its connectors tell.
 

@@ -87,7 +87,6 @@ class ResponseReader:
     """Reads what is made of the wordings of one story's proof.
 
     Args:
-        supposed: What the queries suppose, by variable.
         shields: For every latent fact, the events that it bears on.
         frames: What may stand around an edit, word for word.
     """

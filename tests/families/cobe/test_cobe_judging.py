@@ -49,7 +49,7 @@ def judged(story, *judges, text="An edit.", query="", **options):
     [
         ("2v1", "E1 E2 E3"),
         ("1v1", "E1 E2 E3 E4"),
-        ("7v1", "E1 E2 E3 E5"),
+        ("9v1", "E1 E2 E3 E5"),
         ("13v1", "E1 E2 E3 E4 E5"),
     ],
 )

@@ -63,7 +63,7 @@ def bundled_reading() -> tuple[tuple[bool, ...], ...]:
     100 stories as `contrafact cobe synth` draws them, read by a language model with a fresh context
     that saw story and request alone (docs/cobe.md has this and two more readings).
     """
-    path = Path(__file__).with_name("samples") / "reading.jsonl"
+    path = Path(__file__).with_name("study_reading.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return tuple(tuple(answer == due for _, _, due, answer in row["facts"]) for row in rows)
 

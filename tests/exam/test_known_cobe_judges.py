@@ -15,7 +15,7 @@ from contrafact.prompts import open_pack
 NAMES = ("E1", "E2", "E3", "E4", "E5")
 SEEDS = (1, 2)
 RATE = 0.95
-STORIES = 60
+STORIES = 110
 """Stories of the run that is judged; each is answered three times."""
 
 
@@ -60,7 +60,7 @@ def test_the_exam_finds_the_rates_and_intervals_hold_or_are_refused(
     quick_contrafact, tmp_path, start_judge, key_of, worth
 ):
     rate = 0.5 if worth == "useless" else RATE
-    rates_missed, corrected, missed, refused = [], [], [], []
+    rates_missed, corrected, missed, refused, reasons = [], [], [], [], []
     for seed in SEEDS:
         rows = outputs_of_a_run(seed)
         verdicts, first = keys(key_of, seed, rows)
@@ -115,6 +115,7 @@ def test_the_exam_finds_the_rates_and_intervals_hold_or_are_refused(
             name = label if label in NAMES else "whole"
             if pd.isna(row["corrected_low"]):
                 refused.append(name)
+                reasons.append((name, row["known"]))
                 assert "not known" in row["known"] or "cannot tell" in row["known"]
                 continue
             truth = sum(truths[name]) / len(truths[name])
@@ -125,6 +126,8 @@ def test_the_exam_finds_the_rates_and_intervals_hold_or_are_refused(
     assert len(rates_missed) <= 4, rates_missed
     assert len(missed) <= 2, missed
     able = {"good": {*NAMES, "whole"}, "useless": set(), "good at E1 only": {"E1"}}[worth]
-    assert set(corrected) == able
+    # Few drawn stories hold something back, so few are asked of E5: below 100 it is refused.
+    few = {name for name, why in reasons if "below 100 the correction was not tested" in why}
+    assert few <= {"E5"} and set(corrected) == able - few, reasons
     assert set(refused) >= {*NAMES, "whole"} - able
-    assert len(corrected) >= len(SEEDS) * len(able) - 1
+    assert len(corrected) >= len(SEEDS) * len(able - few) - 1

@@ -123,7 +123,8 @@ def main() -> None:
     gc.set_threshold(_OBJECTS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # what it cannot show is escaped
+            with contextlib.suppress(OSError):  # a stream that wants to be set back first
+                stream.reconfigure(errors="backslashreplace")  # what it cannot show is escaped
     _find_home()
     try:
         code = _command()

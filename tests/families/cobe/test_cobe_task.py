@@ -95,7 +95,7 @@ def test_a_wrong_answer_fails_its_criterion_and_phrasings_are_told_apart(tmp_pat
 @pytest.mark.slow
 def test_invalid_verdicts_and_responses_are_kept_and_never_guessed(tmp_path):
     def judge(prompt):
-        return "True" if TITLES[2] in prompt.split("\n")[0] else knowing(prompt)
+        return "Perhaps" if TITLES[2] in prompt.split("\n")[0] else knowing(prompt)
 
     def choose(known, prompt):
         if known.story.id == "1v1":
@@ -112,7 +112,7 @@ def test_invalid_verdicts_and_responses_are_kept_and_never_guessed(tmp_path):
     assert math.isnan(of["1v1"]["correct"])
     assert of["2v1"]["correct"] == 0.0, "one failure decides"
     assert math.isnan(of["3v1"]["correct"]), "an invalid verdict leaves the rest open"
-    assert of["3v1"]["E3_invalid"] == "neither T nor F: 'True'"
+    assert of["3v1"]["E3_invalid"] == "neither T nor F: 'Perhaps'"
     assert math.isnan(of["3v1"]["E3"])
     assert (rates["valid"], rates["accuracy"]) == (pytest.approx(2 / 3), 0.0)
     assert rates["accuracy_strict"] == 0.0
@@ -151,7 +151,7 @@ def test_a_run_over_http_leaves_its_tables_and_feeds_a_study(quick_contrafact, s
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
-    assert tuple(items.columns) == ITEM_COLUMNS
+    assert tuple(items.columns.drop("invalid")) == ITEM_COLUMNS
     assert len(items) == 18
     assert items["E1"].notna().any()
     assert set(items["E3_invalid"].dropna()) <= {"neither T nor F: 'Perhaps'"}

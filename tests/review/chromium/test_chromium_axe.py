@@ -57,6 +57,6 @@ def test_axe_finds_nothing(served, open_tab, axe):
     check("/manage/people")
     check("/manage/log")
     item = next(iter(studio.store.read("ours", lambda b: b.items)))
-    for path in ("", "/figures", "/items", f"/items/one?id={item}", "/team", "/import", "/words"):
+    for path in ("", "/figures", "/items", f"/items/one?id={item}", "/team", "/import"):
         check(f"/manage/r/ours{path}")
     check("/account")

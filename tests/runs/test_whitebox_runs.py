@@ -13,10 +13,12 @@ def judge(tmp_path_factory: pytest.TempPathFactory, byte_model) -> str:
 
 
 @pytest.mark.slow
-def test_cobe_is_judged_by_the_next_tokens_probabilities(quick_contrafact, tmp_path, judge):
+def test_cobe_is_judged_by_the_next_tokens_probabilities(
+    quick_contrafact, service, tmp_path, judge
+):
     result = quick_contrafact(
-        "run", "cobe", "--model", judge, "--judge", judge, "--limit", "1", "--max-tokens", "8",
-        "--temperature", "0", "--out", "run", "--judge-arg", "rows=2",
+        "run", "cobe", "--model", service.model, "--judge", judge, "--limit", "1", "--out", "run",
+        "--judge-arg", "rows=2", env=service.environment,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
@@ -27,7 +29,7 @@ def test_cobe_is_judged_by_the_next_tokens_probabilities(quick_contrafact, tmp_p
     assert shown.any()
     assert verdicts.loc[shown, "probability"].between(0, 1).all()
     rows = pd.read_csv(tmp_path / "run" / "usage.csv")
-    assert rows["model"].tolist() == [judge, judge]
+    assert rows["model"].tolist() == [service.model, judge]
     assert rows["role"].tolist() == ["subject", "judge"]
     assert rows["cached_tokens"].iloc[1] > 0
 

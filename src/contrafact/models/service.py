@@ -29,7 +29,8 @@ __all__ = ["NoAnswer", "guard"]
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|billing_hard_limit|out of credits"
 )
-_FIRST, _LONGEST = 3.0, 1_800.0
+_FIRST, _SOON, _LONGEST = 3.0, 2.0, 1_800.0
+"""Seconds until the first retry, at most after a reply without an answer, and at most."""
 _SHOWN_FROM = 5.0
 """Seconds: shorter waits are not said."""
 
@@ -104,6 +105,8 @@ class _Guarded(ModelAPI):
     def _wait(self, state: Any) -> float:
         wait = min(_LONGEST, _FIRST * 2.0 ** (state.attempt_number - 1)) * random.uniform(1, 1.25)
         error = state.outcome.exception()
+        if isinstance(error, NoAnswer):  # it did reply: a slip of its own, not a crowd
+            wait = min(wait, _SOON)
         asked = float(getattr(super().should_retry(error), "retry_after", None) or 0.0)
         wait = max(wait, asked)
         spent = state.seconds_since_start or 0.0

@@ -151,8 +151,6 @@ def write_items(
         if any(one.cost for one in spec.measures):
             items = with_given_costs(items, prepared.given.systems)
     items = with_verdicts(items, verdicts)
-    at = list(items.columns).index("invalid_reason")
-    items.insert(at, "invalid", items["invalid_reason"].notna())
     write_frame(items, folder / ITEMS)
     if len(verdicts):
         write_frame(verdicts, folder / VERDICTS)
@@ -186,19 +184,21 @@ def with_given_costs(items: "pd.DataFrame", systems: "Mapping[str, GivenSystem]"
 
 
 def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the items with a column for every criterion and judge, where there are several judges.
+    """Return the items with whether each is invalid, and a column for each criterion and judge.
 
-    It is called ``<criterion> · <judge>`` and holds 1.0, 0.0, or NaN where that judge gave no valid
-    verdict on the item.
+    The latter only where there are several judges. It is called ``<criterion> · <judge>`` and holds
+    1.0, 0.0, or NaN where that judge gave no valid verdict on the item.
     """
     import pandas as pd
 
+    found = items.drop(columns="invalid", errors="ignore")
+    at = list(found.columns).index("invalid_reason")
+    found.insert(at, "invalid", found["invalid_reason"].notna())
     if not len(verdicts) or verdicts["judge"].nunique() < 2:
-        return items
+        return found
     reserved = {"criterion", "judge", "passed", "invalid"}
     key = [name for name in verdicts.columns if name in items.columns and name not in reserved]
     rows = pd.MultiIndex.from_frame(items[key])
-    found = items.copy()
     for (criterion, judge), own in verdicts.groupby(["criterion", "judge"], sort=False):
         passed = pd.to_numeric(own.set_index(key)["passed"], errors="coerce").astype(float)
         found[f"{criterion} · {judge}"] = passed.reindex(rows).to_numpy()

@@ -4,9 +4,10 @@ import asyncio
 import time
 
 import pytest
+from inspect_ai.model import GenerateConfig
 
 from contrafact.models import service as module
-from contrafact.models.asking import failure_cause
+from contrafact.models.asking import answer, failure_cause
 from contrafact.models.opening import open_model
 
 
@@ -25,9 +26,10 @@ def ask(start_service, monkeypatch):
                 found = []
                 for prompt in prompts or ("<news>Up</news>",):
                     try:
-                        found.append((await model.generate(prompt)).completion)
+                        found.append((await answer(model, prompt, GenerateConfig())).completion)
                     except Exception as error:  # noqa: BLE001
                         found.append(failure_cause(error))
+                        assert type(error).__name__ != "RetryError"
                 return found
 
             found = asyncio.run(all_of())

@@ -112,8 +112,17 @@ async def answer(
     config: GenerateConfig,
     cache: bool | CachePolicy = False,
 ) -> ModelOutput:
-    """Return a model's output. A service's empty one is not taken from the cache, nor on trust."""
-    output = await model.generate(messages, config=config, cache=cache)
+    """Return a model's output. A service's empty one is not taken from the cache, nor on trust.
+
+    A call that fails raises what its last try did, in the service's words.
+    """
+    try:
+        output = await model.generate(messages, config=config, cache=cache)
+    except Exception as error:
+        last = getattr(error, "last_attempt", None)  # of tenacity's RetryError
+        if last is None or (cause := last.exception()) is None:
+            raise
+        raise cause from cause.__cause__
     empty = output.stop_reason == "stop" and not output.completion.strip()
     if empty and cache and not str(model).startswith(IN_PROCESS):
         output = await model.generate(messages, config=config, cache=False)

@@ -246,3 +246,9 @@ def test_free_text_is_what_is_left_without_reasoning_and_its_mark():
         assert answer_text(reply).text == story
     assert answer_text(f"<think>{story}").invalid == "the reasoning never ended"
     assert answer_text("The final answer is always late.").text.startswith("The final")
+
+
+def test_long_replies_are_read():
+    for text in ("true\n" + "\n" * 200_000, "true " * 40_000, "final answer: " * 15_000):
+        assert read_label(text, DETECT).label in ("true", None)
+        assert read_bool(text, "direction")[0] in (True, None)

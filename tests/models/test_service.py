@@ -72,6 +72,19 @@ def test_a_used_up_quota_is_not_asked_again(ask):
     assert all("you have spent it" in one for one in found)
 
 
+def test_who_opens_a_model_again_asks_a_quota_that_was_used_up_anew(start_service, monkeypatch):
+    monkeypatch.setattr(module, "_FIRST", 0.02)
+    with start_service("--faults", "quota") as running:
+        for name in ("FAKE_BASE_URL", "FAKE_API_KEY"):
+            monkeypatch.setenv(name, running.environment[name])
+        for opened in (1, 2):
+            model = open_model(f"openai-api/fake/again-{running.port}", transport={})
+            for _ in range(2):
+                with pytest.raises(Exception, match="you have spent it"):
+                    asyncio.run(answer(model, "<news>Up</news>", GenerateConfig()))
+            assert running.stats()["met"] == {"quota": opened}
+
+
 def test_a_wait_is_said(ask, monkeypatch, capfd):
     monkeypatch.setattr(module, "_SHOWN_FROM", 0.01)
     (found,), _ = ask("500")

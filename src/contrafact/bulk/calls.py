@@ -282,11 +282,6 @@ class BulkModel(Model):
         super().__init__(model.api, model.config, model.model_args)
         self._gate, self._connections = gate, connections
         self._named, self._settings = str(model), _decisive(model.config)
-        # Clients of OpenAI's and Anthropic's make repeat a refused call themselves: unseen by the
-        # cluster's limits, and holding a connection while they wait.
-        client: Any = getattr(model.api, "client", None)
-        if isinstance(getattr(client, "max_retries", None), int):
-            client.max_retries = 0
 
     async def generate(
         self,

@@ -62,7 +62,7 @@ _MARKED = re.compile(
 _TAKEN_BACK = re.compile(
     r"\b(?:wait|hmm+|hold on|scratch that|on (?:second thoughts?|reflection|reconsideration)"
     r"|let me (?:re\w+|correct|think again)|i (?:was|am) (?:wrong|mistaken)|correction"
-    r"|i take (?:it|that) back|actually,)(?!\w)|(?:^|[.!?\n])\s*no\b",
+    r"|i take (?:it|that) back|actually,)(?!\w)|(?:^|[.!?\n])[ \t]*no\b",
     re.IGNORECASE,
 )
 _UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
@@ -258,7 +258,7 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> L
         return LabelReply(None, f"no label{where}", rationale)
     if len(named) > 1:
         return LabelReply(None, f"several labels{where}: {', '.join(named)}", rationale)
-    if any(_DENIAL.search(text[: match.start()]) for match in found):
+    if any(_denied(text, match.start()) for match in found):
         return LabelReply(None, f"a denied label{where}: not {named[0]}", rationale)
     if _TAKEN_BACK.search(text[found[-1].end() :]):
         return LabelReply(None, f"a label that is taken back{where}: {named[0]}", rationale)
@@ -273,6 +273,11 @@ _DENIAL = re.compile(
     r"necessarily|really|completely))*\s*[\"'“‘*`]*$",
     re.IGNORECASE,
 )
+
+
+def _denied(text: str, at: int) -> bool:
+    """Return whether the words before a place deny what stands there; they are never far."""
+    return _DENIAL.search(text[max(0, at - 120) : at]) is not None
 
 
 def as_bool(value: object) -> bool | None:
@@ -392,7 +397,7 @@ def _against(tail: str, value: bool, words: Mapping[str, bool]) -> bool:
         word = found[0]
         # A lone letter in a sentence is a letter of the alphabet, unless it is a capital.
         stated = words.get(word.casefold()) if len(word) > 1 or word.isupper() else None
-        if stated is not None and (stated != value or _DENIAL.search(tail[: found.start()])):
+        if stated is not None and (stated != value or _denied(tail, found.start())):
             return True
     return False
 

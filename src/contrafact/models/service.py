@@ -8,7 +8,7 @@ stands `guard`:
 - A used-up quota stops every further call of the model at once: trying again helps nobody.
 - A wait that the service asks for is kept, and said; one that the time of a call does not allow
   ends the call.
-- A client's own retries are off, so that ``max_retries`` is their number.
+- A client's own retries are off, so that ``max_retries`` is their number, and limits see each.
 """
 
 import json
@@ -42,9 +42,13 @@ class NoAnswer(RuntimeError):
 
 
 def guard(model: Model) -> Model:
-    """Return a model whose service is watched as the module says; once guarded it stays so."""
+    """Return a model whose service is watched as the module says; once guarded it stays so.
+
+    Who opens it again (Inspect gives the same instance) asks a service that was used up anew.
+    """
     api = model.api
     if isinstance(api, _Guarded):
+        api.used_up = None
         return model
     # The provider's instance keeps its state, and the class below its name in Inspect's registry.
     api.__class__ = type(type(api).__name__, (_Guarded, type(api)), {})
@@ -58,7 +62,7 @@ class _Guarded(ModelAPI):
 
     def watch(self, name: str, config: GenerateConfig) -> None:
         self._watched, self._time_of_call = name, config.timeout
-        self._used_up: str | None = None
+        self.used_up: str | None = None
         self._shown_until = 0.0
         client: Any = getattr(self, "client", None)
         if isinstance(getattr(client, "max_retries", None), int):
@@ -74,13 +78,15 @@ class _Guarded(ModelAPI):
         Raises:
             NoAnswer: It holds none, or the quota is used up.
         """
-        if self._used_up is not None:
-            raise NoAnswer(self._used_up)
+        if self.used_up is not None:
+            raise NoAnswer(self.used_up)
         bodies: list[str] = []
         token = _bodies.set(bodies)
         try:
             made = await super().generate(*args, **options)  # type: ignore[safe-super]
         except (TypeError, AttributeError, LookupError) as error:
+            if not bodies:  # not of a reply: a fault of a program
+                raise
             raise NoAnswer(_words(bodies, f"{type(error).__name__}: {error}")) from error
         finally:
             _bodies.reset(token)
@@ -91,8 +97,8 @@ class _Guarded(ModelAPI):
 
     def should_retry(self, ex: Exception) -> Any:
         """See Inspect's `ModelAPI`."""
-        if self._used_up is not None or _QUOTA.search(f"{ex} {getattr(ex, 'body', '')}"):
-            self._used_up = self._used_up or f"the quota is used up: {_text_of(ex)}"
+        if self.used_up is not None or _QUOTA.search(f"{ex} {getattr(ex, 'body', '')}"):
+            self.used_up = self.used_up or f"the quota is used up: {_text_of(ex)}"
             return False
         if isinstance(ex, NoAnswer):
             return True

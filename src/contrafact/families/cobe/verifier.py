@@ -13,9 +13,7 @@ from functools import lru_cache
 
 from contrafact.families.cobe.synth.narrative import CLOSINGS, OPENINGS
 from contrafact.families.cobe.synth.prove import (
-    Claim,
     Facts,
-    Reading,
     misjoined,
     situation_of,
     told_wrong,
@@ -23,6 +21,7 @@ from contrafact.families.cobe.synth.prove import (
     way_of,
     wrong_claims,
 )
+from contrafact.families.cobe.synth.reading import Claim, Reading
 from contrafact.families.cobe.synth.response import ReadResponse, ResponseReader
 from contrafact.judges.verifier import Decision, Subject
 

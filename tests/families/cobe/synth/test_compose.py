@@ -24,7 +24,8 @@ from contrafact.families.cobe.synth.crossing import situation, true_claim
 from contrafact.families.cobe.synth.expressions import build
 from contrafact.families.cobe.synth.library import bundled_library, load_library
 from contrafact.families.cobe.synth.plots import draw_plot
-from contrafact.families.cobe.synth.prove import Reader, check_story, prove_rows
+from contrafact.families.cobe.synth.prove import check_story, prove_rows
+from contrafact.families.cobe.synth.reading import Reader
 from contrafact.records import DOMAINS, GRAPHS
 
 LIBRARY = bundled_library()

@@ -9,7 +9,6 @@ rules for English connectors.
 """
 
 import json
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,23 +19,13 @@ from contrafact.causal.counterfactual import Disagreement, ImpossibleFacts, Proo
 from contrafact.causal.model import Model, Value
 from contrafact.errors import InputError
 from contrafact.families.cobe.synth.expressions import ScmText, build, graph_name
-from contrafact.families.cobe.synth.reading import (
-    NUMBER,
-    SENTENCE_END,
-    Mention,
-    Sentence,
-    is_whole,
-    masked,
-)
+from contrafact.families.cobe.synth.reading import NUMBER, Claim, Reader
 from contrafact.families.cobe.synth.relations import Family, Joining, Relation, family_of
 from contrafact.records import content_id
 
 __all__ = [
-    "Claim",
     "Facts",
     "Proven",
-    "Reader",
-    "Reading",
     "case_of",
     "check_story",
     "judge_text",
@@ -56,142 +45,6 @@ _WAYS = {
     "down": ("is lower than", "goes down from", "is less than", "drops below"),
 }
 _KEPT = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """What a connector says: that an effect follows from causes, or comes in spite of them."""
-
-    causes: tuple[Mention, ...]
-    effect: Mention
-    follows: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a text says; ``loose`` are connectors that join nothing."""
-
-    mentions: tuple[Mention, ...]
-    claims: tuple[Claim, ...]
-    loose: tuple[str, ...]
-
-    @property
-    def values(self) -> dict[str, set[Value | None]]:
-        """For every variable that is mentioned, what is asserted of it."""
-        found: dict[str, set[Value | None]] = {}
-        for mention in self.mentions:
-            found.setdefault(mention.name, set()).add(mention.value)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    head: str
-    tail: str | None  # after the number, where there is one
-    name: str
-    value: Value
-    noun: bool
-
-
-class Reader:
-    """Reads texts by ``Proof.wordings`` of one file; what was read is kept.
-
-    Raises:
-        ValueError: If two wordings read alike.
-    """
-
-    def __init__(self, wordings: Mapping[str, Any]) -> None:
-        self.wordings = wordings
-        self.entries = list(_entries(wordings))
-        self.supposed = {
-            clause: (name, word == "true")
-            for name, forms in wordings.items()
-            if "amounts" not in forms
-            for word in ("false", "true")
-            for clause in forms[word].get("supposed", ())
-        }
-        flat = [(entry.head, entry.tail) for entry in self.entries]
-        if len(set(flat)) != len(flat):
-            twice = next(one for one in flat if flat.count(one) > 1)
-            raise ValueError(f"two wordings read alike: '{twice[0]}'")
-        self._known: dict[str, Reading] = {}
-
-    def read(self, text: str) -> Reading:
-        """Return what a text says."""
-        if text not in self._known:
-            self._known[text] = self._read(text)
-        return self._known[text]
-
-    def _read(self, text: str) -> Reading:
-        text, mentions = self.masked(text.lower())
-        before: list[Mention] = []
-        claims: list[Claim] = []
-        loose: list[str] = []
-        found: list[Mention] = []
-        for part in SENTENCE_END.split(text):
-            sentence = Sentence(part, mentions)
-            if sentence.mentions:
-                claims += [Claim(*claim) for claim in sentence.claims(before, loose)]
-                before = sentence.conclusions
-                found += sentence.mentions
-        return Reading(tuple(found), tuple(claims), tuple(loose))
-
-    def masked(self, lowered: str) -> tuple[str, tuple[Mention, ...]]:
-        """Return a text with marks for what it mentions, and the mentions."""
-        hits: list[tuple[int, int, Mention]] = []
-        for entry in self.entries:
-            start = lowered.find(entry.head)
-            while start >= 0:
-                end, value = start + len(entry.head), entry.value
-                if entry.tail is not None:
-                    digits = NUMBER.match(lowered, end)
-                    if digits is not None and lowered.startswith(entry.tail, digits.end()):
-                        value = int(digits[0].replace(",", "").rstrip(","))
-                        end = digits.end() + len(entry.tail)
-                    else:
-                        end = -1
-                if end > 0 and is_whole(lowered, start, end):
-                    hits.append((start, end, Mention(entry.name, value, entry.noun)))
-                start = lowered.find(entry.head, start + 1)
-        return masked(lowered, hits)
-
-    def intervention(self, query: str) -> dict[str, Value] | None:
-        """Return what a query supposes; None where it supposes something else."""
-        rest = query.rstrip(" .")
-        at = max(rest.find(" instead had "), rest.find(" occurred had "), rest.find(" happens if "))
-        if at < 0:
-            return None
-        rest = re.sub(r"^ (?:instead had|occurred had|happens if) ", "", rest[at:])
-        found: dict[str, Value] = {}
-        while rest:
-            for clause, (name, value) in self.supposed.items():
-                form = next(
-                    (f for f in (clause, clause.replace(" had ", " ", 1)) if rest.startswith(f)),
-                    None,
-                )
-                if form is not None and name not in found:
-                    rest = re.sub(r"^(?:, and |, | and )", "", rest[len(form) :])
-                    found[name] = value
-                    break
-            else:
-                return None
-        return found
-
-
-def _entries(wordings: Mapping[str, Any]) -> Iterator[_Entry]:
-    for name, forms in wordings.items():
-        for amount in forms.get("amounts", ()):
-            head, mark, tail = amount.lower().partition("{n}")
-            if not mark:
-                raise ValueError(f"the wording '{amount}' has no number")
-            yield _Entry(head, tail, name, 0, False)
-        if "amounts" in forms:
-            continue
-        for word in ("false", "true"):
-            for clause in forms[word]["clauses"]:
-                yield _Entry(clause.lower(), None, name, word == "true", False)
-            for noun in forms[word].get("nouns", ()):
-                yield _Entry(noun.lower(), None, name, word == "true", True)
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ async def judge_once(
         config = config.model_copy(update={"response_schema": bool_schema(criterion)})
     output = await answer(model, prompt, config, cache)
     reply, passed = output.completion, None
-    invalid = unreadable(output) or (CUT_OFF if cut_off(output) else None)
+    invalid = unreadable(output)
     if invalid is None:
         passed, invalid = read_bool(reply, criterion)
     return Verdict(
@@ -196,7 +196,7 @@ async def judge_letter(
             raise
         config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
         output = await answer(model, prompt, config, cache)
-    invalid = unreadable(output)
+    invalid = unreadable(output, cut=False)
     letter = letter_of(output) if invalid is None else Letter(None, invalid)
     return LetterVerdict(
         criterion=criterion, judge=str(model), reply=output.completion, **letter._asdict()
@@ -276,8 +276,13 @@ def judges_of_role() -> list[Model]:
     return [bound] if isinstance(bound, Model) else list(bound)
 
 
-def unreadable(output: ModelOutput) -> str | None:
-    """Return why an output holds no answer, whatever its text; none if it may hold one."""
+def unreadable(output: ModelOutput, *, cut: bool = True) -> str | None:
+    """Return why an output holds no answer, whatever its text; none if it may hold one.
+
+    ``cut`` says that one which the length limit ended is none.
+    """
+    if cut and cut_off(output):
+        return CUT_OFF
     if output.stop_reason == "model_length":
         return f"prompt too long for the judge: {output.error or output.completion}"
     if output.stop_reason == "content_filter":

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from contrafact.files.journal import Journal, hash_of
 from contrafact.judges.judge import unreadable
-from contrafact.judges.replies import CUT_OFF, as_bool, cut_off, read_json_object
+from contrafact.judges.replies import as_bool, read_json_object
 from contrafact.models.asking import answer
 from contrafact.models.opening import TRANSPORT
 from contrafact.models.requests import SharedSchema
@@ -98,8 +98,7 @@ async def judge_quoted(
         if structured:
             config = config.model_copy(update={"response_schema": quoted_schema(tuple(criteria))})
         output = await answer(model, prompt, config, cache)
-        invalid = unreadable(output) or (CUT_OFF if cut_off(output) else None)
-        kept = {"reply": output.completion, "invalid": invalid}
+        kept = {"reply": output.completion, "invalid": unreadable(output)}
         if answers is not None and output.completion.strip():
             answers.keep(key, kept)
     return read_quoted(kept["reply"], criteria, texts, judge=name, invalid=kept["invalid"])

@@ -205,3 +205,75 @@ def test_help_shows_an_example(command):
     result = call(*command, "--help")
     assert result.exit_code == 0
     assert not command or "Example: contrafact data" in result.stdout
+
+
+def pair(kind="numerical", original="Profit rose 5%.", rewritten="Profit rose 9%.", **more):
+    return {"original": original, "rewritten": rewritten, "manipulation": kind, **more}
+
+
+def story(number, stays="The hose split.", changes="The van arrived on time.", **answers):
+    queries = [
+        "Rewrite the original text, based on what would have happened instead had it rained.",
+        "Based on the preceding text, rewrite the scenario to reflect what happens if it rained.",
+        "Rewrite the above passage to illustrate what would have occurred had it rained.",
+    ]
+    text = {"Domain": "Engineering", "Variation text": "A hose split.", "Query": queries}
+    ids = {"Core Set ID": number, "Variation ID": 1}
+    return {**ids, **text, "Evaluation criteria": [stays, changes], **answers}
+
+
+def answers(**kinds):
+    named = {"right": "Right answers", "wrong": "Wrong answers"}
+    return {named[kind]: [given] for kind, given in kinds.items()}
+
+
+RIGHT, WRONG = {"text": "The van came."}, {"text": "The  van came.", "fails": "E1"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            [
+                {"headline": "Ore exports rise again", "category": "Supply chain & logistics"},
+                {"headline": "Ore exports  RISE again", "category": "Market movements"},
+            ],
+            "line 2: the category is ",
+        ),
+        (
+            [pair(), pair("causal")],
+            "line 2: the manipulation is 'causal', and 'numerical' in line 1",
+        ),
+        ([pair(), pair()], "line 2: the pair of line 1 again"),
+        ([pair(), pair(id="other")], "line 2: the pair of line 1 again"),
+        (
+            [pair(), pair("flipping", "Profit rose 9%.", "Profit fell 9%.")],
+            "line 2: the label is 'true', and 'false' in line 1",
+        ),
+        (
+            [{"claim": "Apple grew.", "label": "true"}, {"claim": "Apple grew.", "label": "NEI"}],
+            "line 2: the label is 'not enough information', and 'true' in line 1",
+        ),
+        (
+            [{"item": "a", "rater": "Ann", "rating": word} for word in ("yes", "no")],
+            "line 2: Ann rates a, as on line 1, 'no' and there 'yes'",
+        ),
+        ([story(1), story(2)], "line 2: the story of line 1 again"),
+        ([story(1), story(2, changes="It is late.")], "line 2: what is right is "),
+        ([story(1, changes="The hose split.")], "line 1: E1 and E2 say the same"),
+        (
+            [story(1, **answers(right=RIGHT, wrong=WRONG))],
+            "line 1: one answer has two verdicts: 'The van came.'",
+        ),
+        (
+            [story(1, **answers(right={**RIGHT, "verdicts": {"E2": False}}))],
+            "line 1: a right answer has other verdicts",
+        ),
+    ],
+)
+def test_what_rows_say_two_ways_is_named_by_its_lines(rows, said, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = call("check", str(file))
+    assert said in result.output
+    assert result.exit_code == 1

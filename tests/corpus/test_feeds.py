@@ -67,3 +67,11 @@ def test_an_entry_names_its_source_or_has_the_feeds():
 )
 def test_markup_goes_and_what_only_looks_like_it_stays(given, plain):
     assert html_to_text(given) == plain
+
+
+def test_a_feed_that_calls_itself_latin_1_is_read_as_windows_1252():
+    item = (
+        "<item><title>“Rates” rise by 4 € … or so</title><description>It’s so.</description></item>"
+    )
+    (row,) = read(RSS.format("ISO-8859-1", item), encoding="cp1252").rows
+    assert (row["title"], row["summary"]) == ("“Rates” rise by 4 € … or so", "It’s so.")

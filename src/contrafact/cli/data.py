@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from contrafact.console import downloads, show_table
-from contrafact.family import families
+from contrafact.family import Lazy, families
 
 if TYPE_CHECKING:
-    from contrafact.family import Lazy
     from contrafact.family.data import DataSpec
 
 __all__ = ["app"]
 
 
 def _schemas() -> "Mapping[str, Lazy[DataSpec]]":
-    return {name: spec for family in families().values() for name, spec in family.data.items()}
+    schemas = {name: spec for one in families().values() for name, spec in one.data.items()}
+    return {**schemas, "ratings": Lazy("contrafact.study.ratings:SPEC")}
 
 
 app = typer.Typer(help="Published datasets, and checks of your own files.", no_args_is_help=True)

@@ -4,13 +4,14 @@ A family lists its schemas in ``Family.data``; ``contrafact data check FILE`` as
 the file's first row is theirs, and prints the report of the one that says so.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from contrafact.files.tables import Row
 
-__all__ = ["DataReport", "DataSpec", "DataTable"]
+__all__ = ["DataReport", "DataSpec", "DataTable", "contradictions", "repeats"]
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,41 @@ class DataSpec:
 
     recognises: Callable[[Mapping[str, Any]], bool]
     check: Callable[[Iterable[Row], str], DataReport]
+
+
+def contradictions(what: str, rows: Iterable[tuple[int, str, str]]) -> list[str]:
+    """Return a sentence for each row that says otherwise of a text than the first that has it.
+
+    Args:
+        what: What is said of the text, such as "the label".
+        rows: The line, the text (one whatever its case and spaces), and what is said of it.
+    """
+    first: dict[bytes, tuple[int, str]] = {}
+    sentences = []
+    for line, text, value in rows:
+        before, earlier = first.setdefault(_key(text), (line, value))
+        if value != earlier:
+            place = "itself" if before == line else f"line {before}"
+            sentences.append(
+                f"line {line}: {what} is {_short(value)}, and {_short(earlier)} in {place}, "
+                f"of the same text ({_short(text)})"
+            )
+    return sentences
+
+
+def repeats(noun: str, rows: Iterable[tuple[int, str]]) -> list[str]:
+    """Return a sentence for each row with the text of a row before it, as `contradictions`."""
+    first: dict[bytes, int] = {}
+    lines = [(line, first.setdefault(_key(text), line)) for line, text in rows]
+    return [f"line {line}: the {noun} of line {before} again" for line, before in lines
+            if line != before]  # fmt: skip
+
+
+def _key(text: str) -> bytes:
+    folded = " ".join(text.split()).casefold().encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(folded, digest_size=16).digest()
+
+
+def _short(text: str, most: int = 60) -> str:
+    text = " ".join(text.split())
+    return f"'{text if len(text) <= most else text[: most - 1] + '…'}'"

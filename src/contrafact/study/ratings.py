@@ -1,15 +1,16 @@
 """Tables of ratings, wide or long, from any file of rows."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from contrafact.errors import InputError
+from contrafact.family.data import DataReport, DataSpec
 from contrafact.files.fields import is_absent
 from contrafact.files.tables import Row, read_rows, source_name
 
-__all__ = ["MOST_APART", "Rating", "RatingsTable", "ratings_of", "read_ratings"]
+__all__ = ["MOST_APART", "SPEC", "Rating", "RatingsTable", "ratings_of", "read_ratings"]
 
 Rating = str | float | None
 """A category; none where a rater did not rate an item."""
@@ -227,3 +228,36 @@ def _is_number(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
+
+
+def _is_long(row: Mapping[str, Any]) -> bool:
+    return set(_LONG) <= {str(column).strip().casefold() for column in row}
+
+
+def _checked(rows: Iterable[Row], name: str) -> DataReport:
+    """Return what a long table of ratings holds: each rater's one rating of an item, or not."""
+    first: dict[tuple[str, str], tuple[int, str | None]] = {}
+    violations, count = [], 0
+    for line, row in rows:
+        count += 1
+        cells = {str(column).strip().casefold(): value for column, value in row.items()}
+        item, rater = _text(cells.get("item")), _text(cells.get("rater"))
+        try:
+            rating = _rating(cells.get("rating"), name, line)
+        except InputError as error:
+            violations.append(f"line {line}: {error.problem}")
+            continue
+        if not item or not rater:
+            violations.append(f"line {line}: there is no {'rater' if item else 'item'}")
+            continue
+        before, earlier = first.setdefault((item, rater), (line, rating))
+        if before != line:
+            said = "" if rating == earlier else f", '{rating}' and there '{earlier}'"
+            violations.append(f"line {line}: {rater} rates {item}, as on line {before}{said}")
+    items, raters = ({pair[at] for pair in first} for at in (0, 1))
+    what = f"{count:,} ratings of {len(items):,} items by {len(raters):,} raters."
+    return DataReport(count, (what,), tuple(violations), ())
+
+
+SPEC = DataSpec(recognises=_is_long, check=_checked)
+"""Long tables of ratings, as ``contrafact agree`` reads them."""

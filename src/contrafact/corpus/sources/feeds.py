@@ -28,6 +28,11 @@ from contrafact.errors import InputError, require
 __all__ = ["BASE_VARIABLE", "Rss", "Yahoo", "html_to_text", "read_feed"]
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|<!|&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z]\w*);")
+_WINDOWS = {  # what Windows-1252 has where ISO-8859-1 has control characters, but for five of them
+    byte: bytes([byte]).decode("cp1252")
+    for byte in range(0x80, 0xA0)
+    if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)
+}
 _UNSEEN = frozenset({"script", "style", "template", "noscript"})
 _LONGEST_PROBLEM = 64  # characters of what a parser says
 _INLINE = frozenset({"a", "abbr", "b", "bdi", "em", "i", "mark", "small", "span", "strong", "u"})
@@ -59,8 +64,10 @@ class _TextParser(HTMLParser):
 def html_to_text(text: str) -> str:
     """Return the text without tags, its character references resolved and its spaces single.
 
-    What only looks a little like markup (``P&G``, ``a < b``) is left as it is.
+    What only looks a little like markup (``P&G``, ``a < b``) is left as it is. Pages that call
+    themselves ISO-8859-1 are Windows-1252, as the Encoding Standard of the web has it.
     """
+    text = text.translate(_WINDOWS)
     if _MARKUP.search(text):
         reader = _TextParser()
         reader.feed(text)

@@ -51,6 +51,7 @@ __all__ = [
     "KnownStory",
     "Question",
     "StoryNotes",
+    "answer_conflicts",
     "bundled_known",
     "bundled_shots",
     "bundled_stories",
@@ -503,7 +504,10 @@ def load_known(path: str | Path, notes: StoryNotes | None = None) -> list[KnownS
         if "Right answers" not in row and "Wrong answers" not in row:
             continue
         try:
-            found.append(_known(story, row))
+            known = _known(story, row)
+            for conflict in answer_conflicts(known):
+                raise InputError(conflict, hint="say one thing of each answer")
+            found.append(known)
         except InputError as error:
             raise error.at(name, line) from error
     if not found:
@@ -543,6 +547,19 @@ def _known(story: Story, row: Mapping[str, Any]) -> KnownStory:
         right=tuple(one.model_copy(update={"fails": None}) for one in right),
         wrong=tuple(wrong),
     )
+
+
+def answer_conflicts(known: KnownStory) -> Iterator[str]:
+    """Yield a sentence for each thing that a story's answers say two ways."""
+    seen: dict[str, dict[str, bool]] = {}
+    for kind, answers in (("right", known.right), ("wrong", known.wrong)):
+        for answer in answers:
+            verdicts, text = known.verdicts(answer), " ".join(answer.text.split())
+            passes = all(verdicts.values()) or verdicts.get(answer.fails or "", False)
+            if passes is not (kind == "right"):
+                yield f"a {kind} answer has other verdicts: '{text[:60]}'"
+            elif seen.setdefault(text.casefold(), verdicts) != verdicts:
+                yield f"one answer has two verdicts: '{text[:60]}'"
 
 
 def criteria_of(story: Story) -> dict[str, str]:

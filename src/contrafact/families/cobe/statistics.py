@@ -10,13 +10,19 @@ clauses, and verbs joined to one of these).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import StoryNotes, criteria_of, story_rows
+from contrafact.families.cobe.data import (
+    StoryNotes,
+    answer_conflicts,
+    criteria_of,
+    known_story,
+    story_rows,
+)
 from contrafact.families.cobe.published import published_facts
-from contrafact.family.data import DataReport, DataSpec, DataTable
+from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
 from contrafact.files.tables import Row, source_name
 from contrafact.records import DOMAINS, GRAPHS, Story
 from contrafact.text.parsing import parsed
@@ -103,19 +109,45 @@ def _recognises(row: Mapping[str, Any]) -> bool:
 def _checked(rows: Iterable[Row], name: str) -> DataReport:
     notes = StoryNotes()
     refused: list[InputError] = []
-    stories = [story for _, story, _ in story_rows(name, rows, notes, refused=refused.append)]
+    read = list(story_rows(name, rows, notes, refused=refused.append))
+    stories = [story for _, story, _ in read]
     if notes.rows == 0:
         raise InputError("the file holds no rows", file=source_name(name), hint="give at least one")
+    across = list(_across(read, refused))
     violations = (
-        f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
-        for error in refused
-    )
+        *(f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
+          for error in refused),
+        *(f"line {line}: the story of line {first} again" for line, first in notes.duplicates),
+        *across,
+    )  # fmt: skip
+    notes.duplicates = []
     contents: list[str | DataTable] = [
         f"{notes.rows:,} rows, {len(stories):,} stories that can be used."
     ]
     if stories:
         contents += _tables(stories)
     return DataReport(notes.rows, tuple(contents), tuple(violations), tuple(notes.lines()))
+
+
+def _across(
+    read: Sequence[tuple[int, Story, Mapping[str, Any]]], refused: list[InputError]
+) -> Iterator[str]:
+    """Yield what stories and their answers say two ways; a row's own problems are refused."""
+    asked = [(line, " ".join((story.text, *story.queries)), story) for line, story, _ in read]
+    right = [
+        (line, text, "\n".join(filter(None, criteria_of(story).values())))
+        for line, text, story in asked
+    ]
+    yield from repeats("story", ((line, f"{text} {said}") for line, text, said in right))
+    yield from contradictions("what is right", right)
+    for line, story, row in read:
+        if story.unchanged and story.unchanged.casefold() == story.changed.casefold():
+            yield f"line {line}: E1 and E2 say the same of what stays and of what changes"
+        try:
+            known = known_story(row)
+            yield from (f"line {line}: {conflict}" for conflict in answer_conflicts(known))
+        except InputError as error:
+            refused.append(error.at(None, line))
 
 
 def _tables(stories: Sequence[Story]) -> Iterable[DataTable]:

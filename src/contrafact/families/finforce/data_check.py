@@ -15,7 +15,7 @@ from contrafact.families.finforce.data import (
     canonical_category,
     raw_items,
 )
-from contrafact.family.data import DataReport, DataSpec, DataTable
+from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions
 from contrafact.files.fields import column_of, fold_row, is_absent
 from contrafact.files.tables import Row, line_list
 from contrafact.records import content_id
@@ -52,6 +52,7 @@ class CheckReport:
         lines: Lines by what is said of them (``near_empty``, ``too_long``, ``half_references``: one
             counterfactual of two; ``without_scenario``: neither, in the supplement;
             ``original_differs``: its ``original_headline`` is not the input's headline).
+        labels: (line, text, label) of each text that has one, by what the label is.
         sizes: The characters of each text, by its field.
         hostile: Characters that can mislead a reader or break a program, by their kind;
             ``hostile_rows``: rows by such a kind.
@@ -68,6 +69,7 @@ class CheckReport:
     empty: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     not_text: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     lines: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    labels: dict[str, list[tuple[int, str, str]]] = field(default_factory=lambda: defaultdict(list))
     sizes: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     hostile: Counter[str] = field(default_factory=Counter)
     hostile_rows: Counter[str] = field(default_factory=Counter)
@@ -95,8 +97,14 @@ class CheckReport:
         self._headline(item, texts["headline"])
         self._category(item, texts["category"])
         self._counterfactuals(item, texts)
+        headline = texts["headline"] or ""
         if not is_absent(item.classification):
             self.classifications[str(item.classification)] += 1
+            self._label("the classification", item, headline, str(item.classification))
+        category = texts["category"] or ""
+        self._label("the category", item, headline, canonical_category(category)[0] or category)
+        for side in ("risk", "opportunity"):
+            self._label("the side", item, texts[side] or "", side)
         kinds: Counter[str] = Counter()
         for text in texts.values():
             kinds.update(hostile_characters(text or ""))
@@ -104,6 +112,10 @@ class CheckReport:
             kinds["half a character (replaced by U+FFFD)"] += 1
         self.hostile += kinds
         self.hostile_rows.update(kinds.keys())
+
+    def _label(self, what: str, item: RawItem, text: str, label: str) -> None:
+        if text and label:
+            self.labels[what].append((item.line, text, label))
 
     def _text(self, item: RawItem, name: str) -> str | None:
         """Return a field's text, empty if it has none; none if it is not text, which is noted."""
@@ -170,6 +182,8 @@ class CheckReport:
             more = ", …" if len(self.duplicates) > _SHOWN else ""
             rows = _rows(len(self.duplicates))
             yield f"{rows} with a headline met before (line {pairs}{more})"
+        for what, rows in self.labels.items():
+            yield from contradictions(what, rows)
         yield from self._said("half_references", "with one counterfactual of two")
         yield from self._said("without_scenario", "without counterfactuals")
 

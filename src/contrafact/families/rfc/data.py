@@ -38,6 +38,7 @@ __all__ = [
     "PairNotes",
     "bundled_pairs",
     "bundled_shots",
+    "content_of",
     "items_of",
     "label_space",
     "load_data",
@@ -61,6 +62,8 @@ class PairNotes:
     """What the loader met and passed over, to be shown to the user."""
 
     rows: int = 0  # duplicates among them
+    places: dict[str, int] = field(default_factory=dict)
+    """The line of each, by its id."""
     duplicates: list[tuple[int, int]] = field(default_factory=list)
     """Rows left out because the same pair came before: (line, line of the first)."""
     without_original: int = 0
@@ -249,7 +252,7 @@ def _each_once(
         try:
             one = read(row, line)
             line_before, before = first.setdefault(one.id, (line, one))
-            if _content(before) != _content(one):
+            if content_of(before) != content_of(one):
                 raise InputError(
                     f"the id '{one.id}' is that of another {notes.noun}, on line {line_before}",
                     hint=f"give every {notes.noun} an id of its own, or leave the ids out",
@@ -262,10 +265,12 @@ def _each_once(
             continue
         if before is not one:
             notes.duplicates.append((line, line_before))
+    notes.places = {name: line for name, (line, _) in first.items()}
     return [one for _, one in first.values()]
 
 
-def _content(one: Rewrite | Claim) -> tuple[str, ...]:
+def content_of(one: Rewrite | Claim) -> tuple[str, ...]:
+    """Return what is shown of a pair or a claim, and what is right of it."""
     label = one.label if isinstance(one, Claim) else one.manipulation
     return (one.original, one.rewritten, label)
 

@@ -6,14 +6,21 @@ is another question, which ``contrafact rfc check`` answers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.claims import Claim, is_claim
-from contrafact.families.rfc.data import PairNotes, label_space, read_claims, read_pairs
-from contrafact.families.rfc.labels import manipulation_named
-from contrafact.family.data import DataReport, DataSpec, DataTable
+from contrafact.families.rfc.data import (
+    PairNotes,
+    content_of,
+    label_space,
+    read_claims,
+    read_pairs,
+)
+from contrafact.families.rfc.labels import FALSE, TRUE, manipulation_named
+from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
 from contrafact.files.fields import column_of, fold_row, value_of
 from contrafact.files.tables import Row
 from contrafact.records import MANIPULATIONS, Rewrite
@@ -33,7 +40,23 @@ def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
         lines.append((kind, f"{len(some):,}", _articles(some), *map(_words, words)))
     table = DataTable("Pairs by manipulation (words: medians)", columns, tuple(lines))
     what = f"{len(pairs):,} pairs that can be used, of {_articles(pairs)} articles."
-    return _report(notes, refused, what, table if pairs else None)
+    placed = [(notes.places[pair.id], pair) for pair in pairs]
+    halves = [
+        (line, text, label)
+        for line, pair in placed
+        for text, label in ((pair.original, TRUE), (pair.rewritten, FALSE))
+        if text
+    ]
+    across = [
+        *repeats("pair", ((line, "\n".join(content_of(pair))) for line, pair in placed)),
+        *contradictions(
+            "the manipulation",
+            ((line, f"{pair.original} {pair.rewritten}", pair.manipulation)
+             for line, pair in placed),
+        ),
+        *contradictions("the label", halves),
+    ]  # fmt: skip
+    return _report(notes, refused, across, what, table if pairs else None)
 
 
 def check_claims(rows: Iterable[Row], name: str) -> DataReport:
@@ -51,16 +74,29 @@ def check_claims(rows: Iterable[Row], name: str) -> DataReport:
         ),
     )
     what = f"{len(claims):,} claims that can be used."
-    return _report(notes, refused, what, table if claims else None)
+    placed = [(notes.places[one.id], one) for one in claims]
+    across = [
+        *repeats("claim", ((line, "\n".join(content_of(one))) for line, one in placed)),
+        *contradictions("the label", ((line, one.rewritten, one.label) for line, one in placed)),
+    ]
+    return _report(notes, refused, across, what, table if claims else None)
 
 
 def _report(
-    notes: PairNotes, refused: Sequence[InputError], what: str, table: DataTable | None
+    notes: PairNotes,
+    refused: Sequence[InputError],
+    across: Sequence[str],
+    what: str,
+    table: DataTable | None,
 ) -> DataReport:
-    violations = tuple(
-        f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
-        for error in refused
-    )
+    violations = (
+        *(f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
+          for error in refused),
+        *(f"line {line}: the {notes.noun} of line {first} again"
+          for line, first in notes.duplicates),
+        *across,
+    )  # fmt: skip
+    notes = replace(notes, duplicates=[])
     tables = () if table is None else (table,)
     contents = (f"{notes.rows:,} rows, {what}", *tables)
     return DataReport(notes.rows, contents, violations, tuple(notes.lines()))

@@ -252,8 +252,8 @@ def _checked(rows: Iterable[Row], name: str) -> DataReport:
             continue
         before, earlier = first.setdefault((item, rater), (line, rating))
         if before != line:
-            said = "" if rating == earlier else f", '{rating}' and there '{earlier}'"
-            violations.append(f"line {line}: {rater} rates {item}, as on line {before}{said}")
+            other = "" if rating == earlier else f", '{rating}' and there '{earlier}'"
+            violations.append(f"line {line}: {rater} rates {item}, as on line {before}{other}")
     items, raters = ({pair[at] for pair in first} for at in (0, 1))
     what = f"{count:,} ratings of {len(items):,} items by {len(raters):,} raters."
     return DataReport(count, (what,), tuple(violations), ())

@@ -138,7 +138,7 @@ def _across(
         (line, text, "\n".join(filter(None, criteria_of(story).values())))
         for line, text, story in asked
     ]
-    yield from repeats("story", ((line, f"{text} {said}") for line, text, said in right))
+    yield from repeats("story", ((line, f"{text} {answer}") for line, text, answer in right))
     yield from contradictions("what is right", right)
     for line, story, row in read:
         if story.unchanged and story.unchanged.casefold() == story.changed.casefold():

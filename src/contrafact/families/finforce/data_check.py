@@ -182,8 +182,8 @@ class CheckReport:
             more = ", …" if len(self.duplicates) > _SHOWN else ""
             rows = _rows(len(self.duplicates))
             yield f"{rows} with a headline met before (line {pairs}{more})"
-        for what, rows in self.labels.items():
-            yield from contradictions(what, rows)
+        for what, labelled in self.labels.items():
+            yield from contradictions(what, labelled)
         yield from self._said("half_references", "with one counterfactual of two")
         yield from self._said("without_scenario", "without counterfactuals")
 

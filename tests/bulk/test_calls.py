@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import serving
 
-from contrafact.bulk.calls import BulkModel, Calls, Connections, Gate, calls_of_partition
+from contrafact.bulk.calls import BulkModel, Connections, Gate
+from contrafact.models.calls import Calls, current_calls
 from contrafact.models.opening import call_config, open_model
 
 
@@ -82,7 +83,7 @@ def test_refused_tries_are_seen_by_the_limits_and_none_is_made_behind_them(monke
         gate = Gate(SimpleNamespace(sync=SimpleNamespace(remote=sync)), bounded=False)
         opened = open_model("openai-api/fake/writer", config=call_config(4))
         model, calls = BulkModel(opened, gate, Connections(4)), Calls()
-        calls_of_partition.set(calls)
+        current_calls.set(calls)
         await asyncio.gather(*(model.generate(f"<news>Question {n}</news>") for n in range(8)))
         await asyncio.sleep(0.5)
         return calls

@@ -90,6 +90,12 @@ def test_killed_while_writing_the_old_file_stands(tmp_path):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert file.read_text() == "old"
+    (tmp_path / ".out.txt.draft-of-mine").write_text("not a draft of this program's")
+    assert len(list(tmp_path.iterdir())) == 3
+    with atomic_path(file) as alive:  # what a process writes that lives stays
+        guard_output(file)
+        assert alive.exists()
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".out.txt.draft-of-mine", "out.txt"]
 
 
 def test_lone_surrogates_become_the_replacement_character(tmp_path):

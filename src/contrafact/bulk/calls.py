@@ -11,22 +11,19 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field
-from decimal import Decimal
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, ModelOutput
+from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput
 
-from contrafact.files.journal import Journal, hash_of
+from contrafact.models.calls import Calls
+from contrafact.models.kept import KeptModel
 from contrafact.models.opening import TRANSPORT
-from contrafact.models.prices import Tokens, dollars
 
-__all__ = ["BulkModel", "Calls", "Connections", "Gate", "Limits", "calls_of_partition"]
+__all__ = ["BulkModel", "Connections", "Gate", "Limits"]
 
 WINDOW = 5.0
 """Seconds over which refused calls (429) are counted."""
@@ -224,93 +221,17 @@ class Connections:
         return self._next - now
 
 
-@dataclass
-class Calls:
-    """The calls of one partition.
-
-    Attributes:
-        journal: Where answers are kept; None keeps none.
-        made: How many were made, each try counted once it is answered.
-        again: How many answers came from the journal.
-        cost: US dollars at list price, of models whose price is known.
-        unpriced: Models that cost money and whose price is not known.
-    """
-
-    journal: Journal | None = None
-    rank: int = 0
-    made: int = 0
-    again: int = 0
-    read: int = 0
-    written: int = 0
-    cost: Decimal = Decimal(0)
-    unpriced: set[str] = field(default_factory=set)
-    under_way: "dict[str, asyncio.Future[ModelOutput]]" = field(default_factory=dict)
-
-    def count(self, model: str, output: ModelOutput) -> int:
-        """Count an answer, and return how many tokens it took."""
-        used = Tokens.of(output.usage)
-        self.made += 1
-        self.read += used.sent
-        self.written += used.written
-        price = dollars(model, [used])
-        if price is None:
-            self.unpriced.add(model)
-        else:
-            self.cost += price
-        return used.sent + used.written
-
-    def as_row(self) -> dict[str, Any]:
-        """Return them as a manifest has them."""
-        return {
-            "calls": self.made,
-            "calls kept before": self.again,
-            "tokens read": self.read,
-            "tokens written": self.written,
-            "dollars": float(self.cost),
-            "price unknown": sorted(self.unpriced),
-        }
-
-
-calls_of_partition: ContextVar[Calls] = ContextVar("calls_of_partition")
-"""The calls of the partition that a task works on."""
-
-
-class BulkModel(Model):
+class BulkModel(KeptModel):
     """A model under the cluster's limits and the partition's journal."""
 
     def __init__(self, model: Model, gate: Gate, connections: Connections) -> None:
-        super().__init__(model.api, model.config, model.model_args)
+        super().__init__(model)
         self._gate, self._connections = gate, connections
-        self._named, self._settings = str(model), _decisive(model.config)
 
-    async def generate(
-        self,
-        input: str | list[ChatMessage],
-        tools: Any = (),
-        tool_choice: Any = None,
-        config: GenerateConfig = GenerateConfig(),
-        cache: bool | CachePolicy | Any = False,
-        on_stream: Any = None,
+    async def ask(
+        self, calls: Calls, input: str | list[ChatMessage], config: GenerateConfig
     ) -> ModelOutput:
-        """Return the model's answer, from the journal where it is there."""
-        calls = calls_of_partition.get()
-        key = self._key(input, config)
-        if calls.journal is not None and key in calls.journal.known:
-            calls.again += 1
-            return ModelOutput.model_validate(calls.journal.known[key])
-        # One question at a time: who asks the same meanwhile waits for its answer.
-        if (asked := calls.under_way.get(key)) is not None:
-            return await asyncio.shield(asked)
-        answer = asyncio.ensure_future(self._answer(calls, key, input, config))
-        calls.under_way[key] = answer
-        try:
-            return await answer
-        finally:
-            del calls.under_way[key]
-
-    async def _answer(
-        self, calls: Calls, key: str, input: str | list[ChatMessage], config: GenerateConfig
-    ) -> ModelOutput:
+        """Return what the model says, tried as often as it may be, and count it."""
         once = config.model_copy(update={"max_retries": 0})
         tries = self.config.max_retries
         tries = TRANSPORT["max_retries"] if tries is None else tries
@@ -318,7 +239,7 @@ class BulkModel(Model):
             await self._gate.enter()
             try:
                 async with self._connections.held(calls.rank):
-                    output = await super().generate(input, config=once)
+                    output = await Model.generate(self, input, config=once)
             except Exception as error:
                 wait = self._wait(error, attempt)
                 if wait is None or attempt == tries:
@@ -326,8 +247,6 @@ class BulkModel(Model):
                 await asyncio.sleep(wait)
             else:
                 self._gate.leave(calls.count(self._named, output))
-                if calls.journal is not None:
-                    calls.journal.keep(key, output.model_dump(mode="json", exclude_none=True))
                 return output
         raise AssertionError("the last try returns or raises")
 
@@ -348,17 +267,3 @@ class BulkModel(Model):
                 return max(waits, after)
         self._gate.leave(0)
         return None
-
-    def _key(self, input: str | Sequence[ChatMessage], config: GenerateConfig) -> str:
-        asked: Any = input
-        if not isinstance(input, str):
-            asked = [[one.role, one.text, one.metadata] for one in input]
-        return hash_of([self._named, asked, self._settings | _decisive(config)])
-
-
-def _decisive(config: GenerateConfig) -> dict[str, Any]:
-    """Return the settings that change an answer."""
-    found: dict[str, Any] = config.model_dump(
-        mode="json", exclude_none=True, exclude={"max_connections", *TRANSPORT}
-    )
-    return found

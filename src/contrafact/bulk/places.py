@@ -2,8 +2,6 @@
 
 import fnmatch
 import json
-import os
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +11,7 @@ from typing import Any
 from pyarrow import fs  # type: ignore[import-untyped]
 
 from contrafact.errors import InputError
+from contrafact.files.atomic import write_bytes
 
 __all__ = ["Place", "input_files"]
 
@@ -137,17 +136,7 @@ class Place:
                 with self.system.open_output_stream(self.path) as stream:
                     stream.write(data)
                 return
-            target = Path(self.path)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
-            try:
-                with draft.open("xb") as stream:
-                    stream.write(data)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                draft.replace(target)
-            finally:
-                draft.unlink(missing_ok=True)
+            write_bytes(self.path, data)
         except OSError as error:
             raise self.problem(error, "cannot be written") from error
 

@@ -43,6 +43,11 @@ _AT_ONCE = 3
 _PER_ACTOR = 16
 """Connections from which another actor is worth a process of its own."""
 
+_COUNTED = (
+    *("calls", "calls kept before", "calls repeated"),
+    *("tokens read", "tokens written", "dollars"),
+)
+
 _SERVERS = ("vllm", "sglang")
 """Providers that start a server on GPUs of their own where none is named."""
 
@@ -86,7 +91,7 @@ class Summary:
         self.rows.update(manifest["rows"])
         self.counts.update(manifest["counts"])
         self.retry += manifest["retry"]
-        for name in ("calls", "calls kept before", "tokens read", "tokens written", "dollars"):
+        for name in _COUNTED:
             self.calls[name] += manifest.get(name, 0)
         self.unpriced |= set(manifest.get("price unknown", ()))
 

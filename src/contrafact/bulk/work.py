@@ -5,6 +5,7 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contrafact.bulk.fragments import BadRow, read_fragment
@@ -143,19 +144,19 @@ class Asker:
         return work
 
     async def _partition(self, partition: Partition) -> dict[str, Any]:
-        from contrafact.bulk.calls import Calls, calls_of_partition
+        from contrafact.models.calls import counted_calls
 
         began = time.perf_counter()
         rows, made = await asyncio.to_thread(given_rows, self._stage, partition, self._output)
         path = self._output.journal(partition.name)
-        journal = None
-        if path is not None:
-            facts = {**self._job, **partition.facts()}
-            journal = Journal.of_output(path, facts, what=self._stage.name, path=path)
-            journal.__enter__()
-        calls = Calls(journal, partition.number)
-        calls_of_partition.set(calls)  # of this task alone, and those it begins
-        try:
+        with ExitStack() as held:
+            journal = None
+            if path is not None:
+                facts = {**self._job, **partition.facts()}
+                journal = Journal.of_output(path, facts, what=self._stage.name, path=path)
+                held.enter_context(journal)
+            # Of this task alone, and those it begins.
+            calls = held.enter_context(counted_calls(journal, rank=partition.number))
             if rows:
                 try:
                     made.merge(await self._work(rows))
@@ -164,17 +165,10 @@ class Asker:
                 except Exception:  # noqa: BLE001 - each row by itself: one of them fails again
                     for row in rows:
                         made.merge(await self._one(row))
-            manifest = await asyncio.to_thread(
-                self._output.write,
-                partition,
-                made,
-                {"seconds": round(time.perf_counter() - began, 3), **calls.as_row()},
-            )
+            took = {"seconds": round(time.perf_counter() - began, 3), **calls.as_row()}
+            manifest = await asyncio.to_thread(self._output.write, partition, made, took)
             if journal is not None and not made.retry:
                 journal.discard()
-        finally:
-            if journal is not None:
-                journal.__exit__(None, None, None)
         return manifest
 
     async def _one(self, row: InputRow) -> StageOutput:

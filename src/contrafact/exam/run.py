@@ -18,6 +18,7 @@ from contrafact.family.settings import TaskOptions, check_verifiers, judge_names
 from contrafact.files.atomic import guard_output
 from contrafact.files.journal import Journal
 from contrafact.files.tables import write_frame
+from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import CallEstimate, judge_estimates, sampled
 from contrafact.models.opening import call_config, open_model
 from contrafact.models.secrets import without_secrets
@@ -218,7 +219,8 @@ def run_exam(
         max_connections, max_retries=max_retries, timeout=timeout, attempt_timeout=attempt_timeout
     )
     models = {name: open_model(name, config=calls, **given) for name in prepared.judges}
-    with Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts) as answers:
+    journal = Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts)
+    with journal as answers, counted_calls(journal):
         left = len({q.key for q in prepared.questions if q.key not in answers.known})
         with Progress("questions", left) as steps:
             work = put(

@@ -60,6 +60,9 @@ class Manifest(BaseModel):
     pack: PackRecord
     settings: dict[str, Any] = Field(description="The settings, secrets left out.")
     paid_calls: int = Field(default=0, description="Calls of models that cost money.")
+    repeated_calls: int = Field(
+        default=0, description="Calls under way when it was stopped, made again by going on."
+    )
     cell: str = Field(default="", description="What tells it from other runs of its grid.")
 
 

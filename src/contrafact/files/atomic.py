@@ -1,13 +1,19 @@
-"""Whole-or-nothing writes: a reader sees the old file or the new one, never half of one."""
+"""Whole-or-nothing writes: a reader sees the old file or the new one, never half of one.
+
+What is being written is a hidden draft next to its target, which its process holds by a lock of the
+operating system; one that nobody holds was left by a process that was killed.
+"""
 
 import errno
+import fcntl
 import os
+import re
 import secrets
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from contrafact.errors import InputError
@@ -18,6 +24,7 @@ __all__ = [
     "guard_folder",
     "guard_output",
     "os_problem",
+    "sweep",
     "sync",
     "write_bytes",
     "write_folder",
@@ -25,6 +32,7 @@ __all__ = [
 ]
 
 _NAME_ROOM = 100  # of a name's 255 bytes, so that dot, random part and suffix always fit
+_DRAFT = re.compile(r"\..*\.draft-[0-9a-f]{12}(?:\..*)?", re.DOTALL)
 
 
 def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
@@ -52,6 +60,7 @@ def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
         if given is not None and str(given) != "-" and Path(given).resolve() == path.resolve():
             raise InputError("is the input as well", file=out, hint="name another file with --out")
     _guard_above(path.resolve().parent, out)
+    sweep(path.resolve().parent)
 
 
 def guard_folder(out: str | Path) -> None:
@@ -59,6 +68,7 @@ def guard_folder(out: str | Path) -> None:
     if Path(out).exists() and not Path(out).is_dir():
         raise InputError("is a file", file=out, hint="name a folder with --out")
     _guard_above(Path(out).resolve(), out)
+    sweep(Path(out).resolve().parent)
 
 
 def _guard_above(folder: Path, out: str | Path) -> None:
@@ -89,12 +99,43 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _temporary_for(target: Path) -> Path:
+def sweep(folder: Path) -> None:
+    """Remove the drafts of killed processes from a folder."""
+    with suppress(OSError):
+        for draft in [one for one in folder.iterdir() if _DRAFT.fullmatch(one.name)]:
+            descriptor = os.open(draft, os.O_RDONLY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(draft) if draft.is_dir() else draft.unlink()
+            except BlockingIOError:
+                continue  # a process that lives is writing it
+            finally:
+                os.close(descriptor)
+
+
+@contextmanager
+def _draft_of(target: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Make an empty draft next to a target and hold it; what is left of it at the end goes."""
     name = target.name.encode()[:_NAME_ROOM].decode(errors="ignore")
-    temporary = target.with_name(f".{name}.{secrets.token_hex(6)}{target.suffix[:20]}")
-    # Created by name, so that the user's umask decides the permissions, as for any new file.
-    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    return temporary
+    while True:
+        draft = target.with_name(f".{name}.draft-{secrets.token_hex(6)}{target.suffix[:20]}")
+        # Created by name, so that the user's umask decides the permissions, as for any new file.
+        if folder:
+            draft.mkdir()
+            descriptor = os.open(draft, os.O_RDONLY)
+        else:
+            descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if draft.exists():  # else it was swept before it was held
+            break
+        os.close(descriptor)
+    try:
+        yield draft
+    finally:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(draft) if folder else draft.unlink()
+        os.close(descriptor)
 
 
 def _special(path: Path) -> bool:
@@ -127,17 +168,13 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
                     shutil.copyfileobj(source, sink)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _temporary_for(target)
-        try:
+        with _draft_of(target) as temporary:
             yield temporary
             with temporary.open("rb") as written:
                 os.fsync(written.fileno())
             if target.exists():
                 shutil.copymode(target, temporary)
             temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
         sync(target.parent)
     except OSError as error:
         raise os_problem(error, given, doing="cannot be written") from error
@@ -167,14 +204,13 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
             raise InputError(
                 "holds something else", file=folder, hint="name a new folder with --out"
             )
-    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     try:
-        for name, text in files.items():
-            write_text(draft / name, text)
-        if folder.exists():
-            folder.rmdir()  # it is empty
-        draft.rename(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _draft_of(folder, folder=True) as draft:
+            for name, text in files.items():
+                write_text(draft / name, text)
+            if folder.exists():
+                folder.rmdir()  # it is empty
+            draft.rename(folder)
     except OSError as error:
         raise os_problem(error, folder, doing="cannot be written") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)

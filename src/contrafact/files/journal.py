@@ -27,6 +27,9 @@ from contrafact.files.lock import locked_file
 
 __all__ = ["Journal", "hash_of", "sidecar_path"]
 
+_REPEATED = "repeated calls"
+"""What a finished output's record says besides its facts."""
+
 
 def sidecar_path(out: str | Path, what: str) -> Path:
     """Return the path of a file of rows that stands next to an output: ``<out>.<what>.jsonl``."""
@@ -177,9 +180,14 @@ class Journal:
             await asyncio.gather(*tasks, return_exceptions=True)
         return failures
 
-    def finish(self) -> None:
-        """Record what made the output, and remove the journal."""
-        write_text(self.record, json.dumps(self.facts, indent=1) + "\n")
+    def finish(self, repeated_calls: int = 0) -> None:
+        """Record what made the output, and remove the journal.
+
+        Args:
+            repeated_calls: How many calls were under way when the work was stopped, and made again.
+        """
+        record = self.facts | ({_REPEATED: repeated_calls} if repeated_calls else {})
+        write_text(self.record, json.dumps(record, indent=1) + "\n")
         self.discard()
 
     def discard(self) -> None:
@@ -234,7 +242,7 @@ class Journal:
     def _check_facts(self, found: Mapping[str, Any], problem: str, *, hint: str) -> None:
         names = sorted(
             name
-            for name in self.facts.keys() | found.keys()
+            for name in (self.facts.keys() | found.keys()) - {_REPEATED}
             if found.get(name) != self.facts.get(name)
         )
         if names:

@@ -10,7 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem
+from contrafact.files.atomic import os_problem, sweep
 
 __all__ = ["LOCK", "locked", "locked_file"]
 
@@ -19,7 +19,7 @@ LOCK = ".lock"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process."""
+    """Hold a folder for this process; drafts of killed ones in it, and right below, go."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder / LOCK, blocking=False)
@@ -32,6 +32,8 @@ def locked(folder: Path) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise InputError(f"cannot write there ({error.strerror})", file=folder) from None
+    for place in (folder, *(one for one in folder.iterdir() if one.is_dir())):
+        sweep(place)
     try:
         yield
     finally:
@@ -40,7 +42,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def locked_file(path: str | Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold a file, which need not be there yet, for this process."""
+    """Hold a file, which need not be there yet, for this process; drafts of killed ones go."""
     path = Path(path)
     guard = path.with_name(f".{path.name}{LOCK}")
     try:
@@ -55,6 +57,7 @@ def locked_file(path: str | Path, *, wait: bool = False) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise os_problem(error, path, doing="cannot be written") from error
+    sweep(path.parent)
     try:
         yield
     finally:

@@ -27,6 +27,7 @@ __all__ = [
     "answer",
     "cache_policy",
     "failure_cause",
+    "is_empty",
     "redacted",
 ]
 
@@ -123,10 +124,14 @@ async def answer(
         if last is None or (cause := last.exception()) is None:
             raise
         raise cause from cause.__cause__
-    empty = output.stop_reason == "stop" and not output.completion.strip()
-    if empty and cache and not str(model).startswith(IN_PROCESS):
+    if cache and is_empty(output) and not str(model).startswith(IN_PROCESS):
         output = await model.generate(messages, config=config, cache=False)
     return output
+
+
+def is_empty(output: ModelOutput) -> bool:
+    """Tell whether a service ended an answer without a word: a slip, that is not kept."""
+    return output.stop_reason == "stop" and not output.completion.strip()
 
 
 def cache_policy(scope: str | None) -> bool | CachePolicy:

@@ -9,6 +9,8 @@ stands `guard`:
 - A wait that the service asks for is kept, and said; one that the time of a call does not allow
   ends the call.
 - A client's own retries are off, so that ``max_retries`` is their number, and limits see each.
+- ``max_connections`` bounds the calls to a service, whichever of its models they ask.
+- What is under way is marked on the disk (`contrafact.models.calls`).
 """
 
 import json
@@ -22,6 +24,7 @@ from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput
 
+from contrafact.models.calls import under_way
 from contrafact.text.delimit import shorten
 
 __all__ = ["NoAnswer", "guard"]
@@ -62,6 +65,7 @@ class _Guarded(ModelAPI):
 
     def watch(self, name: str, config: GenerateConfig) -> None:
         self._watched, self._time_of_call = name, config.timeout
+        self._bounded = config.max_connections is not None
         self.used_up: str | None = None
         self._shown_until = 0.0
         client: Any = getattr(self, "client", None)
@@ -83,7 +87,8 @@ class _Guarded(ModelAPI):
         bodies: list[str] = []
         token = _bodies.set(bodies)
         try:
-            made = await super().generate(*args, **options)  # type: ignore[safe-super]
+            with under_way():
+                made = await super().generate(*args, **options)  # type: ignore[safe-super]
         except (TypeError, AttributeError, LookupError) as error:
             if not bodies:  # not of a reply: a fault of a program
                 raise
@@ -94,6 +99,16 @@ class _Guarded(ModelAPI):
         if isinstance(output, ModelOutput) and not output.choices:
             raise NoAnswer(_words(bodies, output.error or "no choices"))
         return made
+
+    def connection_key(self) -> str:
+        """See Inspect's `ModelAPI`: where connections are bounded, models of an account share them.
+
+        Where Inspect finds their number by itself, each model has its own.
+        """
+        key = super().connection_key()
+        if not self._bounded:
+            return key
+        return f"{self.base_url}:{key.removesuffix(f':{self.model_name}')}"
 
     def should_retry(self, ex: Exception) -> Any:
         """See Inspect's `ModelAPI`."""

@@ -30,6 +30,7 @@ from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import guard_folder, write_bytes
 from contrafact.files.lock import locked
 from contrafact.models.asking import Ask
+from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import ASK_ABOVE, CallEstimate, paid_calls
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
 from contrafact.runs.folder import (
@@ -45,6 +46,7 @@ from contrafact.runs.items import Failure, write_items
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "default_folder", "execute"]
 
 CACHE = "cache"
+_CALLS = ".calls"
 
 
 @dataclass(frozen=True)
@@ -112,14 +114,16 @@ def execute(
         for name, data in prepared.files(folder).items():
             write_bytes(folder / name, data)
         prepared = prepared.placed(folder)
-        try:
-            logs = _evaluate(prepared, folder, models, seen)
-        except KeyboardInterrupt:
-            if seen is not None and (ended := _logs_so_far(folder)):
-                write_items(folder, prepared, ended, scorer())
-            raise
-        failures = write_items(folder, prepared, logs, scorer())
-        manifest = finish(folder, manifest, failed=bool(failures))
+        with counted_calls(marks=folder / _CALLS) as calls:
+            try:
+                logs = _evaluate(prepared, folder, models, seen)
+            except KeyboardInterrupt:
+                if seen is not None and (ended := _logs_so_far(folder)):
+                    write_items(folder, prepared, ended, scorer())
+                raise
+            failures = write_items(folder, prepared, logs, scorer())
+            repeated = manifest.repeated_calls + calls.repeated()
+            manifest = finish(folder, manifest, failed=bool(failures), repeated=repeated)
         if not failures:
             shutil.rmtree(folder / CACHE, ignore_errors=True)
         return RunResult(folder, manifest, failures, prepared.samples, ran=True)
@@ -139,12 +143,16 @@ class _Models:
         # Judges see nothing of what is set for the models under test but how calls are made.
         bounds = settings.transport
         others = GenerateConfig(**bounds)
+        subject = GenerateConfig(max_connections=bounds.get("max_connections"))
 
         def opened(name: str, **how: Any) -> Model:
             return open_model(name, transport=bounds, **how)
 
         return cls(
-            [opened(name, **settings.model_args) for name in (settings.models if asking else ())],
+            [
+                opened(name, config=subject, **settings.model_args)
+                for name in (settings.models if asking else ())
+            ],
             [opened(name, config=others, **settings.judge_args) for name in settings.judges],
             {role: opened(m, config=others) for role, m in settings.options.helpers.items()},
         )

@@ -136,11 +136,11 @@ def begin(folder: Path, run: Manifest, paid_calls: int, cell: str = "") -> Manif
     return run.model_copy(update={"started": now(), "paid_calls": paid_calls, "cell": cell})
 
 
-def finish(folder: Path, manifest: Manifest, *, failed: bool) -> Manifest:
-    """Record how the run ended."""
-    ended = manifest.model_copy(
-        update={"status": "failed" if failed else "finished", "finished": now()}
-    )
+def finish(folder: Path, manifest: Manifest, *, failed: bool, repeated: int = 0) -> Manifest:
+    """Record how the run ended, and how many calls its starts repeated."""
+    status = "failed" if failed else "finished"
+    update = {"status": status, "finished": now(), "repeated_calls": repeated}
+    ended = manifest.model_copy(update=update)
     write_manifest(folder, ended)
     return ended
 

@@ -249,6 +249,7 @@ class BulkOutput:
     Attributes:
         identity: Equal for jobs that are meant to give equal results.
         cache: The folder for the answers of models.
+        journal: Where results are kept that stand.
     """
 
     _WRITTEN = "written"
@@ -267,7 +268,7 @@ class BulkOutput:
         self.identity = hash_of(facts)
         self._folder = out.with_name(f".{out.name}.work")
         self.cache = self._folder / "cache"
-        self._journal = Journal.of_output(
+        self.journal = Journal.of_output(
             out, facts, what="generation", path=self._folder / "journal.jsonl"
         )
 
@@ -278,7 +279,7 @@ class BulkOutput:
             InputError: if another job, or something else, has made it, or an unfinished job for
                 the same output is another one.
         """
-        return self._journal.finished()
+        return self.journal.finished()
 
     def __enter__(self) -> Self:
         """Hold the output.
@@ -288,7 +289,7 @@ class BulkOutput:
                 journal is damaged.
         """
         with ExitStack() as held:
-            held.enter_context(self._journal)
+            held.enter_context(self.journal)
             if self.out.is_file() and sha256_of(self.out) not in self._written():
                 raise InputError(
                     "was changed, or made, since the generation for it began",
@@ -304,7 +305,7 @@ class BulkOutput:
     def done(self) -> dict[int, ResultRow]:
         """Return the results that stand from an earlier start, by position."""
         found: dict[int, ResultRow] = {}
-        for key, kept in self._journal.known.items():
+        for key, kept in self.journal.known.items():
             if key != self._WRITTEN:
                 line, row = self.rows[int(key)]
                 found[int(key)] = ResultRow(int(key), line, row, kept["added"], kept["outcome"])
@@ -312,7 +313,7 @@ class BulkOutput:
 
     def keep(self, result: ResultRow) -> None:
         """Add a result that no rerun has to repeat."""
-        self._journal.keep(
+        self.journal.keep(
             str(result.position), {"outcome": result.outcome, "added": dict(result.added)}
         )
 
@@ -323,15 +324,15 @@ class BulkOutput:
         with atomic_path(self.out) as draft:
             write_frame(frame, draft, self._dialect)
             # Kept before it is there: a rerun then knows the output for its own, however this ends.
-            self._journal.keep(self._WRITTEN, [*self._written(), sha256_of(draft)])
+            self.journal.keep(self._WRITTEN, [*self._written(), sha256_of(draft)])
 
-    def finish(self) -> None:
+    def finish(self, repeated_calls: int) -> None:
         """Record what made the output, and remove the work."""
-        self._journal.finish()
+        self.journal.finish(repeated_calls)
         shutil.rmtree(self._folder)
 
     def _written(self) -> list[str]:
-        written: list[str] = self._journal.known.get(self._WRITTEN, [])
+        written: list[str] = self.journal.known.get(self._WRITTEN, [])
         return written
 
 

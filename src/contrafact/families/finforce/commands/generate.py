@@ -243,8 +243,9 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
     from dataclasses import replace
 
     from contrafact.families.finforce.bulk import batch_of, collect, is_nested
+    from contrafact.models.calls import counted_calls
 
-    with output:
+    with output, counted_calls(output.journal) as calls:
         done = output.done()
         job = replace(_with_cache(job, output), batch=batch_of(output.rows, job.columns))
         results: list[ResultRow] = []
@@ -261,7 +262,7 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
         nested = any(is_nested(row) for _, row in output.rows)
         output.write(results, job.added(headline=nested))
         if not tally.causes:
-            output.finish()
+            output.finish(calls.repeated())
     tally.end(output.out)
 
 

@@ -182,6 +182,7 @@ def _one_file(
         write_pairs,
     )
     from contrafact.files.journal import Journal, hash_of
+    from contrafact.models.calls import counted_calls
 
     assignments = load_assignments(file)
     texts = [[one.item.id, one.manipulation, one.fields] for one in assignments]
@@ -190,7 +191,7 @@ def _one_file(
     if journal.finished():
         typer.echo(f"{out} is finished: nothing is left to do")
         return
-    with journal:
+    with journal, counted_calls(journal) as calls:
         left = [at for at in range(len(assignments)) if str(at) not in journal.known]
         with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
             if writing is not None:
@@ -208,7 +209,7 @@ def _one_file(
         ]
         name = "rules" if writing is None else f"model:{writing.model}"
         write_pairs(Path(out), assignments, outcomes, rewriter=name)
-        journal.finish()
+        journal.finish(calls.repeated())
     _show(_counts(assignments, outcomes), by_rule=writing is None)
     kept = sum(outcome.rewritten is not None for outcome in outcomes)
     typer.echo(
@@ -229,8 +230,9 @@ def _by_model(
 
     from contrafact.errors import ModelError
     from contrafact.models.asking import failure_cause
+    from contrafact.models.kept import KeptModel
 
-    writer = writing.open()
+    writer = writing.open(KeptModel)
 
     async def rewrite(position: str) -> "dict[str, Any]":
         return (await writer.rewrite(assignments[int(position)])).as_json()

@@ -1,0 +1,134 @@
+"""The calls of one piece of work: counted, and marked on the disk while they are under way.
+
+A command says what its calls belong to (`counted_calls`). From there models know where answers are
+kept (`contrafact.models.kept`), and services mark each try as begun and as ended, a byte each
+(`contrafact.models.service`). What was begun and never ended was under way when the command was
+killed, and is asked again by whoever goes on.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from decimal import Decimal
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contrafact.files.journal import Journal
+from contrafact.models.prices import Tokens, dollars
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from inspect_ai.model import ModelOutput
+
+__all__ = ["Calls", "counted_calls", "current_calls", "under_way"]
+
+_BEGUN, _ENDED = b"+", b"-"
+
+
+@dataclass
+class Calls:
+    """The calls of one piece of work.
+
+    Attributes:
+        journal: Where answers are kept; None keeps none.
+        rank: The place of the work among others that share connections; the first goes first.
+        made: How many were made, each try counted once it is answered.
+        again: How many answers came from the journal.
+        cost: US dollars at list price, of models whose price is known.
+        unpriced: Models that cost money and whose price is not known.
+        answering: By its key, the question that is being answered.
+    """
+
+    journal: Journal | None = None
+    rank: int = 0
+    made: int = 0
+    again: int = 0
+    read: int = 0
+    written: int = 0
+    cost: Decimal = Decimal(0)
+    unpriced: set[str] = field(default_factory=set)
+    answering: "dict[str, asyncio.Future[ModelOutput]]" = field(default_factory=dict)
+    marks: FileIO | None = None
+
+    def count(self, model: str, output: "ModelOutput") -> int:
+        """Count an answer, and return how many tokens it took."""
+        used = Tokens.of(output.usage)
+        self.made += 1
+        self.read += used.sent
+        self.written += used.written
+        price = dollars(model, [used])
+        if price is None:
+            self.unpriced.add(model)
+        else:
+            self.cost += price
+        return used.sent + used.written
+
+    def repeated(self) -> int:
+        """Return how many were under way when an earlier start was stopped: they are made again."""
+        if self.marks is None:
+            return 0
+        marks = Path(str(self.marks.name)).read_bytes()
+        return marks.count(_BEGUN) - marks.count(_ENDED)
+
+    def as_row(self) -> dict[str, Any]:
+        """Return them as a manifest has them."""
+        return {
+            "calls": self.made,
+            "calls kept before": self.again,
+            "calls repeated": self.repeated(),
+            "tokens read": self.read,
+            "tokens written": self.written,
+            "dollars": float(self.cost),
+            "price unknown": sorted(self.unpriced),
+        }
+
+
+current_calls: ContextVar[Calls | None] = ContextVar("current_calls", default=None)
+"""What the calls of a task belong to, and of the tasks that it begins."""
+
+
+@contextmanager
+def counted_calls(
+    journal: Journal | None = None, *, marks: Path | None = None, rank: int = 0
+) -> Iterator[Calls]:
+    """Let the calls of a block belong together.
+
+    Args:
+        journal: Where `contrafact.models.kept.KeptModel` keeps answers.
+        marks: Where calls are marked, next to the journal if nowhere else; gone when the block ends
+            well, there if it is stopped.
+    """
+    if marks is None and journal is not None:
+        marks = journal.path.with_name(f".{journal.path.name.lstrip('.')}.calls")
+    calls = Calls(journal, rank)
+    token = current_calls.set(calls)
+    try:
+        if marks is None:
+            yield calls
+            return
+        marks.parent.mkdir(parents=True, exist_ok=True)
+        with marks.open("ab", buffering=0) as calls.marks:
+            yield calls
+        marks.unlink(missing_ok=True)
+    finally:
+        current_calls.reset(token)
+
+
+@contextmanager
+def under_way() -> Iterator[None]:
+    """Mark a try as under way. One that is cancelled is not marked as ended: it is made again."""
+    calls = current_calls.get()
+    marks = None if calls is None else calls.marks
+    if marks is None:
+        yield
+        return
+    marks.write(_BEGUN)
+    try:
+        yield
+    except Exception:
+        marks.write(_ENDED)
+        raise
+    marks.write(_ENDED)

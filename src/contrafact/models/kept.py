@@ -1,0 +1,79 @@
+"""A model whose answers are kept as they come: work that is repeated asks only what is open."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, ModelOutput
+
+from contrafact.files.journal import hash_of
+from contrafact.models.asking import is_empty
+from contrafact.models.calls import Calls, current_calls
+from contrafact.models.opening import TRANSPORT
+
+__all__ = ["KeptModel"]
+
+
+class KeptModel(Model):
+    """A model that answers from the journal of the current work (`counted_calls`), if it can."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model.api, model.config, model.model_args)
+        self._named, self._settings = str(model), _decisive(model.config)
+
+    async def generate(
+        self,
+        input: str | list[ChatMessage],
+        tools: Any = (),
+        tool_choice: Any = None,
+        config: GenerateConfig = GenerateConfig(),
+        cache: bool | CachePolicy | Any = False,
+        on_stream: Any = None,
+    ) -> ModelOutput:
+        """Return the model's answer, from the journal where it is there."""
+        calls = current_calls.get() or Calls()
+        key = self._key(input, config)
+        if calls.journal is not None and key in calls.journal.known:
+            calls.again += 1
+            return ModelOutput.model_validate(calls.journal.known[key])
+        # One question at a time: who asks the same meanwhile waits for its answer.
+        if (asked := calls.answering.get(key)) is not None:
+            return await asyncio.shield(asked)
+        answer = asyncio.ensure_future(self._kept(calls, key, input, config))
+        calls.answering[key] = answer
+        try:
+            return await answer
+        finally:
+            del calls.answering[key]
+
+    async def _kept(
+        self, calls: Calls, key: str, input: str | list[ChatMessage], config: GenerateConfig
+    ) -> ModelOutput:
+        output = await self.ask(calls, input, config)
+        if is_empty(output):  # a slip of a service is not taken on trust, and never kept
+            output = await self.ask(calls, input, config)
+        if calls.journal is not None and not is_empty(output):
+            calls.journal.keep(key, output.model_dump(mode="json", exclude_none=True))
+        return output
+
+    async def ask(
+        self, calls: Calls, input: str | list[ChatMessage], config: GenerateConfig
+    ) -> ModelOutput:
+        """Return what the model says, and count it."""
+        output = await super().generate(input, config=config)
+        calls.count(self._named, output)
+        return output
+
+    def _key(self, input: str | Sequence[ChatMessage], config: GenerateConfig) -> str:
+        asked: Any = input
+        if not isinstance(input, str):
+            asked = [[one.role, one.text, one.metadata] for one in input]
+        return hash_of([self._named, asked, self._settings | _decisive(config)])
+
+
+def _decisive(config: GenerateConfig) -> dict[str, Any]:
+    """Return the settings that change an answer."""
+    found: dict[str, Any] = config.model_dump(
+        mode="json", exclude_none=True, exclude={"max_connections", *TRANSPORT}
+    )
+    return found

@@ -1,0 +1,119 @@
+"""Killed at random, again and again, and finished: nothing that was answered is asked for again.
+
+Calls are counted at the server. Of what it answered only the calls that were under way at a kill
+may be asked for once more, and the record of the work says how many those were.
+"""
+
+import json
+import random
+import time
+from collections import Counter
+
+import pytest
+
+KILLS, CONNECTIONS = 3, 4
+
+
+def headlines(folder):
+    rows = [{"headline": f"Harrow Mills unit {n} lifts its dividend"} for n in range(16)]
+    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def outputs(folder):
+    rows = [
+        {"headline": f"Harrow Mills unit {n} lifts its dividend", "side": side, "text": text}
+        for n in range(16)
+        for side, text in (("risk", f"Lenders fear for {n}"), ("opportunity", f"Orders of {n}"))
+    ]
+    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def articles(folder):
+    kinds = ("numerical", "flipping", "sentiment", "causal")
+    rows = [
+        {
+            "title": f"Norrick Steel's shares in {place} rise",
+            "summary": f"The shares rose {n + 12}% to $31 due to demand for pipes in {place}.",
+            "manipulation": kinds[n % 4],
+        }
+        for n, place in enumerate(f"Port {letter}ora" for letter in "ABCDEFGHIJKLMNOP")
+    ]
+    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def manifest(out):
+    return json.loads((out / "manifest.json").read_text())["repeated_calls"]
+
+
+def record(out):
+    done = json.loads(out.with_name(f".{out.name}.done").read_text())
+    return done.get("repeated calls", 0)
+
+
+MODEL, JUDGE = ("--model", "openai-api/fake/writer"), ("--judge", "openai-api/fake/judge")
+NO_FLUENCY = ("--fluency-model", "none")
+COMMANDS = {
+    "run": (
+        headlines,
+        ("run", "finforce", "--data", "in.jsonl", *MODEL, *JUDGE, *NO_FLUENCY),
+        manifest,
+    ),
+    "score": (outputs, ("score", "finforce", "in.jsonl", *JUDGE, *NO_FLUENCY), manifest),
+    "generate": (headlines, ("generate", "in.jsonl", *MODEL, *JUDGE), record),
+    "exam": (None, ("exam", *JUDGE, "--n", "20"), None),
+    "rfc rewrite": (
+        articles,
+        ("rfc", "rewrite", "in.jsonl", *MODEL, *JUDGE, "--seed", "3"),
+        record,
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_answered_call_is_asked_again(
+    quick_contrafact, start_contrafact, start_service, tmp_path, name, pair_server
+):
+    inputs, command, repeated_in = COMMANDS[name]
+    if inputs is not None:
+        inputs(tmp_path)
+    suffix = {"exam": ".json", "generate": ".csv", "rfc rewrite": ".jsonl"}.get(name, "")
+    end = ("--max-connections", str(CONNECTIONS), "--out")
+    chance = random.Random(name)
+    with (
+        start_service("0.15", server=pair_server)
+        if name == "rfc rewrite"
+        else start_service("--latency", "0.15")
+    ) as service:
+
+        def asked():
+            return Counter(service.stats()["answered"])
+
+        whole = quick_contrafact(*command, *end, f"whole{suffix}", env=service.environment)
+        assert whole.returncode == 0, whole.stderr
+        once = asked()
+        service.forget()
+        for _ in range(KILLS):
+            before = asked().total()
+            wanted = before + chance.randint(1, once.total() // (KILLS + 1))
+            with start_contrafact(*command, *end, f"cut{suffix}", env=service.environment) as cut:
+                while asked().total() < wanted:
+                    assert cut.poll() is None, "it ended before it could be killed"
+                    time.sleep(0.01)
+                cut.kill()
+            time.sleep(0.3)  # what was under way is answered to nobody
+        result = quick_contrafact(*command, *end, f"cut{suffix}", env=service.environment)
+        found = asked()
+    assert result.returncode == 0, result.stderr
+    assert found.keys() == once.keys()
+    # An answer without a word is asked for a second time at once, and kept by nobody.
+    repeated = sum(count - 1 for key, count in found.items() if once[key] == 1)
+    assert repeated <= KILLS * CONNECTIONS
+    cut, uncut = tmp_path / f"cut{suffix}", tmp_path / f"whole{suffix}"
+    if repeated_in is not None:
+        assert repeated <= repeated_in(cut) <= KILLS * CONNECTIONS
+        assert repeated_in(uncut) == 0
+    if suffix:
+        assert cut.read_bytes() == uncut.read_bytes().replace(b"whole.", b"cut.")
+    hidden = [path.name for path in tmp_path.rglob(".*")]
+    assert not [name for name in hidden if name.endswith((".calls", ".part")) or "draft" in name]

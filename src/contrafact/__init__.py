@@ -19,7 +19,7 @@ _PLACES = {
         "contrafact.api.judges": ("agreement", "correct", "exam"),
         "contrafact.api.models": ("perplexity", "whatif"),
         "contrafact.api.runs": ("load", "run", "score"),
-        "contrafact.api.texts": ("check", "generate", "rewrite", "synth"),
+        "contrafact.api.texts": ("check", "generate", "rewrite", "stories", "synth"),
         "contrafact.errors": ("InputError", "ModelError"),
     }.items()
     for name in names
@@ -39,6 +39,7 @@ __all__ = [
     "rewrite",
     "run",
     "score",
+    "stories",
     "synth",
     "whatif",
 ]

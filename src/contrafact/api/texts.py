@@ -1,6 +1,6 @@
 """Functions that make and check texts: each is one family's, and does what its command does."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +23,12 @@ from contrafact.errors import InputError, ModelError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from contrafact.families.cobe.stories import Form, Stories
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.pair_check import PairRow
 
-__all__ = ["check", "generate", "rewrite", "synth"]
+__all__ = ["check", "generate", "rewrite", "stories", "synth"]
 
 
 @Operation
@@ -352,3 +353,44 @@ def synth(
     scores = counts.groupby("graph").sum().reset_index()
     sources = items["Proof"].map(lambda proof: proof["template"]).nunique()
     return Result(f"{n} stories of {sources} templates, seed {seed}", items, scores)
+
+
+def stories(
+    seed: int = 0,
+    *,
+    difficulty: int | Mapping[str, Any] | None = None,
+    form: "Form" = "conjunction",
+    private_lexicon: PathLikeOrNone = None,
+) -> "Stories":
+    """Return stories to be edited, without end, each with a reward that is proven, for trainers.
+
+    Iterating gives ``(prompt, story, reward)``, where ``reward(answer)`` is 0 to 1; ``[i]`` gives
+    ``question``, ``answer`` and ``metadata``, which ``score_answer(answer, entry)`` scores. No
+    model is asked. ``ahead(processes)`` draws before a trainer wants them.
+
+    Args:
+        seed: The same seed and difficulty give the same tasks.
+        difficulty: A level, 0 to 3, or ranges by name: ``graphs``, ``facts``, ``words``,
+            ``connectors``, ``phrasings``. All stories if not given.
+        form: ``conjunction``: 1 where every criterion passes; ``share``: the share that does.
+        private_lexicon: A folder with rules of your own.
+
+    Raises:
+        InputError: There is no such difficulty, or the rules cannot be used.
+    """
+    from contrafact.families.cobe.stories import LEVELS, Difficulty, Stories
+
+    match difficulty:
+        case None:
+            wanted = Difficulty()
+        case int() if 0 <= difficulty < len(LEVELS):
+            wanted = LEVELS[difficulty]
+        case Mapping() if set(difficulty) <= set(Difficulty.__slots__):
+            wanted = Difficulty(**difficulty)
+        case _:
+            raise InputError(
+                f"difficulty is {difficulty!r}",
+                hint=f"give a level, 0 to {len(LEVELS) - 1}, or ranges of "
+                f"{', '.join(Difficulty.__slots__)}",
+            )
+    return Stories(seed, wanted, form=form, private_lexicon=as_path(private_lexicon))

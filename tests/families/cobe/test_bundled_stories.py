@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 from contrafact.families.cobe.data import (
+    CRITERION_NAMES,
     StoryNotes,
     bundled_known,
     bundled_shots,
@@ -17,7 +18,6 @@ from contrafact.families.cobe.data import (
     criteria_of,
     load_stories,
 )
-from contrafact.families.cobe.items import CRITERION_NAMES
 from contrafact.families.cobe.phrasing import free_forms
 from contrafact.records import DOMAINS, GRAPHS
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from contrafact.errors import InputError
 from contrafact.exam.score import ExamRow, examine
-from contrafact.families.cobe.items import CRITERION_NAMES, ITEM_COLUMNS, PHRASINGS, REFERENCE
+from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
+from contrafact.families.cobe.items import ITEM_COLUMNS, REFERENCE
 from contrafact.families.cobe.report import SPEC, scope_parts, suggested_modes
 from contrafact.family.exam_file import Exam
 from contrafact.family.manifest import PackRecord

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contrafact.families.cobe.data import read_story
-from contrafact.families.cobe.judging import subject_of
+from contrafact.families.cobe.data import read_story, subject_of
 from contrafact.families.cobe.synth.compose import compose
 from contrafact.families.cobe.synth.prove import judge_text, situation_of
 from contrafact.families.cobe.verifier import decide, proof, reader_of

@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from contrafact.families.cobe.items import PHRASINGS, REFERENCE
+from contrafact.families.cobe.data import PHRASINGS
+from contrafact.families.cobe.items import REFERENCE
 from contrafact.families.cobe.synth.compose import story_lines
 
 __all__ = ["compared_texts"]

@@ -35,18 +35,20 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.phrasing import free_forms
 from contrafact.files.atomic import write_text
 from contrafact.files.tables import Row, line_list, read_rows, source_name
+from contrafact.judges.verifier import Subject
 from contrafact.records import DOMAINS, GRAPHS, Story
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "APPROVAL",
+    "CRITERION_NAMES",
     "FIELDS",
     "LATENT",
     "NUMERICAL",
+    "PHRASINGS",
     "KnownAnswer",
     "KnownStory",
     "Question",
@@ -65,8 +67,12 @@ __all__ = [
     "review_rows",
     "story_object",
     "story_rows",
+    "subject_of",
     "write_stories",
 ]
+
+CRITERION_NAMES: tuple[str, ...] = ("E1", "E2", "E3", "E4", "E5")
+PHRASINGS: tuple[str, str, str] = ("A", "B", "C")
 
 
 @dataclass
@@ -573,6 +579,21 @@ def criteria_of(story: Story) -> dict[str, str]:
         strict=True,
     )
     return {name: text or "" for name, text in texts if text or name == "E3"}
+
+
+def subject_of(story: Story, response: str) -> Subject:
+    """Return what a verifier of this family is handed, besides the story's text and queries.
+
+    ``response`` is what is judged; ``proof`` is None where the story's file has none.
+    """
+    return {
+        "family": "cobe",
+        "text": story.text,
+        "queries": list(story.queries),
+        "proof": story.proof,
+        "criteria": criteria_of(story),
+        "response": response,
+    }
 
 
 def _answers(row: Mapping[str, Any], key: str) -> list[KnownAnswer]:

@@ -109,8 +109,8 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
 
     The query that a judge of the context sees is the story's first.
     """
-    from contrafact.families.cobe.data import criteria_of
-    from contrafact.families.cobe.judging import Judging, subject_of
+    from contrafact.families.cobe.data import criteria_of, subject_of
+    from contrafact.families.cobe.judging import Judging
     from contrafact.judges.rubric import letter
 
     judging = Judging(pack, options.judge_context)

@@ -48,13 +48,12 @@ from typing import Any
 
 from inspect_ai.log import EvalSample
 
+from contrafact.families.cobe.data import CRITERION_NAMES
 from contrafact.family.task import score_of
 from contrafact.records import Story
 
 __all__ = [
-    "CRITERION_NAMES",
     "ITEM_COLUMNS",
-    "PHRASINGS",
     "REFERENCE",
     "SCORER",
     "item_rows",
@@ -63,8 +62,6 @@ __all__ = [
 SCORER = "edit"
 """The scorer's name in logs, behind the package's."""
 
-CRITERION_NAMES: tuple[str, ...] = ("E1", "E2", "E3", "E4", "E5")
-PHRASINGS: tuple[str, str, str] = ("A", "B", "C")
 
 REFERENCE = "reference (proven)"
 """The system whose responses are the stories' proven answers."""

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 
 from inspect_ai.model import CachePolicy, Model
 
-from contrafact.families.cobe.data import criteria_of
+from contrafact.families.cobe.data import criteria_of, subject_of
 from contrafact.judges.judge import LetterVerdict
 from contrafact.judges.rubric import Judged, Rubric, letter
-from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Story
 
@@ -21,7 +20,6 @@ __all__ = [
     "JudgedEdit",
     "Judging",
     "probability",
-    "subject_of",
 ]
 
 _TEMPLATES = {
@@ -96,18 +94,3 @@ def probability(votes: Sequence[LetterVerdict]) -> float | None:
     """Return the judges' mean probability of T against F; None where nobody gave one."""
     given = [one.probability for one in votes if one.probability is not None]
     return sum(given) / len(given) if given else None
-
-
-def subject_of(story: Story, response: str) -> Subject:
-    """Return what a verifier of this family is handed, besides the story's text and queries.
-
-    ``response`` is what is judged; ``proof`` is None where the story's file has none.
-    """
-    return {
-        "family": "cobe",
-        "text": story.text,
-        "queries": list(story.queries),
-        "proof": story.proof,
-        "criteria": criteria_of(story),
-        "response": response,
-    }

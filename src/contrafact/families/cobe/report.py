@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS, REFERENCE
+from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
+from contrafact.families.cobe.items import REFERENCE
 from contrafact.families.cobe.published import published_facts, published_notes, published_rows
 from contrafact.families.cobe.scoring import failure_modes
 from contrafact.family.display import (

@@ -29,8 +29,8 @@ from typing import Any, NamedTuple, cast
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
-from contrafact.families.cobe.data import Question, question_of
-from contrafact.families.cobe.items import CRITERION_NAMES, PHRASINGS, SCORER
+from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS, Question, question_of
+from contrafact.families.cobe.items import SCORER
 from contrafact.families.cobe.judging import Judging, probability
 from contrafact.family.task import log_scorer, output_of, rate_of
 from contrafact.judges.judge import judges_of_role

@@ -18,6 +18,7 @@ from inspect_ai.solver import TaskState
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import (
     FIELDS,
+    PHRASINGS,
     Question,
     StoryNotes,
     load_stories,
@@ -26,7 +27,7 @@ from contrafact.families.cobe.data import (
     read_story,
     story_object,
 )
-from contrafact.families.cobe.items import ITEM_COLUMNS, PHRASINGS, SCORER, item_rows
+from contrafact.families.cobe.items import ITEM_COLUMNS, SCORER, item_rows
 from contrafact.families.cobe.judging import Judging
 from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.scoring import judged_edit

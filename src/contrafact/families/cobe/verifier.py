@@ -41,7 +41,7 @@ _HOLDS = {
 def proof(criterion: str, subject: Subject) -> Decision:
     """Decide a criterion, ``E1`` to ``E5``, of a response from the proof of its story.
 
-    The subject is made by `contrafact.families.cobe.judging.subject_of`.
+    The subject is made by `contrafact.families.cobe.data.subject_of`.
     """
     if not subject.get("proof"):
         return Decision(None, "the story has no proof")

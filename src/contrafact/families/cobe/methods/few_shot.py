@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import Question
-from contrafact.families.cobe.items import PHRASINGS
+from contrafact.families.cobe.data import PHRASINGS, Question
 from contrafact.family.method import MethodContext
 from contrafact.family.task import read_text
 from contrafact.models.asking import Ask, PlannedCall

@@ -1,0 +1,305 @@
+"""Stories without end, for trainers: edits to be made, each with a reward that is proven.
+
+CoBe, sections 3.1 and 3.2. A task is a story, a query and a score of any answer, decided by `proof`
+from what the story tells; no model is asked, and nothing is imported that could ask one. Any index
+may be read by any process: it is drawn from the seed and the index alone.
+
+    tasks = Stories(7, Difficulty(graphs=("chain", "fork")))
+    entry = tasks[12]                               # question, answer, metadata
+    tasks.score_answer("The ferry ran …", entry)    # 1.0 or 0.0
+
+    for prompt, story, reward in tasks:             # for ever
+        reward("The ferry ran …")
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, fields
+from functools import lru_cache, partial
+from itertools import count, islice
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from contrafact.errors import InputError
+from contrafact.families.cobe.data import PHRASINGS, criteria_of, read_story, subject_of
+from contrafact.families.cobe.synth.compose import cells_of, compose_block
+from contrafact.families.cobe.synth.crossing import SIZE
+from contrafact.families.cobe.synth.library import Library, bundled_library, load_library
+from contrafact.families.cobe.synth.prove import situation_of
+from contrafact.families.cobe.verifier import proof
+from contrafact.prompts import PromptPack, open_pack
+from contrafact.records import GRAPHS, Story
+from contrafact.text.delimit import delimit
+from contrafact.workers import end_with_parent
+
+__all__ = [
+    "LEVELS",
+    "Curriculum",
+    "Difficulty",
+    "Form",
+    "Stories",
+    "Task",
+    "reward_of",
+    "verdicts",
+]
+
+Form = Literal["conjunction", "share"]
+
+_TRIES = 100
+_AHEAD = 8  # blocks that a process draws at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Difficulty:
+    """Which stories are drawn. Ranges include both ends.
+
+    Attributes:
+        graphs: Types of causal graph.
+        facts: How many facts the causal model of a story has, 3 to 7.
+        words: How long a story is, in words, some 30 to 180.
+        connectors: How many causes a story tells by a connector, 0 to 3; others follow from its
+            rules.
+        phrasings: In which of the three phrasings of a query tasks are asked, in turn.
+    """
+
+    graphs: tuple[str, ...] = GRAPHS
+    facts: tuple[int, int] = (3, 7)
+    words: tuple[int, int] = (1, 250)
+    connectors: tuple[int, int] = (0, 4)
+    phrasings: str = "ABC"
+
+    def __post_init__(self) -> None:
+        for name in ("facts", "words", "connectors"):
+            low, high = getattr(self, name)
+            if not 0 <= low <= high:
+                raise InputError(f"{name} is {low} to {high}", hint="give the smaller end first")
+        if unknown := sorted(set(self.graphs) - set(GRAPHS)):
+            raise InputError(
+                f"there is no graph type '{unknown[0]}'", hint=f"use some of {', '.join(GRAPHS)}"
+            )
+        if not self.phrasings or not set(self.phrasings) <= set(PHRASINGS):
+            raise InputError(f"phrasings is {self.phrasings!r}", hint="use letters of ABC")
+
+    def fits(self, row: Mapping[str, Any]) -> bool:
+        """Return whether a drawn story is of this difficulty."""
+        if not _within(len(row["Proof"]["told"]), self.facts):
+            return False
+        if not _within(len(row["Variation text"].split()), self.words):
+            return False
+        told = situation_of(row).reader.read(row["Variation text"]).claims
+        return _within(len(told), self.connectors)
+
+
+LEVELS: tuple[Difficulty, ...] = (
+    Difficulty(graphs=("chain", "fork"), facts=(3, 4), words=(1, 80), phrasings="B"),
+    Difficulty(graphs=("chain", "fork", "collider"), facts=(3, 5), words=(1, 110)),
+    Difficulty(facts=(4, 6)),
+    Difficulty(facts=(5, 7), words=(80, 250)),
+)
+"""From one short path of causes to whole models."""
+
+
+class Task(NamedTuple):
+    """What a trainer takes: a prompt, its story, and the reward of an answer."""
+
+    prompt: str
+    story: Story
+    reward: Callable[[str], float]
+
+
+class Stories:
+    """Tasks by index, without end: the same seed, difficulty and index give the same task.
+
+    Args:
+        seed: Seed of the drawing.
+        difficulty: Which stories are drawn; all if not given.
+        form: ``conjunction``: 1.0 where every criterion is proven to pass, as the paper scores;
+            ``share``: the share of criteria that are. What `proof` leaves open passes nothing.
+        private_lexicon: A folder with rules of your own; the bundled ones if not given.
+        pack: The prompts; the template ``cobe/edit`` is used.
+
+    Raises:
+        InputError: The rules or the template cannot be used.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        difficulty: Difficulty | None = None,
+        *,
+        form: Form = "conjunction",
+        private_lexicon: str | Path | None = None,
+        pack: PromptPack | None = None,
+    ):
+        if form not in ("conjunction", "share"):
+            raise InputError(f"form is {form!r}", hint="use conjunction or share")
+        self.difficulty = difficulty or Difficulty()
+        self._seed = seed
+        self._form = form
+        self._library = load_library(private_lexicon) if private_lexicon else bundled_library()
+        self._template = (pack or open_pack()).template(
+            "cobe/edit", required={"story", "query", "shots"}
+        )
+        self._block = lru_cache(maxsize=64)(partial(_block, self._library, self.difficulty, seed))
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        """Return a task as ``question``, ``answer`` (one of the right ones) and ``metadata``.
+
+        Raises:
+            IndexError: The index is negative.
+            InputError: No story of this difficulty came of many draws.
+        """
+        if index < 0:
+            raise IndexError("tasks are counted from 0, and have no last one")
+        block, place = divmod(index, SIZE)
+        return self._entry(index, self._block(block)[place])
+
+    def __iter__(self) -> Iterator[Task]:
+        """Yield tasks for ever; see `ahead` for several processes."""
+        return map(self._task, count(), (line for block in count() for line in self._block(block)))
+
+    def ahead(self, processes: int, start: int = 0) -> Iterator[Task]:
+        """Yield the tasks from an index on for ever, drawn by processes before they are wanted.
+
+        Close the iterator, or let it go, to end the processes.
+        """
+        first, passed = divmod(start, SIZE)
+        tasks = map(self._task, count(first * SIZE), self._drawn(processes, first))
+        return islice(tasks, passed, None)
+
+    def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
+        """Return an answer's reward, 0 to 1, by the task that `__getitem__` gave."""
+        story = read_story(json.loads(entry["metadata"]["story"]))
+        return reward_of(verdicts(story, answer or ""), self._form)
+
+    def _entry(self, index: int, line: str) -> dict[str, Any]:
+        row = json.loads(line)
+        phrasing = self.difficulty.phrasings[index % len(self.difficulty.phrasings)]
+        query = row["Query"][PHRASINGS.index(phrasing)]
+        return {
+            "question": self._template.render(
+                story=delimit(row["Variation text"]), query=delimit(query), shots=[]
+            ),
+            "answer": row["Representative answer"],
+            "metadata": {
+                "source_dataset": "contrafact-cobe",
+                "source_index": index,
+                "graph": row["Graph type"],
+                "domain": row["Domain"],
+                "facts": len(row["Proof"]["told"]),
+                "phrasing": phrasing,
+                "story": line,
+            },
+        }
+
+    def _task(self, index: int, line: str) -> Task:
+        entry = self._entry(index, line)
+        story = read_story(json.loads(line))
+        return Task(entry["question"], story, partial(_reward, story, self._form))
+
+    def _drawn(self, processes: int, first: int) -> Iterator[str]:
+        given = (self._library, self.difficulty, self._seed)
+        with ProcessPoolExecutor(processes, initializer=_begin, initargs=given) as pool:
+            starts = count(first, _AHEAD)
+            waiting = [pool.submit(_share, start) for start in islice(starts, 2 * processes)]
+            try:
+                while True:
+                    done = waiting.pop(0)
+                    waiting.append(pool.submit(_share, next(starts)))
+                    yield from done.result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Curriculum:
+    """Goes on to the next level where the last tasks were solved often enough.
+
+    Args:
+        levels: From easy to hard.
+        window: Of how many rewards the mean is taken.
+        enough: The mean at which the next level begins.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        levels: Sequence[Difficulty] = LEVELS,
+        *,
+        window: int = 64,
+        enough: float = 0.7,
+    ):
+        if not levels:
+            raise InputError("there are no levels", hint="give at least one difficulty")
+        self._tasks = [Stories(seed + place, level) for place, level in enumerate(levels)]
+        self._next = [0] * len(levels)
+        self._window, self._enough = window, enough
+        self._rewards: list[float] = []
+        self.level = 0
+
+    def __iter__(self) -> Iterator[Task]:
+        """Yield tasks of the level that has been reached, for ever."""
+        while True:
+            tasks, index = self._tasks[self.level], self._next[self.level]
+            self._next[self.level] += 1
+            yield tasks._task(index, tasks[index]["metadata"]["story"])
+
+    def note(self, reward: float) -> None:
+        """Take note of a reward; the level may rise by it, and never falls."""
+        self._rewards = [*self._rewards, reward][-self._window :]
+        full = len(self._rewards) == self._window
+        if full and sum(self._rewards) / self._window >= self._enough:
+            self.level = min(self.level + 1, len(self._tasks) - 1)
+            self._rewards = []
+
+
+def verdicts(story: Story, answer: str) -> dict[str, bool | None]:
+    """Return what `proof` decides of an answer by each criterion that its story has.
+
+    None stands for what it leaves open, as of an answer in words that are not the story's.
+    """
+    subject = subject_of(story, answer)
+    return {name: proof(name, subject).passed for name in criteria_of(story)}
+
+
+def reward_of(decided: Mapping[str, bool | None], form: Form = "conjunction") -> float:
+    """Return the reward of an answer by its verdicts; what is open has not passed."""
+    passed = sum(one is True for one in decided.values())
+    return float(passed == len(decided)) if form == "conjunction" else passed / len(decided)
+
+
+def _reward(story: Story, form: Form, answer: str) -> float:
+    return reward_of(verdicts(story, answer), form)
+
+
+def _within(number: int, ends: tuple[int, int]) -> bool:
+    return ends[0] <= number <= ends[1]
+
+
+def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> list[str]:
+    """Return the stories of one block, as lines of a file, all of the difficulty.
+
+    Raises:
+        InputError: None came of many draws.
+    """
+    cells = [one for graph in difficulty.graphs for one in cells_of(library, graph=graph)]
+    for again in range(_TRIES):
+        lines, _ = compose_block(library, cells, seed, index, again)
+        if all(difficulty.fits(json.loads(line)) for line in lines):
+            return lines
+    asked = ", ".join(f"{one.name}={getattr(difficulty, one.name)}" for one in fields(difficulty))
+    raise InputError(
+        f"no story of this difficulty came of {_TRIES:,} draws ({asked})", hint="widen its ranges"
+    )
+
+
+_here: list[tuple[Library, Difficulty, int]] = []  # in a process that draws ahead
+
+
+def _begin(library: Library, difficulty: Difficulty, seed: int) -> None:
+    end_with_parent()
+    _here[:] = [(library, difficulty, seed)]
+
+
+def _share(start: int) -> list[str]:
+    return [line for index in range(start, start + _AHEAD) for line in _block(*_here[0], index)]

@@ -1,13 +1,12 @@
-"""Options that several commands have: each is said once, with its flag, bounds, help and panel.
+"""Options of commands: a class of them is a command's parameters, and what its function takes.
 
-They are types for the parameters of a Typer command: ``max_retries: MaxRetries = None``.
+What several commands have is said once, with its flag, bounds, help and panel.
 """
 
 import inspect
 import json
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import typer
@@ -18,17 +17,8 @@ __all__ = [
     "BOUNDS",
     "SAMPLING",
     "TRANSPORT",
-    "AttemptTimeout",
     "CallOptions",
-    "JudgeArguments",
-    "MaxConnections",
-    "MaxRetries",
-    "MaxTokens",
     "Options",
-    "Prompts",
-    "Structured",
-    "Temperature",
-    "Timeout",
     "argument",
     "as_command",
     "bulk_options",
@@ -45,25 +35,6 @@ SAMPLING = "How the model writes"
 TRANSPORT = "How calls are made"
 """The panel for what moves bytes about and changes no reply."""
 
-Prompts = Annotated[Path | None, typer.Option(metavar="DIR", help="Another prompt pack.")]
-"""A folder of templates."""
-
-Temperature = Annotated[
-    float | None, typer.Option(min=0, rich_help_panel=SAMPLING, show_default=False)
-]
-"""Of a model's sampling."""
-
-MaxTokens = Annotated[int | None, typer.Option(min=1, rich_help_panel=SAMPLING, show_default=False)]
-"""The longest reply."""
-
-JudgeArguments = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE", rich_help_panel=TRANSPORT, help="Provider argument of the judges."
-    ),
-]
-"""What the judges' provider is given, for `key_values`."""
-
 # How calls are made, said once: for commands' parameters, their models of options, and runs.
 BOUNDS: dict[str, dict[str, Any]] = {
     "max_retries": {"help": "Per call. [5]", "min": 0},
@@ -71,20 +42,6 @@ BOUNDS: dict[str, dict[str, Any]] = {
     "attempt_timeout": {"help": "Seconds for one attempt. [300]", "min": 1},
 }
 """Bounds of a call; None leaves what `contrafact.models.opening.TRANSPORT` says."""
-
-_AT_ONCE: dict[str, Any] = {"help": "Calls under way at once.", "min": 1}
-
-MaxConnections = Annotated[int, typer.Option(rich_help_panel=TRANSPORT, **_AT_ONCE)]
-MaxRetries = Annotated[int | None, typer.Option(rich_help_panel=TRANSPORT, **BOUNDS["max_retries"])]
-Timeout = Annotated[int | None, typer.Option(rich_help_panel=TRANSPORT, **BOUNDS["timeout"])]
-AttemptTimeout = Annotated[
-    int | None, typer.Option(rich_help_panel=TRANSPORT, **BOUNDS["attempt_timeout"])
-]
-
-Structured = Annotated[
-    bool, typer.Option("--structured/--no-structured", help="Ask providers for JSON by schema.")
-]
-"""Whether a provider is given the schema of the reply."""
 
 _REQUIRED = inspect.Parameter.empty
 
@@ -107,19 +64,29 @@ class Options:
 
     @classmethod
     def typed(cls) -> dict[str, _Typed]:
-        """Return the options by name, those of base classes first."""
-        named = [item for base in reversed(cls.__mro__) for item in vars(base).items()]
-        return {name: one for name, one in named if isinstance(one, _Typed)}
+        """Return the options by name, those of base classes last."""
+        found: dict[str, _Typed] = {}
+        for name, one in (item for base in cls.__mro__ for item in vars(base).items()):
+            if isinstance(one, _Typed):
+                found.setdefault(name, one)
+        return found
+
+    def refuse(self, names: Iterable[str], why: str, hint: str) -> None:
+        """Raise an `InputError` for the first of these options that is given and has no use."""
+        typed = self.typed()
+        for name in names:
+            default = typed[name].default
+            if getattr(self, name) not in (default, []):
+                flag = f"--{'no-' if default is True else ''}{name.replace('_', '-')}"
+                raise InputError(f"{flag} has no use {why}", hint=hint)
 
 
 def option(
     help: str | None,
     default: Any = _REQUIRED,
     *flags: str,
-    metavar: str | None = None,
     panel: str | None = None,
-    min: float | None = None,
-    max: float | None = None,
+    **more: Any,
 ) -> Any:
     """Return an attribute of `Options`: what is typed, and what its help says.
 
@@ -127,20 +94,10 @@ def option(
         help: What the help page says of it.
         default: Its default; it has to be given if there is none.
         flags: What is typed, if not the field's name with hyphens.
-        metavar: What stands for its value on the help page.
         panel: The panel of the help page; the first if none.
-        min: The least value.
-        max: The greatest value.
+        more: What else Typer takes: ``metavar``, ``min``, ``max``, ``callback``.
     """
-    made = typer.Option(
-        *flags,
-        help=help,
-        metavar=metavar,
-        rich_help_panel=panel,
-        min=min,
-        max=max,
-    )
-    return _Typed(made, default)
+    return _Typed(typer.Option(*flags, help=help, rich_help_panel=panel, **more), default)
 
 
 def argument(metavar: str, help: str, default: Any = _REQUIRED) -> Any:
@@ -179,7 +136,7 @@ def parameters_of(model: type[Options]) -> list[inspect.Parameter]:
 class CallOptions(Options):
     """How calls of models are made: options of commands that ask one."""
 
-    max_connections: int = option(default=16, panel=TRANSPORT, **_AT_ONCE)
+    max_connections: int = option("Calls under way at once.", 16, panel=TRANSPORT, min=1)
     max_retries: int | None = option(default=None, panel=TRANSPORT, **BOUNDS["max_retries"])
     timeout: int | None = option(default=None, panel=TRANSPORT, **BOUNDS["timeout"])
     attempt_timeout: int | None = option(default=None, panel=TRANSPORT, **BOUNDS["attempt_timeout"])

@@ -276,7 +276,7 @@ def rewrite(
 
     options = command_options(command, options)
     with rows_file(data) as file, output_file(out, "pairs.jsonl") as made:
-        command(str(file), str(made), model=model, judge=names_of(judge), **options)
+        command(file=str(file), out=str(made), model=model, judge=names_of(judge), **options)
         items, lost = read_frame(made), sidecar_path(made, "dropped")
         dropped = read_frame(lost) if lost.exists() else pd.DataFrame()
     columns = ["manipulation", "undecided", "reason"]

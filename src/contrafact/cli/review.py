@@ -4,12 +4,16 @@ import re
 from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from contrafact.cli.review_plan import estimate, plan, residual
+from contrafact.options import Options, argument, option, takes
 from contrafact.review.store import check_installed, missing_file, open_store
+
+if TYPE_CHECKING:
+    from contrafact.review.web.studio import TrustedProxy
 
 __all__ = ["app"]
 
@@ -23,51 +27,61 @@ _COUNTED = {"history": "events", "sheet": "answered items"}
 _Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
 
 
+_DB = option("A file for SQLite, or postgresql://…", "review.db", metavar="URL")
+
+
+class _Serve(Options):
+    db: str = _DB
+    port: int = option("The port; 0 for any.", 8000, metavar="N", min=0, max=65535)
+    host: str = option("The address to listen on.", "127.0.0.1", metavar="H")
+    tls_cert: Path | None = option("A certificate (PEM).", None, metavar="FILE")
+    tls_key: Path | None = option("Its key (PEM).", None, metavar="FILE")
+    allow_remote: bool = option("Let others reach it without TLS.", False, "--allow-remote")
+    behind_proxy: bool = option(
+        "A proxy on this machine ends TLS and says who comes from where.", False, "--behind-proxy"
+    )
+    url: str | None = option(
+        "The address that people reach it by: links carry it, other names are refused.",
+        None,
+        metavar="URL",
+    )
+    trust_header: str | None = option(
+        "A proxy signs people in, and names them in this header, such as X-Remote-User.",
+        None,
+        metavar="NAME",
+    )
+    trusted: str = option(
+        "With --trust-header: where the proxy connects from.",
+        "127.0.0.1",
+        "--from",
+        metavar="ADDRESS",
+    )
+
+    def proxy(self) -> "TrustedProxy | None":
+        """Return the proxy that signs people in, if there is one."""
+        from contrafact.errors import InputError
+        from contrafact.review.web.studio import TrustedProxy
+
+        if self.trust_header is None:
+            return None
+        try:
+            ip_address(self.trusted)
+        except ValueError as error:
+            raise InputError(
+                f"'{self.trusted[:40]}' is no address that a proxy connects from",
+                hint="give --from an IP address, such as 127.0.0.1",
+            ) from error
+        if not re.fullmatch(r"[A-Za-z0-9-]+", self.trust_header):
+            raise InputError(
+                f"'{self.trust_header[:40]}' is no name of a header",
+                hint="write it as X-Remote-User",
+            )
+        return TrustedProxy(self.trust_header, self.trusted)
+
+
 @app.command("serve")
-def serve(
-    db: _Database = "review.db",
-    port: Annotated[
-        int, typer.Option(metavar="N", min=0, max=65535, help="The port; 0 for any.")
-    ] = 8000,
-    host: Annotated[str, typer.Option(metavar="H", help="The address to listen on.")] = "127.0.0.1",
-    tls_cert: Annotated[
-        Path | None, typer.Option("--tls-cert", metavar="FILE", help="A certificate (PEM).")
-    ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key (PEM).")
-    ] = None,
-    allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let others reach it without TLS.")
-    ] = False,
-    behind_proxy: Annotated[
-        bool,
-        typer.Option(
-            "--behind-proxy", help="A proxy on this machine ends TLS and says who comes from where."
-        ),
-    ] = False,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            "--url",
-            metavar="URL",
-            help="The address that people reach it by: links carry it, other names are refused.",
-        ),
-    ] = None,
-    trust_header: Annotated[
-        str | None,
-        typer.Option(
-            "--trust-header",
-            metavar="NAME",
-            help="A proxy signs people in, and names them in this header, such as X-Remote-User.",
-        ),
-    ] = None,
-    trusted: Annotated[
-        str,
-        typer.Option(
-            "--from", metavar="ADDRESS", help="With --trust-header: where the proxy connects from."
-        ),
-    ] = "127.0.0.1",
-) -> None:
+@takes(_Serve)
+def serve(options: _Serve) -> None:
     """Serve the review studio, to this machine alone unless an option says otherwise.
 
     Where nobody manages it yet, a one-time link for its manager is printed.
@@ -77,33 +91,19 @@ def serve(
     check_installed()
     from contrafact.errors import InputError
     from contrafact.review.web import serve as server
-    from contrafact.review.web.studio import TrustedProxy
 
-    if tls_key is not None and tls_cert is None:
+    cert, key = options.tls_cert, options.tls_key
+    if key is not None and cert is None:
         raise InputError("a TLS key needs its certificate", hint="give --tls-cert too")
-    proxy = None
-    if trust_header is not None:
-        try:
-            ip_address(trusted)
-        except ValueError as error:
-            raise InputError(
-                f"'{trusted[:40]}' is no address that a proxy connects from",
-                hint="give --from an IP address, such as 127.0.0.1",
-            ) from error
-        if not re.fullmatch(r"[A-Za-z0-9-]+", trust_header):
-            raise InputError(
-                f"'{trust_header[:40]}' is no name of a header", hint="write it as X-Remote-User"
-            )
-        proxy = TrustedProxy(trust_header, trusted)
     server.serve(
-        db,
-        host=host,
-        port=port,
-        tls=None if tls_cert is None else (tls_cert, tls_key),
-        allow_remote=allow_remote,
-        behind_proxy=behind_proxy,
-        url=url,
-        proxy=proxy,
+        options.db,
+        host=options.host,
+        port=options.port,
+        tls=None if cert is None else (cert, key),
+        allow_remote=options.allow_remote,
+        behind_proxy=options.behind_proxy,
+        url=options.url,
+        proxy=options.proxy(),
     )
 
 
@@ -154,8 +154,8 @@ def invite(
     typer.echo(link)
 
 
-for _command in (plan, estimate, residual):
-    app.command()(_command)
+for _name, _command in (("plan", plan), ("estimate", estimate), ("residual", residual)):
+    app.command(_name)(_command)
 
 
 @app.command("project")
@@ -187,34 +187,31 @@ def project(
             typer.echo(f"  to {rule.to}: {rule.why}")
 
 
+class _Import(Options):
+    file: str = argument("FILE", "Items: CSV, Excel, JSONL, JSON, Parquet, or -.")
+    review: str = option("The review's name.", "review", metavar="NAME")
+    db: str = _DB
+    project: str | None = option(
+        "A built-in project or a .toml file; for a new review.", None, metavar="NAME"
+    )
+    field: list[str] | None = option(
+        "The file's name for a field; repeatable.", None, metavar="FIELD=NAME"
+    )
+    columns: list[str] | None = option(
+        "The same for several fields at once.", None, metavar="WANTED=FOUND,…"
+    )
+    person: list[str] | None = option(
+        "Somebody and their roles; repeatable.", None, metavar="NAME=ROLE,…"
+    )
+    training: bool = option(
+        "FILE holds items with known answers, to train on.", False, "--training"
+    )
+    by: str = option("Who imports.", "manager", metavar="NAME")
+
+
 @app.command("import")
-def import_(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Items: CSV, Excel, JSONL, JSON, Parquet, or -.")
-    ],
-    review: _Review = "review",
-    db: _Database = "review.db",
-    project: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A built-in project or a .toml file; for a new review."),
-    ] = None,
-    field: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FIELD=NAME", help="The file's name for a field; repeatable."),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WANTED=FOUND,…", help="The same for several fields at once."),
-    ] = None,
-    person: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=ROLE,…", help="Somebody and their roles; repeatable."),
-    ] = None,
-    training: Annotated[
-        bool, typer.Option("--training", help="FILE holds items with known answers, to train on.")
-    ] = False,
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who imports.")] = "manager",
-) -> None:
+@takes(_Import)
+def import_(options: _Import) -> None:
     """Import items into a review, and open it if it is new. What is there already stays as it is.
 
     Example: contrafact review import news.jsonl --project headline-screening --person Ada=verifier
@@ -226,28 +223,30 @@ def import_(
     from contrafact.review.project import load_project
     from contrafact.review.setup import import_gold, import_items, set_roles
 
-    names = name_pairs(field or (), "FIELD=NAME", "--field") | named_columns(columns)
-    people = name_pairs(person or (), "NAME=ROLE,ROLE", "--person")
+    file, review, db, by = options.file, options.review, options.db, options.by
+    names = name_pairs(options.field or (), "FIELD=NAME", "--field")
+    names |= named_columns(options.columns)
+    people = name_pairs(options.person or (), "NAME=ROLE,ROLE", "--person")
     with ExitStack() as opened:
         # What is wrong with a file or a project is said before anything is opened or made.
         there = None if missing_file(db) else opened.enter_context(open_store(db))
         new = there is None or review not in there.reviews()
-        if new and project is None:
+        if new and options.project is None:
             raise InputError(
                 f"there is no review '{review}' in {db} yet",
                 hint="say what is asked: --project NAME",
             )
-        named = None if project is None else load_project(project)
+        named = None if options.project is None else load_project(options.project)
         found = named if there is None or new else there.read(review, lambda b: b.project)
         assert found is not None
-        gold = read_gold(file, found, names) if training else {}
-        items = {} if training else read_items(file, found, names)
+        gold = read_gold(file, found, names) if options.training else {}
+        items = {} if options.training else read_items(file, found, names)
         store = there or opened.enter_context(open_store(db, new=True))
         if named is not None:
             store.define(review, named, by)
         for name, roles in people.items():
             store.act(review, set_roles, by, name, [role.strip() for role in roles.split(",")])
-        if training:
+        if options.training:
             added = store.act(review, import_gold, by, gold)
             typer.echo(f"{review}: {added:,} of {len(gold):,} training items are new")
         else:

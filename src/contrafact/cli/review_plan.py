@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from contrafact.console import show_table
+from contrafact.options import Options, argument, option, takes
 from contrafact.review.store import open_store
 
 if TYPE_CHECKING:
@@ -21,71 +22,37 @@ if TYPE_CHECKING:
 
 __all__ = ["estimate", "plan", "residual"]
 
-_Review = Annotated[str, typer.Option("--review", metavar="NAME", help="The review's name.")]
-_Seed = Annotated[int, typer.Option(min=0, metavar="S", help="Seed of what is drawn.")]
-_Labels = Annotated[
-    str | None,
-    typer.Option("--labels", metavar="FILE", help="Labels so far: an item's id and its label."),
-]
-_Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        metavar="FIELD",
-        help="The label's field; label, decision, rating or review_verdict if none is named.",
-    ),
-]
-_Positive = Annotated[
-    list[str] | None,
-    typer.Option(metavar="VALUE", help="A label that counts as yes, and no other; repeatable."),
-]
+_LABEL_HELP = "The label's field; label, decision, rating or review_verdict if none is named."
+_POSITIVE_HELP = "A label that counts as yes, and no other; repeatable."
 _Row = tuple[int, Mapping[str, Any]]
 
 
-def plan(
-    budget: Annotated[
-        int, typer.Option("--budget", min=1, metavar="N", help="How many items to label.")
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", metavar="FILE", help="The items to label; the key is written next to it."
-        ),
-    ],
-    file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="Items: CSV, JSONL, JSON, Parquet, or -.")
-    ] = None,
-    figure: Annotated[
-        Literal["rate", "residual"],
-        typer.Option(help="What is to get tight: the share of yes, or a review's residual error."),
-    ] = "rate",
-    by: Annotated[
-        str | None, typer.Option(metavar="FIELD", help="An item's system or category.")
-    ] = None,
-    judge: Annotated[
-        str | None, typer.Option(metavar="FIELD", help="The judge's verdict, or score from 0 to 1.")
-    ] = None,
-    judge_positive: Annotated[
-        list[str] | None,
-        typer.Option(metavar="VALUE", help="A verdict that counts as yes; repeatable."),
-    ] = None,
-    labels: _Labels = None,
-    label: _Label = None,
-    positive: _Positive = None,
-    db: Annotated[
-        str | None,
-        typer.Option("--db", metavar="URL", help="Take a review's items from here, not from FILE."),
-    ] = None,
-    review: _Review = "review",
-    hide: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FIELD", help="A field that the items to label are not to have."),
-    ] = None,
-    uniform: Annotated[
-        float, typer.Option(min=0.01, max=1.0, help="The share drawn from all items alike.")
-    ] = 0.2,
-    seed: _Seed = 0,
-) -> None:
+class _Plan(Options):
+    budget: int = option("How many items to label.", min=1, metavar="N")
+    out: Path = option("The items to label; the key is written next to it.", metavar="FILE")
+    file: str | None = argument("[FILE]", "Items: CSV, JSONL, JSON, Parquet, or -.", None)
+    figure: Literal["rate", "residual"] = option(
+        "What is to get tight: the share of yes, or a review's residual error.", "rate"
+    )
+    by: str | None = option("An item's system or category.", None, metavar="FIELD")
+    judge: str | None = option("The judge's verdict, or score from 0 to 1.", None, metavar="FIELD")
+    judge_positive: list[str] | None = option(
+        "A verdict that counts as yes; repeatable.", None, metavar="VALUE"
+    )
+    labels: str | None = option("Labels so far: an item's id and its label.", None, metavar="FILE")
+    label: str | None = option(_LABEL_HELP, None, metavar="FIELD")
+    positive: list[str] | None = option(_POSITIVE_HELP, None, metavar="VALUE")
+    db: str | None = option("Take a review's items from here, not from FILE.", None, metavar="URL")
+    review: str = option("The review's name.", "review", metavar="NAME")
+    hide: list[str] | None = option(
+        "A field that the items to label are not to have.", None, metavar="FIELD"
+    )
+    uniform: float = option("The share drawn from all items alike.", 0.2, min=0.01, max=1.0)
+    seed: int = option("Seed of what is drawn.", 0, min=0, metavar="S")
+
+
+@takes(_Plan)
+def plan(options: _Plan) -> None:
     """Draw the items to label, so that the figure you report gets as tight as it can.
 
     Every item's probability is recorded in the key, from which `review estimate` makes figures.
@@ -105,42 +72,42 @@ def plan(
         write_plan,
     )
 
-    rows, name, state = _rows(file, db, review)
-    rng = np.random.default_rng(seed)
-    frame = _frame(rows, name, figure, by, judge, judge_positive, state, rng)
+    rows, name, state = _rows(options)
+    rng = np.random.default_rng(options.seed)
+    frame = _frame(rows, name, options, state, rng)
     known = Labels(np.full(len(frame.items), np.nan), 0, 0)
-    if labels is not None:
-        known = read_labels(labels, frame, field=label, positive=positive or ())
+    label, positive = options.label, options.positive or ()
+    if options.labels is not None:
+        known = read_labels(options.labels, frame, field=label, positive=positive)
     elif label is not None:
-        known = labels_in_rows(rows, frame, name, field=label, positive=positive or ())
+        known = labels_in_rows(rows, frame, name, field=label, positive=positive)
     _show_label_notes(known)
-    left = int(np.isnan(known.values).sum())
+    left, budget = int(np.isnan(known.values).sum()), options.budget
     if left < budget:
         raise InputError(f"{left} items can still be drawn", hint=f"use --budget {left} or less")
-    planned = Key(frame, draw_items(frame, known.values, budget, uniform=uniform, rng=rng), figure)
+    draw = draw_items(frame, known.values, budget, uniform=options.uniform, rng=rng)
+    planned = Key(frame, draw, options.figure)
     drawn = np.flatnonzero(planned.draw.drawn)
     # Who labels anew is not to see what the review has come to.
     outcomes = [f for _, row in rows[:1] for f in row if f.startswith(("review_", "answer_"))]
-    hidden = [judge, label, *(hide or ()), *(outcomes if db else ())]
+    hidden = [options.judge, label, *(options.hide or ()), *(outcomes if options.db else ())]
     shown = items_to_label(rows, frame, name, hidden)
-    key_file = write_plan(out, shown, planned, rng.permutation(drawn).tolist())
+    key_file = write_plan(options.out, shown, planned, rng.permutation(drawn).tolist())
     _show_draw(planned, known.values)
-    typer.echo(f"{out}: {len(drawn):,} of {len(frame.items):,} items to label")
+    typer.echo(f"{options.out}: {len(drawn):,} of {len(frame.items):,} items to label")
     typer.echo(f"{key_file}: the key, with the probability of each; keep it for `review estimate`")
 
 
-def estimate(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The key that `review plan` wrote.")],
-    labels: Annotated[
-        str,
-        typer.Option("--labels", metavar="FILE", help="The labels: an item's id and its label."),
-    ],
-    label: _Label = None,
-    positive: _Positive = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the figures, as JSON.")
-    ] = None,
-) -> None:
+class _Estimate(Options):
+    key: str = argument("KEY", "The key that `review plan` wrote.")
+    labels: str = option("The labels: an item's id and its label.", metavar="FILE")
+    label: str | None = option(_LABEL_HELP, None, metavar="FIELD")
+    positive: list[str] | None = option(_POSITIVE_HELP, None, metavar="VALUE")
+    out: Path | None = option("Write the figures, as JSON.", None, metavar="FILE")
+
+
+@takes(_Estimate)
+def estimate(options: _Estimate) -> None:
     """Say what the labels of planned items come to: figures of all items, with intervals.
 
     Example: contrafact review estimate plan.key.csv --labels labels.csv --out figures.json
@@ -148,8 +115,10 @@ def estimate(
     from contrafact.review.plan import figures_of
     from contrafact.review.plan_files import read_key, read_labels
 
-    read = read_key(key)
-    known = read_labels(labels, read.frame, field=label, positive=positive or ())
+    read, out = read_key(options.key), options.out
+    known = read_labels(
+        options.labels, read.frame, field=options.label, positive=options.positive or ()
+    )
     _show_label_notes(known, read)
     found = figures_of(read.frame, read.draw, known.values)
     wrong, items = read.figure == "residual", len(read.frame.items)
@@ -167,23 +136,20 @@ def estimate(
         typer.echo(f"written to {out}")
 
 
-def residual(
-    review: _Review = "review",
-    db: Annotated[
-        str, typer.Option("--db", metavar="URL", help="A file for SQLite, or postgresql://…")
-    ] = "review.db",
-    finds: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE",
-            help="The share of wrong items that each voter finds at least, where no expert's "
-            "recheck of a random sample measures the error.",
-        ),
-    ] = 1 / 3,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write all of it, as JSON.")
-    ] = None,
-) -> None:
+class _Residual(Options):
+    review: str = option("The review's name.", "review", metavar="NAME")
+    db: str = option("A file for SQLite, or postgresql://…", "review.db", metavar="URL")
+    finds: float = option(
+        "The share of wrong items that each voter finds at least, where no expert's recheck of a "
+        "random sample measures the error.",
+        1 / 3,
+        metavar="SHARE",
+    )
+    out: Path | None = option("Write all of it, as JSON.", None, metavar="FILE")
+
+
+@takes(_Residual)
+def residual(options: _Residual) -> None:
     """Show what share of a review's final items is wrong: as an expert's recheck found, or at most.
 
     Nothing here takes people to err independently of each other; `review plan --figure residual`
@@ -193,10 +159,11 @@ def residual(
     """
     from contrafact.review.residual import COLUMNS, residual_cells, residual_error, residual_notes
 
-    with open_store(db) as store:
-        state = store.read(review, lambda found: found)
+    out = options.out
+    with open_store(options.db) as store:
+        state = store.read(options.review, lambda found: found)
     # Outside the store, which a running studio may want meanwhile.
-    found = residual_error(state, finds=finds)
+    found = residual_error(state, finds=options.finds)
     if out is not None:
         _write_json(out, asdict(found))
     rows = [residual_cells(one) for one in (found.wrong, *found.by_stage)]
@@ -218,13 +185,12 @@ def _write_json(out: Path, figures: Mapping[str, Any]) -> None:
     write_text(out, json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
 
 
-def _rows(
-    file: str | None, db: str | None, review: str
-) -> "tuple[list[_Row], str, ReviewState | None]":
+def _rows(options: _Plan) -> "tuple[list[_Row], str, ReviewState | None]":
     from contrafact.errors import InputError
     from contrafact.files.tables import read_rows, source_name
     from contrafact.review.export import item_rows
 
+    file, db, review = options.file, options.db, options.review
     if (file is None) == (db is None):
         raise InputError("items come from a file or from a review", hint="name FILE, or --db URL")
     if db is None:
@@ -237,10 +203,7 @@ def _rows(
 def _frame(
     rows: Sequence[_Row],
     name: str,
-    figure: str,
-    by: str | None,
-    judge: str | None,
-    judge_positive: Sequence[str] | None,
+    options: _Plan,
     state: "ReviewState | None",
     rng: "np.random.Generator",
 ) -> "Frame":
@@ -250,8 +213,9 @@ def _frame(
     from contrafact.review.plan_files import frame_of_finals, frame_of_rows
     from contrafact.review.residual import vote_risk
 
-    if figure == "rate":
-        return frame_of_rows(rows, name, by=by, judge=judge, positive=judge_positive or ())
+    if options.figure == "rate":
+        positive = options.judge_positive or ()
+        return frame_of_rows(rows, name, by=options.by, judge=options.judge, positive=positive)
     if state is None:
         raise InputError(
             "the residual error is that of a review's final items",
@@ -259,7 +223,7 @@ def _frame(
         )
     seeded = np.random.default_rng(int(rng.integers(1 << 31)))
     risk = vote_risk(state, rng=seeded)
-    return frame_of_finals([row for _, row in rows], risk, by or state.project.category)
+    return frame_of_finals([row for _, row in rows], risk, options.by or state.project.category)
 
 
 def _show_label_notes(found: "Labels", key: "Key | None" = None) -> None:

@@ -16,13 +16,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
-from contrafact.files.atomic import write_folder
+from contrafact.files.atomic import guard_folder, write_folder
+from contrafact.options import Options, option
 
 __all__ = [
     "CROISSANT",
     "Facts",
+    "ReleaseOptions",
     "check_croissant",
     "check_facts",
     "croissant_of",
@@ -59,8 +60,47 @@ class Facts:
     date: str | None = None
 
 
+class ReleaseOptions(Options):
+    """What every command has that makes a release: where it goes, and what it says of itself."""
+
+    out: Path = option("A new folder.", metavar="DIR")
+    name: str = option("The dataset's name.")
+    version: str = option("Its version, as in 1.0.0.", "1.0.0")
+    license: str | None = option("Licence of what was added: an SPDX name or an address.", None)
+    url: str | None = option("Where it will be published.", None)
+    date: str | None = option("Day of publication, YYYY-MM-DD.", None)
+    push: str | None = option(
+        "Publish the folder on the hub as well.", None, metavar="hf://OWNER/NAME"
+    )
+    public: bool = option("With --push: a new dataset is for everybody to see.", False, "--public")
+
+    def check(self) -> Facts:
+        """Return what the release says of itself, once it can be written and published."""
+        from contrafact.corpus.hub import require_push
+
+        if self.push is not None:
+            require_push(self.push)
+        elif self.public:
+            raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
+        guard_folder(self.out)
+        facts = Facts(self.name, self.version, self.license, self.url, self.date)
+        check_facts(facts)
+        return facts
+
+    def publish(self) -> str | None:
+        """Push the folder, which is written, if that is asked for; return where it is."""
+        from contrafact.corpus.hub import push_folder, require_push
+
+        if self.push is None:
+            return None
+        address, message = require_push(self.push), f"{self.name} {self.version}"
+        return push_folder(self.out, address, message=message, public=self.public)
+
+
 def check_facts(facts: Facts) -> None:
     """Raise an `InputError` for facts that no metadata can hold."""
+    from contrafact.corpus.news_items import day_of
+
     if not _NAME.fullmatch(facts.name):
         raise InputError(
             f"'{facts.name[:40]}' is no name for a dataset",

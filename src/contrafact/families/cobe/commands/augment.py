@@ -2,11 +2,11 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from contrafact.options import MaxConnections, MaxTokens, Prompts, Structured, Temperature
+from contrafact.options import SAMPLING, TRANSPORT, CallOptions, argument, option, takes
 
 if TYPE_CHECKING:
     from contrafact.families.cobe.augment import Augmented, Variation
@@ -14,21 +14,24 @@ if TYPE_CHECKING:
 
 __all__ = ["augment"]
 
+_WRITING = ("temperature", "max_tokens")
 
-def augment(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Stories in the paper's schema.")],
-    model: Annotated[str, typer.Option(metavar="M", help="The writer, an Inspect model.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The JSON file to write.")],
-    n: Annotated[
-        int, typer.Option("--n", min=1, metavar="N", help="Variations of each core story.")
-    ] = 3,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the domains drawn.")] = 0,
-    prompts: Prompts = None,
-    temperature: Temperature = None,
-    max_tokens: MaxTokens = None,
-    max_connections: MaxConnections = 8,
-    structured: Structured = True,
-) -> None:
+
+class _Options(CallOptions):
+    file: Path = argument("FILE", "Stories in the paper's schema.")
+    model: str = option("The writer, an Inspect model.", metavar="M")
+    out: Path = option("The JSON file to write.", metavar="FILE")
+    n: int = option("Variations of each core story.", 3, "--n", min=1, metavar="N")
+    seed: int = option("Seed of the domains drawn.", 0, min=0, metavar="S")
+    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    temperature: float | None = option(None, None, panel=SAMPLING, min=0)
+    max_tokens: int | None = option(None, None, panel=SAMPLING, min=1)
+    max_connections: int = option("Calls under way at once.", 8, panel=TRANSPORT, min=1)
+    structured: bool = option("Ask providers for JSON by schema.", True)
+
+
+@takes(_Options)
+def augment(options: _Options) -> None:
     """Let a model vary core stories across domains, clause orders and sentence structures.
 
     What keeps the schema, quotes facts of its own text and is no near-duplicate is written, each
@@ -49,15 +52,16 @@ def augment(
     from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
-    stories = _stories(file, out)
-    pack = open_pack(prompts)
+    out, at_once, structured = options.out, options.max_connections, options.structured
+    stories = _stories(options.file, out)
+    pack = open_pack(options.prompts)
     augment_template(pack)
-    planned = _planned(stories, file, n, seed)
-    writing: dict[str, Any] = {"temperature": temperature, "max_tokens": max_tokens}
-    config = call_config(max_connections).merge(GenerateConfig(**writing))
-    writer = open_model(model, config=config)
+    planned = _planned(stories, options.file, options.n, options.seed)
+    writing: dict[str, Any] = {name: getattr(options, name) for name in _WRITING}
+    config = call_config(at_once, **options.bounds).merge(GenerateConfig(**writing))
+    writer = open_model(options.model, config=config)
     facts = {
-        "model": model,
+        "model": options.model,
         "prompts": pack.used_hash,
         "structured": structured,
         **{name.replace("_", "-"): value for name, value in writing.items()},
@@ -74,7 +78,7 @@ def augment(
                 pack,
                 answers,
                 structured=structured,
-                at_once=max_connections,
+                at_once=at_once,
                 each=steps.one,
             )
         )

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from contrafact.options import MaxConnections, MaxRetries, Prompts, Structured
+from contrafact.corpus.release import ReleaseOptions
+from contrafact.options import CallOptions, argument, option, takes
 
 if TYPE_CHECKING:
     from contrafact.corpus.ledger import LedgerEvent
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from contrafact.families.finforce.review_exports import ReviewedHeadline
     from contrafact.families.finforce.screen import Candidate, Outcome, Proposal, SheetDecision
     from contrafact.files.journal import Journal
-    from contrafact.models.asking import Ask
     from contrafact.prompts import PromptTemplate
 
 __all__ = ["release", "screen"]
@@ -24,36 +24,26 @@ __all__ = ["release", "screen"]
 _MODEL = "With a model"
 
 
-def screen(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="News items or headlines: JSONL, CSV, Parquet.")
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Proposals, JSON Lines.")],
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M", rich_help_panel=_MODEL, help="Asked about what the rules leave open."
-        ),
-    ] = None,
-    against: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="A set whose headlines must not come again."),
-    ] = None,
-    near: Annotated[
-        float, typer.Option(min=0.3, max=1, help="Similarity from which two headlines are one.")
-    ] = 0.8,
-    anonymise: Annotated[
-        bool, typer.Option("--anonymise", help="Put placeholders for persons first.")
-    ] = False,
-    names: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With --anonymise: more public figures, a name a line."),
-    ] = None,
-    prompts: Prompts = None,
-    structured: Structured = True,
-    max_connections: MaxConnections = 16,
-    max_retries: MaxRetries = None,
-) -> None:
+class _Screen(CallOptions):
+    file: str = argument("FILE", "News items or headlines: JSONL, CSV, Parquet.")
+    out: Path = option("Proposals, JSON Lines.", metavar="FILE")
+    model: str | None = option(
+        "Asked about what the rules leave open.", None, metavar="M", panel=_MODEL
+    )
+    against: list[Path] | None = option(
+        "A set whose headlines must not come again.", None, metavar="FILE"
+    )
+    near: float = option("Similarity from which two headlines are one.", 0.8, min=0.3, max=1)
+    anonymise: bool = option("Put placeholders for persons first.", False, "--anonymise")
+    names: Path | None = option(
+        "With --anonymise: more public figures, a name a line.", None, metavar="FILE"
+    )
+    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    structured: bool = option("Ask providers for JSON by schema.", True)
+
+
+@takes(_Screen)
+def screen(options: _Screen) -> None:
     """Propose which headlines report market events, and of which category, for people to decide.
 
     Rules decide where a headline's form leaves no doubt, the model is asked about the rest, and
@@ -64,7 +54,6 @@ def screen(
     Example: contrafact finforce screen news.jsonl --out screened.jsonl --model openai/gpt-4o
     """
     import pandas as pd
-    from inspect_ai.model import GenerateConfig
 
     from contrafact.corpus.ledger import write_stage
     from contrafact.errors import InputError
@@ -78,25 +67,24 @@ def screen(
     from contrafact.files.delimited import Dialect
     from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import write_frame
-    from contrafact.models.asking import Ask
-    from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
+    out, model = options.out, options.model
     if out.is_dir():
         raise InputError("is a folder", file=out, hint="name a file in it")
-    if names is not None and not anonymise:
+    if options.names is not None and not options.anonymise:
         raise InputError("--names goes with --anonymise", hint="add it, or leave --names out")
-    pack = open_pack(prompts)
+    pack = open_pack(options.prompts)
     template = None if model is None else screening_template(pack)
-    candidates, dropped, events = _candidates(file, against or [], near, anonymise, names)
+    candidates, dropped, events = _candidates(options)
     settings = {
         "input": hash_of([[one.id, one.item.model_dump()] for one in candidates]),
         "model": model,
         "prompts": pack.used_hash if model else None,
-        "structured": structured,
-        "near": near,
-        "against": [str(path) for path in against or ()],
-        "anonymise": anonymise,
+        "structured": options.structured,
+        "near": options.near,
+        "against": [str(path) for path in options.against or ()],
+        "anonymise": options.anonymise,
     }
     journal = Journal.of_output(out, settings, what="`finforce screen`")
     if journal.finished():
@@ -104,14 +92,8 @@ def screen(
         return
     with journal:
         proposals, left = _by_rule(candidates)
-        if model is not None and template is not None:
-            config = call_config(max_connections, max_retries=max_retries)
-            ask = Ask(
-                open_model(model, config=config),
-                structured=structured,
-                config=GenerateConfig(temperature=0.0),
-            )
-            proposals |= _by_model(left, model, ask, template, journal, max_connections)
+        if template is not None:
+            proposals |= _by_model(left, options, template, journal)
         rows = [screened_row(candidate, proposals[candidate.id]) for candidate in candidates]
         write_frame(
             pd.DataFrame([sheet_row(row) for row in rows], columns=list(SHEET_COLUMNS)),
@@ -123,9 +105,7 @@ def screen(
     _show_screened(rows, len(dropped), out)
 
 
-def _candidates(
-    file: str, against: list[Path], near: float, anonymise: bool, names: Path | None
-) -> "tuple[list[Candidate], list[dict[str, Any]], list[Any]]":
+def _candidates(options: _Screen) -> "tuple[list[Candidate], list[dict[str, Any]], list[Any]]":
     """Return the headlines that are no duplicates, and what was left out, with its events."""
     from contrafact.corpus.anonymise import Anonymiser, public_figures, read_figures
     from contrafact.corpus.duplicates import Text, find_duplicates
@@ -133,13 +113,14 @@ def _candidates(
     from contrafact.corpus.news_items import NewsNotes, news_rows
     from contrafact.families.finforce.screen import Candidate
 
+    file, names, near = options.file, options.names, options.near
     notes = NewsNotes()
     rows = news_rows(file, notes)
     for sentence in notes.lines():
         typer.echo(f"{file}: {sentence}", err=True)
     items = [row.item for row in rows]
     unsure = [""] * len(items)
-    if anonymise:
+    if options.anonymise:
         figures = public_figures().joined(read_figures(names)) if names else public_figures()
         worker = Anonymiser(figures=figures)
         done = list(worker.run(items))
@@ -154,7 +135,11 @@ def _candidates(
         Candidate.of(item, row.fields, names_to_check=check)
         for item, row, check in zip(items, rows, unsure, strict=True)
     ]
-    others = [Text(row.item.id, row.item.title) for path in against for row in news_rows(str(path))]
+    others = [
+        Text(row.item.id, row.item.title)
+        for path in options.against or ()
+        for row in news_rows(str(path))
+    ]
     texts = [Text(one.id, one.item.title, one.item.url) for one in everyone]
     found = {d.position: d for d in find_duplicates(texts, others, threshold=near)}
     dropped, events = [], []
@@ -193,12 +178,7 @@ def _by_rule(candidates: "list[Candidate]") -> "tuple[dict[str, Proposal], dict[
 
 
 def _by_model(
-    left: "dict[str, str]",
-    model: str,
-    ask: "Ask",
-    template: "PromptTemplate",
-    journal: "Journal",
-    at_once: int,
+    left: "dict[str, str]", options: _Screen, template: "PromptTemplate", journal: "Journal"
 ) -> "dict[str, Proposal]":
     """Return what a model proposes about the headlines that rules leave open, by id.
 
@@ -207,9 +187,19 @@ def _by_model(
     """
     import asyncio
 
+    from inspect_ai.model import GenerateConfig
+
     from contrafact.console import Progress
     from contrafact.families.finforce.screen import ask_screening, proposal_from_reply
+    from contrafact.models.asking import Ask
+    from contrafact.models.opening import call_config, open_model
 
+    model, at_once = str(options.model), options.max_connections
+    ask = Ask(
+        open_model(model, config=call_config(at_once, **options.bounds)),
+        structured=options.structured,
+        config=GenerateConfig(temperature=0.0),
+    )
     with Progress("headlines", len(left), len(left.keys() & journal.known.keys())) as steps:
         new = {name: text for name, text in left.items() if name not in journal.known}
         asked = ask_screening(new, ask, template, journal, at_once=at_once, each=steps.one)
@@ -250,42 +240,24 @@ def _show_screened(rows: list[dict[str, Any]], dropped: int, out: Path) -> None:
     typer.echo(f"{out}.sheet.csv: for people to decide on; then finforce release --decisions")
 
 
-def release(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="Headlines, as `finforce screen` writes them, or a review's exported items.",
-        ),
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder.")],
-    decisions: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Filled sheets, one or several per person, or what a review exports: its items "
-            "or its decisions.",
-        ),
-    ] = None,
-    unreviewed: Annotated[
-        bool,
-        typer.Option(
-            "--unreviewed", help="Take in proposals that nobody decided on, marked as such."
-        ),
-    ] = False,
-    name: Annotated[str, typer.Option(help="The dataset's name.")] = "market-events",
-    version: Annotated[str, typer.Option(help="Its version.")] = "1.0.0",
-    license: Annotated[str | None, typer.Option(help="Its licence, as an SPDX name.")] = None,
-    url: Annotated[str | None, typer.Option(help="Where it will be published.")] = None,
-    date: Annotated[str | None, typer.Option(help="Day of publication, YYYY-MM-DD.")] = None,
-    push: Annotated[
-        str | None,
-        typer.Option(metavar="hf://OWNER/NAME", help="Publish the folder on the hub as well."),
-    ] = None,
-    public: Annotated[
-        bool, typer.Option("--public", help="With --push: a new dataset is for everybody to see.")
-    ] = False,
-) -> None:
+class _Release(ReleaseOptions):
+    file: str = argument(
+        "FILE", "Headlines, as `finforce screen` writes them, or a review's exported items."
+    )
+    decisions: list[Path] | None = option(
+        "Filled sheets, one or several per person, or what a review exports: its items or its "
+        "decisions.",
+        None,
+        metavar="FILE",
+    )
+    unreviewed: bool = option(
+        "Take in proposals that nobody decided on, marked as such.", False, "--unreviewed"
+    )
+    name: str = option("The dataset's name.", "market-events")
+
+
+@takes(_Release)
+def release(options: _Release) -> None:
     """Release the headlines that people took for market events, in the benchmark's shape.
 
     Next to the headlines stand a schema, a card, Croissant metadata (checked, if mlcroissant is
@@ -296,36 +268,26 @@ def release(
 
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """
-    from contrafact.corpus.hub import push_folder, require_push
     from contrafact.corpus.ledger import Ledger
-    from contrafact.corpus.release import Facts, check_facts, write_release
-    from contrafact.errors import InputError
+    from contrafact.corpus.release import write_release
     from contrafact.families.finforce.release import release_files
-    from contrafact.files.atomic import guard_folder
     from contrafact.files.journal import sidecar_path
 
-    if push is None and public:
-        raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
-    address = require_push(push) if push is not None else None
-    guard_folder(out)
-    facts = Facts(name, version, license, url, date)
-    check_facts(facts)
-    found = _decided(file, decisions or [], unreviewed=unreviewed)
+    facts, out, unreviewed = options.check(), options.out, options.unreviewed
+    found = _decided(options.file, options.decisions or [], unreviewed=unreviewed)
     released, events, counts = _taken(found, unreviewed=unreviewed)
     if not released:
         waiting = counts["under way in the review, left out"]
         why = ": all are under way in the review" if waiting == len(found.rows) else ""
         typer.echo(f"no headline is left to release{why}", err=True)
         raise typer.Exit(1)
-    files = release_files(released, facts, counts)
-    checked = write_release(files, out)
+    checked = write_release(release_files(released, facts, counts), out)
     Ledger(sidecar_path(out, "ledger")).append(events)
     for what, number in counts.items():
         typer.echo(f"{what}: {number:,}")
     typer.echo(f"{out}: {len(released):,} headlines")
     typer.echo(checked)
-    if address is not None:
-        place = push_folder(out, address, message=f"{name} {version}", public=public)
+    if place := options.publish():
         typer.echo(f"published: {place}")
 
 

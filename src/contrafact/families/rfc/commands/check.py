@@ -8,28 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from contrafact.errors import InputError, ModelError
-from contrafact.families.rfc.commands.shared import (
-    Bands,
-    absolute,
-    counts_below,
-    refuse_unused,
-)
-from contrafact.options import (
-    AttemptTimeout,
-    JudgeArguments,
-    MaxConnections,
-    MaxRetries,
-    Prompts,
-    Structured,
-    Timeout,
-    bulk_options,
-    key_values,
-)
+from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions, absolute, counts_below
+from contrafact.options import argument, bulk_options, option, takes
 
 if TYPE_CHECKING:
     from contrafact.bulk.run import Summary
@@ -39,10 +24,7 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.sound import Counted
     from contrafact.files.journal import Journal
 
-__all__ = ["check"]
-
-_Chosen = tuple[tuple[str, ...], str | None, str | None]
-"""Rules of others, a folder with a model of tone, and a file of bands."""
+__all__ = ["CheckOptions", "check"]
 
 _SHOWN = 20  # bad rows shown one by one; the rest are counted
 _VERDICT_TOKENS = 40  # of a reply, for one criterion
@@ -57,63 +39,46 @@ _COLUMNS = {
 """What is counted of each manipulation, and the heads of its columns."""
 
 
+class CheckOptions(JudgeOptions):
+    """The options of the command."""
+
+    file: str = argument("PAIRS", "Pairs: JSON Lines, JSON, CSV, Parquet, or `-`.")
+    out: str | None = option("The checks, JSON Lines. [standard output]", None, metavar="FILE")
+    judge: list[str] | None = option(
+        "A model that says what pairs mean; several form a panel. Without one that is undecided.",
+        None,
+        metavar="J",
+    )
+    numerical: bool = option(
+        "Ask about numerical pairs too; for review alone.", False, "--numerical"
+    )
+    exam: str | None = option(
+        "The judge's exam: how many pairs are really sound, by it.", None, metavar="FILE"
+    )
+    estimate: bool = option("Say calls, tokens and cost, and call nothing.", False, "--estimate")
+    rule: list[str] | None = option(
+        "Rules of your own that join the contracts: package.module, or package.module:function; "
+        "may be repeated.",
+        None,
+        metavar="PATH",
+    )
+    polarity_model: Path | None = option(
+        "A FinBERT folder that judges tone; nobody does if not given.", None, metavar="DIR"
+    )
+    bands: Path | None = BANDS
+
+    @property
+    def chosen(self) -> tuple[tuple[str, ...], str | None, str | None]:
+        """What rules take: rules of others, a model of tone, and bands."""
+        return tuple(self.rule or ()), absolute(self.polarity_model), absolute(self.bands)
+
+
+_ONLY_JUDGED = ("each", "numerical", "exam", "estimate", "prompts", "structured", "judge_arg")
+
+
 @bulk_options(rates=True)
-def check(
-    file: Annotated[
-        str, typer.Argument(metavar="PAIRS", help="Pairs: JSON Lines, JSON, CSV, Parquet, or `-`.")
-    ],
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="FILE", help="The checks, JSON Lines. [standard output]"),
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--judge",
-            metavar="J",
-            help="A model that says what pairs mean; several form a panel. Without one that is "
-            "undecided.",
-        ),
-    ] = None,
-    each: Annotated[
-        bool, typer.Option("--each", help="Ask each criterion in a call of its own.")
-    ] = False,
-    numerical: Annotated[
-        bool, typer.Option("--numerical", help="Ask about numerical pairs too; for review alone.")
-    ] = False,
-    exam: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="The judge's exam: how many pairs are really sound, by it."
-        ),
-    ] = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Say calls, tokens and cost, and call nothing.")
-    ] = False,
-    prompts: Prompts = None,
-    structured: Structured = True,
-    rule: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATH",
-            help="Rules of your own that join the contracts: package.module, or "
-            "package.module:function; may be repeated.",
-        ),
-    ] = None,
-    polarity_model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="A FinBERT folder that judges tone; nobody does if not given."
-        ),
-    ] = None,
-    bands: Bands = None,
-    judge_arg: JudgeArguments = None,
-    max_connections: MaxConnections = 16,
-    max_retries: MaxRetries = None,
-    timeout: Timeout = None,
-    attempt_timeout: AttemptTimeout = None,
-    bulk: dict[str, Any] | None = None,
-) -> None:
+@takes(CheckOptions)
+def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
     """Check pairs: facts by rule, and what they mean by a judge.
 
     Each row needs id, manipulation, original and rewritten. Each gets a row with passed (true,
@@ -127,37 +92,12 @@ def check(
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
-    settings = None
-    if judge:
-        from contrafact.families.rfc.checking import JudgeSettings
-        from contrafact.families.rfc.judging import check_judges
-
-        settings = JudgeSettings(
-            check_judges(judge),
-            each,
-            numerical,
-            structured,
-            absolute(prompts),
-            key_values("--judge-arg", judge_arg),
-            max_connections,
-            {"max_retries": max_retries, "timeout": timeout, "attempt_timeout": attempt_timeout},
-        )
-    else:
-        only_judged = {
-            "--each": each,
-            "--numerical": numerical,
-            "--exam": bool(exam),
-            "--estimate": estimate,
-            "--prompts": prompts is not None,
-            "--no-structured": not structured,
-            "--judge-arg": bool(judge_arg),
-        }
-        refuse_unused(only_judged, "without --judge", "name a judge")
-    chosen = (tuple(rule or ()), absolute(polarity_model), absolute(bands))
+    settings = options.judging(numerical=options.numerical)
+    if settings is None:
+        options.refuse(_ONLY_JUDGED, "without --judge", "name a judge")
     if bulk is not None:
-        if estimate:
-            raise InputError("--estimate has no use with --engine ray", hint="leave one out")
-        summary = _in_bulk(file, out, chosen, settings, bulk)
+        options.refuse(["estimate"], "with --engine ray", "leave one out")
+        summary = _in_bulk(options, settings, bulk)
     else:
         from contrafact.families.rfc.contracts.pair_check import (
             check_rows,
@@ -167,16 +107,18 @@ def check(
         from contrafact.files.atomic import guard_output
         from contrafact.files.tables import source_name
 
+        file, out = options.file, options.out
         if out is not None:
             guard_output(out, file)
-        facts = check_rows(read_pairs(file), source_name(file), options=open_options(*chosen))
-        if settings is not None and estimate:
+        opened = open_options(*options.chosen)
+        facts = check_rows(read_pairs(file), source_name(file), options=opened)
+        if settings is not None and options.estimate:
             _estimate(facts, settings)
             return
         summary = _check(file, out, facts, settings)
     summary.show()
-    if exam is not None and settings is not None:
-        _show_sound(summary, exam, settings)
+    if options.exam is not None and settings is not None:
+        _show_sound(summary, options.exam, settings)
     summary.end(judged=settings is not None)
 
 
@@ -254,24 +196,21 @@ def _estimate(facts: "Iterator[tuple[PairRow, Check | None]]", settings: "JudgeS
 
 
 def _in_bulk(
-    file: str,
-    out: str | None,
-    chosen: "_Chosen",
-    settings: "JudgeSettings | None",
-    bulk: dict[str, Any],
+    options: CheckOptions, settings: "JudgeSettings | None", bulk: dict[str, Any]
 ) -> "_Summary":
     from contrafact.bulk.run import bulk_command
     from contrafact.families.rfc.bulk import CheckStage, JudgedCheckStage
     from contrafact.families.rfc.contracts import load_rules
 
-    if out is None:
+    if options.out is None:
         raise InputError("--engine ray writes a folder", hint="name one with --out")
+    chosen = options.chosen
     for path in chosen[0]:
         load_rules(path)
     stage = CheckStage(*chosen)
     if settings is not None:
         stage = JudgedCheckStage(*chosen, settings=settings)
-    result = bulk_command(stage, file, out, bulk, noun="pairs")
+    result = bulk_command(stage, options.file, options.out, bulk, noun="pairs")
     summary = _Summary(result.counts, result)
     if settings is not None:
         from contrafact.families.rfc.sound import Counted

@@ -1,18 +1,19 @@
 """``contrafact rfc finalize``: reviewed pairs become the dataset and its hard cases."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from contrafact.families.rfc.commands.shared import Bands
+from contrafact.families.rfc.commands.shared import BANDS
+from contrafact.options import Options, argument, option, takes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import pandas as pd
 
-    from contrafact.families.rfc.pipeline.finalize import Contract, Standing
+    from contrafact.families.rfc.pipeline.finalize import Contract, Finalized, Standing
 
 __all__ = ["finalize"]
 
@@ -25,52 +26,42 @@ def _show_schema(asked: bool) -> None:
         raise typer.Exit
 
 
-def finalize(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="The pairs, as `rfc rewrite` writes them.")
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The final dataset.")],
-    decisions: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="What people decided; see --schema for its form."),
-    ] = None,
-    annotators: Annotated[
-        int, typer.Option(min=1, help="How many people have to annotate a pair.")
-    ] = 2,
-    unreviewed: Annotated[
-        Literal["drop", "keep"],
-        typer.Option(help="What to do with pairs that fewer people annotated."),
-    ] = "drop",
-    undecided: Annotated[
-        Literal["review", "keep", "drop"],
-        typer.Option(
-            help="What to do with pairs kept unreviewed whose meaning nobody has decided: set them "
-            "apart in FILE.review.jsonl, or keep them marked."
-        ),
-    ] = "review",
-    checks: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="What `rfc check --judge` found in the pairs."),
-    ] = None,
-    bands: Bands = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FIELD", help="A field that no final pair may lack; repeatable."),
-    ] = None,
-    audit_floor: Annotated[
-        float,
-        typer.Option(min=0.0, max=1.0, help="The audit's pass rate below which nothing is final."),
-    ] = 0.8,
-    schema: Annotated[
-        bool,
-        typer.Option(
-            "--schema",
-            is_eager=True,
-            callback=_show_schema,
-            help="Print the JSON schema of a decision, and stop.",
-        ),
-    ] = False,
-) -> None:
+class _Options(Options):
+    file: str = argument("FILE", "The pairs, as `rfc rewrite` writes them.")
+    out: Path = option("The final dataset.", metavar="FILE")
+    decisions: Path | None = option(
+        "What people decided; see --schema for its form.", None, metavar="FILE"
+    )
+    annotators: int = option("How many people have to annotate a pair.", 2, min=1)
+    unreviewed: Literal["drop", "keep"] = option(
+        "What to do with pairs that fewer people annotated.", "drop"
+    )
+    undecided: Literal["review", "keep", "drop"] = option(
+        "What to do with pairs kept unreviewed whose meaning nobody has decided: set them apart in "
+        "FILE.review.jsonl, or keep them marked.",
+        "review",
+    )
+    checks: Path | None = option(
+        "What `rfc check --judge` found in the pairs.", None, metavar="FILE"
+    )
+    bands: Path | None = BANDS
+    require: list[str] | None = option(
+        "A field that no final pair may lack; repeatable.", None, metavar="FIELD"
+    )
+    audit_floor: float = option(
+        "The audit's pass rate below which nothing is final.", 0.8, min=0.0, max=1.0
+    )
+    schema: bool = option(
+        "Print the JSON schema of a decision, and stop.",
+        False,
+        "--schema",
+        is_eager=True,
+        callback=_show_schema,
+    )
+
+
+@takes(_Options)
+def finalize(options: _Options) -> None:
     """Make the final dataset: unanimous passes stay, unanimous fails are revised or removed.
 
     Disagreements go by the adjudication; what it leaves open, and what annotators alone pass and
@@ -82,7 +73,7 @@ def finalize(
 
     Example: contrafact rfc finalize pairs.jsonl --decisions decisions.jsonl --out final.jsonl
     """
-    from contrafact.console import Progress, show_counts, show_frame
+    from contrafact.console import Progress
     from contrafact.corpus.ledger import write_stage
     from contrafact.families.rfc.decisions import load_decisions
     from contrafact.families.rfc.pipeline.finalize import audit_table, retention_table
@@ -91,22 +82,23 @@ def finalize(
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import write_frame
 
+    file, out, decisions = options.file, options.out, options.decisions
     guard_output(out, file, decisions)
     rows = read_stage(file, ("article_id", "original", "rewritten"), manipulated=True)
     decided = load_decisions(decisions, (r.fields["id"] for r in rows)) if decisions else []
     audit = audit_table(rows, decided)
     kinds = dict.fromkeys(row.fields["manipulation"] for row in rows)
-    if not audit.empty and not _passes(audit, kinds, audit_floor):
+    if not audit.empty and not _passes(audit, kinds, options.audit_floor):
         raise typer.Exit(1)
     with Progress("pairs", len(rows)) as count:
         result = settle(
             rows,
             decided,
-            contract=_contract(checks, bands),
-            annotators=annotators,
-            unreviewed=unreviewed,
-            undecided=undecided,
-            required=require or (),
+            contract=_contract(options.checks, options.bands),
+            annotators=options.annotators,
+            unreviewed=options.unreviewed,
+            undecided=options.undecided,
+            required=options.require or (),
             each=count.one,
         )
     retention = retention_table(rows, result)
@@ -121,8 +113,15 @@ def finalize(
         review=result.review,
         dropped=result.dropped,
     )
+    _show(options, len(rows), result, retention)
+
+
+def _show(options: _Options, rows: int, result: "Finalized", retention: "pd.DataFrame") -> None:
+    from contrafact.console import show_counts, show_frame
+
+    out = options.out
     show_frame("Before and after adjudication", retention, shares=("retention",))
-    typer.echo(f"{out}: {len(result.retained):,} of {len(rows):,} pairs")
+    typer.echo(f"{out}: {len(result.retained):,} of {rows:,} pairs")
     show_counts(result.counts())
     overruled = sum("against_rules" in row for row in result.retained)
     if overruled:
@@ -134,7 +133,7 @@ def finalize(
         )
     unseen = sum(row["review"] == "unreviewed" for row in result.retained)
     if unseen:
-        typer.echo(f"{unseen:,} of them were not reviewed by {annotators} people.")
+        typer.echo(f"{unseen:,} of them were not reviewed by {options.annotators} people.")
 
 
 def _passes(audit: "pd.DataFrame", kinds: "Iterable[str]", floor: float) -> bool:

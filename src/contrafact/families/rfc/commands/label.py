@@ -1,12 +1,13 @@
 """``contrafact rfc label``: bucketed articles in, one row per article and manipulation out."""
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from contrafact.families.rfc.commands.shared import absolute
-from contrafact.options import MaxConnections, MaxRetries, Prompts, Timeout, bulk_options
+from contrafact.options import CallOptions, argument, bulk_options, option, takes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,30 +19,21 @@ __all__ = ["label"]
 _MODEL = "With a model"
 
 
+class _Options(CallOptions):
+    file: str = argument("FILE", "Articles, as `rfc bucket` writes them.")
+    out: str = option("The labelled rows.", metavar="FILE")
+    per_article: Literal["one", "all"] = option(
+        "An item for every manipulation that fits, or a single one an article.", "all"
+    )
+    model: str | None = option(
+        "The model that decides what rules leave open.", None, metavar="M", panel=_MODEL
+    )
+    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+
+
 @bulk_options(rates=True)
-def label(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Articles, as `rfc bucket` writes them.")
-    ],
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The labelled rows.")],
-    per_article: Annotated[
-        Literal["one", "all"],
-        typer.Option(help="An item for every manipulation that fits, or a single one an article."),
-    ] = "all",
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M",
-            rich_help_panel=_MODEL,
-            help="The model that decides what rules leave open.",
-        ),
-    ] = None,
-    prompts: Prompts = None,
-    max_connections: MaxConnections = 16,
-    max_retries: MaxRetries = None,
-    timeout: Timeout = None,
-    bulk: dict[str, Any] | None = None,
-) -> None:
+@takes(_Options)
+def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
     """Give each article its manipulation: by rules, and by a model where rules leave it open.
 
     FILE.dropped.jsonl holds candidates that the text cannot carry, FILE.apart.jsonl articles
@@ -58,43 +50,17 @@ def label(
     from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import source_name
 
+    out, per_article = options.out, options.per_article
     if bulk is not None:
-        from contrafact.bulk.run import bulk_command
-        from contrafact.families.rfc.bulk import APART, LabelStage, ModelLabelStage
-
-        stage = LabelStage(per_article)
-        if model is not None:
-            stage = ModelLabelStage(
-                per_article,
-                model=model,
-                prompts=absolute(prompts),
-                max_connections=max_connections,
-                bounds={"max_retries": max_retries, "timeout": timeout},
-            )
-        found = bulk_command(stage, file, out, bulk, noun="articles")
-        show_counts(found.counts)
-        if found.rows[APART]:
-            typer.echo(f"{out}/_apart: {found.rows[APART]:,} articles without a label")
-        found.end()
+        _in_bulk(options, bulk)
         return
-    guard_output(out, file)
-    rows = read_stage(file, ("title",))
-    name = source_name(file)
-    result = label_rows(rows, per_article=per_article, file=name)
-    failures: dict[str, str] = {}
-    if model is not None:
-        bounds = {"max_retries": max_retries, "timeout": timeout}
-        replies, failures = _ask(
-            open_rows(rows, per_article), model, prompts, out, max_connections, bounds
-        )
-        result = label_rows(
-            rows,
-            per_article=per_article,
-            replies=replies,
-            failures=failures,
-            model=model,
-            file=name,
-        )
+    guard_output(out, options.file)
+    rows = read_stage(options.file, ("title",))
+    by_rule = partial(label_rows, rows, per_article=per_article, file=source_name(options.file))
+    result, failures = by_rule(), dict[str, str]()
+    if options.model is not None:
+        replies, failures = _ask(open_rows(rows, per_article), options, options.model)
+        result = by_rule(replies=replies, failures=failures, model=options.model)
     write_stage(out, result.rows, result.events, dropped=result.dropped, apart=result.apart)
     typer.echo(f"{out}: {len(result.rows):,} items of {len(rows):,} articles")
     show_counts(result.counts)
@@ -106,13 +72,29 @@ def label(
         raise typer.Exit(1)
 
 
+def _in_bulk(options: _Options, bulk: dict[str, Any]) -> None:
+    from contrafact.bulk.run import bulk_command
+    from contrafact.console import show_counts
+    from contrafact.families.rfc.bulk import APART, LabelStage, ModelLabelStage
+
+    stage = LabelStage(options.per_article)
+    if options.model is not None:
+        stage = ModelLabelStage(
+            options.per_article,
+            model=options.model,
+            prompts=absolute(options.prompts),
+            max_connections=options.max_connections,
+            bounds=options.bounds,
+        )
+    found = bulk_command(stage, options.file, options.out, bulk, noun="articles")
+    show_counts(found.counts)
+    if found.rows[APART]:
+        typer.echo(f"{options.out}/_apart: {found.rows[APART]:,} articles without a label")
+    found.end()
+
+
 def _ask(
-    rows: "Sequence[StageRow]",
-    model: str,
-    prompts: Path | None,
-    out: str,
-    max_connections: int,
-    bounds: "dict[str, int | None]",
+    rows: "Sequence[StageRow]", options: _Options, model: str
 ) -> "tuple[dict[str, str], dict[str, str]]":
     import asyncio
 
@@ -122,14 +104,15 @@ def _ask(
     from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
-    pack = open_pack(prompts)
+    pack = open_pack(options.prompts)
     template = label_template(pack)
-    labeller = open_model(model, config=call_config(max_connections, **bounds))
+    labeller = open_model(model, config=call_config(options.max_connections, **options.bounds))
     facts = {"model": model, "prompts": pack.used_hash}
     with (
-        Journal(sidecar_path(out, "answers"), facts) as answers,
+        Journal(sidecar_path(options.out, "answers"), facts) as answers,
         Progress("articles", len(rows)) as count,
     ):
+        at_once = options.max_connections
         return asyncio.run(
-            ask_labels(rows, labeller, template, answers, at_once=max_connections, each=count.one)
+            ask_labels(rows, labeller, template, answers, at_once=at_once, each=count.one)
         )

@@ -1,11 +1,13 @@
 """``contrafact rfc release``: the folder that is published."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from contrafact.corpus.release import ReleaseOptions
 from contrafact.families.rfc.commands.surface import report_leaks
+from contrafact.options import argument, option, takes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,45 +17,28 @@ if TYPE_CHECKING:
 __all__ = ["release"]
 
 
-def release(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="The final pairs, as `rfc finalize` writes them.")
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder to make.")],
-    hard: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The hard cases. [FILE.hard.jsonl, if it is there]"),
-    ] = None,
-    name: Annotated[str, typer.Option(help="The dataset's name.")] = "rfc-contrafact",
-    version: Annotated[str, typer.Option(help="Its version, as in 1.0.0.")] = "1.0.0",
-    license: Annotated[
-        str | None, typer.Option(help="Licence of what was added: an SPDX name or an address.")
-    ] = None,
-    url: Annotated[str | None, typer.Option(help="Where it will be published.")] = None,
-    date: Annotated[str | None, typer.Option(help="Day of publication, YYYY-MM-DD.")] = None,
-    push: Annotated[
-        str | None,
-        typer.Option(metavar="hf://OWNER/NAME", help="Publish the folder on the hub as well."),
-    ] = None,
-    public: Annotated[
-        bool, typer.Option("--public", help="With --push: a new dataset is for everybody to see.")
-    ] = False,
-    undecided: Annotated[
-        Literal["keep", "review", "drop"],
-        typer.Option(
-            help="What to do with pairs whose meaning nobody has decided: keep them, marked; set "
-            "them apart in DIR.review.jsonl; or leave them out."
-        ),
-    ] = "keep",
-    max_auroc: Annotated[
-        float | None,
-        typer.Option(
-            min=0.5,
-            max=1.0,
-            help="Exit 1, and write nothing, if an artefact tells rewrites better than this.",
-        ),
-    ] = None,
-) -> None:
+class _Options(ReleaseOptions):
+    file: str = argument("FILE", "The final pairs, as `rfc finalize` writes them.")
+    out: Path = option("The folder to make.", metavar="DIR")
+    hard: Path | None = option(
+        "The hard cases. [FILE.hard.jsonl, if it is there]", None, metavar="FILE"
+    )
+    name: str = option("The dataset's name.", "rfc-contrafact")
+    undecided: Literal["keep", "review", "drop"] = option(
+        "What to do with pairs whose meaning nobody has decided: keep them, marked; set them apart "
+        "in DIR.review.jsonl; or leave them out.",
+        "keep",
+    )
+    max_auroc: float | None = option(
+        "Exit 1, and write nothing, if an artefact tells rewrites better than this.",
+        None,
+        min=0.5,
+        max=1.0,
+    )
+
+
+@takes(_Options)
+def release(options: _Options) -> None:
     """Write the release: metadata and rewritten text, never an original.
 
     Rows are marked as artificial and carry a canary. With them come the schema, a dataset card,
@@ -62,21 +47,14 @@ def release(
 
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
-    from contrafact.corpus.hub import push_folder, require_push
-    from contrafact.corpus.release import Facts, check_facts, write_release
-    from contrafact.errors import InputError
+    from contrafact.corpus.release import write_release
     from contrafact.families.rfc.pipeline.release import release as make
     from contrafact.families.rfc.pipeline.stages import passed_of, read_stage
-    from contrafact.files.atomic import guard_folder
     from contrafact.files.journal import sidecar_path
     from contrafact.files.tables import source_name, write_rows
 
-    if push is None and public:
-        raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
-    address = require_push(push) if push is not None else None
-    guard_folder(out)
-    facts = Facts(name, version, license, url, date)
-    check_facts(facts)
+    facts = options.check()
+    file, out, hard, undecided = options.file, options.out, options.hard, options.undecided
     needed = ("article_id", "original", "rewritten")
     rows = read_stage(file, needed, manipulated=True)
     open_ones = [row for row in rows if passed_of(row.fields) is None]
@@ -86,8 +64,8 @@ def release(
     if hard is None and file != "-" and found.is_file():
         hard = found
     doubtful = read_stage(hard, needed, manipulated=True, allow_empty=True) if hard else []
-    if max_auroc is not None:
-        _require_few_artefacts(rows, max_auroc)
+    if options.max_auroc is not None:
+        _require_few_artefacts(rows, options.max_auroc)
     made = make(rows, doubtful, facts, file=source_name(file))
     checked = write_release(made.files, out)
     if undecided == "review":
@@ -107,8 +85,7 @@ def release(
             f"  {made.shared_articles:,} articles have several rewrites, which together tell most "
             "of the original; `rfc label --per-article one` avoids it"
         )
-    if address is not None:
-        place = push_folder(out, address, message=f"{name} {version}", public=public)
+    if place := options.publish():
         typer.echo(f"  published: {place}")
 
 

@@ -2,26 +2,12 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from contrafact.families.rfc.commands.shared import (
-    Bands,
-    absolute,
-    counts_below,
-    refuse_unused,
-)
-from contrafact.options import (
-    JudgeArguments,
-    MaxConnections,
-    MaxRetries,
-    Prompts,
-    Structured,
-    Timeout,
-    bulk_options,
-    key_values,
-)
+from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions, absolute, counts_below
+from contrafact.options import argument, bulk_options, option, takes
 
 if TYPE_CHECKING:
     from contrafact.console import Progress
@@ -29,73 +15,82 @@ if TYPE_CHECKING:
     from contrafact.families.rfc.pipeline.rewrite import Assignment, RewriteOutcome
     from contrafact.files.journal import Journal
 
-__all__ = ["rewrite"]
+__all__ = ["RewriteOptions", "rewrite"]
 
 _MODEL = "With a model"
 _ATTEMPTS = {"rules": 16, "model": 3}
 
 
+class RewriteOptions(JudgeOptions):
+    """The options of the command."""
+
+    file: str = argument("FILE", "Labelled articles, as `rfc label` writes them.")
+    out: str = option("The pairs, JSON Lines.", metavar="FILE")
+    rewriter: Literal["rules", "model"] | None = option(
+        "By rule, without a model, which writes numerical pairs alone; or by --model. "
+        "[model if --model is given, else rules]",
+        None,
+    )
+    seed: int = option("Seed of every choice.", 0, min=0, metavar="S")
+    attempts: int | None = option(
+        "Proposals for a row at most. [16 by rule, 3 by model]", None, min=1, metavar="N"
+    )
+    bands: Path | None = BANDS
+    model: str | None = option("The model that writes.", None, metavar="M", panel=_MODEL)
+    judge: list[str] | None = option(
+        "Decides what a rewrite means; several are a panel. Undecided if none.",
+        None,
+        metavar="J",
+        panel=_MODEL,
+    )
+    each: bool = option(
+        "Ask judges each criterion in a call of its own.", False, "--each", panel=_MODEL
+    )
+    polarity_model: Path | None = option(
+        "A FinBERT folder that judges tone.", None, metavar="DIR", panel=_MODEL
+    )
+    decoding: Path | None = option(
+        "Decoding settings per manipulation, TOML; the paper's if none. The paper prints those of "
+        "flipping and numerical where each other's description ends.",
+        None,
+        metavar="FILE",
+        panel=_MODEL,
+    )
+
+    def writing(self, tries: int) -> "WriterSettings | None":
+        """Return how a model writes; None without one."""
+        from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
+
+        if self.model is None:
+            return None
+        return WriterSettings(
+            self.model,
+            self.seed,
+            tries,
+            decoding=absolute(self.decoding),
+            judging=self.judging(),
+            polarity_model=absolute(self.polarity_model),
+            bands=absolute(self.bands),
+            **self.calls,
+        )
+
+
+_ONLY_WRITING = (
+    "each",
+    "judge_arg",
+    "judge",
+    "polarity_model",
+    "decoding",
+    "prompts",
+    "max_retries",
+    "timeout",
+    "attempt_timeout",
+)
+
+
 @bulk_options(rates=True)
-def rewrite(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Labelled articles, as `rfc label` writes them.")
-    ],
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The pairs, JSON Lines.")],
-    rewriter: Annotated[
-        Literal["rules", "model"] | None,
-        typer.Option(
-            help="By rule, without a model, which writes numerical pairs alone; or by --model. "
-            "[model if --model is given, else rules]"
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of every choice.")] = 0,
-    attempts: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Proposals for a row at most. [16 by rule, 3 by model]"
-        ),
-    ] = None,
-    bands: Bands = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="M", rich_help_panel=_MODEL, help="The model that writes.")
-    ] = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="J",
-            rich_help_panel=_MODEL,
-            help="Decides what a rewrite means; several are a panel. Undecided if none.",
-        ),
-    ] = None,
-    each: Annotated[
-        bool,
-        typer.Option(
-            "--each", rich_help_panel=_MODEL, help="Ask judges each criterion in a call of its own."
-        ),
-    ] = False,
-    polarity_model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", rich_help_panel=_MODEL, help="A FinBERT folder that judges tone."
-        ),
-    ] = None,
-    decoding: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            rich_help_panel=_MODEL,
-            help="Decoding settings per manipulation, TOML; the paper's if none. The paper prints "
-            "those of flipping and numerical where each other's description ends.",
-        ),
-    ] = None,
-    structured: Structured = True,
-    prompts: Prompts = None,
-    judge_arg: JudgeArguments = None,
-    max_connections: MaxConnections = 16,
-    max_retries: MaxRetries = None,
-    timeout: Timeout = None,
-    bulk: dict[str, Any] | None = None,
-) -> None:
+@takes(RewriteOptions)
+def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None:
     """Rewrite each article by its manipulation; keep what no fact and no judge is against.
 
     A proposal that breaks a fact, or that a judge fails, is written again with the reason. What
@@ -107,66 +102,28 @@ def rewrite(
     from contrafact.errors import InputError
     from contrafact.files.atomic import guard_output
 
+    file, out, model = options.file, options.out, options.model
     if bulk is None:
         guard_output(out, file)
-    rewriter = rewriter or ("rules" if model is None else "model")
+    rewriter = options.rewriter or ("rules" if model is None else "model")
     if (model is None) == (rewriter == "model"):
         problem = "--rewriter model needs a model" if model is None else "--model is not used"
         raise InputError(problem, hint="give --model M, with --rewriter model or alone")
-    by_model = {
-        "--each": each,
-        "--judge-arg": judge_arg is not None,
-        "--judge": bool(judge),
-        "--polarity-model": polarity_model is not None,
-        "--decoding": decoding is not None,
-        "--prompts": prompts is not None,
-        "--max-retries": max_retries is not None,
-        "--timeout": timeout is not None,
-    }
     if model is None:
-        refuse_unused(by_model, f"with --rewriter {rewriter}", "leave it out")
-    tries = attempts or _ATTEMPTS[rewriter]
-    writing = None
-    if model is not None:
-        from contrafact.families.rfc.checking import JudgeSettings
-        from contrafact.families.rfc.judging import check_judges
-        from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
-
-        calls: dict[str, Any] = {
-            "prompts": absolute(prompts),
-            "max_connections": max_connections,
-            "bounds": {"max_retries": max_retries, "timeout": timeout},
-        }
-        judging = None
-        if judge:
-            asked = key_values("--judge-arg", judge_arg)
-            judging = JudgeSettings(
-                check_judges(judge), each, structured=structured, judge_args=asked, **calls
-            )
-        writing = WriterSettings(
-            model,
-            seed,
-            tries,
-            decoding=absolute(decoding),
-            judging=judging,
-            polarity_model=absolute(polarity_model),
-            bands=absolute(bands),
-            **calls,
-        )
-    if bulk is not None:
-        from contrafact.bulk.run import bulk_command
-        from contrafact.families.rfc.bulk import ModelRewriteStage, RewriteStage
-
-        stage = (
-            RewriteStage(seed, tries, absolute(bands))
-            if writing is None
-            else ModelRewriteStage(writing)
-        )
-        found = bulk_command(stage, file, out, bulk)
-        _show(found.counts, by_rule=writing is None)
-        found.end()
+        options.refuse(_ONLY_WRITING, f"with --rewriter {rewriter}", "leave it out")
+    tries, bands = options.attempts or _ATTEMPTS[rewriter], absolute(options.bands)
+    writing = options.writing(tries)
+    if bulk is None:
+        _one_file(file, out, writing, options.seed, tries, bands)
         return
-    _one_file(file, out, writing, seed, tries, absolute(bands))
+    from contrafact.bulk.run import bulk_command
+    from contrafact.families.rfc.bulk import ModelRewriteStage, RewriteStage
+
+    by_rule = RewriteStage(options.seed, tries, bands)
+    stage = by_rule if writing is None else ModelRewriteStage(writing)
+    found = bulk_command(stage, file, out, bulk)
+    _show(found.counts, by_rule=writing is None)
+    found.end()
 
 
 def _one_file(

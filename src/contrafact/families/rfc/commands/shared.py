@@ -1,20 +1,56 @@
 """What commands of the family share: options, and counts below a name."""
 
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
+from contrafact.options import TRANSPORT, CallOptions, key_values, option
 
-from contrafact.errors import InputError
+if TYPE_CHECKING:
+    from contrafact.families.rfc.checking import JudgeSettings
 
-__all__ = ["Bands", "absolute", "counts_below", "refuse_unused"]
+__all__ = ["BANDS", "JudgeOptions", "absolute", "counts_below"]
 
-Bands = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Bands of length, as `rfc calibrate --out` writes them."),
-]
+BANDS: Any = option("Bands of length, as `rfc calibrate --out` writes them.", None, metavar="FILE")
+"""The attribute ``bands`` of commands' options."""
+
+
+class JudgeOptions(CallOptions):
+    """How models are asked, and judges among them: options of commands that have judges."""
+
+    judge: list[str] | None = option(None, None)
+    each: bool = option("Ask each criterion in a call of its own.", False, "--each")
+    structured: bool = option("Ask providers for JSON by schema.", True)
+    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    judge_arg: list[str] | None = option(
+        "Provider argument of the judges.", None, panel=TRANSPORT, metavar="KEY=VALUE"
+    )
+
+    @property
+    def calls(self) -> dict[str, Any]:
+        """What `JudgeSettings` and `WriterSettings` both say of calls."""
+        return {
+            "prompts": absolute(self.prompts),
+            "max_connections": self.max_connections,
+            "bounds": self.bounds,
+        }
+
+    def judging(self, *, numerical: bool = False) -> "JudgeSettings | None":
+        """Return who judges and how; None without a judge."""
+        from contrafact.families.rfc.checking import JudgeSettings
+        from contrafact.families.rfc.judging import check_judges
+
+        if not self.judge:
+            return None
+        asked = key_values("--judge-arg", self.judge_arg)
+        return JudgeSettings(
+            check_judges(self.judge),
+            self.each,
+            numerical,
+            self.structured,
+            judge_args=asked,
+            **self.calls,
+        )
 
 
 def absolute(path: Path | None) -> str | None:
@@ -25,9 +61,3 @@ def absolute(path: Path | None) -> str | None:
 def counts_below(counts: Counter[str], start: str) -> Counter[str]:
     """Return the counts whose names begin so, by the rest of their names."""
     return Counter({k.removeprefix(start): n for k, n in counts.items() if k.startswith(start)})
-
-
-def refuse_unused(options: Mapping[str, bool], why: str, hint: str) -> None:
-    """Raise an `InputError` for the first option that is given and has no use."""
-    for option in (name for name, given in options.items() if given):
-        raise InputError(f"{option} has no use {why}", hint=hint)

@@ -1,6 +1,5 @@
 """About judges: how far one can be trusted, and rates corrected for what it is worth."""
 
-import inspect
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -10,7 +9,6 @@ from contrafact.api.operation import Operation
 from contrafact.api.results import Result, Run, paths_of
 from contrafact.api.tables import (
     PathLikeOrNone,
-    as_path,
     check_options,
     command_options,
     names_of,
@@ -53,6 +51,7 @@ def exam(
     """
     import pandas as pd
 
+    from contrafact.exam import ExamOptions
     from contrafact.exam.run import run_exam
     from contrafact.family import families, family_named
 
@@ -60,16 +59,13 @@ def exam(
     spec = family_named(name).exam
     if spec is None:
         raise InputError(f"{name} has no exam", hint="name another family")
-    model = spec.load().options
-    common = {one.name for one in inspect.signature(run_exam).parameters.values()
-              if one.kind is one.KEYWORD_ONLY}  # fmt: skip
-    check_options(options, [*model.model_fields, *sorted(common)], f"the exam of {name}")
-    how = {one: value for one, value in options.items() if one in common}
-    if "prompts" in how:
-        how["prompts"] = as_path(how["prompts"])
-    own = model(**{one: value for one, value in options.items() if one not in common})
+    own_options = spec.load().options
+    names = [*own_options.model_fields]
+    options = command_options(ExamOptions, options, f"the exam of {name}", names)
+    own = own_options(**{one: options.pop(one) for one in names if one in options})
     with output_file(out, "exam.json") as path:
-        found, _ = run_exam(name, names_of(judge), path, own, **how)
+        asked = ExamOptions(judge=names_of(judge), family=name, out=path, **options)
+        found, _ = run_exam(asked, own)
         items = read_frame(path.with_name(found.items))
     rows = [
         {"criterion": criterion, "measure": measure, "estimate": rate.estimate, "low": rate.low,
@@ -218,9 +214,11 @@ def agreement(
     from contrafact.study.agreement import agreement as agree
     from contrafact.study.ratings import read_ratings
 
-    own = command_options(agree, options)
+    check_options(options, ("categories", "reference", "positive", "seed", "level"))
     with rows_file(data) as file:
-        found = agree(read_ratings(str(file), raters=rater, count=count, missing=missing), **own)
+        found = agree(
+            read_ratings(str(file), raters=rater, count=count, missing=missing), **options
+        )
     figures = [*found.coefficients, *(one for pair in found.against for one in pair.figures)]
     scores = pd.DataFrame(
         [

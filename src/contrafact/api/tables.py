@@ -1,7 +1,7 @@
 """What is handed in: a table, rows, texts or a file, as the file that the engines read."""
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.errors import InputError
 from contrafact.files.tables import read_rows, write_frame
+from contrafact.options import Options, parameters_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,8 @@ PathLikeOrNone = str | PathLike[str] | None
 Names = str | Sequence[str] | None
 """One name, several, or none."""
 
-_OF_COMMANDS = ("file", "out", "columns", "model_args", "judge_arg", "estimate", "yes", "bulk")
+_OF_COMMANDS = ("file", "out", "columns", "estimate", "yes")
+_MAPPINGS = {"judge_arg": "judge_args"}
 
 
 def names_of(names: Names) -> list[str]:
@@ -123,11 +125,24 @@ def check_options(options: Iterable[str], known: Sequence[str], of: str = "") ->
             raise InputError(problem, hint=nearest(name, known))
 
 
-def command_options(command: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options as a function behind a command takes them, its paths as paths."""
-    known = inspect.signature(command, eval_str=True).parameters
-    check_options(options, [name for name in known if name not in _OF_COMMANDS])
-    return {
-        name: Path(value) if value is not None and "Path" in str(known[name].annotation) else value
-        for name, value in options.items()
-    }
+def command_options(
+    model: type[Options], options: Mapping[str, Any], of: str = "", more: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return options as a command's model has them: paths as paths, mappings as KEY=VALUE.
+
+    Args:
+        model: The command's options.
+        options: Those of a call, by their names there; ``judge_args`` is ``--judge-arg``.
+        of: What has no option of another name, for the message.
+        more: Names of options that are not the model's.
+    """
+    known = {_MAPPINGS.get(one.name, one.name): one for one in parameters_of(model)}
+    check_options(options, [*more, *(one for one in known if one not in _OF_COMMANDS)], of)
+    found = {}
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            value = [f"{key}={json.dumps(one)}" for key, one in value.items()]
+        elif name in known and value is not None and "Path" in str(known[name].annotation):
+            value = Path(value)
+        found[known[name].name if name in known else name] = value
+    return found

@@ -9,7 +9,6 @@ from contrafact.api.results import Result
 from contrafact.api.tables import (
     PathLikeOrNone,
     as_path,
-    check_options,
     command_options,
     frame_of,
     is_path,
@@ -65,9 +64,10 @@ def generate(
     import pandas as pd
     import typer
 
+    from contrafact.families.finforce.commands.generate import GenerateOptions
     from contrafact.families.finforce.commands.generate import generate as command
 
-    options = command_options(command, options)
+    options = command_options(GenerateOptions, options)
     judges = names_of(judge)
     options |= {"method": method, "judge": judges or None, "yes": True}
     with rows_file(data, text="headline") as file, output_file(out, "scenarios.jsonl") as made:
@@ -134,6 +134,7 @@ def check(
     """
     import pandas as pd
 
+    from contrafact.families.rfc.commands.check import CheckOptions
     from contrafact.families.rfc.contracts.pair_check import (
         check_object,
         check_rows,
@@ -143,8 +144,15 @@ def check(
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import write_rows
 
-    chosen = open_options(names_of(rule), as_path(polarity_model), as_path(bands))
-    settings = _judge_settings(names_of(judge), {"exam": exam, **options})
+    named = {"exam": exam, "polarity_model": polarity_model, "bands": bands}
+    judges = names_of(judge)
+    asked = CheckOptions(
+        file="", judge=judges, rule=names_of(rule), **command_options(CheckOptions, named | options)
+    )
+    useless = [name for name, value in ({"exam": exam} | options).items() if value]
+    if useless and not judges:
+        raise InputError(f"{useless[0]} has no use without judge", hint="name a judge")
+    chosen, settings = open_options(*asked.chosen), asked.judging(numerical=asked.numerical)
     if not is_path(data):
         data = frame_of(data)
         if "id" not in data.columns:
@@ -184,26 +192,6 @@ def _check_scores(items: "pd.DataFrame") -> "pd.DataFrame":
     )
     names = ["pass", "fail", "undecided", "no_verdict", "to_review"]
     return counts.groupby("manipulation", sort=False)[names].sum().reset_index()
-
-
-def _judge_settings(judges: Sequence[str], options: dict[str, Any]) -> "JudgeSettings | None":
-    from contrafact.families.rfc.checking import JudgeSettings
-    from contrafact.families.rfc.judging import check_judges
-
-    bounds = ("max_retries", "timeout", "attempt_timeout")
-    own = ("each", "numerical", "prompts", "structured", "judge_args", "max_connections")
-    check_options(options, ("exam", *own, *bounds))
-    if not judges:
-        if useless := next((name for name, value in options.items() if value), None):
-            raise InputError(f"{useless} has no use without judge", hint="name a judge")
-        return None
-    prompts = as_path(options.get("prompts"))
-    return JudgeSettings(
-        check_judges(judges),
-        bounds={name: options[name] for name in bounds if name in options},
-        **{name: options[name] for name in own if name in options}
-        | {"prompts": None if prompts is None else str(prompts.absolute())},
-    )
 
 
 def _judged(
@@ -271,10 +259,11 @@ def rewrite(
     """
     import pandas as pd
 
+    from contrafact.families.rfc.commands.rewrite import RewriteOptions
     from contrafact.families.rfc.commands.rewrite import rewrite as command
     from contrafact.files.journal import sidecar_path
 
-    options = command_options(command, options)
+    options = command_options(RewriteOptions, options)
     with rows_file(data) as file, output_file(out, "pairs.jsonl") as made:
         command(file=str(file), out=str(made), model=model, judge=names_of(judge), **options)
         items, lost = read_frame(made), sidecar_path(made, "dropped")

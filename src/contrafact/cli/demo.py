@@ -174,6 +174,7 @@ class _Report:
 
     def examine(self, part: "DemoPart") -> None:
         """Examine the verifiers that judge a part; what an exam knows is not asked again."""
+        from contrafact.exam import ExamOptions
         from contrafact.exam.run import run_exam
         from contrafact.family import family_of_task
         from contrafact.family.settings import judge_names
@@ -183,8 +184,8 @@ class _Report:
         for judge in judge_names(part.judges):
             if family.exam is not None and is_verifier(judge):
                 file = self._out / f"exam-{family.name}.json"
-                options = family.exam.load().options()
-                exam, _ = run_exam(family.name, [judge], file, options, order=False)
+                options = ExamOptions(judge=[judge], family=family.name, out=file, order=False)
+                exam, _ = run_exam(options, family.exam.load().options())
                 self._exams.append(exam)
 
     def add(self, folder: Path, *, new: bool) -> None:

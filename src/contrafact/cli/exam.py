@@ -1,23 +1,14 @@
 """``contrafact exam``: how far can this judge be trusted?"""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import typer
 from typer.core import TyperCommand
 
 from contrafact.cli.lazy import command_of, option_of, typed_after
-from contrafact.errors import InputError
-from contrafact.options import (
-    TRANSPORT,
-    CallOptions,
-    as_command,
-    key_values,
-    option,
-    parameter,
-    parameters_of,
-)
+from contrafact.exam import ExamOptions
+from contrafact.options import as_command, parameter, parameters_of
 
 if TYPE_CHECKING:
     from contrafact.family.exam import ExamSpec
@@ -28,23 +19,6 @@ __all__ = ["ExamCommand", "command"]
 
 _WIDE = 4
 """Columns of criteria beyond which a table has them as rows."""
-
-
-class _Options(CallOptions):
-    judge: list[str] = option("The judge; several form a panel.", metavar="J")
-    out: Path | None = option("The result, JSON; for `report --exam`.", None, metavar="FILE")
-    family: str = option("Whose questions it is to answer.", "")
-    n: int | None = option(
-        "Items; if not given, the family's number.", None, "--n", min=2, metavar="N"
-    )
-    seed: int = option("Seed of the draw of items.", 0, min=0, metavar="S")
-    repeats: int = option("Put each question so often.", 1, min=1, metavar="R")
-    order: bool = option("Put each once more, the texts before the rubric.", True)
-    estimate: bool = option("Say calls, tokens and cost, and stop.", False, "--estimate")
-    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
-    judge_arg: list[str] | None = option(
-        "Provider argument of the judges.", None, metavar="KEY=VALUE", panel=TRANSPORT
-    )
 
 
 class ExamCommand(TyperCommand):
@@ -72,9 +46,9 @@ def command(family: str = "") -> Callable[..., None]:
     def exam(**values: Any) -> None:
         given = {name: values.pop(name) for name in own}
         known = {name: value for name, value in given.items() if value is not None}
-        _exam(_Options(**values), _spec(chosen).options(**known))
+        _exam(ExamOptions(**values), _spec(chosen).options(**known))
 
-    common = {one.name: one for one in parameters_of(_Options)}
+    common = {one.name: one for one in parameters_of(ExamOptions)}
     (typed,) = common["family"].annotation.__metadata__
     common["family"] = parameter("family", (cast(Any, Literal)[tuple(names)], typed), names[0])
     return as_command(
@@ -103,32 +77,14 @@ def _spec(family: str) -> "ExamSpec":
     return exam.load()
 
 
-def _exam(options: _Options, own: "TaskOptions") -> None:
+def _exam(options: ExamOptions, own: "TaskOptions") -> None:
     from contrafact.exam.run import prepare_exam, run_exam
     from contrafact.models.estimate import show_estimate
-    from contrafact.prompts import open_pack
 
-    how: dict[str, Any] = {
-        name: getattr(options, name) for name in ("n", "seed", "repeats", "order")
-    }
     if options.estimate:
-        pack = open_pack(options.prompts)
-        prepared = prepare_exam(options.family, options.judge, pack, own, **how)
-        show_estimate(prepared.estimate())
+        show_estimate(prepare_exam(options, own).estimate())
         return
-    if options.out is None:
-        raise InputError("--out is missing", hint="name the exam's file, as in --out exam.json")
-    result, asked = run_exam(
-        options.family,
-        options.judge,
-        options.out,
-        own,
-        prompts=options.prompts,
-        judge_args=key_values("--judge-arg", options.judge_arg),
-        max_connections=options.max_connections,
-        **how,
-        **cast(Any, options.bounds),
-    )
+    result, asked = run_exam(options, own)
     if not asked:
         typer.echo("every question had its answer: no model was called")
     _show(result)

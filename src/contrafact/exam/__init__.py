@@ -1,1 +1,26 @@
 """What a judge is worth: items whose verdict is known, put to a judge as a run puts its own."""
+
+from pathlib import Path
+
+from contrafact.options import TRANSPORT, CallOptions, option
+
+__all__ = ["ExamOptions"]
+
+
+class ExamOptions(CallOptions):
+    """The options of every exam; a family's exam has its own besides."""
+
+    judge: list[str] = option("The judge; several form a panel.", metavar="J")
+    out: Path | None = option("The result, JSON; for `report --exam`.", None, metavar="FILE")
+    family: str = option("Whose questions it is to answer.", "")
+    n: int | None = option(
+        "Items; if not given, the family's number.", None, "--n", min=2, metavar="N"
+    )
+    seed: int = option("Seed of the draw of items.", 0, min=0, metavar="S")
+    repeats: int = option("Put each question so often.", 1, min=1, metavar="R")
+    order: bool = option("Put each once more, the texts before the rubric.", True)
+    estimate: bool = option("Say calls, tokens and cost, and stop.", False, "--estimate")
+    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+    judge_arg: list[str] | None = option(
+        "Provider argument of the judges.", None, metavar="KEY=VALUE", panel=TRANSPORT
+    )

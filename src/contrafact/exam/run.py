@@ -8,6 +8,7 @@ from typing import Any
 
 from contrafact.console import Progress
 from contrafact.errors import InputError, ModelError
+from contrafact.exam import ExamOptions
 from contrafact.exam.questions import JudgeCall, put, questions_of
 from contrafact.exam.score import exam_rows, examine, leak_notes, row_object, surface_rows
 from contrafact.family import family_named, task_named
@@ -22,6 +23,7 @@ from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import CallEstimate, judge_estimates, sampled
 from contrafact.models.opening import call_config, open_model
 from contrafact.models.secrets import without_secrets
+from contrafact.options import key_values
 from contrafact.prompts import PromptPack, open_pack
 
 __all__ = ["PreparedExam", "prepare_exam", "run_exam"]
@@ -117,81 +119,61 @@ class PreparedExam:
         return exam
 
 
-def prepare_exam(
-    family: str,
-    judges: Sequence[str],
-    pack: PromptPack,
-    options: TaskOptions,
-    *,
-    n: int | None = None,
-    seed: int = 0,
-    repeats: int = 1,
-    order: bool = True,
-    settings: Mapping[str, Any] | None = None,
-) -> PreparedExam:
-    """Draw an exam's items and make its questions, each put ``repeats`` times.
+def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
+    """Draw an exam's items and make its questions.
 
-    Several judges form a panel; ``n`` is the number of items, None for what the family says; with
-    ``order`` each question is put once more in the other order. ``settings`` say how the judges are
-    asked besides, without secrets.
+    Args:
+        options: Those of every exam.
+        own: Those of the family's.
 
     Raises:
         InputError: The family has no exam, a template or a file of items is no use, or there are
             fewer items than asked for.
     """
+    family, n = options.family, options.n
     known = family_named(family)
     if known.exam is None:
         raise InputError(f"{family} has no exam", hint="name another family with --family")
     spec = known.exam.load()
-    judges = judge_names(judges)
+    judges = judge_names(options.judge)
     check_verifiers(family, judges)
-    examiner = spec.examiner(pack, options)
-    items = spec.items(options, n, seed)
+    pack = open_pack(options.prompts)
+    examiner = spec.examiner(pack, own)
+    items = spec.items(own, n, options.seed)
     if n is not None and len(items) < n:
         raise InputError(
             f"there are {len(items)} items, not {n}", hint=f"give --n {len(items)} or leave it out"
         )
-    own = {
+    settings = {
         name: value
-        for name, value in options.model_dump(mode="json").items()
-        if "Path" not in str(type(options).model_fields[name].annotation)
+        for name, value in own.model_dump(mode="json").items()
+        if "Path" not in str(type(own).model_fields[name].annotation)
     }
+    arguments = key_values("--judge-arg", options.judge_arg)
+    asked = {"judge_args": without_secrets(arguments)} if arguments else {}
     return PreparedExam(
         family=family,
         spec=spec,
         pack=pack,
         examiner=examiner,
         items=items,
-        questions=questions_of(items, examiner, judges, repeats=repeats, order=order),
+        questions=questions_of(
+            items, examiner, judges, repeats=options.repeats, order=options.order
+        ),
         judges=judges,
-        seed=seed,
-        settings={**own, **examiner.settings, **(settings or {})},
+        seed=options.seed,
+        settings={**settings, **examiner.settings, **asked},
     )
 
 
-def run_exam(
-    family: str,
-    judge: Sequence[str],
-    out: Path,
-    options: TaskOptions,
-    *,
-    n: int | None = None,
-    seed: int = 0,
-    repeats: int = 1,
-    order: bool = True,
-    prompts: Path | None = None,
-    judge_args: Mapping[str, Any] | None = None,
-    max_connections: int = 16,
-    max_retries: int | None = None,
-    timeout: int | None = None,
-    attempt_timeout: int | None = None,
-) -> tuple[Exam, int]:
+def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
     """Put an exam's questions to a judge, and write its two files.
 
     Answers are kept as they come, next to the exam's file: repeated, nothing is asked twice.
-    Besides those of `prepare_exam` the options are another prompt pack, arguments of the judges'
-    provider and how calls are made: how many at once, retries, and seconds for a call with them and
-    for an attempt.
+
+    Args:
+        options: Those of every exam.
+        own: Those of the family's.
 
     Returns:
         The exam, and how many questions had to be asked.
@@ -200,25 +182,16 @@ def run_exam(
         InputError: As `prepare_exam`; the file cannot be written, or a judge not used.
         ModelError: Calls failed: an exam with open questions is none.
     """
+    out = options.out
+    if out is None:
+        raise InputError("--out is missing", hint="name the exam's file, as in --out exam.json")
     if out.suffix != ".json":
         raise InputError("the result is a JSON file", file=out, hint="name it .json")
-    guard_output(out, *(value for _, value in options if isinstance(value, Path)))
-    given = dict(judge_args or {})
-    prepared = prepare_exam(
-        family,
-        judge,
-        open_pack(prompts),
-        options,
-        n=n,
-        seed=seed,
-        repeats=repeats,
-        order=order,
-        settings={"judge_args": without_secrets(given)} if given else {},
-    )
-    calls = call_config(
-        max_connections, max_retries=max_retries, timeout=timeout, attempt_timeout=attempt_timeout
-    )
-    models = {name: open_model(name, config=calls, **given) for name in prepared.judges}
+    guard_output(out, *(value for _, value in own if isinstance(value, Path)))
+    prepared = prepare_exam(options, own)
+    calls = call_config(options.max_connections, **options.bounds)
+    arguments = key_values("--judge-arg", options.judge_arg)
+    models = {name: open_model(name, config=calls, **arguments) for name in prepared.judges}
     journal = Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts)
     with journal as answers, counted_calls(journal):
         left = len({q.key for q in prepared.questions if q.key not in answers.known})
@@ -228,7 +201,7 @@ def run_exam(
                 prepared.examiner,
                 models,
                 answers,
-                at_once=max_connections,
+                at_once=options.max_connections,
                 each=steps.step,
             )
             failures = asyncio.run(work)

@@ -43,7 +43,7 @@ def texts_of(prepared):
     """By system, sample and draw, the two texts that would be judged."""
     return {
         (name, *key): dict(output["texts"])
-        for name, system in prepared.given.systems.items()
+        for name, system in prepared.recorded.systems.items()
         for key, output in system.outputs.items()
     }
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from contrafact.families.cobe.stories import Form, Stories
     from contrafact.families.rfc.checking import JudgeSettings
+    from contrafact.families.rfc.commands.check import CheckOptions
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.pair_check import PairRow
 
@@ -134,7 +135,6 @@ def check(
     """
     import pandas as pd
 
-    from contrafact.families.rfc.commands.check import CheckOptions
     from contrafact.families.rfc.contracts.pair_check import (
         check_object,
         check_rows,
@@ -145,13 +145,7 @@ def check(
     from contrafact.files.tables import write_rows
 
     named = {"exam": exam, "polarity_model": polarity_model, "bands": bands}
-    judges = names_of(judge)
-    asked = CheckOptions(
-        file="", judge=judges, rule=names_of(rule), **command_options(CheckOptions, named | options)
-    )
-    useless = [name for name, value in ({"exam": exam} | options).items() if value]
-    if useless and not judges:
-        raise InputError(f"{useless[0]} has no use without judge", hint="name a judge")
+    asked = _check_options(names_of(judge), names_of(rule), {**options, **named})
     chosen, settings = open_options(*asked.chosen), asked.judging(numerical=asked.numerical)
     if not is_path(data):
         data = frame_of(data)
@@ -178,6 +172,18 @@ def check(
     notes += [f"row {p.line}: {p.problem}" for row, _ in checked if (p := row.problem) is not None]
     title = f"{len(items)} pairs, {scores['pass'].sum()} keep their contract"
     return Result(title, items, scores, tuple(notes))
+
+
+def _check_options(judges: list[str], rules: list[str], options: dict[str, Any]) -> "CheckOptions":
+    from contrafact.families.rfc.commands.check import CheckOptions
+
+    known = command_options(CheckOptions, options)
+    asked = CheckOptions(file="", judge=judges, rule=rules, **known)
+    rulers = ("polarity_model", "bands")
+    useless = [name for name, value in options.items() if value and name not in rulers]
+    if useless and not judges:
+        raise InputError(f"{useless[0]} has no use without judge", hint="name a judge")
+    return asked
 
 
 def _check_scores(items: "pd.DataFrame") -> "pd.DataFrame":

@@ -90,11 +90,11 @@ def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
         dataset=MemoryDataset(run.samples(inputs.items, settings.limit), name=run.noun),
         solver=method_solver(
             chosen,
+            run.solving(inputs, chosen, given),
             key=run.output_key,
             structured=given.get("structured", True),
             cache=cache_policy(given.get("cache_scope")),
             judged=given.get("judged", False),
-            **run.solving(inputs, chosen, given),
         ),
         scorer=run.scorer(given),
         epochs=None if draws is None else Epochs(draws, "mean"),

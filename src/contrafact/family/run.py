@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from contrafact.errors import InputError
-from contrafact.family.given import (
-    GIVEN_ITEMS,
-    OUTPUTS,
-    GivenOutputs,
-    GivenRow,
-    OutputRow,
-    given_spec,
-)
 from contrafact.family.manifest import Manifest
 from contrafact.family.method import Method, MethodContext, Methods, open_weights
+from contrafact.family.outputs import (
+    OUTPUTS,
+    RECORDED_ITEMS,
+    OutputRow,
+    RecordedOutputs,
+    RecordedRow,
+    recorded_spec,
+)
 from contrafact.family.settings import RunSettings
 from contrafact.files.tables import table_file
 from contrafact.models.estimate import (
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.scorer import Scorer
 
+    from contrafact.family.task import Solving
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = [
@@ -128,7 +129,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     output_type: ClassVar[Callable[..., Any]] = Output
     """What a method returns: a model or dataclass, made again from its fields."""
     output_key: ClassVar[str] = "output"
-    """Where a sample's store keeps it, as ``method_solver`` was told."""
+    """Where a sample's store keeps it, as `method_solver` writes it."""
     output_fields: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "id": ("sample_id", "id"),
         "output": ("output", "response", "completion", "text"),
@@ -199,15 +200,15 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
             return f"baseline · {metadata['method']}"
         return system_label(evaluated.eval.model, metadata["method"], metadata["shots"])
 
-    def read_output(self, given: GivenRow) -> OutputRow:
+    def read_output(self, recorded: RecordedRow) -> OutputRow:
         """Return what one row of outputs made elsewhere gives.
 
         A degenerate output (empty, endless, no label) is an invalid output, with its reason; only a
         row that cannot be used raises `InputError`, and is then left out and counted.
         """
-        if not given.text("id"):
+        if not recorded.text("id"):
             raise InputError("the row names no item", hint="fill in its id")
-        return OutputRow((given.text("id"),), {"": given.output("output")})
+        return OutputRow((recorded.text("id"),), {"": recorded.output("output")})
 
     parts: ClassVar[tuple[str, ...]] = ()
     """What an output is put together of, where a file's rows may have some of it alone."""
@@ -230,8 +231,8 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
 
     def solving(
         self, inputs: "Inputs", method: Method[Any, Any], arguments: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """Return how a sample is worked on: what `method_solver` takes besides the method.
+    ) -> "Solving[Any, Any]":
+        """Return how a sample is worked on.
 
         It raises `InputError` where the task's arguments do not go together.
         """
@@ -288,7 +289,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """Return the per-item table with what is computed of every row (fluency, …)."""
         return items
 
-    def look_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
+    def check_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
         """Return a run's finished table with what only all of its rows together show.
 
         Scoring in bulk, which knows a partition at a time, leaves it out.
@@ -314,8 +315,8 @@ class Prepared:
         methods: The methods that ask a model, by name: each is run with every model.
         baselines: The methods that ask none, by name: each is run once.
         judging: What judges; None where no judge was named.
-        given: Outputs that were made elsewhere, whose systems stand among the baselines; None in a
-            run that makes its own.
+        recorded: Outputs that were made elsewhere, whose systems stand among the baselines; None in
+            a run that makes its own.
         files: Gives what its folder holds before the first call, by name.
         fluency: Opens the model that scores fluency, as `contrafact.models.fluency` has it.
     """
@@ -329,7 +330,7 @@ class Prepared:
     methods: Mapping[str, Method[Any, Any]]
     baselines: Mapping[str, Method[Any, Any]] = field(default_factory=dict)
     judging: Any = None
-    given: GivenOutputs | None = None
+    recorded: RecordedOutputs | None = None
     files: Callable[[Path], Mapping[str, bytes]] = lambda _: {}
     fluency: "Callable[[], Callable[[], CausalModel | None]]" = lambda: lambda: None
 
@@ -366,8 +367,8 @@ class Prepared:
 
     def judged(self, method: str) -> bool:
         """Whether a judge looks at the outputs of a method, or of a baseline."""
-        if self.given is not None:
-            method = self.given.systems[self.baselines[method].name].method
+        if self.recorded is not None:
+            method = self.recorded.systems[self.baselines[method].name].method
         return self.judging is not None and self.run.is_judged(self.settings, method)
 
     def task(self, method: str) -> "Task":
@@ -375,14 +376,14 @@ class Prepared:
         if method in self.methods:
             open_weights(self.methods[method], self.settings.models, self.settings.model_args)
         made = self.run.task(self, method)
-        if self.given is None:
+        if self.recorded is None:
             return made
         from inspect_ai import task_with
 
-        asked = self.given.asked
+        asked = self.recorded.asked
         if len(made.dataset) > len(asked):
             made.dataset = made.dataset.filter(lambda sample: str(sample.id) in asked)
-        system = self.given.systems[self.baselines[method].name]
+        system = self.recorded.systems[self.baselines[method].name]
         facts = {"model": system.model, "method": system.method, "shots": system.shots}
         return task_with(
             made,
@@ -392,20 +393,20 @@ class Prepared:
 
     def placed(self, folder: Path) -> "Prepared":
         """Return the run that reads what it scores from its folder; another stays as it is."""
-        if self.given is None:
+        if self.recorded is None:
             return self
         settings, outputs = self.settings, (folder / OUTPUTS).absolute()
-        if self.given.items is not None:
-            place = (folder / GIVEN_ITEMS).absolute()
+        if self.recorded.items is not None:
+            place = (folder / RECORDED_ITEMS).absolute()
             settings = settings.model_copy(update={"data": place})
         systems: dict[str, Any] = {
-            given_spec(outputs, name): one for name, one in self.given.systems.items()
+            recorded_spec(outputs, name): one for name, one in self.recorded.systems.items()
         }
         return replace(self, settings=settings, baselines=systems)
 
     def label(self, log: "EvalLog") -> str:
         """Return a system's name in tables."""
-        given = (log.eval.metadata or {}).get("system") if self.given else None
+        given = (log.eval.metadata or {}).get("system") if self.recorded else None
         return given or self.run.label(log, self.settings)
 
     def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
@@ -477,7 +478,7 @@ class Prepared:
             verdicts += self.run.verdict_rows(one)
         columns = list(dict.fromkeys((*self.run.columns, *(name for row in rows for name in row))))
         items = self.run.finish(pd.DataFrame(rows, columns=columns), scorer, folder)
-        return self.run.look_across(items), pd.DataFrame(verdicts)
+        return self.run.check_across(items), pd.DataFrame(verdicts)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, ParamSpec, TypeVar, cast
+from dataclasses import asdict, dataclass, field
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from inspect_ai.log import EvalSample
 from inspect_ai.model import (
@@ -30,6 +30,7 @@ __all__ = [
     "MAX_CHARACTERS",
     "OUTPUT",
     "Exchanges",
+    "Solving",
     "degenerate_text",
     "log_scorer",
     "method_solver",
@@ -58,50 +59,58 @@ Exchanges = Sequence[tuple[str, str]]
 """What was sent to a model and what came back, in order: prompts and replies."""
 
 
+@dataclass(frozen=True)
+class Solving(Generic[ItemT, OutputT]):
+    """How a family's samples are worked on, besides by which method.
+
+    Attributes:
+        unanswered: Returns the output where the model gave no answer, for a reason.
+        shown: Returns what the log shows as the sample's output.
+        check: Checks an output without a model, and returns it with what was found: from the
+            item, the output, and what was asked and answered on the way (`degenerate_text`).
+        config: Settings of the calls on top of the model's own.
+    """
+
+    item_of: Callable[[TaskState], ItemT]
+    unanswered: Callable[[str], OutputT]
+    shown: Callable[[OutputT], str]
+    check: Callable[[ItemT, OutputT, Exchanges], OutputT] = lambda _, output, __: output
+    config: GenerateConfig = field(default_factory=GenerateConfig)
+
+
 @solver
 def method_solver(
     method: Method[ItemT, OutputT],
+    how: Solving[ItemT, OutputT],
     *,
-    item_of: Callable[[TaskState], ItemT],
-    unanswered: Callable[[str], OutputT],
-    shown: Callable[[OutputT], str],
     key: str = OUTPUT,
     structured: bool = True,
     cache: bool | CachePolicy = False,
-    config: GenerateConfig | None = None,
     judged: bool = False,
-    look: Callable[[ItemT, OutputT, Exchanges], OutputT] | None = None,
 ) -> Solver:
     """Work on a sample by a method; a model that gives no answer makes an invalid output.
 
     Args:
-        unanswered: Returns the output where the model gave no answer, for a reason.
-        shown: Returns what the log shows as the sample's output.
         key: Where the sample's store keeps the output.
         structured: Whether to ask the provider for schema-constrained JSON, where JSON is asked.
-        config: Settings of the calls on top of the model's own.
         judged: Whether a judge will be asked: a missing one is found here, before the first call.
-        look: Looks an output over without a model, and returns it with what was found: from the
-            item, the output, and what was asked and answered on the way (`degenerate_text`).
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         judges = judges_of_role() if judged else []
         exchanges: list[tuple[str, str]] = []
-        ask = Ask(
-            get_model(), structured, cache, config or GenerateConfig(), exchanges, _helpers(judges)
-        )
-        item = item_of(state)
+        ask = Ask(get_model(), structured, cache, how.config, exchanges, _helpers(judges))
+        item = how.item_of(state)
         try:
             output = await method(item, ask, draw=state.epoch)
         except Unanswered as reason:
-            output = unanswered(str(reason))
-        if look is not None:
-            # What weights in this process were shown stands in the plan alone.
-            output = look(item, output, exchanges or [(c.prompt, "") for c in method.plan(item)])
+            output = how.unanswered(str(reason))
+        # What weights in this process were shown stands in the plan alone.
+        shown = exchanges or [(call.prompt, "") for call in method.plan(item)]
+        output = how.check(item, output, shown)
         kept = output.model_dump(mode="json") if isinstance(output, BaseModel) else None
         state.store.set(key, kept or asdict(cast(Any, output)))
-        state.output = ModelOutput.from_content(str(state.model), shown(output))
+        state.output = ModelOutput.from_content(str(state.model), how.shown(output))
         return state
 
     return solve

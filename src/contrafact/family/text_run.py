@@ -21,13 +21,14 @@ from inspect_ai.solver import TaskState
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.exam import Examiner, ExamItem
-from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.method import Method
+from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import Evaluated, Inputs, TaskRun, load_once
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import (
     OUTPUT,
     Exchanges,
+    Solving,
     degenerate_text,
     log_scorer,
     number,
@@ -81,17 +82,17 @@ class TextRun(TaskRun[ItemT, ItemT]):
     def item_columns(self, item: ItemT) -> Mapping[str, Any]:
         """Return an item's own columns in the table."""
 
-    def read_output(self, given: GivenRow) -> OutputRow:
+    def read_output(self, recorded: RecordedRow) -> OutputRow:
         """Return a text made elsewhere, of an item that is named by its id or by its input."""
-        if given.text("id") or not given.text("input"):
-            return super().read_output(given)
-        shown = given.text("input").strip()
-        found = given.units.ids("input", lambda item: self.input_of(item).strip(), shown)
+        if recorded.text("id") or not recorded.text("input"):
+            return super().read_output(recorded)
+        shown = recorded.text("input").strip()
+        found = recorded.units.ids("input", lambda item: self.input_of(item).strip(), shown)
         if not found:
             raise InputError("the input is none of the data's", hint="name the item by its id")
-        return OutputRow(found, {"": given.output("output")})
+        return OutputRow(found, {"": recorded.output("output")})
 
-    def look(self, batch: Batch, item: ItemT, output: Output, shown: Exchanges) -> Output:
+    def check_output(self, batch: Batch, item: ItemT, output: Output, shown: Exchanges) -> Output:
         """Return an output with the reason why its text is no answer, if it is none.
 
         A family in which an unchanged input can be right returns the output as it is. ``batch`` are
@@ -136,15 +137,15 @@ class TextRun(TaskRun[ItemT, ItemT]):
 
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+    ) -> Solving[Any, Any]:
         """Return how an item is worked on."""
         by_id = {str(item.id): item for item in inputs.items}
-        return {
-            "item_of": lambda state: by_id[str(state.sample_id)],
-            "unanswered": lambda reason: Output(text=None, invalid=reason),
-            "shown": lambda output: output.text or output.reply or "",
-            "look": partial(self.look, Batch([self.input_of(item) for item in inputs.items])),
-        }
+        return Solving(
+            item_of=lambda state: by_id[str(state.sample_id)],
+            unanswered=lambda reason: Output(text=None, invalid=reason),
+            shown=lambda output: output.text or output.reply or "",
+            check=partial(self.check_output, Batch([self.input_of(item) for item in inputs.items])),
+        )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         """Return the scorer of the criteria."""

@@ -14,8 +14,15 @@ from inspect_ai.log import EvalLog, EvalSample, list_eval_logs, read_eval_log
 
 from contrafact.errors import InputError
 from contrafact.family import task_named, tasks
-from contrafact.family.given import GIVEN_ITEMS, GivenOutputs, GivenRow, GivenSystem, LeftOut, Units
 from contrafact.family.manifest import DataRecord, Manifest, file_record, hash_file
+from contrafact.family.outputs import (
+    RECORDED_ITEMS,
+    LeftOut,
+    RecordedOutputs,
+    RecordedRow,
+    RecordedSystem,
+    Units,
+)
 from contrafact.family.run import (
     BUNDLED,
     COST_COLUMNS,
@@ -91,7 +98,7 @@ def prepare_again(
     notes = [*notes, *_notes(systems, len(asked), left_out)]
     texts = source / FLUENCY
     same = found.arguments.get("fluency_model") == settings.option("fluency_model")
-    outputs = GivenOutputs(
+    outputs = RecordedOutputs(
         systems,
         asked,
         left_out=tuple(left_out),
@@ -149,7 +156,7 @@ class _Found:
         if (
             self.manifest is not None
             and data is not None
-            and data.name != GIVEN_ITEMS
+            and data.name != RECORDED_ITEMS
             and data.is_file()
             and hash_file(data) != self.manifest.data.sha256
         ):
@@ -174,19 +181,19 @@ class _Found:
         self, settings: RunSettings, bundled: Path, items: int, notes: list[str]
     ) -> DataRecord:
         path = settings.data or bundled
-        if self.manifest is None or settings.data is None or path.name != GIVEN_ITEMS:
+        if self.manifest is None or settings.data is None or path.name != RECORDED_ITEMS:
             name = BUNDLED if settings.data is None else ""
             return file_record(path, items, notes, name=name)
         return self.manifest.data.model_copy(update={"items": items, "notes": notes})
 
     def systems(
         self, run: TaskRun[Any, Any], settings: RunSettings, units: Units[Any]
-    ) -> tuple[dict[str, GivenSystem], list[LeftOut]]:
+    ) -> tuple[dict[str, RecordedSystem], list[LeftOut]]:
         """Return the systems that have outputs, with earlier verdicts and costs, and what has none.
 
         A judge that is asked again is named with the run, or the log, of its first verdicts.
         """
-        found: dict[str, GivenSystem] = {}
+        found: dict[str, RecordedSystem] = {}
         left_out: list[LeftOut] = []
         earlier, written = self._rows(VERDICTS), self._costs()
         mark = self.name if self.manifest else f"log of {self.logs[0].eval.created[:16]}"
@@ -272,7 +279,7 @@ def _system(
     settings: RunSettings,
     units: Units[Any],
     left_out: list[LeftOut],
-) -> GivenSystem:
+) -> RecordedSystem:
     # A log of somebody's own solver names no method.
     metadata = {"method": log.eval.solver or "given", "shots": 0, **(log.eval.metadata or {})}
     named = log.model_copy(update={"eval": log.eval.model_copy(update={"metadata": metadata})})
@@ -289,7 +296,7 @@ def _system(
         if kept is not None:
             outputs[sample_id, sample.epoch] = kept
     model = str(metadata.get("model") or log.eval.model)
-    return GivenSystem(name, model, str(metadata["method"]), int(metadata["shots"]), outputs)
+    return RecordedSystem(name, model, str(metadata["method"]), int(metadata["shots"]), outputs)
 
 
 def _read_reply(
@@ -298,12 +305,12 @@ def _read_reply(
     """Return what a solver that is none of ours wrote as a sample's output."""
     reply = sample.output.completion
     fields = {"id": str(sample.id), **dict.fromkeys(("output", "reply", "response"), reply)}
-    row = run.read_output(GivenRow(fields, fields, units, settings))
+    row = run.read_output(RecordedRow(fields, fields, units, settings))
     return output_fields(run.whole_output(row.parts))
 
 
 def _notes(
-    systems: Mapping[str, GivenSystem], units: int, left_out: Sequence[LeftOut]
+    systems: Mapping[str, RecordedSystem], units: int, left_out: Sequence[LeftOut]
 ) -> list[str]:
     first = [f"{len(left_out)} samples left out: {left_out[0].reason}"] if left_out else []
     judges = dict.fromkeys(str(row["judge"]) for one in systems.values() for row in one.verdicts)

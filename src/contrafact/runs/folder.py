@@ -16,7 +16,7 @@ from contrafact.prompts import SUFFIX, PromptPack, default_templates, template_h
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
-    from contrafact.family.given import GivenOutputs
+    from contrafact.family.outputs import RecordedOutputs
 
 __all__ = [
     "BASELINE_LOGS",
@@ -68,28 +68,32 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def folder_files(
-    folder: Path, *, settings: RunSettings, pack: PromptPack, given: "GivenOutputs | None" = None
+    folder: Path,
+    *,
+    settings: RunSettings,
+    pack: PromptPack,
+    recorded: "RecordedOutputs | None" = None,
 ) -> dict[str, bytes]:
     """Return what a run's folder holds before its first call, by name, but for its manifest."""
-    from contrafact.family.given import GIVEN_ITEMS, OUTPUTS
+    from contrafact.family.outputs import OUTPUTS, RECORDED_ITEMS
     from contrafact.models.fluency import FLUENCY
     from contrafact.runs.config import config_text
 
     if not pack.sources:
         settings = settings.model_copy(update={"prompts": None})
     texts = {f"{PROMPTS}/{name}{SUFFIX}": source for name, source in pack.sources.items()}
-    texts[CONFIG] = config_text(settings, folder, None if given is None else given.source)
+    texts[CONFIG] = config_text(settings, folder, None if recorded is None else recorded.source)
     kept: dict[str, bytes] = {}
-    if given is not None:
-        texts[OUTPUTS] = given.as_lines()
-        if given.items is not None:
-            texts[GIVEN_ITEMS] = "".join(dict.fromkeys(map(json_line, given.items)))
-        if given.left_out:
+    if recorded is not None:
+        texts[OUTPUTS] = recorded.as_lines()
+        if recorded.items is not None:
+            texts[RECORDED_ITEMS] = "".join(dict.fromkeys(map(json_line, recorded.items)))
+        if recorded.left_out:
             import pandas as pd
 
-            texts[_LEFT_OUT] = render_csv(pd.DataFrame([vars(one) for one in given.left_out]))
-        if given.scored is not None and not (folder / FLUENCY).exists():
-            kept[FLUENCY] = given.scored.read_bytes()
+            texts[_LEFT_OUT] = render_csv(pd.DataFrame([vars(one) for one in recorded.left_out]))
+        if recorded.scored is not None and not (folder / FLUENCY).exists():
+            kept[FLUENCY] = recorded.scored.read_bytes()
     return kept | {name: replace_surrogates(text).encode() for name, text in texts.items()}
 
 

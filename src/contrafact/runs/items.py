@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from contrafact.family.given import GivenSystem
+    from contrafact.family.outputs import RecordedSystem
     from contrafact.models.whitebox.weights import CausalModel
 
 __all__ = [
@@ -145,11 +145,11 @@ def write_items(
         evaluated.append(Evaluated(label, log, scored, judge))
     spec = task_named(prepared.settings.task).report.load()
     items, verdicts = prepared.tables(evaluated, scorer, folder)
-    if prepared.given is not None:
-        earlier = [row for one in prepared.given.systems.values() for row in one.verdicts]
+    if prepared.recorded is not None:
+        earlier = [row for one in prepared.recorded.systems.values() for row in one.verdicts]
         verdicts = pd.DataFrame([*earlier, *verdicts.to_dict("records")])
         if any(one.cost for one in spec.measures):
-            items = with_given_costs(items, prepared.given.systems)
+            items = with_recorded_costs(items, prepared.recorded.systems)
     items = with_verdicts(items, verdicts)
     write_frame(items, folder / ITEMS)
     if len(verdicts):
@@ -173,7 +173,9 @@ def write_items(
     return failures
 
 
-def with_given_costs(items: "pd.DataFrame", systems: "Mapping[str, GivenSystem]") -> "pd.DataFrame":
+def with_recorded_costs(
+    items: "pd.DataFrame", systems: "Mapping[str, RecordedSystem]"
+) -> "pd.DataFrame":
     """Return the items with what it took to write them, where that is known of any."""
     if not any(one.costs for one in systems.values()):
         return items
@@ -311,7 +313,7 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
 
     for sample in log.samples or []:
         # Of outputs made elsewhere, none was written here.
-        for read, written in () if prepared.given else prepared.run.local_calls(sample):
+        for read, written in () if prepared.recorded else prepared.run.local_calls(sample):
             of(log.eval.model, SUBJECT).calls.append(Tokens(read, written))
         for event in sample.events:
             if event.event != "model" or event.output.empty:

@@ -19,16 +19,16 @@ from pydantic import BaseModel
 from contrafact.corpus.datasets import data_source
 from contrafact.errors import InputError
 from contrafact.family import task_named
-from contrafact.family.given import (
-    GIVEN_ITEMS,
-    GivenOutputs,
-    GivenRow,
-    GivenSystem,
+from contrafact.family.manifest import DataRecord, file_record, new_manifest
+from contrafact.family.outputs import (
+    RECORDED_ITEMS,
     LeftOut,
     OutputRow,
+    RecordedOutputs,
+    RecordedRow,
+    RecordedSystem,
     Units,
 )
-from contrafact.family.manifest import DataRecord, file_record, new_manifest
 from contrafact.family.run import Prepared, TaskRun, load_once, system_label
 from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import write_text
@@ -205,7 +205,7 @@ class OutputReader:
         return fields
 
     def _given(self, fields: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[int, OutputRow]:
-        found = self.run.read_output(GivenRow(fields, row, self.units, self.settings))
+        found = self.run.read_output(RecordedRow(fields, row, self.units, self.settings))
         draw = _draw(fields.get("draw"))
         unknown = [one for one in found.sample_ids if not self._known(one, found)]
         if unknown:
@@ -267,7 +267,7 @@ def _items_of(run: TaskRun[Any, Any], reader: OutputReader) -> tuple[Sequence[An
     if not lines:
         return (), []
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / GIVEN_ITEMS
+        place = Path(folder) / RECORDED_ITEMS
         write_text(place, "".join(lines))
         try:
             return run.load(place)
@@ -312,7 +312,7 @@ def prepare_outputs(
         if without := len(asked - covered):
             notes = [*notes, f"{without} items without any output left out (--partial)"]
         asked = covered
-    given = GivenOutputs(
+    recorded = RecordedOutputs(
         systems,
         asked,
         [row for _, row in reader.items] if brought else None,
@@ -322,7 +322,7 @@ def prepare_outputs(
     remarks = [*notes, *_notes(reader, systems, len(asked), len(limited) < len(items))]
     data = file_record(file if settings.data is None else settings.data, len(limited), remarks)
     return scored(
-        run, settings, limited, given, data,
+        run, settings, limited, recorded, data,
         {} if brought else {"outputs": file_record(file, reader.rows)},
     )  # fmt: skip
 
@@ -331,12 +331,12 @@ def scored(
     run: TaskRun[Any, Any],
     settings: RunSettings,
     items: Sequence[Any],
-    given: GivenOutputs,
+    recorded: RecordedOutputs,
     data: DataRecord,
     files: Mapping[str, DataRecord],
 ) -> Prepared:
     """Return the run that judges outputs which are there already."""
-    systems = given.systems
+    systems = recorded.systems
     models = [one.model for one in systems.values() if one.model not in (one.name, NO_MODEL)]
     settings = settings.model_copy(
         update={
@@ -352,10 +352,10 @@ def scored(
         "data": data.sha256,
         "templates": pack.used,
         "task": run.version.split("-")[0],
-        "outputs": hashlib.sha256(given.as_lines().encode()).hexdigest(),
+        "outputs": hashlib.sha256(recorded.as_lines().encode()).hexdigest(),
     }
-    if len(given.asked) < len(run.units(items)):
-        contents["asked"] = hash_of(sorted(given.asked))
+    if len(recorded.asked) < len(run.units(items)):
+        contents["asked"] = hash_of(sorted(recorded.asked))
     if earlier := [row for one in systems.values() for row in one.verdicts]:
         contents["verdicts"] = hash_of(earlier)
     answering: dict[str, Any] = dict(systems)
@@ -365,26 +365,26 @@ def scored(
         manifest=new_manifest(settings, run.version, contents, data=data, files=files, pack=pack),
         pack=pack,
         items=items,
-        units=[unit for unit in run.units(items) if str(unit.id) in given.asked],
+        units=[unit for unit in run.units(items) if str(unit.id) in recorded.asked],
         methods={},
         baselines=answering,
         judging=judging,
-        given=given,
-        files=partial(folder_files, settings=settings, pack=pack, given=given),
+        recorded=recorded,
+        files=partial(folder_files, settings=settings, pack=pack, recorded=recorded),
         fluency=partial(open_fluency, settings.option("fluency_model")),
     )
 
 
 def _systems(
     run: TaskRun[Any, Any], reader: OutputReader, taken: frozenset[str]
-) -> dict[str, GivenSystem]:
+) -> dict[str, RecordedSystem]:
     outputs: dict[str, dict[tuple[str, int], dict[str, Any]]] = defaultdict(dict)
     for (name, sample, draw), parts in reader.parts.items():
         if sample in taken:
             made = run.whole_output({part: output for part, (_, output) in parts.items()})
             outputs[name][sample, draw] = output_fields(made)
     return {
-        name: GivenSystem(name, *reader.facts[name], outputs=found)
+        name: RecordedSystem(name, *reader.facts[name], outputs=found)
         for name, found in outputs.items()
     }
 
@@ -395,7 +395,7 @@ def output_fields(made: Any) -> dict[str, Any]:
 
 
 def _notes(
-    reader: OutputReader, systems: Mapping[str, GivenSystem], units: int, limited: bool
+    reader: OutputReader, systems: Mapping[str, RecordedSystem], units: int, limited: bool
 ) -> list[str]:
     where = "" if reader.settings.data is None else f"{reader.file.name}: "
     notes = []
@@ -425,7 +425,7 @@ def _notes(
     return [where + note for note in notes]
 
 
-def missing_notes(systems: Mapping[str, GivenSystem], units: int) -> list[str]:
+def missing_notes(systems: Mapping[str, RecordedSystem], units: int) -> list[str]:
     """Return a sentence for each system that lacks outputs of so many units."""
     return [
         f"{name}: {missing} of {units * one.draws} outputs are missing, counted as invalid"

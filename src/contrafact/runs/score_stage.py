@@ -27,8 +27,8 @@ from inspect_ai.util import registry_info
 
 from contrafact.bulk.stage import INDEX, KEPT, REJECTS, Asked, InputRow, StageOutput
 from contrafact.errors import InputError
-from contrafact.family.given import GIVEN_ITEMS, OUTPUTS, GivenSystem
 from contrafact.family.manifest import hash_file
+from contrafact.family.outputs import OUTPUTS, RECORDED_ITEMS, RecordedSystem
 from contrafact.family.run import Evaluated, Prepared, TaskRun
 from contrafact.family.settings import RunSettings, flat_settings
 from contrafact.files.atomic import write_bytes
@@ -171,7 +171,7 @@ class ScoreStage:
             if reader.parts:
                 prepared = prepare_outputs(reader)
                 files = prepared.files(folder)
-                for name in files.keys() & {OUTPUTS, GIVEN_ITEMS}:
+                for name in files.keys() & {OUTPUTS, RECORDED_ITEMS}:
                     write_bytes(folder / name, files[name])
                 prepared = prepared.placed(folder)
         except InputError as error:
@@ -215,11 +215,11 @@ class ScoreStage:
     ) -> list[Evaluated]:
         task = prepared.task(spec)
         system: Any = prepared.baselines[spec]
-        given: GivenSystem = system
+        recorded: RecordedSystem = system
         by_id = {str(sample.id): sample for sample in task.dataset}
         work = [
             self._sample(task, by_id[name], draw, slots)
-            for name, draw in given.outputs
+            for name, draw in recorded.outputs
             if name in by_id
         ]
         samples = await asyncio.gather(*work)
@@ -234,7 +234,7 @@ class ScoreStage:
             )
         )
         judge = " + ".join(self.settings.judges) or None
-        return [Evaluated(given.name, log, [sample], judge) for sample in samples]
+        return [Evaluated(recorded.name, log, [sample], judge) for sample in samples]
 
     async def _sample(
         self, task: Task, sample: Any, draw: int, slots: asyncio.Semaphore

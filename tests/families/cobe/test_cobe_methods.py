@@ -8,7 +8,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.causal_graph import read_graph
-from contrafact.families.cobe.data import Question, bundled_shots, bundled_stories
+from contrafact.families.cobe.data import StoryQuery, bundled_shots, bundled_stories
 from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.methods.few_shot import draw_shots
 from contrafact.family.method import MethodContext
@@ -44,7 +44,7 @@ def model(*replies, seen=None):
 
 def edit(name, *replies, seen=None, phrasing="B", **context):
     method = METHODS.make(name, MethodContext(**context))
-    return asyncio.run(method(Question(STORY, phrasing), Ask(model(*replies, seen=seen))))
+    return asyncio.run(method(StoryQuery(STORY, phrasing), Ask(model(*replies, seen=seen))))
 
 
 @pytest.mark.parametrize("name", ["plain", "few-shot"])
@@ -164,7 +164,7 @@ def test_an_empty_or_endless_reply_is_invalid(reply, stop, reason):
 def test_solvers_are_found_by_name_or_import_path_and_plan_their_calls():
     assert METHODS.names() == ["abduct-act-predict", "few-shot", "graph-first", "plain"]
     calls = {
-        name: len(METHODS.make(name, MethodContext()).plan(Question(STORY, "A")))
+        name: len(METHODS.make(name, MethodContext()).plan(StoryQuery(STORY, "A")))
         for name in METHODS.names()
     }
     assert calls == {"abduct-act-predict": 4, "few-shot": 1, "graph-first": 2, "plain": 1}

@@ -21,7 +21,7 @@ from inspect_ai.model import (
 from contrafact.corpus.related import Dated, comes_before, moment_of
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import bundled_shots
-from contrafact.families.finforce.generation import look_over, read_pair, run_method
+from contrafact.families.finforce.generation import check_texts, read_pair, run_method
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.families.finforce.verifying import (
@@ -421,5 +421,5 @@ def test_a_batch_of_headlines_is_known_to_what_drops_drafts():
     made = made_by("best-of:n=2", [reply("other", 0), reply("weak", 0)])
     drafts = made.trace["drafts"]["risk"]
     assert [one["problem"] for one in drafts] == ["repeats another input", None]
-    seen = look_over(Batch([HEADLINE.text, OTHER.text]), HEADLINE, made, [])
+    seen = check_texts(Batch([HEADLINE.text, OTHER.text]), HEADLINE, made, [])
     assert not seen.degenerate

@@ -186,8 +186,8 @@ def test_what_only_a_whole_system_shows_is_found_when_its_table_is_made():
         for one, text in zip(heads, texts, strict=True)
     ]
     rows[8]["degenerate"] = OF_INPUT  # what the prompt has shown stays
-    found = RUN.look_across(pd.DataFrame(rows))["degenerate"].tolist()
+    found = RUN.check_across(pd.DataFrame(rows))["degenerate"].tolist()
     assert found[:3] == [OF_ANY] * 3 and found[8] == OF_INPUT
     assert pd.isna(found[3:8]).all()
-    other_way = RUN.look_across(pd.DataFrame(rows).iloc[::-1])["degenerate"]
+    other_way = RUN.check_across(pd.DataFrame(rows).iloc[::-1])["degenerate"]
     assert other_way.sort_index().fillna("").tolist() == pd.Series(found).fillna("").tolist()

@@ -51,8 +51,8 @@ __all__ = [
     "PHRASINGS",
     "KnownAnswer",
     "KnownStory",
-    "Question",
     "StoryNotes",
+    "StoryQuery",
     "answer_conflicts",
     "bundled_known",
     "bundled_shots",
@@ -61,8 +61,8 @@ __all__ = [
     "known_story",
     "load_known",
     "load_stories",
-    "question_of",
-    "questions_of",
+    "queries_of",
+    "query_of",
     "read_story",
     "review_rows",
     "story_object",
@@ -631,7 +631,7 @@ def _samples(name: str) -> tuple[Story, ...]:
 
 
 @dataclass(frozen=True)
-class Question:
+class StoryQuery:
     """What a method takes: a story, asked in one of its phrasings (CoBe, section 4.2)."""
 
     story: Story
@@ -649,14 +649,14 @@ class Question:
         return f"{self.story.id}-{self.phrasing}"
 
 
-def questions_of(stories: Sequence[Story]) -> list[Question]:
+def queries_of(stories: Sequence[Story]) -> list[StoryQuery]:
     """Return every story in its three phrasings, in the stories' order."""
-    return [Question(story, phrasing) for story in stories for phrasing in PHRASINGS]
+    return [StoryQuery(story, phrasing) for story in stories for phrasing in PHRASINGS]
 
 
-def question_of(metadata: Mapping[str, Any]) -> Question:
-    """Return the question that a sample was made from."""
-    return Question(Story.model_validate(metadata["story"]), metadata["phrasing"])
+def query_of(metadata: Mapping[str, Any]) -> StoryQuery:
+    """Return the query that a sample was made from."""
+    return StoryQuery(Story.model_validate(metadata["story"]), metadata["phrasing"])
 
 
 def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:

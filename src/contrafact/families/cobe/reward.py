@@ -21,7 +21,7 @@ from typing import Any, Literal
 from inspect_ai.model import CachePolicy, Model, get_model
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import questions_of, read_story, story_object
+from contrafact.families.cobe.data import queries_of, read_story, story_object
 from contrafact.families.cobe.judging import JudgedEdit, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
 from contrafact.family.settings import judge_names
@@ -116,7 +116,7 @@ def reward_rows(stories: Sequence[Story], pack: PromptPack | None = None) -> lis
             "query": question.query,
             "story": json.dumps(story_object(question.story), ensure_ascii=False),
         }
-        for question in questions_of(stories)
+        for question in queries_of(stories)
     ]
 
 

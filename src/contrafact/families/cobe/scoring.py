@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, cast
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
 from inspect_ai.solver import TaskState
 
-from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS, Question, question_of
+from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS, StoryQuery, query_of
 from contrafact.families.cobe.items import SCORER
 from contrafact.families.cobe.judging import Judging, probability
 from contrafact.family.task import log_scorer, output_of, rate_of
@@ -165,7 +165,7 @@ def judged_edit(
         judging = Judging(open_pack(prompts), judge_context, judge_logprobs, cache)
 
     async def score(state: TaskState, target: Target) -> Score:
-        question, edited = question_of(state.metadata), output_of(state)
+        question, edited = query_of(state.metadata), output_of(state)
         value: dict[str, float] = {"valid": float(edited.text is not None)}
         metadata: dict[str, Any] = {
             "phrasing": question.phrasing,
@@ -195,7 +195,7 @@ def judged_edit(
     return score
 
 
-async def _judged(judging: Judging, question: Question, text: str) -> dict[str, Any]:
+async def _judged(judging: Judging, question: StoryQuery, text: str) -> dict[str, Any]:
     """Return what the judges of the role ``grader`` say of a response, as a score keeps it."""
     found = await judging.judge(judges_of_role(), question.story, text, query=question.query)
     failed = [name for name, one in found.panel.items() if one.passed is False]

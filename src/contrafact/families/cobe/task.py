@@ -19,11 +19,11 @@ from contrafact.errors import InputError
 from contrafact.families.cobe.data import (
     FIELDS,
     PHRASINGS,
-    Question,
     StoryNotes,
+    StoryQuery,
     load_stories,
-    question_of,
-    questions_of,
+    queries_of,
+    query_of,
     read_story,
     story_object,
 )
@@ -33,12 +33,12 @@ from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.scoring import judged_edit
 from contrafact.families.cobe.settings import CobeOptions
 from contrafact.family import ShownText
-from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.inspect_tasks import make_task, task_arguments
 from contrafact.family.method import Method
+from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import OUTPUT, Exchanges, degenerate_text, score_of
+from contrafact.family.task import OUTPUT, Exchanges, Solving, degenerate_text, score_of
 from contrafact.prompts import PromptPack
 from contrafact.records import Output, Story
 from contrafact.text.degenerate import Batch
@@ -46,7 +46,7 @@ from contrafact.text.degenerate import Batch
 __all__ = ["RUN", "cobe", "shown_texts"]
 
 
-class CobeRun(TaskRun[Story, Question]):
+class CobeRun(TaskRun[Story, StoryQuery]):
     """Runs of ``cobe``: one sample and one row for each story, phrasing and draw."""
 
     name = "cobe"
@@ -75,9 +75,9 @@ class CobeRun(TaskRun[Story, Question]):
         notes = StoryNotes()
         return load_stories(path, notes, columns=columns), notes.lines()
 
-    def units(self, items: Sequence[Story]) -> Sequence[Question]:
+    def units(self, items: Sequence[Story]) -> Sequence[StoryQuery]:
         """Return every story in its three phrasings."""
-        return questions_of(items)
+        return queries_of(items)
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
         """Refuse a judge's context where there is no judge."""
@@ -88,21 +88,21 @@ class CobeRun(TaskRun[Story, Question]):
         """Return the questions to the judge, opened and checked."""
         return Judging(pack, _options(settings).judge_context)
 
-    def judge_prompts(self, judging: Judging, unit: Question) -> Sequence[str]:
+    def judge_prompts(self, judging: Judging, unit: StoryQuery) -> Sequence[str]:
         """Return what is asked about an edit as long as the story's answer."""
         return judging.prompts(unit.story, unit.query, unit.story.answer or unit.story.text)
 
-    def read_output(self, given: GivenRow) -> OutputRow:
+    def read_output(self, recorded: RecordedRow) -> OutputRow:
         """Return one response: of a story that the row holds, or names by id or by its text."""
         item: Mapping[str, Any] | None = None
-        if any(str(name).strip() == "Variation text" for name in given.row):
-            story = read_story(given.row)
-            item, asked = story_object(story), questions_of([story])
+        if any(str(name).strip() == "Variation text" for name in recorded.row):
+            story = read_story(recorded.row)
+            item, asked = story_object(story), queries_of([story])
         else:
-            asked = _asked(given)
-        named = given.text("phrasing").strip().upper()
-        if not named and isinstance(given.fields.get("query"), str):
-            query = " ".join(given.text("query").split())
+            asked = _asked(recorded)
+        named = recorded.text("phrasing").strip().upper()
+        if not named and isinstance(recorded.fields.get("query"), str):
+            query = " ".join(recorded.text("query").split())
             named = next((q.phrasing for q in asked if " ".join(q.query.split()) == query), "?")
         if not named and len(asked) == 1:
             named = asked[0].phrasing
@@ -114,7 +114,7 @@ class CobeRun(TaskRun[Story, Question]):
                 hint="name the phrasing (A, B or C) in a column 'phrasing'",
             )
         identity = next(question.id for question in asked if question.phrasing == named)
-        return OutputRow((identity,), {"": given.output("response")}, item)
+        return OutputRow((identity,), {"": recorded.output("response")}, item)
 
     def task(self, prepared: Prepared, method: str) -> Task:
         """Return the Inspect task of one method."""
@@ -122,23 +122,23 @@ class CobeRun(TaskRun[Story, Question]):
 
     def samples(self, items: Sequence[Story], limit: int | None) -> list[Sample]:
         """Return a sample for each story and phrasing."""
-        return [_sample(question) for question in questions_of(items[:limit])]
+        return [_sample(question) for question in queries_of(items[:limit])]
 
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+    ) -> Solving[Any, Any]:
         """Return how a question is worked on."""
         if not method.shots and (arguments.get("shots") or arguments.get("draws", 1) > 1):
             raise InputError(f"{method.name} shows no examples", hint="leave shots and draws out")
         variants: dict[int, list[str]] = {}
         for one in inputs.items:
             variants.setdefault(one.core_set_id, []).append(one.text)
-        return {
-            "item_of": lambda state: question_of(state.metadata),
-            "unanswered": lambda reason: Output(text=None, invalid=reason),
-            "shown": lambda output: output.text or output.reply or "",
-            "look": partial(_look, Batch([one.text for one in inputs.items]), variants),
-        }
+        return Solving(
+            item_of=lambda state: query_of(state.metadata),
+            unanswered=lambda reason: Output(text=None, invalid=reason),
+            shown=lambda output: output.text or output.reply or "",
+            check=partial(_check_edit, Batch([one.text for one in inputs.items]), variants),
+        )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         """Return the scorer of the five criteria."""
@@ -166,7 +166,7 @@ def shown_texts(state: TaskState) -> list[ShownText]:
     kept = state.store.get(OUTPUT)
     if kept is None:
         return []
-    question = question_of(state.metadata)
+    question = query_of(state.metadata)
     return [
         ShownText("question", question.query),
         ShownText("edit", question.story.text, kept["text"], invalid=kept["invalid"] or ""),
@@ -177,22 +177,22 @@ RUN = CobeRun()
 """The one run of the family."""
 
 
-def _asked(given: GivenRow) -> list[Question]:
+def _asked(recorded: RecordedRow) -> list[StoryQuery]:
     """Return the questions that a row may be an answer to: one, or a story's three."""
-    identity = given.text("id").strip()
-    if identity in given.units.by_id:
-        return [given.units.by_id[identity]]
+    identity = recorded.text("id").strip()
+    if identity in recorded.units.by_id:
+        return [recorded.units.by_id[identity]]
     if identity:
-        found = given.units.ids("story", lambda question: question.story.id, identity)
+        found = recorded.units.ids("story", lambda question: question.story.id, identity)
     else:
-        shown = " ".join(given.text("story").split())
-        found = given.units.ids("text", lambda one: " ".join(one.story.text.split()), shown)
+        shown = " ".join(recorded.text("story").split())
+        found = recorded.units.ids("text", lambda one: " ".join(one.story.text.split()), shown)
     if not found:
         what = (
             f"'{identity}' is no story of the data" if identity else "the story is not in the data"
         )
         raise InputError(what, hint="name the stories' file with --data")
-    return [given.units.by_id[one] for one in found]
+    return [recorded.units.by_id[one] for one in found]
 
 
 def _options(settings: RunSettings) -> CobeOptions:
@@ -210,10 +210,10 @@ def cobe(data: str | None = None, method: str = "plain", draws: int = 1, **how: 
     return make_task(RUN, given)
 
 
-def _look(
+def _check_edit(
     batch: Batch,
     variants: Mapping[int, Sequence[str]],
-    question: Question,
+    question: StoryQuery,
     edited: Output,
     shown: Exchanges,
 ) -> Output:
@@ -226,7 +226,7 @@ def _look(
     return degenerate_text(batch, edited, story.text, question.query, shown=shown, same=same)
 
 
-def _sample(question: Question) -> Sample:
+def _sample(question: StoryQuery) -> Sample:
     return Sample(
         id=question.id,
         input=f"{question.story.text}\n\n{question.query}",

@@ -23,7 +23,7 @@ __all__ = [
     "WRAPPER",
     "Generation",
     "added_by",
-    "look_over",
+    "check_texts",
     "pair_keys",
     "pair_schema",
     "read_pair",
@@ -92,10 +92,10 @@ async def run_method(
     except Unanswered as unanswered:
         return Generation.none(str(unanswered))
     shown = exchanges or [(call.prompt, "") for call in method.plan(headline)]
-    return look_over(batch or Batch([headline.text]), headline, made, shown)
+    return check_texts(batch or Batch([headline.text]), headline, made, shown)
 
 
-def look_over(
+def check_texts(
     batch: Batch, headline: Headline, made: Generation, shown: Sequence[tuple[str, str]]
 ) -> Generation:
     """Return a result with the reasons why texts of it are no counterfactuals, where they are none.

@@ -24,7 +24,7 @@ from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.generation import (
     Generation,
-    look_over,
+    check_texts,
     read_pair,
     read_side,
 )
@@ -33,9 +33,9 @@ from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.families.finforce.verifying import draft_details, say_unranked
 from contrafact.family import ShownText
-from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.inspect_tasks import make_task, task_arguments
 from contrafact.family.method import Method
+from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import (
     Evaluated,
     Inputs,
@@ -46,7 +46,7 @@ from contrafact.family.run import (
     refuse,
 )
 from contrafact.family.settings import RunSettings
-from contrafact.family.task import score_of, verdict_columns
+from contrafact.family.task import Solving, score_of, verdict_columns
 from contrafact.models.fluency import score_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import PromptPack
@@ -65,7 +65,7 @@ __all__ = ["RUN", "FinforceRun", "finforce", "shown_texts"]
 _FACTUAL = ("base", "base_distance")
 
 
-_NOT_GIVEN = "no {} counterfactual was given"
+_NOT_RECORDED = "no {} counterfactual was given"
 
 
 class FinforceRun(TaskRun[Headline, Headline]):
@@ -141,23 +141,23 @@ class FinforceRun(TaskRun[Headline, Headline]):
         """Return what is asked about both sides of a headline."""
         return [prompt for side in SIDES for prompt in judging.prompts(unit, side, unit.text)]
 
-    def read_output(self, given: GivenRow) -> OutputRow:
+    def read_output(self, recorded: RecordedRow) -> OutputRow:
         """Return one side's counterfactual or both: of columns, of a side's row, of a reply."""
-        identity, item, headline = given.text("id"), None, given.text("headline")
+        identity, item, headline = recorded.text("id"), None, recorded.text("headline")
         if headline:
             identity = Headline.of(replace_surrogates(headline)).id
-            extra = {name: given.fields.get(name) for name in ("category", "description")}
+            extra = {name: recorded.fields.get(name) for name in ("category", "description")}
             item = {"headline": headline, **extra}
         if not identity:
             raise InputError("the headline is empty", hint="fill it in, or leave the row out")
-        return OutputRow((identity,), dict(_sides(given)), item)
+        return OutputRow((identity,), dict(_sides(recorded)), item)
 
     def whole_output(self, parts: Mapping[str, Any]) -> Generation:
         """Return both sides; one that no row gave is invalid."""
         return Generation(
             {side: parts[side][0] if side in parts else None for side in SIDES},
             {
-                side: parts[side][1] if side in parts else _NOT_GIVEN.format(side)
+                side: parts[side][1] if side in parts else _NOT_RECORDED.format(side)
                 for side in SIDES
                 if side not in parts or parts[side][0] is None
             },
@@ -173,14 +173,14 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+    ) -> Solving[Any, Any]:
         """Return how a headline is worked on."""
-        return {
-            "item_of": _headline_of,
-            "unanswered": Generation.none,
-            "shown": lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
-            "look": partial(look_over, Batch([one.text for one in inputs.items])),
-        }
+        return Solving(
+            item_of=_headline_of,
+            unanswered=Generation.none,
+            shown=lambda made: json.dumps(dict(made.texts), ensure_ascii=False, indent=1),
+            check=partial(check_texts, Batch([one.text for one in inputs.items])),
+        )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
         """Return the scorer of both sides."""
@@ -194,7 +194,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
             side
             for side in SIDES
             if any(
-                one.store["generation"]["invalid"].get(side) != _NOT_GIVEN.format(side)
+                one.store["generation"]["invalid"].get(side) != _NOT_RECORDED.format(side)
                 for one in evaluated.samples
             )
         ]
@@ -250,7 +250,7 @@ class FinforceRun(TaskRun[Headline, Headline]):
         )
         return classify_many(items)
 
-    def look_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
+    def check_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
         """Find the texts that are no counterfactuals by what else their system wrote."""
         items = items.astype({"degenerate": object})
         for _, own in items[items["text"].notna()].groupby("system", sort=False):
@@ -296,19 +296,19 @@ def _options(settings: RunSettings) -> FinforceOptions:
     return cast(FinforceOptions, settings.options)
 
 
-def _sides(given: GivenRow) -> Iterator[tuple[Side, tuple[str | None, str]]]:
+def _sides(recorded: RecordedRow) -> Iterator[tuple[Side, tuple[str | None, str]]]:
     """Yield each side that a row gives: its text, or None and why it is invalid."""
-    if "reply" in given.fields and not {"risk", "opportunity", "side"} & given.fields.keys():
-        pair = read_pair(ModelOutput.from_content(NO_MODEL, given.text("reply")))
+    if "reply" in recorded.fields and not {"risk", "opportunity", "side"} & recorded.fields.keys():
+        pair = read_pair(ModelOutput.from_content(NO_MODEL, recorded.text("reply")))
         yield from ((side, (pair.texts[side], pair.invalid.get(side, ""))) for side in SIDES)
-    elif "side" in given.fields:
-        side = given.text("side").strip().casefold()
+    elif "side" in recorded.fields:
+        side = recorded.text("side").strip().casefold()
         if side not in SIDES:
             raise InputError(f"'{side[:40]}' is no side", hint="write risk or opportunity")
-        text, reason = read_side(given.fields.get("text", ""), side)
-        yield side, (text, (given.text("invalid") or reason) if text is None else "")
+        text, reason = read_side(recorded.fields.get("text", ""), side)
+        yield side, (text, (recorded.text("invalid") or reason) if text is None else "")
     else:
-        yield from ((side, read_side(given.fields.get(side, ""), side)) for side in SIDES)
+        yield from ((side, read_side(recorded.fields.get(side, ""), side)) for side in SIDES)
 
 
 def _factual(generation: Mapping[str, Any], side: Side) -> dict[str, Any]:

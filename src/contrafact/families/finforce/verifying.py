@@ -282,7 +282,7 @@ class Verifier:
         shown = {side: delimit(texts[side]) for side in SIDES if side in texts}
         return self.template.render(headline=delimit(headline.text), texts=shown)
 
-    async def look(
+    async def assess(
         self, ask: Ask, headline: Headline, texts: Mapping[Side, str]
     ) -> dict[Side, Finding]:
         """Return what is found of the sound texts of a draft, by side, if there are any."""

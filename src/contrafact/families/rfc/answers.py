@@ -14,6 +14,7 @@ from inspect_ai.solver import TaskState
 
 from contrafact.families.rfc.claims import Claim
 from contrafact.families.rfc.data import Item
+from contrafact.family.task import Solving
 from contrafact.judges.replies import CUT_OFF, cut_off, read_label
 from contrafact.models.likelihood import ALTERNATIVES, begun_label
 from contrafact.records import Rewrite
@@ -52,15 +53,16 @@ class Answer:
     trace: Mapping[str, Any] = field(default_factory=dict)
 
 
-def answering(*, logprobs: bool = False) -> dict[str, Any]:
-    """Return how a sample is answered by a method, as `method_solver` takes it."""
-    config = GenerateConfig(logprobs=True, top_logprobs=ALTERNATIVES) if logprobs else None
-    return {
-        "item_of": lambda state: item_of(state.metadata),
-        "unanswered": lambda reason: Answer(None, reason),
-        "shown": lambda made: (made.reply if made.reply is not None else made.predicted) or "",
-        "config": config,
-    }
+def answering(*, logprobs: bool = False) -> Solving[Item, Answer]:
+    """Return how a sample is answered by a method."""
+    return Solving(
+        item_of=lambda state: item_of(state.metadata),
+        unanswered=lambda reason: Answer(None, reason),
+        shown=lambda made: (made.reply if made.reply is not None else made.predicted) or "",
+        config=GenerateConfig(logprobs=True, top_logprobs=ALTERNATIVES)
+        if logprobs
+        else GenerateConfig(),
+    )
 
 
 def item_of(metadata: Mapping[str, Any]) -> Item:

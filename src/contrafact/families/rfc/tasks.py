@@ -47,11 +47,12 @@ from contrafact.families.rfc.methods import methods_of
 from contrafact.families.rfc.scoring import answered
 from contrafact.families.rfc.settings import LabelOptions
 from contrafact.family import ShownText
-from contrafact.family.given import GivenRow, OutputRow
 from contrafact.family.inspect_tasks import make_task, task_arguments
 from contrafact.family.method import Method
+from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
+from contrafact.family.task import Solving
 from contrafact.files.fields import fold_row, is_absent
 from contrafact.judges.replies import LabelReply, read_label
 from contrafact.records import Rewrite
@@ -155,44 +156,44 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
         silent = method in REASONING or self.methods.asks_none(method)
         return f"{label} · reasons" if _options(settings).rationale and not silent else label
 
-    def read_output(self, given: GivenRow) -> OutputRow:
+    def read_output(self, recorded: RecordedRow) -> OutputRow:
         """Return a label, of its own column or read in a raw reply, of an item by id or text."""
-        labelled = "gold" in given.fields or is_claim(given.row)
-        if self.detects and "claim" in given.fields and labelled:
-            return self._claim(given)
-        identity, item = given.text("id").strip(), None
-        if identity and {"original", "rewritten", "manipulation"} <= given.fields.keys():
-            pair = given.text("pair_id") or re.sub("-(true|false)$", "", identity)
-            item = {"id": pair, **{name: given.fields.get(name) for name in _PAIR}}
-        if self.detects and identity not in given.units.by_id:
+        labelled = "gold" in recorded.fields or is_claim(recorded.row)
+        if self.detects and "claim" in recorded.fields and labelled:
+            return self._claim(recorded)
+        identity, item = recorded.text("id").strip(), None
+        if identity and {"original", "rewritten", "manipulation"} <= recorded.fields.keys():
+            pair = recorded.text("pair_id") or re.sub("-(true|false)$", "", identity)
+            item = {"id": pair, **{name: recorded.fields.get(name) for name in _PAIR}}
+        if self.detects and identity not in recorded.units.by_id:
             two = [f"{identity}-{label}" for label in (TRUE, FALSE)]
-            if set(two) <= given.units.by_id.keys():
+            if set(two) <= recorded.units.by_id.keys():
                 raise InputError(
                     f"'{identity}' is a pair, and detection shows its two paragraphs",
                     hint=f"write {' or '.join(two)}, or name the paragraph by its text",
                 )
-        found = _ids(given) if not identity else (identity,)
-        known = given.units.by_id.get(found[0])
+        found = _ids(recorded) if not identity else (identity,)
+        known = recorded.units.by_id.get(found[0])
         labels = known.labels if known else labels_of(self.name)
-        return OutputRow(found, {"": _answer(given, given.text("label"), labels)}, item)
+        return OutputRow(found, {"": _answer(recorded, recorded.text("label"), labels)}, item)
 
-    def _claim(self, given: GivenRow) -> OutputRow:
+    def _claim(self, recorded: RecordedRow) -> OutputRow:
         """Return what a row gives that holds its claim, with the right label beside the answer."""
-        row = fold_row(given.row)
-        if "gold" in given.fields:
-            label, row["label"] = given.text("label"), given.fields["gold"]
+        row = fold_row(recorded.row)
+        if "gold" in recorded.fields:
+            label, row["label"] = recorded.text("label"), recorded.fields["gold"]
         else:
             answers = [row[one] for one in ("predicted", "prediction") if one in row]
             label = next((str(one) for one in answers if not is_absent(one)), "")
-        if not label and not {"reply", "invalid"} & given.fields.keys():
+        if not label and not {"reply", "invalid"} & recorded.fields.keys():
             raise InputError(
                 "the row has a claim and one label, which may be the right one or an answer",
                 hint="call the answer 'prediction', or the model's reply 'reply'",
             )
         claim = read_claim(row)[0]
-        data = given.units.by_id
-        found = (claim.id,) if claim.id in data or not data else _ids(given)
-        answer = _answer(given, label, data[found[0]].labels if data else (TRUE, FALSE, NEI))
+        data = recorded.units.by_id
+        found = (claim.id,) if claim.id in data or not data else _ids(recorded)
+        answer = _answer(recorded, label, data[found[0]].labels if data else (TRUE, FALSE, NEI))
         item = {"claim": claim.rewritten, **claim.model_dump(exclude={"rewritten"})}
         return OutputRow(found, {"": answer}, item)
 
@@ -215,7 +216,7 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+    ) -> Solving[Item, Answer]:
         return answering(logprobs=arguments["logprobs"])
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
@@ -258,16 +259,16 @@ def _shown(item: Item) -> str:
     return (item.shown or item.pair.rewritten).strip()
 
 
-def _ids(given: GivenRow) -> tuple[str, ...]:
-    shown = given.text("text").strip()
-    found = given.units.ids("text", _shown, shown) if shown else ()
+def _ids(recorded: RecordedRow) -> tuple[str, ...]:
+    shown = recorded.text("text").strip()
+    found = recorded.units.ids("text", _shown, shown) if shown else ()
     if not found:
         raise InputError("the text is none of the data's", hint="name the item by its id")
     return found
 
 
-def _answer(given: GivenRow, label: str, labels: Sequence[str]) -> Answer:
-    reply, reason = given.text("reply"), given.text("invalid")
+def _answer(recorded: RecordedRow, label: str, labels: Sequence[str]) -> Answer:
+    reply, reason = recorded.text("reply"), recorded.text("invalid")
     if re.fullmatch(r"\s*[\d.,]+\s*", label):
         # Which number means which label nobody can tell.
         wanted = ", ".join(labels)
@@ -275,19 +276,19 @@ def _answer(given: GivenRow, label: str, labels: Sequence[str]) -> Answer:
     if reason and not label:
         reading = LabelReply(None, reason)
     else:
-        asked = not label and bool(given.settings.option("rationale"))
+        asked = not label and bool(recorded.settings.option("rationale"))
         reading = read_label(label or reply, labels, reasons=asked)
     return Answer(
         predicted=reading.label,
         invalid=reading.invalid,
         reply=reply or None,
-        rationale=given.text("rationale") or reading.rationale,
-        probabilities=_probabilities(given, labels, reading.label) if reading.label else None,
+        rationale=recorded.text("rationale") or reading.rationale,
+        probabilities=_probabilities(recorded, labels, reading.label) if reading.label else None,
     )
 
 
 def _probabilities(
-    given: GivenRow, labels: Sequence[str], predicted: str
+    recorded: RecordedRow, labels: Sequence[str], predicted: str
 ) -> dict[str, float] | None:
     """Return a row's probabilities by label; None where it does not have them all.
 
@@ -295,17 +296,17 @@ def _probabilities(
     """
     found: dict[str, float] = {}
     columns = {label: f"p_{label.replace(' ', '_')}" for label in labels}
-    if not any(column in given.fields for column in columns.values()):
+    if not any(column in recorded.fields for column in columns.values()):
         columns = {predicted: "probability"}
     for label, column in columns.items():
-        if column in given.fields:
+        if column in recorded.fields:
             try:
-                found[label] = float(given.fields[column])
+                found[label] = float(recorded.fields[column])
             except (TypeError, ValueError):
                 found[label] = math.nan
             if not 0 <= found[label] <= 1:
                 raise InputError(
-                    f"{column} is {str(given.fields[column])[:40]!r}",
+                    f"{column} is {str(recorded.fields[column])[:40]!r}",
                     hint="give a probability from 0 to 1",
                 )
     if len(found) == len(labels) - 1 == 1:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
-from contrafact.families.cobe.data import Question
+from contrafact.families.cobe.data import StoryQuery
 from contrafact.families.cobe.methods.few_shot import EDIT_TOKENS
 from contrafact.family.method import MethodContext
 from contrafact.family.task import read_text
@@ -39,13 +39,13 @@ class AbductActPredict:
             for step in STEPS
         }
 
-    def _prompt(self, step: str, question: Question) -> str:
+    def _prompt(self, step: str, question: StoryQuery) -> str:
         values = {"query": delimit(question.query)}
         if step == "situate":
             values["story"] = delimit(question.story.text)
         return self._templates[step].render(**values)
 
-    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Output:
+    async def __call__(self, question: StoryQuery, ask: Ask, *, draw: int = 1) -> Output:
         """See `contrafact.family.method.Method`."""
         messages: list[ChatMessage] = []
         steps: dict[str, str] = {}
@@ -58,7 +58,7 @@ class AbductActPredict:
             messages.append(ChatMessageAssistant(content=steps[step]))
         raise AssertionError("the last step returns")
 
-    def plan(self, question: Question) -> Sequence[PlannedCall]:
+    def plan(self, question: StoryQuery) -> Sequence[PlannedCall]:
         """See `contrafact.family.method.Method`."""
         calls: list[PlannedCall] = []
         so_far = ""

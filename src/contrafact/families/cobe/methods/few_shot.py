@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.data import PHRASINGS, Question
+from contrafact.families.cobe.data import PHRASINGS, StoryQuery
 from contrafact.family.method import MethodContext
 from contrafact.family.task import read_text
 from contrafact.models.asking import Ask, PlannedCall
@@ -50,7 +50,7 @@ class Prompted:
                 hint="give a larger file with --shots-from, or fewer --shots",
             )
 
-    def prompt(self, question: Question, draw: int = 1) -> str:
+    def prompt(self, question: StoryQuery, draw: int = 1) -> str:
         """Return the prompt for one question."""
         story = question.story
         shots = draw_shots(self._pool, self.shots, seed=self._seed, draw=draw, story=story)
@@ -68,11 +68,11 @@ class Prompted:
             ],
         )
 
-    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Output:
+    async def __call__(self, question: StoryQuery, ask: Ask, *, draw: int = 1) -> Output:
         """See `contrafact.family.method.Method`."""
         return read_text(await ask(self.prompt(question, draw)))
 
-    def plan(self, question: Question) -> Sequence[PlannedCall]:
+    def plan(self, question: StoryQuery) -> Sequence[PlannedCall]:
         """See `contrafact.family.method.Method`."""
         return [PlannedCall(self.prompt(question), EDIT_TOKENS)]
 

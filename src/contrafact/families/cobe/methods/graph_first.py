@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser
 
 from contrafact.families.cobe.causal_graph import StoryGraph, graph_schema, read_graph
-from contrafact.families.cobe.data import Question
+from contrafact.families.cobe.data import StoryQuery
 from contrafact.families.cobe.methods.few_shot import EDIT_TOKENS
 from contrafact.family.method import MethodContext
 from contrafact.family.task import read_text
@@ -40,10 +40,10 @@ class GraphFirst:
             required={"story", "query", "intervened", "downstream", "kept"},
         )
 
-    def _prompt(self, question: Question) -> str:
+    def _prompt(self, question: StoryQuery) -> str:
         return self._draw.render(story=delimit(question.story.text), query=delimit(question.query))
 
-    async def __call__(self, question: Question, ask: Ask, *, draw: int = 1) -> Output:
+    async def __call__(self, question: StoryQuery, ask: Ask, *, draw: int = 1) -> Output:
         """See `contrafact.family.method.Method`."""
         messages: list[ChatMessage] = [ChatMessageUser(content=self._prompt(question))]
         refused: list[dict[str, str]] = []
@@ -65,7 +65,7 @@ class GraphFirst:
             return Output(text=None, invalid=reason, reply=last["reply"], trace=trace)
         return read_text(await ask(self._second(question, graph)), trace=trace)
 
-    def _second(self, question: Question, graph: StoryGraph) -> str:
+    def _second(self, question: StoryQuery, graph: StoryGraph) -> str:
         def shown(names: Sequence[str]) -> list[str]:
             return [delimit(graph.events[name] or name) for name in names]
 
@@ -77,7 +77,7 @@ class GraphFirst:
             kept=shown(graph.kept),
         )
 
-    def plan(self, question: Question) -> Sequence[PlannedCall]:
+    def plan(self, question: StoryQuery) -> Sequence[PlannedCall]:
         """See `contrafact.family.method.Method`."""
         events = {str(place): question.story.text[:60] for place in range(4)}
         typical = StoryGraph(events, (("0", "1"), ("1", "2"), ("3", "2")), ("1",))

@@ -67,7 +67,7 @@ class BestOf(DraftingMethod):
 
         drafts = await gathered(map(draft, range(1, self._n + 1)))
         numbers = [made.add(one, likelihood=likelihood) for one, likelihood in drafts]
-        looks = [self._verifier.look(ask, headline, made.sound(number)) for number in numbers]
+        looks = [self._verifier.assess(ask, headline, made.sound(number)) for number in numbers]
         for number, findings in zip(numbers, await gathered(looks), strict=True):
             made.note(number, findings)
         return made.result()

@@ -55,7 +55,7 @@ class Repair(DraftingMethod):
             self._prompt.prompt(headline, draw), pair_schema("original_headline", nested=True)
         )
         number, done = made.add(read_pair(first)), 0
-        made.note(number, await self._verifier.look(ask, headline, made.sound(number)))
+        made.note(number, await self._verifier.assess(ask, headline, made.sound(number)))
         while done < self._rounds and (wrong := faults(choose(made.candidates))):
             done += 1
             again = ask.sampled(draft_seed(self._context, headline, draw, done))
@@ -66,7 +66,7 @@ class Repair(DraftingMethod):
                 made.add(Generation.none(str(reason)), tuple(wrong))
                 break
             number = made.add(read_pair(output), tuple(wrong))
-            made.note(number, await self._verifier.look(ask, headline, made.sound(number)))
+            made.note(number, await self._verifier.assess(ask, headline, made.sound(number)))
         return made.result({"rounds": done})
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:

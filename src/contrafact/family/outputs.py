@@ -2,7 +2,7 @@
 
 A family says in its `TaskRun` which fields such a row may have (``output_fields``), which of them
 together are enough (``output_layouts``), and what one row gives (``read_output``). The outputs then
-stand in a file of the run's folder, and `Given` is the method that answers with them.
+stand in a file of the run's folder, and `Recorded` is the method that answers with them.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -26,33 +26,33 @@ from contrafact.models.opening import NO_MODEL
 from contrafact.records import Output
 
 __all__ = [
-    "GIVEN_ITEMS",
-    "NOT_GIVEN",
+    "NOT_RECORDED",
     "OPTIONS",
     "OUTPUTS",
-    "Given",
-    "GivenOutputs",
-    "GivenRow",
-    "GivenSystem",
+    "RECORDED_ITEMS",
     "LeftOut",
     "OutputRow",
+    "Recorded",
+    "RecordedOutputs",
+    "RecordedRow",
+    "RecordedSystem",
     "Units",
-    "given_spec",
     "method",
+    "recorded_spec",
 ]
 
 UnitT = TypeVar("UnitT")
 
 OPTIONS = {"outputs": "", "system": ""}
-"""The method's options, both as `given_spec` writes them."""
+"""The method's options, both as `recorded_spec` writes them."""
 
 OUTPUTS = "outputs.jsonl"
 """The outputs that a run scores, in its folder: one a line, by system, sample and draw."""
 
-GIVEN_ITEMS = "given-items.jsonl"
+RECORDED_ITEMS = "given-items.jsonl"
 """The items, where they came with the outputs."""
 
-NOT_GIVEN = "no output was given"
+NOT_RECORDED = "no output was given"
 """Why an output is invalid that the file has not got."""
 
 
@@ -73,7 +73,7 @@ class Units(Generic[UnitT]):
 
 
 @dataclass(frozen=True)
-class GivenRow:
+class RecordedRow:
     """One row of a file of outputs.
 
     Attributes:
@@ -120,7 +120,7 @@ class OutputRow:
 
 
 @dataclass(frozen=True)
-class GivenSystem:
+class RecordedSystem:
     """A system whose outputs were made elsewhere.
 
     Attributes:
@@ -159,7 +159,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class GivenOutputs:
+class RecordedOutputs:
     """All that a run scores, whose outputs were made elsewhere.
 
     Attributes:
@@ -172,7 +172,7 @@ class GivenOutputs:
             ``partial``, or ``run`` with the options that were given besides.
     """
 
-    systems: Mapping[str, GivenSystem]
+    systems: Mapping[str, RecordedSystem]
     asked: frozenset[str]
     items: Sequence[Mapping[str, Any]] | None = None
     left_out: Sequence[LeftOut] = ()
@@ -188,7 +188,7 @@ class GivenOutputs:
         )
 
 
-class Given:
+class Recorded:
     """Answers with outputs that were made elsewhere: their fields, by sample and draw."""
 
     name = "given"
@@ -205,7 +205,7 @@ class Given:
         """Return the output; invalid where none was given."""
         kept = self._outputs.get((str(item.id), draw))
         if kept is None:
-            raise Unanswered(NOT_GIVEN)
+            raise Unanswered(NOT_RECORDED)
         return self._type(**kept)
 
     def plan(self, item: Any) -> tuple[()]:
@@ -213,7 +213,7 @@ class Given:
         return ()
 
 
-def given_spec(outputs: Path, system: str) -> str:
+def recorded_spec(outputs: Path, system: str) -> str:
     """Return the method that answers with the outputs of one system in a file.
 
     The file is JSON Lines: ``system``, ``sample_id``, ``draw``, ``output``.
@@ -221,7 +221,7 @@ def given_spec(outputs: Path, system: str) -> str:
     return f"{__name__}:outputs={quote(str(outputs), safe='/')},system={quote(system, safe='')}"
 
 
-def method(context: MethodContext) -> Given:
+def method(context: MethodContext) -> Recorded:
     """Return the method.
 
     Raises:
@@ -232,7 +232,7 @@ def method(context: MethodContext) -> Given:
     found = _outputs(path, state.st_mtime_ns if state else 0).get(system)
     if found is None:
         raise InputError(f"the file has no outputs of the system '{system}'", file=path)
-    return Given(found, task_named(context.settings.task).run.load().output_type)
+    return Recorded(found, task_named(context.settings.task).run.load().output_type)
 
 
 @lru_cache(maxsize=4)

@@ -7,7 +7,7 @@ import pytest
 from inspect_ai.model import GenerateConfig
 
 from contrafact.models import service as module
-from contrafact.models.asking import answer, failure_cause
+from contrafact.models.asking import REFUSED, answer, failure_cause, no_answer
 from contrafact.models.opening import open_model
 
 
@@ -26,7 +26,8 @@ def ask(start_service, monkeypatch):
                 found = []
                 for prompt in prompts or ("<news>Up</news>",):
                     try:
-                        found.append((await answer(model, prompt, GenerateConfig())).completion)
+                        output = await answer(model, prompt, GenerateConfig())
+                        found.append(no_answer(output) or output.completion)
                     except Exception as error:  # noqa: BLE001
                         found.append(failure_cause(error))
                         assert type(error).__name__ != "RetryError"
@@ -43,6 +44,12 @@ def ask(start_service, monkeypatch):
 def test_a_reply_without_an_answer_is_tried_again_and_answered(ask, fault):
     (found,), requests = ask(fault)
     assert "take fright" in found and requests == 2
+
+
+def test_content_in_parts_is_the_text_in_them_and_a_refusal_is_one(ask):
+    (found,), requests = ask("parts")
+    assert "take fright" in found and "decoy" not in found and requests == 1
+    assert ask("refusal") == ([REFUSED], 1)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from typing import Any
 
 FAULTS = (
     *("429", "500", "reset", "stall", "truncated", "notjson"),
-    *("nochoices", "error200", "later", "quota"),
+    *("nochoices", "error200", "later", "quota", "parts", "refusal"),
 )
 
 
@@ -112,6 +112,16 @@ class OpenAIServer:
                 )
             case "error200":
                 self._write(writer, "200 OK", b'{"error": {"message": "upstream has gone away"}}')
+            case "parts" | "refusal":
+                changed = json.loads(answer)
+                message = changed["choices"][0]["message"]
+                text = message["content"]
+                if fault == "refusal":
+                    message |= {"content": None, "refusal": "I would rather not."}
+                else:
+                    thought = {"type": "reasoning", "text": '{"risk_counterfactual": "a decoy"}'}
+                    message |= {"content": [thought, {"type": "text", "text": text}], "refusal": ""}
+                self._write(writer, "200 OK", json.dumps(changed).encode())
             case "later":
                 error = b'{"error": {"message": "too many", "type": "rate_limit_error"}}'
                 self._write(writer, "429 Too Many Requests", error, "Retry-After: 3600\r\n")

@@ -182,7 +182,7 @@ def test_a_judge_that_cannot_be_opened_or_fails_is_an_error_and_no_score(tmp_pat
         with Journal(tmp_path / "journal", {}) as journal:
             score_candidates(context, candidates(), by_inspect(context, journal))
 
-    with pytest.raises(InputError, match="the judge 'nobody/here' cannot be opened"):
+    with pytest.raises(InputError, match="cannot use the model 'nobody/here'"):
         ask("nobody/here")
 
     async def refuse(*_: object, **__: object) -> None:

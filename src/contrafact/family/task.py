@@ -20,8 +20,8 @@ from pydantic import BaseModel
 
 from contrafact.family.method import Method, same_as_judge
 from contrafact.judges.judge import judges_of_role
-from contrafact.judges.replies import CUT_OFF, answer_text, cut_off
-from contrafact.models.asking import Ask, Unanswered
+from contrafact.judges.replies import answer_text
+from contrafact.models.asking import CUT_OFF, Ask, Unanswered, no_answer
 from contrafact.records import Output
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
@@ -170,9 +170,10 @@ def read_text(
     answer = answer_text(replace_surrogates(reply))
     text, reason = answer.text, answer.invalid
     kept = dict(trace or {})
-    if cut_off(output):
-        kept["cut_off"] = True
-        reason = CUT_OFF
+    if (stopped := no_answer(output)) is not None:
+        reason = stopped
+        if reason == CUT_OFF:
+            kept["cut_off"] = True
     elif reason is None and not text.strip(" .…"):
         reason = "empty reply"
     elif reason is None and len(text) > max_characters:

@@ -26,9 +26,9 @@ from inspect_ai.util import JSONSchema
 from pydantic import Field
 
 from contrafact.errors import InputError
-from contrafact.judges.replies import CUT_OFF, cut_off, read_bool, read_letter
+from contrafact.judges.replies import read_bool, read_letter
 from contrafact.judges.verifier import UNDECIDED, Subject, decision_by, is_verifier
-from contrafact.models.asking import answer
+from contrafact.models.asking import CUT_OFF, answer, cut_off, no_answer
 from contrafact.models.requests import SharedSchema
 from contrafact.records import Verdict
 from contrafact.stats.votes import majority
@@ -47,7 +47,6 @@ __all__ = [
     "judges_of_role",
     "letter_of",
     "panel_verdict",
-    "unreadable",
 ]
 
 _V = TypeVar("_V", bound=Verdict)
@@ -107,7 +106,7 @@ async def judge_once(
         config = config.model_copy(update={"response_schema": bool_schema(criterion)})
     output = await answer(model, prompt, config, cache)
     reply, passed = output.completion, None
-    invalid = unreadable(output)
+    invalid = no_answer(output)
     if invalid is None:
         passed, invalid = read_bool(reply, criterion)
     return Verdict(
@@ -196,7 +195,7 @@ async def judge_letter(
             raise
         config = config.model_copy(update={"logprobs": None, "top_logprobs": None})
         output = await answer(model, prompt, config, cache)
-    invalid = unreadable(output, cut=False)
+    invalid = no_answer(output, cut=False)
     letter = letter_of(output) if invalid is None else Letter(None, invalid)
     return LetterVerdict(
         criterion=criterion, judge=str(model), reply=output.completion, **letter._asdict()
@@ -274,17 +273,3 @@ def judges_of_role() -> list[Model]:
             hint="name one (--model-role grader=MODEL), or leave judging out (-T judged=false)",
         )
     return [bound] if isinstance(bound, Model) else list(bound)
-
-
-def unreadable(output: ModelOutput, *, cut: bool = True) -> str | None:
-    """Return why an output holds no answer, whatever its text; none if it may hold one.
-
-    ``cut`` says that one which the length limit ended is none.
-    """
-    if cut and cut_off(output):
-        return CUT_OFF
-    if output.stop_reason == "model_length":
-        return f"prompt too long for the judge: {output.error or output.completion}"
-    if output.stop_reason == "content_filter":
-        return "refused by the provider's content filter"
-    return None

@@ -19,9 +19,8 @@ from inspect_ai.util import JSONSchema
 from pydantic import Field
 
 from contrafact.files.journal import Journal, hash_of
-from contrafact.judges.judge import unreadable
 from contrafact.judges.replies import as_bool, read_json_object
-from contrafact.models.asking import answer
+from contrafact.models.asking import answer, no_answer
 from contrafact.models.opening import TRANSPORT
 from contrafact.models.requests import SharedSchema
 from contrafact.records import Verdict
@@ -98,7 +97,7 @@ async def judge_quoted(
         if structured:
             config = config.model_copy(update={"response_schema": quoted_schema(tuple(criteria))})
         output = await answer(model, prompt, config, cache)
-        kept = {"reply": output.completion, "invalid": unreadable(output)}
+        kept = {"reply": output.completion, "invalid": no_answer(output)}
         if answers is not None and output.completion.strip():
             answers.keep(key, kept)
     return read_quoted(kept["reply"], criteria, texts, judge=name, invalid=kept["invalid"])

@@ -6,7 +6,8 @@ the last mark counts and nothing else does. Otherwise all that answers must agre
 taken back, or stands nowhere is invalid, with the reason; nothing is guessed.
 
 Form is forgiven (fences, bold, Python's constants, a trailing comma), and what had to be repaired
-is named. An answer that was cut off is none (`cut_off`).
+is named. A reply that was cut off is none, and neither is one that the model refuses: what a
+provider says of that is `contrafact.models.asking.no_answer`.
 """
 
 import json
@@ -16,12 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inspect_ai.model import ModelOutput
-
+from contrafact.models.asking import CAUSES, REFUSED
 from contrafact.text.delimit import shorten
 
 __all__ = [
-    "CUT_OFF",
     "NO_ANSWER",
     "Answer",
     "LabelReply",
@@ -29,7 +28,6 @@ __all__ = [
     "answer_in",
     "answer_text",
     "as_bool",
-    "cut_off",
     "read_bool",
     "read_json_object",
     "read_label",
@@ -38,8 +36,6 @@ __all__ = [
 
 NO_ANSWER = "(no answer)"
 """What stands for an empty turn of a model in what it is shown again; some services refuse one."""
-CUT_OFF = "cut off at the token limit"
-"""The reason of a reply that the length limit ended."""
 
 # Reasoning, as models and their templates mark it. A close without an open ends what began before
 # the reply, since templates may open it; an open without a close leaves no answer.
@@ -65,6 +61,19 @@ _TAKEN_BACK = re.compile(
     r"|i take (?:it|that) back|actually,)(?!\w)|(?:^|[.!?\n])[ \t]*no\b",
     re.IGNORECASE,
 )
+# A refusal is known by its form where it is all there is: one sentence that names no more than the
+# request, and one more that offers something else. Whatever else may be a refusal is unreadable.
+_REFUSAL = re.compile(
+    r"(?:(?:I(?:['’]m| am) (?:very |so )?sorry|sorry|I apologi[sz]e|unfortunately)\b[,.]? *"
+    r"(?:but )?)?"
+    r"(?:as an AI(?: language)?(?: model| assistant)?, )?"
+    r"I(?: can(?:['’]t|not| not)|['’]m (?:not able|unable) to| am (?:not able|unable) to| won['’]t)"
+    r" (?:be able to )?(?:help|assist|comply|answer|fulfill?|complete|process|respond)"
+    r"(?: you)?(?: with| to)?(?: (?:that|this|your|the))?(?: (?:request|question|prompt|task|one))?"
+    r"[.!](?: [^.!?\n]{1,120}[.!?])?",
+    re.IGNORECASE,
+)
+_KEPT = re.compile(rf"\[((?:{'|'.join(map(re.escape, CAUSES))})[^\n]*)\]")
 _UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
 _EDGE = " \t\r\n`*_#>\"'“”‘’.,:;!()[]-–—"
 _TRUTH = {"true": True, "false": False}
@@ -102,11 +111,6 @@ class LabelReply:
     label: str | None
     invalid: str | None = None
     rationale: str | None = None
-
-
-def cut_off(output: ModelOutput) -> bool:
-    """Return whether the length limit ended a reply."""
-    return output.stop_reason == "max_tokens"
 
 
 def answer_in(reply: str) -> Answer:
@@ -302,7 +306,11 @@ def _without_reasoning(reply: str) -> tuple[str, str | None]:
             kept, at = [], mark.end()
     if depth:
         return "", "the reasoning never ended"
-    return " ".join((*kept, reply[at:])).strip(), None
+    text = " ".join((*kept, reply[at:])).strip()
+    if _REFUSAL.fullmatch(text):
+        return "", REFUSED
+    noted = _KEPT.fullmatch(text)
+    return ("", noted[1]) if noted else (text, None)
 
 
 def _verdict(

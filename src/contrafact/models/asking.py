@@ -21,15 +21,34 @@ from contrafact.models.opening import IN_PROCESS
 from contrafact.text.delimit import printable
 
 __all__ = [
+    "CAUSES",
+    "CUT_OFF",
+    "FILTERED",
+    "REFUSED",
+    "TOO_LONG",
+    "UNREADABLE",
     "Ask",
     "PlannedCall",
     "Unanswered",
     "answer",
     "cache_policy",
+    "cause_of",
+    "cut_off",
     "failure_cause",
     "is_empty",
+    "kept_reply",
+    "no_answer",
     "redacted",
 ]
+
+CUT_OFF = "cut off at the token limit"
+FILTERED = "refused by the provider's content filter"
+REFUSED = "refused by the model"
+TOO_LONG = "prompt too long"
+CAUSES = {CUT_OFF: "cut off", REFUSED: "refused", FILTERED: "filtered", TOO_LONG: "too long"}
+"""How a reason begins of what is invalid for no fault of its form, and its cause in tables."""
+UNREADABLE = "unreadable"
+"""The cause of all else that is invalid."""
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
 
@@ -100,10 +119,8 @@ class Ask:
             if not isinstance(prompt, str):
                 prompt = "\n".join(one.text for one in prompt if one.role != "assistant")
             self.exchanges.append((prompt, output.completion))
-        if output.stop_reason == "model_length":
-            raise Unanswered(f"prompt too long: {output.error or output.completion}")
-        if output.stop_reason == "content_filter":
-            raise Unanswered("refused by the provider's content filter")
+        if (reason := no_answer(output, cut=False)) is not None:
+            raise Unanswered(reason)
         return output
 
 
@@ -132,6 +149,39 @@ async def answer(
 def is_empty(output: ModelOutput) -> bool:
     """Tell whether a service ended an answer without a word: a slip, that is not kept."""
     return output.stop_reason == "stop" and not output.completion.strip()
+
+
+def cut_off(output: ModelOutput) -> bool:
+    """Return whether the length limit ended a reply."""
+    return output.stop_reason == "max_tokens"
+
+
+def no_answer(output: ModelOutput, *, cut: bool = True) -> str | None:
+    """Return why an output holds no answer, by what its provider says; none if it may hold one.
+
+    ``cut`` says that one which the length limit ended is none.
+    """
+    if cut and cut_off(output):
+        return CUT_OFF
+    if output.stop_reason == "model_length":
+        return f"{TOO_LONG}: {output.error or output.completion}"
+    choice, parts = output.choices[0], output.message.content
+    if (choice.stop_details is not None and choice.stop_details.type == "refusal") or (
+        not isinstance(parts, str) and any(getattr(part, "refusal", None) for part in parts)
+    ):
+        return REFUSED
+    return FILTERED if output.stop_reason == "content_filter" else None
+
+
+def kept_reply(output: ModelOutput) -> str:
+    """Return a reply as files keep it: its text, or in brackets why it holds no answer."""
+    reason = no_answer(output)
+    return output.completion if reason is None else f"[{reason}]"
+
+
+def cause_of(reason: str) -> str:
+    """Return the cause of what is invalid, for tables, by the reason: of `CAUSES`, or the rest."""
+    return next((cause for words, cause in CAUSES.items() if reason.startswith(words)), UNREADABLE)
 
 
 def cache_policy(scope: str | None) -> bool | CachePolicy:

@@ -8,6 +8,7 @@ stands `guard`:
 - A used-up quota stops every further call of the model at once: trying again helps nobody.
 - A wait that the service asks for is kept, and said; one that the time of a call does not allow
   ends the call.
+- Content that comes in parts, as some servers of OpenAI's protocol send it, is the text in them.
 - A client's own retries are off, so that ``max_retries`` is their number, and limits see each.
 - ``max_connections`` bounds the calls to a service, whichever of its models they ask.
 - What is under way is marked on the disk (`contrafact.models.calls`).
@@ -18,6 +19,7 @@ import random
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -36,6 +38,9 @@ _FIRST, _SOON, _LONGEST = 3.0, 2.0, 1_800.0
 """Seconds until the first retry, at most after a reply without an answer, and at most."""
 _SHOWN_FROM = 5.0
 """Seconds: shorter waits are not said."""
+
+# What Inspect keeps for its log is dumped before content in parts becomes text.
+warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
 
 _bodies: ContextVar[list[str] | None] = ContextVar("_bodies", default=None)
 
@@ -110,6 +115,16 @@ class _Guarded(ModelAPI):
             return key
         return f"{self.base_url}:{key.removesuffix(f':{self.model_name}')}"
 
+    def chat_choices_from_completion(self, completion: Any, tools: Any) -> Any:
+        """See Inspect's providers of OpenAI's protocol, which take content to be one text."""
+        for choice in completion.choices or ():
+            message = choice.message
+            if isinstance(message.content, list):
+                message.content, refusal = _text_in(message.content)
+                message.refusal = message.refusal or refusal
+            message.refusal = message.refusal or None  # an empty one is none
+        return super().chat_choices_from_completion(completion, tools)  # type: ignore[misc]
+
     def should_retry(self, ex: Exception) -> Any:
         """See Inspect's `ModelAPI`."""
         if self.used_up is not None or _QUOTA.search(f"{ex} {getattr(ex, 'body', '')}"):
@@ -154,6 +169,19 @@ async def _keep_body(response: Any) -> None:
     if bodies is not None and "json" in response.headers.get("content-type", ""):
         await response.aread()
         bodies.append(response.text)
+
+
+def _text_in(parts: list[Any]) -> tuple[str, str | None]:
+    """Return the text in a message's parts and the refusal; what reasons in them is neither."""
+    texts, refusals = [], []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and part.get("type") in ("text", "output_text", None):
+            texts.append(str(part.get("text") or ""))
+        elif isinstance(part, dict) and part.get("type") == "refusal":
+            refusals.append(str(part.get("refusal") or ""))
+    return "\n".join(texts), "\n".join(refusals) or None
 
 
 def _words(bodies: list[str], otherwise: str) -> str:

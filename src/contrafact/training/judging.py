@@ -12,8 +12,9 @@ from statistics import fmean
 
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal
-from contrafact.models.asking import failure_cause
-from contrafact.models.gguf import inspect_name
+from contrafact.judges.replies import answer_in
+from contrafact.models.asking import answer, failure_cause, kept_reply
+from contrafact.models.opening import open_model
 from contrafact.models.whitebox.weights import CausalModel
 from contrafact.training.context import Advance, TrainingContext
 from contrafact.training.generation import Candidate, generate_replies
@@ -31,7 +32,10 @@ _SCORE = re.compile(r"\bscore\b[\s*_`\"']*[:=][\s*_`\"']*(-?\d+(?:\.\d+)?)", re.
 
 def read_score(reply: str) -> tuple[float | None, str | None]:
     """Return the points in a judge's reply, 0 to 10, or None and the reason; no guesses."""
-    found = {float(number) for number in _SCORE.findall(reply)}
+    read = answer_in(reply)
+    if read.invalid:
+        return None, read.invalid
+    found = {float(number) for number in _SCORE.findall(read.text)}
     if not found:
         return None, "no 'score: …' in the reply"
     if len(found) > 1:
@@ -113,19 +117,12 @@ def by_inspect(context: TrainingContext, journal: Journal) -> Judge:
 
     Services that take a seed are given one, each sample its own.
     """
-    from inspect_ai.model import GenerateConfig, get_model
+    from inspect_ai.model import GenerateConfig
 
     settings = context.config.judge
 
     def judge(prompts: Mapping[str, str], advance: Advance) -> Mapping[str, str]:
-        try:
-            model = get_model(inspect_name(settings.by))
-        except Exception as error:
-            raise InputError(
-                f"the judge '{settings.by}' cannot be opened: {failure_cause(error)}",
-                hint="name it as Inspect does, or use self or checks",
-            ) from error
-
+        model = open_model(settings.by, transport={})
         seeds = {key: number % settings.samples for number, key in enumerate(prompts)}
 
         async def reply(key: str) -> str:
@@ -135,7 +132,7 @@ def by_inspect(context: TrainingContext, journal: Journal) -> Judge:
                 max_tokens=settings.max_tokens,
                 seed=context.config.seed + seeds[key],
             )
-            return (await model.generate(prompts[key], config=config)).completion
+            return kept_reply(await answer(model, prompts[key], config))
 
         work = journal.fill(prompts, reply, at_once=_AT_ONCE, each=lambda _: advance(1))
         for failure in asyncio.run(work).values():

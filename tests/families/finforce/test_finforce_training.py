@@ -77,7 +77,7 @@ def test_a_reply_that_has_to_be_repaired_loses_a_point():
         ("Headline: Osk Mills cuts its grain exports", "Osk Mills cuts its grain exports", None),
         ("<example>Osk Mills cuts grain exports</example>", "Osk Mills cuts grain exports", None),
         ("Osk Mills cuts grain exports\nIt said so.", "Osk Mills cuts grain exports", None),
-        ("  ", "", "no text"),
+        ("  ", "", "empty reply"),
         ("Shares fall", "Shares fall", "under 4 words"),
         ("Osk Mills <|im_end|> cuts grain exports", None, "holds a tag or invisible characters"),
         ("Osk Mills cuts grain as Osk Mills cuts grain", None, "says the same words twice"),

@@ -22,8 +22,8 @@ from contrafact.families.cobe.data import APPROVAL
 from contrafact.families.cobe.phrasing import condition_of, queries
 from contrafact.files.journal import Journal, hash_of
 from contrafact.files.tables import read_rows
-from contrafact.judges.replies import CUT_OFF, cut_off, read_json_object
-from contrafact.models.asking import failure_cause
+from contrafact.judges.replies import read_json_object
+from contrafact.models.asking import answer, failure_cause, kept_reply
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import DOMAINS, Story
 from contrafact.text.delimit import delimit, replace_surrogates
@@ -194,8 +194,7 @@ async def augment(
         prompts[keys[-1]] = prompt
 
     async def write(key: str) -> str:
-        output = await model.generate(prompts[key], config=config)
-        return f"[{CUT_OFF}]" if cut_off(output) else output.completion
+        return kept_reply(await answer(model, prompts[key], config))
 
     failures = await answers.fill(keys, write, at_once=at_once, each=each)
     written: list[Story | Rejected] = []

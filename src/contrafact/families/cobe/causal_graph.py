@@ -13,6 +13,7 @@ from inspect_ai.util import JSONSchema
 
 from contrafact.causal.model import Graph
 from contrafact.judges.replies import read_json_object
+from contrafact.models.asking import UNREADABLE, cause_of
 
 __all__ = ["StoryGraph", "graph_schema", "read_graph"]
 
@@ -79,7 +80,8 @@ def read_graph(reply: str) -> tuple[StoryGraph | None, str | None]:
     """
     read = read_json_object(reply)
     if read.value is None:
-        return None, f"the graph is {read.invalid}"
+        why = str(read.invalid)
+        return None, why if cause_of(why) != UNREADABLE else f"the graph is {why}"
     events: dict[str, str] = {}
     names: dict[str, str] = {}
     for one in _items(read.value, "events"):

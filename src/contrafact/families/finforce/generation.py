@@ -12,8 +12,8 @@ from inspect_ai.model import (
 from inspect_ai.util import JSONSchema
 
 from contrafact.family.method import Method
-from contrafact.judges.replies import CUT_OFF, cut_off, read_json_object
-from contrafact.models.asking import Ask, Unanswered
+from contrafact.judges.replies import read_json_object
+from contrafact.models.asking import Ask, Unanswered, no_answer
 from contrafact.models.requests import OneItemArray, SharedSchema
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.degenerate import Batch
@@ -155,8 +155,8 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     published data's longer key names. A side without text is invalid; the other still counts. A
     pair that the list repeats counts once, and is a repair; a list of different pairs is invalid.
     """
-    if cut_off(output):
-        return Generation.none(CUT_OFF, trace)
+    if (reason := no_answer(output)) is not None:
+        return Generation.none(reason, trace)
     reply = read_json_object(output.completion)
     if reply.value is None:
         return Generation.none(reply.invalid or "not JSON", trace)

@@ -27,8 +27,8 @@ from contrafact.families.finforce.data_check import LONGEST, SHORTEST
 from contrafact.files.journal import Journal
 from contrafact.files.sheets import guarded, unguarded
 from contrafact.files.tables import read_rows, source_name
-from contrafact.judges.replies import CUT_OFF, cut_off, read_json_object
-from contrafact.models.asking import Ask, Unanswered, failure_cause
+from contrafact.judges.replies import as_bool, read_json_object
+from contrafact.models.asking import Ask, Unanswered, failure_cause, kept_reply
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import NewsItem, content_id
 from contrafact.stats.votes import majority
@@ -182,7 +182,7 @@ def proposal_from_reply(reply: str, model: str) -> Proposal:
     read = read_json_object(reply)
     if read.value is None:
         return _invalid(model, read.invalid or "not JSON")
-    status, relevance = (_truth(read.value, key) for key in ("event_status", "material_relevance"))
+    status, relevance = map(as_bool, map(read.value.get, ("event_status", "material_relevance")))
     if status is None or relevance is None:
         return _invalid(model, "no true or false under event_status or material_relevance")
     named = read.value.get("category")
@@ -192,13 +192,6 @@ def proposal_from_reply(reply: str, model: str) -> Proposal:
     reason = " ".join(str(read.value.get("reason") or "").split())[:500]
     holds = status and relevance
     return Proposal(status, relevance, category if holds else None, f"model:{model}", reason)
-
-
-def _truth(value: Mapping[str, Any], key: str) -> bool | None:
-    found = value.get(key)
-    if isinstance(found, str) and found.strip().lower() in ("true", "false"):
-        return found.strip().lower() == "true"
-    return found if isinstance(found, bool) else None
 
 
 def _invalid(model: str, why: str) -> Proposal:
@@ -418,7 +411,7 @@ async def ask_screening(
             output = await ask(prompt, _schema())
         except Unanswered as error:
             return f"[{error}]"
-        return f"[{CUT_OFF}]" if cut_off(output) else output.completion
+        return kept_reply(output)
 
     failures = await journal.fill(headlines, reply, at_once=at_once, each=each)
     return {identity: failure_cause(error) for identity, error in failures.items()}

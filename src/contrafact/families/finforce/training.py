@@ -31,6 +31,7 @@ from contrafact.family.training import (
     TrainingMeasure,
     TrainingSpec,
 )
+from contrafact.judges.replies import answer_text
 from contrafact.prompts import PromptPack
 from contrafact.records import CRITERIA, SIDES, Headline, Side, content_id
 from contrafact.text.delimit import delimit
@@ -170,9 +171,10 @@ def read_headline(text: str, ended: bool = True) -> tuple[str, str | None]:
 
     Quotation marks, tags and a label around it are removed; of several lines the first counts.
     """
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    answer = answer_text(text)
+    lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
     if not lines:
-        return "", "no text"
+        return "", answer.invalid
     headline = lines[0]
     for _ in range(3):
         headline = _LABEL.sub("", _WRAPS.sub("", headline)).strip()

@@ -25,9 +25,9 @@ from contrafact.errors import InputError
 from contrafact.families.finforce.generation import Generation
 from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.family.method import MethodContext
-from contrafact.judges.replies import CUT_OFF, Reply, cut_off, read_json_object
+from contrafact.judges.replies import Reply, read_json_object
 from contrafact.judges.rubric import JUDGE_CONFIG
-from contrafact.models.asking import Ask, PlannedCall, Unanswered
+from contrafact.models.asking import Ask, PlannedCall, Unanswered, no_answer
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import CRITERIA, SIDES, Headline, Side
 from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
@@ -304,7 +304,8 @@ class Verifier:
 
 def read_findings(output: ModelOutput, sides: Sequence[Side], verifier: str) -> dict[Side, Finding]:
     """Return what a verifier's reply says of each side; what cannot be read has no score."""
-    reply = Reply(None, (), CUT_OFF) if cut_off(output) else read_json_object(output.completion)
+    stopped = no_answer(output)
+    reply = Reply(None, (), stopped) if stopped else read_json_object(output.completion)
     found: dict[Side, Finding] = {}
     for side in sides:
         stated = (reply.value or {}).get(side)

@@ -15,7 +15,8 @@ from inspect_ai.solver import TaskState
 from contrafact.families.rfc.claims import Claim
 from contrafact.families.rfc.data import Item
 from contrafact.family.task import Solving
-from contrafact.judges.replies import CUT_OFF, cut_off, read_label
+from contrafact.judges.replies import read_label
+from contrafact.models.asking import CUT_OFF, cut_off, no_answer
 from contrafact.models.likelihood import ALTERNATIVES, begun_label
 from contrafact.records import Rewrite
 
@@ -98,8 +99,10 @@ def read_answer(
     """Return the answer that a model's output gives, on the last line where reasons were asked."""
     reading = read_label(output.completion, item.labels, reasons=reasons)
     label, invalid = reading.label, reading.invalid
+    if (stopped := no_answer(output, cut=False)) is not None:
+        label, invalid = None, stopped
     # A label alone is whole; one with more behind or before it may have been a step on the way.
-    if cut_off(output) and (label is None or output.completion.strip().casefold() != label):
+    elif cut_off(output) and (label is None or output.completion.strip().casefold() != label):
         label, invalid = None, f"{CUT_OFF} ({invalid})" if invalid else CUT_OFF
     probabilities = None
     if label is not None:

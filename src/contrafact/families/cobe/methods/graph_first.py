@@ -15,8 +15,8 @@ from contrafact.families.cobe.data import StoryQuery
 from contrafact.families.cobe.methods.few_shot import EDIT_TOKENS
 from contrafact.family.method import MethodContext
 from contrafact.family.task import read_text
-from contrafact.judges.replies import CUT_OFF, NO_ANSWER, answer_text, cut_off
-from contrafact.models.asking import Ask, PlannedCall
+from contrafact.judges.replies import NO_ANSWER, answer_text
+from contrafact.models.asking import UNREADABLE, Ask, PlannedCall, cause_of, no_answer
 from contrafact.records import Output
 from contrafact.text.delimit import delimit
 
@@ -50,7 +50,8 @@ class GraphFirst:
         graph: StoryGraph | None = None
         for _ in range(2):
             output = await ask(list(messages), graph_schema())
-            graph, reason = (None, CUT_OFF) if cut_off(output) else read_graph(output.completion)
+            stopped = no_answer(output)
+            graph, reason = (None, stopped) if stopped else read_graph(output.completion)
             if graph is not None:
                 break
             refused.append({"reply": output.completion, "reason": str(reason)})
@@ -61,7 +62,8 @@ class GraphFirst:
         trace = {"graph": graph.as_json() if graph else None, "refused_graphs": refused}
         if graph is None:
             last = refused[-1]
-            reason = f"no usable graph: {last['reason']}"
+            known = cause_of(last["reason"]) != UNREADABLE
+            reason = last["reason"] if known else f"no usable graph: {last['reason']}"
             return Output(text=None, invalid=reason, reply=last["reply"], trace=trace)
         return read_text(await ask(self._second(question, graph)), trace=trace)
 

@@ -12,7 +12,7 @@ from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stages import StageResult, StageRow, stage_event
 from contrafact.files.journal import Journal
-from contrafact.judges.replies import cut_off, read_label
+from contrafact.judges.replies import read_label
 from contrafact.records import MANIPULATIONS, NewsItem
 from contrafact.text.delimit import delimit
 from contrafact.text.quantities import quantities
@@ -89,15 +89,13 @@ async def ask_label(paragraph: str, model: "Model", template: "PromptTemplate") 
     """Return the model's reply about an article's paragraph."""
     from inspect_ai.model import GenerateConfig
 
+    from contrafact.models.asking import answer, kept_reply
+
     config = GenerateConfig(temperature=0.0)
-    output = await model.generate(template.render(paragraph=delimit(paragraph)), config=config)
-    unusable = {
-        "model_length": "[the prompt was too long for the model]",
-        "content_filter": "[the provider's content filter refused]",
-    }
-    if cut_off(output) and read_label(output.completion, tuple(_LABELS)).label is None:
-        return "[the reply was cut off at the token limit]"
-    return unusable.get(output.stop_reason) or output.completion
+    output = await answer(model, template.render(paragraph=delimit(paragraph)), config)
+    # A label alone is whole, also where the limit ended it.
+    whole = output.completion.strip().casefold() in _LABELS
+    return output.completion if whole else kept_reply(output)
 
 
 async def ask_labels(

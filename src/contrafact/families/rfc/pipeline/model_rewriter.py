@@ -38,7 +38,8 @@ from contrafact.families.rfc.pipeline.rewrite import (
     seed_of,
 )
 from contrafact.files.atomic import os_problem
-from contrafact.judges.replies import CUT_OFF, answer_text, cut_off
+from contrafact.judges.replies import answer_text
+from contrafact.models.asking import answer, no_answer
 from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import MANIPULATIONS, Manipulation
@@ -155,13 +156,6 @@ class WriterSettings:
         )
 
 
-_UNUSABLE: Mapping[str | None, str] = {
-    "model_length": "the prompt is too long for the model",
-    "content_filter": "refused by the provider's content filter",
-}
-"""Why asking again is useless, by what stopped a reply."""
-
-
 @dataclass(frozen=True)
 class ModelRewriter:
     """A model that rewrites, asked again while facts or judges are against what it writes."""
@@ -193,11 +187,11 @@ class ModelRewriter:
         tried: list[tuple[Mapping[str, Any], ...]] = []
         for attempt in range(1, self.attempts + 1):
             output = await self._ask(messages, assignment, attempt)
-            if problem := _UNUSABLE.get(output.stop_reason):
+            if problem := no_answer(output, cut=False):  # asking again is useless
                 return RewriteOutcome(attempts=attempt, reason=problem)
-            answer = answer_text(output.completion)
-            reply = _bare(answer.text)
-            unread = CUT_OFF if cut_off(output) else answer.invalid
+            read = answer_text(output.completion)
+            reply = _bare(read.text)
+            unread = no_answer(output) or read.invalid
             violations: tuple[Mapping[str, Any], ...]
             if unread is not None and unread != "empty reply":
                 violations = ({"rule": "unreadable", "message": f"the reply: {unread}"},)
@@ -237,7 +231,7 @@ class ModelRewriter:
         limit = {"max_tokens": longest_reply(assignment, self.options.bands or LENGTH_BANDS)}
         decoding = limit | self.decoding[assignment.manipulation].model_dump(exclude_none=True)
         config = GenerateConfig(**decoding, seed=seed % 2**31)
-        return await self.model.generate(messages, config=config)
+        return await answer(self.model, messages, config)
 
 
 def longest_reply(assignment: Assignment, bands: Bands = LENGTH_BANDS) -> int:

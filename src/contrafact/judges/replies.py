@@ -61,6 +61,12 @@ _TAKEN_BACK = re.compile(
     r"|i take (?:it|that) back|actually,)(?!\w)|(?:^|[.!?\n])[ \t]*no\b",
     re.IGNORECASE,
 )
+_SECOND_THOUGHT = re.compile(
+    r"\n\s*\n[ \t*_]*(?:(?:wait|hmm+|no), |scratch that|correction:"
+    r"|(?:wait, )?on (?:second thoughts?|reflection),"
+    r"|let me (?:rewrite|redo|revise|correct|try) (?:that|this|it|again)\b)",
+    re.IGNORECASE,
+)
 # A refusal is known by its form where it is all there is: one sentence that names no more than the
 # request, and one more that offers something else. Whatever else may be a refusal is unreadable.
 _REFUSAL = re.compile(
@@ -75,7 +81,7 @@ _REFUSAL = re.compile(
 )
 _KEPT = re.compile(rf"\[((?:{'|'.join(map(re.escape, CAUSES))})[^\n]*)\]")
 _UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
-_EDGE = " \t\r\n`*_#>\"'“”‘’.,:;!()[]-–—"
+_EDGE = " \t\r\n`*_#>\"'“”„‘’‚«»‹›「」『』.,:;!()[]-–—"
 _TRUTH = {"true": True, "false": False}
 _LETTERS = {**_TRUTH, "t": True, "f": False}
 
@@ -141,8 +147,8 @@ def answer_in(reply: str) -> Answer:
 def answer_text(reply: str) -> Answer:
     """Return a reply that is free text: an edit, a headline, a phrasing.
 
-    As `answer_in`, but invisible characters stay, and a mark counts only where a line begins with
-    it. A fence around the whole is taken off.
+    As `answer_in`, but what cannot be seen stays within it, and a mark counts only where a line
+    begins with it. A fence around the whole is taken off. One that a paragraph takes back is none.
     """
     text, invalid = _without_reasoning(reply)
     removed: tuple[str, ...] = ("reasoning",) if text != reply.strip() else ()
@@ -154,11 +160,14 @@ def answer_text(reply: str) -> Answer:
         if not text[: mark.start()].rpartition("\n")[2].strip(_EDGE)
     ]
     if marks:
-        text = _FINAL_ENDS.sub("", text[marks[-1].end() :]).strip()
+        text = _FINAL_ENDS.sub("", text[marks[-1].end() :])
         removed += ("text before the final answer",)
+    text = text.strip(_UNSEEN)
     if fenced := re.fullmatch(r"```\w*[ \t]*\n(.*?)\n?```", text, re.DOTALL):
         text = fenced[1].strip()
         removed += ("code fence",)
+    if _SECOND_THOUGHT.search(text):
+        return Answer("", "a text that is taken back", removed)
     return Answer(text, None if text else "empty reply", removed)
 
 
@@ -185,6 +194,8 @@ def read_json_object(reply: str) -> Reply:
         return Reply(None, tuple(repairs), "cut off inside the JSON object")
     if not tried:
         return Reply(None, tuple(repairs), "no JSON object")
+    if any(_denied(text, start) for start, _ in spans):
+        return Reply(None, tuple(repairs), "a denied JSON object")
     if text.replace("```json", "").replace("```", "").strip() != tried[0]:
         repairs.append("text around the object")
     read = [_repaired(one) for one in tried]
@@ -336,6 +347,8 @@ def _verdict(
         read = _repaired(text[start:end])
         if read is None:
             return None, "not JSON"
+        if _denied(text, start):
+            return None, "a denied verdict"
         value = _under(read[0], key, words)
         if value is not None:
             found.append((end, value))

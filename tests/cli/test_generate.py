@@ -361,7 +361,7 @@ def test_killed_and_run_again_it_goes_on(
     # What was on its way when the process died may be asked again: three rows' calls at most.
     assert sum(stats.values()) - len(stats) <= 12
     assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
-    assert not list(tmp_path.glob(".*.work"))
+    assert not list(tmp_path.glob(".*.part"))
 
 
 @pytest.mark.slow
@@ -393,7 +393,7 @@ def test_two_at_once_on_one_result_are_refused(
     with start_service("--latency", "60") as service:
         command = ("in.jsonl", "--model", service.model, "--out", "out.csv")
         with start_contrafact("generate", *command, env=service.environment) as process:
-            until(process, (tmp_path / ".out.csv.work" / "journal.jsonl").exists)
+            until(process, (tmp_path / ".out.csv.part").exists)
             second = quick_contrafact("generate", *command, env=service.environment)
             process.kill()
     assert "out.csv: another process is working on this" in one_line(second)
@@ -420,7 +420,7 @@ def test_a_key_never_reaches_what_is_written(generate, service, tmp_path):
     key = service.environment["FAKE_API_KEY"].encode()
     assert key.decode() not in done.stdout + done.stderr
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert any(path.parent.name != tmp_path.name for path in files)  # the journal, the cache
+    assert tmp_path / ".out.jsonl.part" in files  # rows and answers
     assert not [path for path in files if key in path.read_bytes()]
 
 

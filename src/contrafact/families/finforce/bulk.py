@@ -2,8 +2,8 @@
 
 No evaluation is built around the calls; they still go through Inspect's model interface.
 
-While the output ``scenarios.csv`` is unfinished, the folder ``.scenarios.csv.work`` next to it
-holds the finished rows (`contrafact.files.journal`) and the models' answers: a row takes several.
+While the output ``scenarios.csv`` is unfinished, its journal (`contrafact.files.journal`) holds the
+finished rows, and the models' answers (`contrafact.models.kept`): a row takes several.
 
 Rows of a pipe are taken as they arrive, so that scenarios go out while the input is still open.
 """
@@ -12,23 +12,14 @@ import asyncio
 import io
 import json
 import re
-import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import (
-    AsyncGenerator,
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import ExitStack, aclosing
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from inspect_ai.model import Model
 
@@ -58,11 +49,9 @@ __all__ = [
     "ResultRow",
     "added_columns",
     "added_values",
-    "ahead",
     "arriving_rows",
     "batch_of",
     "check_columns",
-    "collect",
     "column_names",
     "headlines_of",
     "is_nested",
@@ -136,49 +125,64 @@ class BulkJob:
         return added_columns(judged=judged, headline=headline, more=more)
 
     async def run(
-        self, rows: Iterable[tuple[int, Mapping[str, Any]]], done: Mapping[int, ResultRow]
-    ) -> AsyncGenerator[ResultRow, None]:
-        """Yield every row's result in input order, each as soon as it and those before it are done.
+        self,
+        rows: Iterable[tuple[int, Mapping[str, Any]]],
+        each: Callable[[ResultRow], None],
+        done: Mapping[int, ResultRow] | None = None,
+    ) -> None:
+        """Hand on every row's result in input order, each once it and those before it are done.
 
         Args:
-            rows: Line number and columns of each row; may block, as a pipe does.
+            rows: Line number and columns of each row; may block, as a pipe does. A thread reads
+                them, so that waiting for the next one holds up nothing; it keeps no program from
+                ending.
             done: Results that stand already, by position; they are not computed again.
         """
-        working = asyncio.Semaphore(self.at_once)
+        loop, working = asyncio.get_running_loop(), asyncio.Semaphore(self.at_once)
         begun: asyncio.Queue[asyncio.Task[ResultRow] | Exception | None]
         begun = asyncio.Queue(self.at_once * _BEGUN)
+        tasks: set[asyncio.Task[Any]] = set()
+        stopped = threading.Event()  # nobody waits for the rest
 
         async def one(position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
-            if (stands := done.get(position)) is not None:
+            if done is not None and (stands := done.get(position)) is not None:
                 return stands
             async with working:
                 return await self._one(position, line, row)
 
-        async def begin() -> None:
-            position, problem = 0, None
-            try:
-                async with aclosing(ahead(rows, self.at_once)) as source:
-                    async for line, row in source:
-                        await begun.put(asyncio.create_task(one(position, line, row)))
-                        position += 1
-            except Exception as error:  # noqa: BLE001 - raised behind the results before it
-                problem = error
-            await begun.put(problem)
+        async def begin(position: int, line: int, row: Mapping[str, Any]) -> None:
+            if stopped.is_set():
+                return
+            task = asyncio.create_task(one(position, line, row))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+            await begun.put(task)
 
-        beginning = asyncio.create_task(begin())
+        def read() -> None:
+            end: Exception | None = None
+            try:
+                for position, (line, row) in enumerate(rows):
+                    if stopped.is_set():
+                        return
+                    asyncio.run_coroutine_threadsafe(begin(position, line, row), loop).result()
+            except CancelledError:
+                return
+            except Exception as error:  # noqa: BLE001 - raised behind the results before it
+                end = error
+            if not stopped.is_set():
+                asyncio.run_coroutine_threadsafe(begun.put(end), loop)
+
+        threading.Thread(target=read, name="rows", daemon=True).start()
         try:
             while isinstance(task := await begun.get(), asyncio.Task):
-                yield await task
+                each(await task)
             if task is not None:
                 raise task
         finally:
-            left: list[asyncio.Task[Any]] = [beginning]
-            while not begun.empty():
-                if isinstance(task := begun.get_nowait(), asyncio.Task):
-                    left.append(task)
-            for work in left:
-                work.cancel()
-            await asyncio.gather(*left, return_exceptions=True)
+            stopped.set()
+            for left in tasks:
+                left.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
         text, _ = _headline_of(row, self.columns)
@@ -227,32 +231,18 @@ class BulkJob:
         return made
 
 
-async def collect(
-    job: BulkJob,
-    rows: Iterable[tuple[int, Mapping[str, Any]]],
-    done: Mapping[int, ResultRow],
-    each: Callable[[ResultRow], None],
-) -> None:
-    """Run a job to its end, handing on each row's result in order."""
-    async with aclosing(job.run(rows, done)) as results:
-        async for result in results:
-            each(result)
-
-
 class BulkOutput:
-    """The output of one job, and its work so far. Use it in a ``with`` block.
+    """The output of one job, and its work so far.
 
     Args:
         settings: What else decides the result, by the names users know; no secrets.
         dialect: How the output is written if it is CSV.
 
     Attributes:
-        identity: Equal for jobs that are meant to give equal results.
-        cache: The folder for the answers of models.
-        journal: Where results are kept that stand.
+        journal: Where results are kept that stand, and answers.
     """
 
-    _WRITTEN = "written"
+    _ROW, _WRITTEN = "row ", "written"
 
     def __init__(
         self,
@@ -261,61 +251,36 @@ class BulkOutput:
         settings: Mapping[str, Any],
         dialect: Dialect | None = None,
     ):
-        self.out = out
-        self._dialect = dialect
-        self.rows = rows
+        self.out, self.rows, self._dialect = out, rows, dialect
         facts = {**settings, "input": hash_of(rows)}
-        self.identity = hash_of(facts)
-        self._folder = out.with_name(f".{out.name}.work")
-        self.cache = self._folder / "cache"
-        self.journal = Journal.of_output(
-            out, facts, what="generation", path=self._folder / "journal.jsonl"
-        )
+        self.journal = Journal.of_output(out, facts, what="generation")
 
-    def finished(self) -> bool:
-        """Return whether the output is there and this very job has made it.
+    def check_unchanged(self) -> None:
+        """Refuse an output that somebody has changed since it was written with failed rows.
 
         Raises:
-            InputError: if another job, or something else, has made it, or an unfinished job for
-                the same output is another one.
+            InputError: It was changed, or made by somebody else.
         """
-        return self.journal.finished()
-
-    def __enter__(self) -> Self:
-        """Hold the output.
-
-        Raises:
-            InputError: if another process holds it, it was changed since it was written, or the
-                journal is damaged.
-        """
-        with ExitStack() as held:
-            held.enter_context(self.journal)
-            if self.out.is_file() and sha256_of(self.out) not in self._written():
-                raise InputError(
-                    "was changed, or made, since the generation for it began",
-                    file=self.out,
-                    hint="move it away, and run the command again",
-                )
-            self._held = held.pop_all()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self._held.close()
+        if self.out.is_file() and sha256_of(self.out) not in self._written():
+            raise InputError(
+                "was changed, or made, since the generation for it began",
+                file=self.out,
+                hint="move it away, and run the command again",
+            )
 
     def done(self) -> dict[int, ResultRow]:
         """Return the results that stand from an earlier start, by position."""
         found: dict[int, ResultRow] = {}
         for key, kept in self.journal.known.items():
-            if key != self._WRITTEN:
-                line, row = self.rows[int(key)]
-                found[int(key)] = ResultRow(int(key), line, row, kept["added"], kept["outcome"])
+            if key.startswith(self._ROW):
+                at = int(key.removeprefix(self._ROW))
+                found[at] = ResultRow(at, *self.rows[at], kept["added"], kept["outcome"])
         return found
 
     def keep(self, result: ResultRow) -> None:
         """Add a result that no rerun has to repeat."""
-        self.journal.keep(
-            str(result.position), {"outcome": result.outcome, "added": dict(result.added)}
-        )
+        piece = {"outcome": result.outcome, "added": dict(result.added)}
+        self.journal.keep(f"{self._ROW}{result.position}", piece)
 
     def write(self, results: Sequence[ResultRow], added: Iterable[str]) -> None:
         """Write the output, whole or not at all."""
@@ -325,11 +290,6 @@ class BulkOutput:
             write_frame(frame, draft, self._dialect)
             # Kept before it is there: a rerun then knows the output for its own, however this ends.
             self.journal.keep(self._WRITTEN, [*self._written(), sha256_of(draft)])
-
-    def finish(self, repeated_calls: int) -> None:
-        """Record what made the output, and remove the work."""
-        self.journal.finish(repeated_calls)
-        shutil.rmtree(self._folder)
 
     def _written(self) -> list[str]:
         written: list[str] = self.journal.known.get(self._WRITTEN, [])
@@ -522,7 +482,6 @@ def _headline_of(row: Mapping[str, Any], columns: Mapping[str, str]) -> tuple[ob
     return (None, False) if column is None else (given[column], True)
 
 
-_Item = TypeVar("_Item")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -566,53 +525,3 @@ def _read(path: Path, data: bytes, lines_before: int) -> Iterator[Row]:
     except InputError as error:
         line_there = None if error.line is None else lines_before + error.line
         raise error.at(source_name("-"), line_there) from None
-
-
-class _End:
-    """Marks the end of what a thread reads; holds why it ended, if that was an error."""
-
-    def __init__(self, error: Exception | None):
-        self.error = error
-
-
-async def ahead(items: Iterable[_Item], room: int) -> AsyncGenerator[_Item, None]:
-    """Yield the items of an iterable that may block, reading up to ``room`` of them ahead.
-
-    A thread reads them, so that waiting for the next one holds up nothing else. The thread does not
-    keep the program from ending. What the iterable raises is raised after the items before it.
-    """
-    loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[_Item | _End] = asyncio.Queue()
-    free = threading.Semaphore(room)
-    stopped = threading.Event()
-
-    def hand_on(item: _Item | _End) -> bool:
-        free.acquire()
-        if stopped.is_set():
-            return False
-        try:
-            loop.call_soon_threadsafe(queue.put_nowait, item)
-        except RuntimeError:  # the loop was closed meanwhile: the rest is not wanted
-            return False
-        return True
-
-    def read() -> None:
-        error: Exception | None = None
-        try:
-            for item in items:
-                if not hand_on(item):
-                    return
-        except Exception as caught:  # noqa: BLE001 - raised again where the items are taken
-            error = caught
-        hand_on(_End(error))
-
-    threading.Thread(target=read, name="rows", daemon=True).start()
-    try:
-        while not isinstance(item := await queue.get(), _End):
-            free.release()
-            yield item
-        if item.error is not None:
-            raise item.error
-    finally:
-        stopped.set()
-        free.release()

@@ -18,7 +18,6 @@ from contrafact.families.finforce.bulk import (
     BulkJob,
     ResultRow,
     batch_of,
-    collect,
     column_names,
     headlines_of,
 )
@@ -215,7 +214,7 @@ class GenerateStage:
                     names = column_names(result.added, taken)
                     made.add(KEPT, row.index, result.merged(names))
 
-            await collect(job, given, {}, each)
+            await job.run(given, each)
             return made
 
         return work

@@ -132,6 +132,7 @@ def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", 
     from contrafact.families.finforce.bulk import BulkOutput, check_columns, headlines_of
     from contrafact.files.tables import open_table, source_name
     from contrafact.models.estimate import ASK_ABOVE, ask_first, paid_calls, show_estimate
+    from contrafact.models.kept import KeptModel
 
     options, out = stage.options, Path(stage.options.out)
     # Read whole before the first call: a file that breaks off half-way is reported now, for free.
@@ -149,15 +150,13 @@ def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", 
     # What is worked on together is known now: a method drops drafts that are another's headline.
     chosen = stage.chosen(headlines)
     output = BulkOutput(out, rows, stage.facts(), dialect=table.dialect)
-    if output.finished():
+    if output.journal.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
     if not options.yes:
-        left = [row for place, row in enumerate(rows) if place not in output.done()]
-        calls = _estimate(chosen, stage, headlines_of(left, stage.columns), tokens=False)
-        paid = paid_calls(calls)
+        paid = paid_calls(_estimate(chosen, stage, headlines, tokens=False))
         ask_first(paid if paid > ASK_ABOVE else 0)
-    _to_file(stage.job(chosen), file, output)
+    _to_file(stage.job(chosen, wrap=KeptModel), file, output)
 
 
 def _in_bulk(stage: "GenerateStage", settings: dict[str, Any]) -> None:
@@ -208,7 +207,6 @@ def _stream(job: "BulkJob", file: str, limit: int | None) -> None:
     from contrafact.errors import InputError
     from contrafact.families.finforce.bulk import (
         arriving_rows,
-        collect,
         column_names,
         standard_input,
     )
@@ -226,7 +224,7 @@ def _stream(job: "BulkJob", file: str, limit: int | None) -> None:
 
     rows = arriving_rows(standard_input()) if file == "-" else open_table(file, decimals=False).rows
     try:
-        asyncio.run(collect(job, islice(rows, limit), {}, each))
+        asyncio.run(job.run(islice(rows, limit), each))
     except BrokenPipeError:
         # The reader of our output went away; there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -242,12 +240,13 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
     import asyncio
     from dataclasses import replace
 
-    from contrafact.families.finforce.bulk import batch_of, collect, is_nested
+    from contrafact.families.finforce.bulk import batch_of, is_nested
     from contrafact.models.calls import counted_calls
 
-    with output, counted_calls(output.journal) as calls:
+    with output.journal, counted_calls(output.journal) as calls:
+        output.check_unchanged()
         done = output.done()
-        job = replace(_with_cache(job, output), batch=batch_of(output.rows, job.columns))
+        job = replace(job, batch=batch_of(output.rows, job.columns))
         results: list[ResultRow] = []
         tally = _Tally(file, len(output.rows), len(done))
 
@@ -258,25 +257,12 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
             tally.add(row)
 
         with tally:
-            asyncio.run(collect(job, output.rows, done, each))
+            asyncio.run(job.run(output.rows, each, done))
         nested = any(is_nested(row) for _, row in output.rows)
         output.write(results, job.added(headline=nested))
         if not tally.causes:
-            output.finish(calls.repeated())
+            output.journal.finish(calls.repeated())
     tally.end(output.out)
-
-
-def _with_cache(job: "BulkJob", output: "BulkOutput") -> "BulkJob":
-    """Let the job's calls keep their answers until the output is finished."""
-    import os
-    from dataclasses import replace
-
-    from contrafact.models.asking import cache_policy
-
-    os.environ["INSPECT_CACHE_DIR"] = str(output.cache.absolute())
-    policy = cache_policy(output.identity)
-    judging = replace(job.judging, cache=policy) if job.judging else None
-    return replace(job, ask=replace(job.ask, cache=policy), judging=judging)
 
 
 class _Tally:

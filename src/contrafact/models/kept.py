@@ -1,17 +1,49 @@
-"""A model whose answers are kept as they come: work that is repeated asks only what is open."""
+"""Answers that are kept as they come: work that is killed and repeated asks only what is open.
+
+There are two sizes of what is kept. A piece of work that is one call, or whose parts cost nothing,
+is kept whole under its name (`work_open`); where a piece takes several calls, each answer is kept
+besides, by its model (`KeptModel`).
+"""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, ModelOutput
 
-from contrafact.files.journal import hash_of
-from contrafact.models.asking import is_empty
+from contrafact.console import Progress
+from contrafact.files.journal import Journal, hash_of
+from contrafact.models.asking import failure_cause, is_empty
 from contrafact.models.calls import Calls, current_calls
 from contrafact.models.opening import TRANSPORT
 
-__all__ = ["KeptModel"]
+__all__ = ["KeptModel", "work_open"]
+
+_T = TypeVar("_T")
+
+
+def work_open(
+    items: Mapping[str, _T],
+    work: Callable[[_T], Awaitable[Any]],
+    journal: Journal,
+    *,
+    at_once: int,
+    noun: str,
+) -> dict[str, str]:
+    """Work on the items that the journal has no piece of, and keep the pieces as they come.
+
+    Args:
+        items: By the key of the piece that is made of each.
+        noun: What progress calls them.
+
+    Returns:
+        Why work failed, by its key, where it did; a later start tries again.
+    """
+    left = [key for key in items if key not in journal.known]
+    with Progress(noun, len(items), len(items) - len(left)) as steps:
+        filled = journal.fill(left, lambda key: work(items[key]), at_once=at_once, each=steps.one)
+        failures = asyncio.run(filled)
+    return {key: failure_cause(error) for key, error in failures.items()}
 
 
 class KeptModel(Model):

@@ -9,7 +9,7 @@ what neither settles is left open. People decide on a sheet, and flag what they 
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -24,11 +24,10 @@ from contrafact.corpus.ledger import Decision, LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import CATEGORIES, canonical_category
 from contrafact.families.finforce.data_check import LONGEST, SHORTEST
-from contrafact.files.journal import Journal
 from contrafact.files.sheets import guarded, unguarded
 from contrafact.files.tables import read_rows, source_name
 from contrafact.judges.replies import as_bool, read_json_object
-from contrafact.models.asking import Ask, Unanswered, failure_cause, kept_reply
+from contrafact.models.asking import Ask, Unanswered, kept_reply
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import NewsItem, content_id
 from contrafact.stats.votes import majority
@@ -388,33 +387,13 @@ def screening_template(pack: PromptPack) -> PromptTemplate:
     return pack.template("finforce/screen", required={"headline", "categories"})
 
 
-async def ask_screening(
-    headlines: Mapping[str, str],
-    ask: Ask,
-    template: PromptTemplate,
-    journal: Journal,
-    *,
-    at_once: int,
-    each: Callable[[str], None],
-) -> dict[str, str]:
-    """Ask a model about each headline (texts by id); the journal keeps the replies by id.
-
-    Returns:
-        Why a call failed, by the headline's id; a rerun makes it again.
-    """
-
-    async def reply(identity: str) -> str:
-        prompt = template.render(
-            headline=delimit(headlines[identity]), categories=category_meanings()
-        )
-        try:
-            output = await ask(prompt, _schema())
-        except Unanswered as error:
-            return f"[{error}]"
-        return kept_reply(output)
-
-    failures = await journal.fill(headlines, reply, at_once=at_once, each=each)
-    return {identity: failure_cause(error) for identity, error in failures.items()}
+async def ask_screening(headline: str, ask: Ask, template: PromptTemplate) -> str:
+    """Ask a model about a headline; return its reply, or in brackets why there is none."""
+    prompt = template.render(headline=delimit(headline), categories=category_meanings())
+    try:
+        return kept_reply(await ask(prompt, _schema()))
+    except Unanswered as error:
+        return f"[{error}]"
 
 
 def _schema() -> ResponseSchema:

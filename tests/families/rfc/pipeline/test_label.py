@@ -1,13 +1,11 @@
 """Labelling: what rules decide, what a model decides, and what is kept apart."""
 
-import asyncio
-
 import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.label import (
-    ask_labels,
+    ask_label,
     label_rows,
     label_template,
     open_rows,
@@ -16,6 +14,7 @@ from contrafact.families.rfc.pipeline.label import (
 )
 from contrafact.families.rfc.pipeline.stages import StageRow
 from contrafact.files.journal import Journal
+from contrafact.models.kept import work_open
 from contrafact.prompts import open_pack
 from contrafact.records import MANIPULATIONS
 
@@ -137,17 +136,20 @@ def test_the_model_is_asked_once_for_each_open_article(tmp_path):
         row("b", "Ostrava mill reopens", ("causal", "flipping")),
     ]
 
+    texts = {one.fields["id"]: paragraph_of(one.fields) for one in rows}
+    template = label_template(open_pack())
+
+    async def label(text):
+        return await ask_label(text, model, template)
+
     def ask():
-        done = []
         with Journal(tmp_path / "answers.jsonl", {"model": "m"}) as answers:
-            template = label_template(open_pack())
-            asked = asyncio.run(ask_labels(rows, model, template, answers, each=done.append))
-        assert sorted(done) == ["a", "b"]
-        return asked
+            failures = work_open(texts, label, answers, at_once=16, noun="articles")
+            return dict(answers.known), failures
 
     replies, failures = ask()
     assert replies == {"a": "Causal"}
-    assert "failed" in failures["b"]
+    assert "the service is down" in failures["b"]
     assert prompts[0].count("</news>") == 2  # the instruction's and the closing one, not the text's
     assert ask()[0] == {"a": "Causal"}
     assert sum("Brackwater" in prompt for prompt in prompts) == 1

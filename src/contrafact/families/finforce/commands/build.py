@@ -67,6 +67,7 @@ def screen(options: _Screen) -> None:
     from contrafact.files.delimited import Dialect
     from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import write_frame
+    from contrafact.models.calls import counted_calls
     from contrafact.prompts import open_pack
 
     out, model = options.out, options.model
@@ -90,7 +91,7 @@ def screen(options: _Screen) -> None:
     if journal.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
-    with journal:
+    with journal, counted_calls(journal) as calls:
         proposals, left = _by_rule(candidates)
         if template is not None:
             proposals |= _by_model(left, options, template, journal)
@@ -101,7 +102,7 @@ def screen(options: _Screen) -> None:
             Dialect(mark=True),
         )
         write_stage(out, rows, [*events, *map(proposal_event, rows)], dropped=dropped)
-        journal.finish()
+        journal.finish(calls.repeated())
     _show_screened(rows, len(dropped), out)
 
 
@@ -185,13 +186,11 @@ def _by_model(
     Raises:
         typer.Exit: With 1, if calls failed.
     """
-    import asyncio
-
     from inspect_ai.model import GenerateConfig
 
-    from contrafact.console import Progress
     from contrafact.families.finforce.screen import ask_screening, proposal_from_reply
     from contrafact.models.asking import Ask
+    from contrafact.models.kept import work_open
     from contrafact.models.opening import call_config, open_model
 
     model, at_once = str(options.model), options.max_connections
@@ -200,10 +199,11 @@ def _by_model(
         structured=options.structured,
         config=GenerateConfig(temperature=0.0),
     )
-    with Progress("headlines", len(left), len(left.keys() & journal.known.keys())) as steps:
-        new = {name: text for name, text in left.items() if name not in journal.known}
-        asked = ask_screening(new, ask, template, journal, at_once=at_once, each=steps.one)
-        failures = asyncio.run(asked)
+
+    async def reply(headline: str) -> str:
+        return await ask_screening(headline, ask, template)
+
+    failures = work_open(left, reply, journal, at_once=at_once, noun="headlines")
     if failures:
         for why, number in Counter(failures.values()).most_common(5):
             typer.echo(f"  {number} x {why}", err=True)

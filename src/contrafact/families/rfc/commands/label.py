@@ -96,23 +96,23 @@ def _in_bulk(options: _Options, bulk: dict[str, Any]) -> None:
 def _ask(
     rows: "Sequence[StageRow]", options: _Options, model: str
 ) -> "tuple[dict[str, str], dict[str, str]]":
-    import asyncio
-
-    from contrafact.console import Progress
-    from contrafact.families.rfc.pipeline.label import ask_labels, label_template
+    from contrafact.families.rfc.pipeline.label import ask_label, label_template, paragraph_of
     from contrafact.files.journal import Journal, sidecar_path
+    from contrafact.models.calls import counted_calls
+    from contrafact.models.kept import work_open
     from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
-    pack = open_pack(options.prompts)
+    pack, at_once = open_pack(options.prompts), options.max_connections
     template = label_template(pack)
-    labeller = open_model(model, config=call_config(options.max_connections, **options.bounds))
+    labeller = open_model(model, config=call_config(at_once, **options.bounds))
+    texts = {str(row.fields["id"]): paragraph_of(row.fields) for row in rows}
     facts = {"model": model, "prompts": pack.used_hash}
-    with (
-        Journal(sidecar_path(options.out, "answers"), facts) as answers,
-        Progress("articles", len(rows)) as count,
-    ):
-        at_once = options.max_connections
-        return asyncio.run(
-            ask_labels(rows, labeller, template, answers, at_once=at_once, each=count.one)
-        )
+
+    async def ask(text: str) -> str:
+        return await ask_label(text, labeller, template)
+
+    with Journal(sidecar_path(options.out, "answers"), facts) as answers, counted_calls(answers):
+        failures = work_open(texts, ask, answers, at_once=at_once, noun="articles")
+        replies = {key: answers.known[key] for key in texts if key in answers.known}
+    return replies, {key: f"the call failed ({why})" for key, why in failures.items()}

@@ -10,7 +10,8 @@ from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions, absolut
 from contrafact.options import argument, bulk_options, option, takes
 
 if TYPE_CHECKING:
-    from contrafact.console import Progress
+    from collections.abc import Mapping
+
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.rewrite import Assignment, RewriteOutcome
     from contrafact.files.journal import Journal
@@ -129,45 +130,32 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
 def _one_file(
     file: str, out: str, writing: "WriterSettings | None", seed: int, tries: int, bands: str | None
 ) -> None:
-    from contrafact.console import Progress
-    from contrafact.families.rfc.labels import load_bands
     from contrafact.families.rfc.pipeline.rewrite import (
         RewriteOutcome,
         load_assignments,
-        rewrite_by_rules,
         rule_facts,
         write_pairs,
     )
     from contrafact.files.journal import Journal, hash_of
     from contrafact.models.calls import counted_calls
 
-    assignments = load_assignments(file)
-    texts = [[one.item.id, one.manipulation, one.fields] for one in assignments]
+    assignments = {str(at): one for at, one in enumerate(load_assignments(file))}
+    texts = [[one.item.id, one.manipulation, one.fields] for one in assignments.values()]
     facts = rule_facts(seed, tries, bands) if writing is None else writing.facts()
     journal = Journal.of_output(out, {"input": hash_of(texts)} | facts, what="`rfc rewrite`")
     if journal.finished():
         typer.echo(f"{out} is finished: nothing is left to do")
         return
     with journal, counted_calls(journal) as calls:
-        left = [at for at in range(len(assignments)) if str(at) not in journal.known]
-        with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
-            if writing is not None:
-                _by_model(journal, assignments, left, writing, progress)
-            else:
-                chosen = None if bands is None else load_bands(bands)
-                for at in left:
-                    found = rewrite_by_rules(
-                        assignments[at], seed=seed, attempts=tries, bands=chosen
-                    )
-                    journal.keep(str(at), found.as_json())
-                    progress.step()
-        outcomes = [
-            RewriteOutcome.of_json(journal.known[str(at)]) for at in range(len(assignments))
-        ]
+        if writing is None:
+            _by_rules(assignments, journal, seed, tries, bands)
+        else:
+            _by_model(assignments, journal, writing)
+        outcomes = [RewriteOutcome.of_json(journal.known[key]) for key in assignments]
         name = "rules" if writing is None else f"model:{writing.model}"
-        write_pairs(Path(out), assignments, outcomes, rewriter=name)
+        write_pairs(Path(out), list(assignments.values()), outcomes, rewriter=name)
         journal.finish(calls.repeated())
-    _show(_counts(assignments, outcomes), by_rule=writing is None)
+    _show(_counts(list(assignments.values()), outcomes), by_rule=writing is None)
     kept = sum(outcome.rewritten is not None for outcome in outcomes)
     typer.echo(
         f"{len(assignments)} rows: {kept} rewritten, {len(assignments) - kept} dropped; written "
@@ -176,33 +164,45 @@ def _one_file(
     )
 
 
-def _by_model(
+def _by_rules(
+    assignments: "Mapping[str, Assignment]",
     journal: "Journal",
-    assignments: "list[Assignment]",
-    left: list[int],
-    writing: "WriterSettings",
-    progress: "Progress",
+    seed: int,
+    tries: int,
+    bands: str | None,
 ) -> None:
-    import asyncio
+    from contrafact.console import Progress
+    from contrafact.families.rfc.labels import load_bands
+    from contrafact.families.rfc.pipeline.rewrite import rewrite_by_rules
 
+    chosen = None if bands is None else load_bands(bands)
+    left = [key for key in assignments if key not in journal.known]
+    with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
+        for key in left:
+            found = rewrite_by_rules(assignments[key], seed=seed, attempts=tries, bands=chosen)
+            journal.keep(key, found.as_json())
+            progress.step()
+
+
+def _by_model(
+    assignments: "Mapping[str, Assignment]", journal: "Journal", writing: "WriterSettings"
+) -> None:
     from contrafact.errors import ModelError
-    from contrafact.models.asking import failure_cause
-    from contrafact.models.kept import KeptModel
+    from contrafact.models.kept import KeptModel, work_open
 
     writer = writing.open(KeptModel)
 
-    async def rewrite(position: str) -> "dict[str, Any]":
-        return (await writer.rewrite(assignments[int(position)])).as_json()
+    async def rewrite(one: "Assignment") -> "dict[str, Any]":
+        return (await writer.rewrite(one)).as_json()
 
-    keys = [str(at) for at in left]
-    failures = asyncio.run(
-        journal.fill(keys, rewrite, at_once=writing.max_connections, each=progress.one)
+    failures = work_open(
+        assignments, rewrite, journal, at_once=writing.max_connections, noun="rows"
     )
     if failures:
         raise ModelError(
             f"{len(failures)} of {len(assignments)} rows failed, and nothing is written yet; the "
             "same command tries them again:",
-            map(failure_cause, failures.values()),
+            failures.values(),
         )
 
 

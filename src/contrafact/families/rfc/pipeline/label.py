@@ -5,13 +5,12 @@ left alone is the label. What rules leave open a model may decide, with one labe
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stages import StageResult, StageRow, stage_event
-from contrafact.files.journal import Journal
 from contrafact.judges.replies import read_label
 from contrafact.records import MANIPULATIONS, NewsItem
 from contrafact.text.delimit import delimit
@@ -25,7 +24,6 @@ if TYPE_CHECKING:  # labelling by rules needs no engine, whose import takes more
 __all__ = [
     "PerArticle",
     "ask_label",
-    "ask_labels",
     "label_rows",
     "label_template",
     "open_rows",
@@ -96,35 +94,6 @@ async def ask_label(paragraph: str, model: "Model", template: "PromptTemplate") 
     # A label alone is whole, also where the limit ended it.
     whole = output.completion.strip().casefold() in _LABELS
     return output.completion if whole else kept_reply(output)
-
-
-async def ask_labels(
-    rows: Sequence[StageRow],
-    model: "Model",
-    template: "PromptTemplate",
-    answers: Journal,
-    *,
-    at_once: int = 16,
-    each: Callable[[str], None] = lambda _: None,
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Ask about every open article of which no reply is known.
-
-    Returns:
-        The model's reply for each article by its id, and why a call failed, which a rerun makes
-        again.
-    """
-    from contrafact.models.asking import failure_cause
-
-    texts = {str(row.fields["id"]): paragraph_of(row.fields) for row in rows}
-
-    async def ask(key: str) -> str:
-        return await ask_label(texts[key], model, template)
-
-    failures = await answers.fill(texts, ask, at_once=at_once, each=each)
-    replies = {key: answers.known[key] for key in texts if key in answers.known}
-    return replies, {
-        key: f"the call failed ({failure_cause(error)})" for key, error in failures.items()
-    }
 
 
 def label_rows(

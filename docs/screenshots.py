@@ -1,6 +1,7 @@
-"""Takes the pictures of the studio in ``docs/images``: a made-up review in a real Chromium.
+"""Takes the pictures in ``docs/images``: a made-up review, or a report, in a real Chromium.
 
-Needs the extra ``dev`` and Chromium: ``python docs/screenshots.py [/usr/bin/chromium]``
+Needs the extra ``dev`` and Chromium: ``python docs/screenshots.py`` takes the studio's, and
+``python docs/screenshots.py demo/report.html`` the README's, of what `make demo` left.
 """
 
 import shutil
@@ -36,7 +37,14 @@ TEAM = {
 
 def main() -> None:
     """Make the review, serve it, and take the pictures."""
-    chromium = sys.argv[1] if len(sys.argv) > 1 else shutil.which("chromium")
+    chromium = shutil.which("chromium")
+    if len(sys.argv) > 1:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            page = browser.new_page(viewport={"width": 1100, "height": 760})
+            page.goto(Path(sys.argv[1]).resolve().as_uri())
+            save(page, "report")
+        return
     with tempfile.TemporaryDirectory() as folder:
         studio = open_studio(f"{folder}/review.db")
         prepare(studio)
@@ -142,10 +150,15 @@ def shot(
     for key in keys:
         page.keyboard.press(key)
     page.wait_for_load_state("networkidle")
+    save(page, f"review-{name}")
+    context.close()
+
+
+def save(page: Page, name: str) -> None:
+    """Write what a page shows, with few colours."""
     with Image.open(BytesIO(page.screenshot())) as picture:
         few = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
-        few.save(IMAGES / f"review-{name}.png", optimize=True)
-    context.close()
+        few.save(IMAGES / f"{name}.png", optimize=True)
 
 
 def sign_in(page: Page, name: str) -> None:

@@ -1,6 +1,6 @@
 """Make the reports of the gallery from real runs, and pictures of them.
 
-    python tools/gallery.py build/gallery --readme docs/images/report.png
+    python tools/gallery.py build/gallery
     python tools/gallery.py build/gallery --limit 4 --model openai-api/NAME/MODEL
 
 Runs are on the bundled samples, with the embedded model unless another is named. Each command is
@@ -17,11 +17,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["REPORTS", "Report", "commands_of", "main", "pictures", "run", "small"]
+__all__ = ["REPORTS", "Report", "commands_of", "main", "pictures", "run"]
 
 EMBEDDED = "embedded/smollm2-135m"
-README_REPORT = "diagnose"
-"""The report whose first screen the README shows."""
 
 
 @dataclass(frozen=True)
@@ -156,15 +154,6 @@ def pictures(pages: list[Path], *, width: int = 1100, height: int = 720) -> list
     return taken
 
 
-def small(picture: Path, target: Path) -> None:
-    """Write a picture with few colours, as it lies in the repository."""
-    from PIL import Image
-
-    with Image.open(picture) as image:
-        few = image.convert("RGB").quantize(64, dither=Image.Dither.NONE)
-        few.save(target, optimize=True)
-
-
 def main() -> None:
     """Make the reports, their pictures and the list that the site shows."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -172,7 +161,6 @@ def main() -> None:
     parser.add_argument("--model", default=EMBEDDED)
     parser.add_argument("--limit", type=int)
     parser.add_argument("--only", action="append", default=[], help="a report's name")
-    parser.add_argument("--readme", type=Path, help="write the README's picture there")
     options = parser.parse_args()
     folder: Path = options.folder
     work = folder / "work"
@@ -200,8 +188,6 @@ def main() -> None:
         if picture in taken:
             one["picture"] = f"gallery/{picture}"
     (folder / "gallery.json").write_text(json.dumps(listed, indent=1), "utf-8")
-    if options.readme and README_REPORT + ".png" in taken:
-        small(folder / f"{README_REPORT}.png", options.readme)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from contrafact.errors import InputError
 from contrafact.exam.correct import corrected_by_labels, examined_criteria
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data
-from contrafact.report.estimates import judged_rates
 from contrafact.report.frames import check_labels, read_labels, task_runs
 from contrafact.report.tables import corrected_table
 
@@ -71,25 +70,23 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
 
 
 def found(tasks, labels):
-    data = chapter_data(tasks[0], Options(resamples=200))
-    return judged_rates(data, family="finforce", labels=labels), data
+    return chapter_data(tasks[0], Options(resamples=200, labels=labels))
 
 
 def test_the_rate_by_labels_stands_next_to_it_the_raw_one(study, tmp_path):
     tasks = runs_of(study)
     labels = read_labels([written(tmp_path, labels_of(tasks[0].items))])
-    table = corrected_table(*found(tasks, labels))
+    table = corrected_table(found(tasks, labels))
     assert [c.key for c in table.columns] == ["criterion", "raw", "by_labels", "labelled", "n"]
-    assert "prediction-powered" in table.caption and "Sensitivity" not in table.caption
     row = table.frame.set_index("criterion").loc["Directionality"]
     assert row["by_labels_low"] < row["by_labels"] < row["by_labels_high"] < row["raw"]
 
 
 def test_without_labels_nothing_of_them_is_shown(study):
     tasks = runs_of(study)
-    rates, data = found(tasks, None)
-    assert corrected_table(rates, data) is None
-    assert "by_labels" not in rates.rates.columns
+    data = found(tasks, None)
+    assert corrected_table(data) is None
+    assert "by_labels" not in data.judged.rates.columns
 
 
 def test_files_say_the_same_in_every_form(study, tmp_path):

@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from contrafact.families.finforce.report_figures import few_shot_change, risk_against_opportunity
+from contrafact.families.finforce.report_figures import few_shot_change
 from contrafact.family.display import Table
 from contrafact.family.report import ChapterData
 from contrafact.report.chapter import Options, chapter_data, sections_of
-from contrafact.report.estimates import judged_rates
 from contrafact.report.frames import task_runs
 from contrafact.report.summary import summarise
 from contrafact.report.tables import comparison_table, corrected_table, panel_tables
 from contrafact.report.write import row_groups
+from contrafact.stats.paired import holm
 
 SIDES = ("risk", "opportunity")
 CRITERIA = ("forward_compatibility", "directionality")
@@ -86,7 +86,7 @@ def test_copies_that_the_judge_passed_are_no_lead(opened: Any) -> None:
 
 def test_a_tie_has_no_best(opened: Any) -> None:
     summary, _ = opened(all_read)
-    assert summary.sentence.startswith("All 2 systems have the same average")
+    assert summary.sentence.startswith("Both systems have the same average")
     assert not any("differs" in text for text in summary.more)
 
 
@@ -150,14 +150,14 @@ def paid(items: pd.DataFrame) -> None:
 def test_what_it_cost_stands_beside_every_score(opened: Any) -> None:
     _, data = opened(paid)
     names = {measure.name for measure in data.spec.measures if measure.cost}
-    own = ("overall", "cost", "risk", "opportunity", "by_category", "errors")
+    own = ("overall", "by_category", "errors")
     for table in (tables_of(data)[key] for key in own):
         keys = [column.key for column in table.columns]
         costs = [key for key in keys if key.removeprefix("cost_") in names]
         scored = any(key.startswith(("average", *CRITERIA)) for key in keys)
         assert len(costs) == (3 if scored else 0), table.key
-        if scored and table.group_by is None:
-            rows = table.frame.set_index("system")
+        if table.key == "overall":
+            rows = table.frame.query("scope == 'Both sides'").set_index("system")
             assert sorted(rows[costs[1]]) == [100.0, 400.0]
             assert sorted(rows[costs[2]]) == [2.0, 8.0]
     _, data = opened()
@@ -170,19 +170,15 @@ def test_what_it_cost_stands_beside_changes_comparisons_and_corrected_rates(stud
     paid(items)
     data = chapter_data(task_runs("finforce", items, study.make_meta()), Options(resamples=100))
     zero, few, small = data.systems
-    _, sides = risk_against_opportunity(data)
     _, shots = few_shot_change(data).shows
     pairs = comparison_table(data)
-    rates = judged_rates(data, family="finforce")
-    assert rates is not None
-    corrected = corrected_table(replace(rates, examined=True), data)
-    tables = (sides, shots, pairs, corrected)
+    assert data.judged is not None
+    corrected = corrected_table(replace(data, judged=replace(data.judged, examined=True)))
+    tables = (shots, pairs, corrected)
     for table in tables:
         assert table is not None
         there = [c.key for c in table.columns if c.key.startswith("cost_")]
         assert there == ["cost_calls", "cost_tokens", "cost_dollars_per_1000"], table.key
-    own = sides.frame.set_index("system")["cost_tokens"]
-    assert own.to_dict() == {zero: 100.0, few: 400.0, small: 900.0}
     assert shots.frame["cost_tokens"].tolist() == [300.0]
     assert shots.frame["cost_dollars_per_1000"].tolist() == pytest.approx([6.0])
     apart = pairs.frame.groupby("pair")["cost_calls"].first()
@@ -190,6 +186,72 @@ def test_what_it_cost_stands_beside_changes_comparisons_and_corrected_rates(stud
     assert apart[f"{few} minus {small}"] == -5.0
     of = corrected.frame.set_index("band")["cost_calls"]
     assert of[of.index.str.startswith(few)].unique().tolist() == [4.0]
+
+
+MARKS = ("reference (ours)", "control: said again")
+
+
+@pytest.fixture
+def marked(study: Any) -> Any:
+    """Open a chapter of so many systems, beside a reference that passes all and a control."""
+
+    def open_chapter(systems: int) -> Any:
+        items = study.make_items(headlines=12, systems=study.systems[:1], scored=False)
+        items["degenerate"] = None
+        parts = [items.assign(system=f"x/m{n}", model=f"x/m{n}") for n in range(systems)]
+        for name, value in zip(MARKS, (1.0, 0.0), strict=True):
+            mark = items.assign(system=name, model=name, method="given", invalid_reason=None)
+            all_read(mark)
+            passed(mark, mark.index >= 0, value)
+            parts.append(mark)
+        both = pd.concat(parts, ignore_index=True)
+        data = chapter_data(task_runs("finforce", both, study.make_meta()), Options(resamples=100))
+        return summarise(data), data
+
+    return open_chapter
+
+
+@pytest.mark.parametrize("systems", [1, 2, 4])
+def test_references_and_controls_are_marks_never_ranked_tested_or_best(
+    marked: Any, systems: int
+) -> None:
+    summary, data = marked(systems)
+    assert not any(name in summary.sentence for name in MARKS)
+    assert [mark.system for mark in summary.marks] == list(MARKS)
+    assert summary.marks[0].text == "100.0%" and summary.marks[0].between != "no interval"
+    assert len(summary.bars) == systems and data.systems[-2:] == list(MARKS)
+    named = {f"x/m{n}" for n in range(systems)}
+    assert data.judged is not None and set(data.judged.ranks["system"]) == named
+    tested = set() if data.pairs.empty else {*data.pairs["first"], *data.pairs["second"]}
+    assert tested == (named if systems > 1 else set())
+    for _, part in data.pairs.groupby("form") if systems > 1 else ():
+        assert part["p_adjusted"].to_numpy() == pytest.approx(holm(part["p_value"]))
+        assert len(part) == 3 * systems * (systems - 1) / 2, "a family of what was asked for"
+    table = tables_of(data)["overall"]
+    assert any(column.key.startswith("rank_") for column in table.columns) == (systems > 2)
+    for group in row_groups(table):
+        for row in group.rows:
+            if row[0].text in MARKS:
+                assert {cell.rank for cell in row} == {0}
+
+
+def test_where_only_references_are_there_they_are_what_was_asked_about(study: Any) -> None:
+    items = study.make_items(headlines=6, systems=study.systems[:1], scored=False)
+    items = items.assign(system=MARKS[0], method="given", degenerate=None)
+    data = chapter_data(task_runs("finforce", items, study.make_meta()), Options(resamples=50))
+    assert data.systems_as("asked") == [MARKS[0]] and MARKS[0] in summarise(data).sentence
+
+
+@pytest.mark.parametrize(
+    ("given", "step"),
+    [
+        ({"judged": False}, "have these outputs judged: contrafact score RUN --judge"),
+        ({}, "find out how often the judge errs: contrafact exam --judge"),
+    ],
+)
+def test_it_says_what_to_do_next(opened: Any, given: Any, step: str) -> None:
+    summary, _ = opened(**given)
+    assert summary.next.startswith(step)
 
 
 def test_judges_of_different_runs_are_no_panel(study: Any) -> None:

@@ -35,11 +35,10 @@ def test_a_system_without_a_valid_output_stands_in_every_table(
     ]
     assert strict and all(row["estimate"] == 0 for row in strict)
     assert any(system in (r["first"], r["second"]) for r in found["paired"])
-    for name in ("overall", "leaderboard", "paired", "invalid"):
+    for name in ("overall", "paired", "invalid"):
         (table,) = (tmp_path / "run" / "tables").rglob(f"{name}.md")
         text = table.read_text(encoding="utf-8")
         assert system in text, name
-        assert name != "leaderboard" or text.count("judged by") == 2, "one band a criterion"
     alone = quick_contrafact(
         "run", "finforce", "--model", small, "--judge", service.judge, "--max-tokens", "5",
         "--limit", "6", "--fluency-model", "none", "--out", "alone", env=environment,

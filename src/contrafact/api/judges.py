@@ -159,10 +159,8 @@ def _corrected_verdicts(
 def _corrected_run(
     folder: Path, exams: Sequence[Path], labels: Sequence[Path], level: float, seed: int
 ) -> Result:
-    from contrafact.family import family_of_task
     from contrafact.family.exam_file import read_exams
     from contrafact.report.chapter import Options, chapter_data
-    from contrafact.report.estimates import judged_rates
     from contrafact.report.frames import check_exams, check_labels, read_labels, read_tasks
 
     if not exams and not labels:
@@ -173,9 +171,8 @@ def _corrected_run(
     if labelled is not None:
         check_labels(labelled, tasks)
     (runs,) = tasks
-    data = chapter_data(runs, Options(seed=seed, level=level))
-    family = family_of_task(runs.task).name
-    rates = judged_rates(data, family=family, exams=known, labels=labelled)
+    options = Options(seed=seed, level=level, exams=tuple(known), labels=labelled)
+    rates = chapter_data(runs, options).judged
     if rates is None:
         raise InputError("nothing in it was judged", file=folder, hint="run it with a judge")
     return Result(f"{runs.task}: judged rates, corrected", runs.items, rates.rates)

@@ -13,7 +13,7 @@ import numpy as np
 
 from contrafact.family import families
 from contrafact.family.exam import RESPONSE
-from contrafact.family.exam_file import Exam
+from contrafact.family.exam_file import CriterionExam, Exam
 from contrafact.stats.correction import Corrected, correct_conjunction, correct_rate, ppi_mean
 from contrafact.stats.intervals import Resampling, cluster_bootstrap, resampling
 from contrafact.stats.paired import Difference, compare_all, rank_intervals
@@ -63,8 +63,9 @@ def corrected_scores(
         One row per system, judge and criterion that has verdicts: ``system``, ``judge``,
         ``criterion``, ``n``, ``clusters``, ``raw``, ``raw_low``, ``raw_high``, ``corrected``,
         ``low``, ``high`` (NaN where nothing is claimed), ``usable``, ``why`` (the reason where
-        not), ``examined``, ``sensitivity``, ``specificity``, ``exam_right`` and ``exam_wrong``
-        (items that should pass, and fail, in the exam), ``by`` ("exam").
+        not), ``examined``, ``sensitivity`` and ``specificity`` (with bounds, ``_low`` and
+        ``_high``), ``exam_right`` and ``exam_wrong`` (items that should pass, and fail, in the
+        exam), ``by`` ("exam").
     """
     import pandas as pd
 
@@ -205,9 +206,15 @@ def _other_exam(
 
 
 def _row(
-    found: Corrected, rates: tuple[float, float], counts: tuple[int, int], *, examined: bool = True
+    found: Corrected, part: CriterionExam | None, counts: tuple[int, int], *, examined: bool = True
 ) -> dict[str, Any]:
     """Return what an exam makes of a rate: sensitivity and specificity, items that fix them."""
+    measured: dict[str, float] = {}
+    for name in ("sensitivity", "specificity"):
+        rate = None if part is None else getattr(part, name)
+        for end, field in (("", "estimate"), ("_low", "low"), ("_high", "high")):
+            value = None if rate is None else getattr(rate, field)
+            measured[f"{name}{end}"] = math.nan if value is None else value
     return {
         "corrected": found.estimate,
         "low": found.low,
@@ -215,7 +222,7 @@ def _row(
         "usable": found.usable,
         "why": found.why,
         "examined": examined,
-        **dict(zip(("sensitivity", "specificity"), rates, strict=True)),
+        **measured,
         **dict(zip(("exam_right", "exam_wrong"), counts, strict=True)),
     }
 
@@ -223,7 +230,7 @@ def _row(
 def _nothing(why: str) -> dict[str, Any]:
     nan = math.nan
     found = Corrected(nan, nan, nan, nan, nan, False, why)
-    return _row(found, (nan, nan), (0, 0), examined=False)
+    return _row(found, None, (0, 0), examined=False)
 
 
 def _corrected(
@@ -239,9 +246,7 @@ def _corrected(
         specificity=part.specificity.exam_rate,
         level=resampling(how)[0],
     )
-    a, b = part.sensitivity.estimate, part.specificity.estimate
-    rates = (math.nan if a is None else a, math.nan if b is None else b)
-    return _row(found, rates, (part.sensitivity.n, part.specificity.n))
+    return _row(found, part, (part.sensitivity.n, part.specificity.n))
 
 
 def _conjunction(
@@ -271,7 +276,7 @@ def _conjunction(
     )
     asked_of = [exam.criteria[RESPONSE]] if RESPONSE in exam.criteria else known
     counts = min(one.sensitivity.n for one in asked_of), min(one.specificity.n for one in asked_of)
-    return _row(found, (math.nan, math.nan), counts)
+    return _row(found, None, counts)
 
 
 def _from_labels(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
+    "MARK",
     "MISSING",
     "OWN",
     "PUBLISHED",
@@ -37,6 +38,7 @@ __all__ = [
     "format_number",
     "listed",
     "percent",
+    "stacked",
     "with_figures",
     "with_published",
 ]
@@ -49,8 +51,10 @@ Warnings = list[tuple[str, str]]
 """What a reader must know before quoting a figure: headings and texts."""
 
 OWN = "own"
+MARK = "mark"
 PUBLISHED = "published"
-"""Whose figures a line of a table shows, in its column ``source``."""
+"""Whose figures a line of a table shows, in its column ``source``: a system's, a reference's or a
+control's, which is no candidate for the best, or a paper's."""
 
 MISSING = "–"
 
@@ -119,7 +123,8 @@ class Table:
     """A table: numbers in a frame, and what a reader needs to read them.
 
     The frame has one row per line and one column per ``Column.key``, and may have ``source``
-    ("own" or "published") and the column named by ``group_by``, whose values head groups of lines.
+    ("own", "mark" or "published") and the column named by ``group_by``, whose values head groups
+    of lines.
     ``clusters`` names the column that counts what a line rests on: among lines that rest on one
     cluster each, no best is marked.
     """
@@ -198,6 +203,19 @@ def with_figures(
         added |= {f"{key}{end}": numbers[name][taken] for name, end in ends.items()}
     frame = frame.reset_index(drop=True)
     return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
+
+
+def stacked(key: str, title: str, by: str, parts: Mapping[str, Table]) -> Table:
+    """Return tables of the same columns as one, a group of lines under each of their names."""
+    first = next(iter(parts.values()))
+    columns = {column: None for table in parts.values() for column in table.columns}
+    frames = [table.frame.assign(**{by: name}) for name, table in parts.items()]
+    frame = pd.concat(frames, ignore_index=True)
+    notes = dict.fromkeys(note for table in parts.values() for note in table.notes)
+    shown = tuple(column for column in columns if column.key in frame.columns)
+    return replace(
+        first, key=key, title=title, columns=shown, frame=frame, notes=tuple(notes), group_by=by
+    )
 
 
 def with_published(

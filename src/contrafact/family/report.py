@@ -23,6 +23,7 @@ from contrafact.stats.intervals import Interval
 from contrafact.stats.replicates import Bootstrap
 
 __all__ = [
+    "ROLES",
     "Breakdown",
     "ChapterData",
     "Comparable",
@@ -31,6 +32,7 @@ __all__ = [
     "Explorer",
     "Form",
     "JudgedColumn",
+    "JudgedRates",
     "Measure",
     "Part",
     "ReportSpec",
@@ -41,6 +43,11 @@ __all__ = [
 Form = Literal["valid", "strict", "all"]
 """``valid`` is over outputs and verdicts that could be read, ``strict`` counts the others as wrong,
 ``all`` has no such difference."""
+
+
+ROLES = ("asked", "baseline", "mark")
+"""What a system is in a report for: it is asked about; it asks no model, and shows what that gives;
+or it is a reference or a control, a mark on the scale that is never ranked and never tested."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,8 @@ class Measure:
 
     Attributes:
         column: The column of the items; the name where it is empty.
+        criterion: The judged column that it is the rate of, where that is another than its column:
+            of one that is better when low, the share that failed.
         group: A heading of its own; where it is empty, its forms head its columns.
         judged: Whether it rests on a judge: it is compared and marked within one judge only.
         fluency: Whether it rests on the fluency model: likewise.
@@ -115,6 +124,7 @@ class Measure:
     kind: Kind = "share"
     better: Literal["high", "low"] | None = "high"
     column: str = ""
+    criterion: str = ""
     forms: tuple[Form, ...] = ("valid", "strict")
     group: str = ""
     judged: bool = False
@@ -146,7 +156,7 @@ class JudgedColumn:
     Attributes:
         column: The column; ``<column>_invalid`` says why a verdict could not be read.
         short: What stands beside a verdict; the label where it is empty.
-        leaderboard: Whether systems are ranked by it.
+        leaderboard: Whether systems are ranked by it, from three on.
         answers: What a judge answers to pass and to fail.
     """
 
@@ -254,8 +264,8 @@ class Section:
 
     Attributes:
         shows: What it shows, in order; None is left out. A name stands for what every chapter has:
-            ``leaderboard``, ``corrected``, ``paired``, ``panel``, ``members``, ``invalid`` and
-            ``invalid_reasons``; ``panel_agreement`` is a chart.
+            ``judge``, ``paired``, ``panel``, ``members``, ``invalid`` and ``invalid_reasons``;
+            ``panel_agreement`` is a chart.
         contents: What the contents call it; the heading where it is empty.
         results: Parts of ``results.json``: frames by name.
         warnings: What a reader must know before quoting its figures.
@@ -311,16 +321,36 @@ class Comparable:
 
 
 @dataclass(frozen=True)
+class JudgedRates:
+    """What judges said, what it is worth, and who stands where.
+
+    ``rates`` are those of `contrafact.exam.correct.corrected_scores`; corrected figures that cannot
+    be used are NaN. Where people labelled items there are also ``by_labels``, its bounds and
+    ``labelled``, the number of items. ``ranks`` are those of
+    `contrafact.exam.correct.ranked_systems`, with ``criterion``. ``labels`` are what a reader sees
+    of each criterion.
+    """
+
+    rates: pd.DataFrame
+    ranks: pd.DataFrame
+    examined: bool
+    labelled: bool
+    labels: Mapping[str, str]
+    leaderboard: Sequence[str]
+
+
+@dataclass(frozen=True)
 class ChapterData:
     """What the engine has prepared, and a family's functions are given.
 
     Attributes:
         items: The items of all runs, checked and completed.
-        systems: The systems in order: those that ask a model, then the others.
+        systems: The systems in order: those asked about, then baselines, then marks.
         figures: Every figure, one row each; ``pairs`` are the paired comparisons.
         published: Whether the paper's rows are asked for.
         streams: Where randomness comes from, by the names of the spec.
         bootstrap: How the figures' own intervals were made; draws go on from there.
+        judged: The judged rates, corrected, and the ranks; None where nothing was judged.
     """
 
     spec: "ReportSpec"
@@ -335,6 +365,12 @@ class ChapterData:
     resamples: int
     streams: Mapping[str, np.random.Generator]
     bootstrap: Bootstrap
+    judged: JudgedRates | None = None
+
+    def systems_as(self, role: str) -> list[str]:
+        """Return the systems of one of the roles, in order."""
+        named = set(self.items.loc[self.items["role"].eq(role), "system"])
+        return [name for name in self.systems if name in named]
 
     def overall(
         self, measure: str, form: Form = "valid", *, scope: str | None = None

@@ -4,18 +4,21 @@ A table of measures has a line for each system, or for each system of each group
 each measure and form that has figures. What it lacks, and what cannot be compared, its notes say.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any, Literal
 
 import pandas as pd
 
-from contrafact.family.display import OWN, Column, GridChart, Panel, Table, with_figures
-from contrafact.family.report import Breakdown, ChapterData, Form, Measure
+from contrafact.family.display import MARK, OWN, Column, GridChart, Panel, Table, with_figures
+from contrafact.family.report import Breakdown, ChapterData, Form, JudgedRates, Measure
 
 __all__ = ["invalid_table", "measure_chart", "measure_table", "notes_on", "reason_table",
            "with_costs"]  # fmt: skip
 
 _MOST_SYSTEMS = 8
+_LEADERBOARD = 3
+"""From so many systems on there are ranks."""
 _REASONS_SHOWN = 20
 _REASONS = (
     Column("where", "Where", "text"),
@@ -81,14 +84,12 @@ def measure_table(
     columns = list(_measure_columns(data, chosen))
     scope = of if of in spec.scopes else ""
     figures, breakdown, group = _figures_of(data, of)
-    by = ["system"]
     if breakdown is None:
-        frame = _counted(data.items, data)
+        by, frame = ["system"], _counted(data.items, data)
     elif figures.empty:
         return None
     else:
-        by = [group, "system"]
-        frame = _group_lines(data, breakdown, figures, group)
+        by, frame = [group, "system"], _group_lines(data, breakdown, figures, group)
     at = {"scope": scope or spec.scopes[0]} if spec.scopes else {}
     wanted = {
         column.key: {"measure": one.name, "form": form, **at} for one, form, column in columns
@@ -98,17 +99,19 @@ def measure_table(
     scored = any(one.kind == "share" and one.better and one.ranked for one in chosen)
     if scored and not any(one.cost for one in chosen):
         frame, costs = with_costs(data, frame, figures, scope=scope, on=by)
+    ranks, rates = ({}, {}) if of and of not in spec.scopes[:1] else _judged(data, chosen)
+    for values in (*ranks.values(), *rates.values()):
+        frame = frame.merge(values, how="left", left_on="system", right_index=True)
+    marks = frame["system"].isin(data.systems_as("mark"))
+    first = [Column("system", "System", "text"), *ranks, *(_count_column(c, data) for c in counts)]
+    valid = [column for _, form, column in columns if form != "strict"]
+    strict = [column for _, form, column in columns if form == "strict"]
     table = Table(
         key,
         title,
         caption or _usual_caption(data),
-        (
-            Column("system", "System", "text"),
-            *(_count_column(name, data) for name in counts),
-            *(column for *_, column in columns),
-            *costs,
-        ),
-        frame.assign(source=OWN),
+        (*first, *valid, *rates, *strict, *costs),
+        frame.assign(source=marks.map({True: MARK, False: OWN})),
         _notes_on_measures(data, chosen) if notes else (),
         by[0] if breakdown else None,
         clusters=spec.clusters,
@@ -118,9 +121,18 @@ def measure_table(
     there = set(figures["measure"])
     table = table.without_empty_columns([c.key for one, _, c in columns if one.name in there])
     shown = {column.key for column in table.columns}
-    if breakdown is None and key != "overall" and shown.isdisjoint(wanted):
-        return None
-    return table
+    lacking = breakdown is None and key != "overall" and shown.isdisjoint(wanted)
+    return None if lacking else table
+
+
+_Judged = dict[Column, pd.DataFrame]
+"""Columns of what a judge said, with their values by system."""
+
+
+def _judged(data: ChapterData, measures: Sequence[Measure]) -> tuple[_Judged, _Judged]:
+    """Return ranks, from three systems of a judge on, and corrected rates: by exam, by people."""
+    found = data.judged
+    return ({}, {}) if found is None else (_ranks(found, measures), _corrected(found, measures))
 
 
 def _notes_on_measures(data: ChapterData, measures: Sequence[Measure]) -> tuple[str, ...]:
@@ -130,6 +142,47 @@ def _notes_on_measures(data: ChapterData, measures: Sequence[Measure]) -> tuple[
     if any(one.fluency for one in measures):
         kinds.append("fluency")
     return notes_on(data, *kinds)
+
+
+def _ranks(found: JudgedRates, measures: Sequence[Measure]) -> _Judged:
+    columns: _Judged = {}
+    if found.ranks.empty:
+        return columns
+    for measure in measures:
+        rows = found.ranks[found.ranks["criterion"].eq(measure.column_of("valid"))]
+        rows = rows[rows.groupby("judge")["system"].transform("size") >= _LEADERBOARD]
+        if len(rows):
+            column = Column(f"rank_{measure.name}", measure.label, "text", "Rank")
+            texts = [_rank(row) for row in rows.to_dict("records")]
+            columns[column] = pd.DataFrame({column.key: texts}, index=rows["system"])
+    return columns
+
+
+def _rank(row: Mapping[Hashable, Any]) -> str:
+    best, worst = int(row["rank"]), int(row["rank_worst"])
+    text = f"{best}=" if row["shared"] else str(best)
+    return text if best == worst else f"{text} ({best}–{worst})"
+
+
+_WAYS = (
+    ("corrected", "low", "high", "Corrected, %"),
+    ("by_labels", "by_labels_low", "by_labels_high", "By people's labels, %"),
+)
+
+
+def _corrected(found: JudgedRates, measures: Sequence[Measure]) -> _Judged:
+    columns: _Judged = {}
+    for (way, low, high, group), one in product(_WAYS, measures):
+        rows = found.rates[found.rates["criterion"].eq(one.criterion or one.column_of("valid"))]
+        if way not in rows or rows[way].isna().all():
+            continue
+        rows = rows[rows[way].notna()].set_index("system")[[way, low, high]]
+        if one.better == "low":  # the share that fails, of a criterion that is passed
+            rows = 1.0 - rows[[way, high, low]]
+        key = f"{one.name}_{way}"
+        column = Column(key, one.label, "share", group, one.better, ranked=False)
+        columns[column] = rows.set_axis([key, f"{key}_low", f"{key}_high"], axis=1)
+    return columns
 
 
 def _usual_caption(data: ChapterData) -> str:

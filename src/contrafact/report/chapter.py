@@ -21,7 +21,6 @@ from contrafact.family.report import ChapterData, ReportSpec, Section
 from contrafact.family.tables import invalid_table, measure_chart, measure_table, reason_table
 from contrafact.report.drawing import Figure, draw_chart
 from contrafact.report.estimates import (
-    JudgedRates,
     comparability,
     compare_systems,
     estimate_figures,
@@ -36,7 +35,7 @@ from contrafact.report.summary import Summary, summarise
 from contrafact.report.tables import (
     comparison_table,
     corrected_table,
-    leaderboard_table,
+    judge_table,
     panel_tables,
 )
 from contrafact.report.words import facts, how_to_read, warnings
@@ -61,7 +60,8 @@ class Options:
 class Chapter:
     """All that a report shows of one task.
 
-    Sections, of which none is empty, show what is in ``tables`` and ``figures``. ``facts`` stand at
+    Sections, of which none is empty, show what is in ``tables`` and ``figures``; of judged rates,
+    raw and corrected, there is a table of its own for the files alone. ``facts`` stand at
     the top, ``warnings`` (headings and texts) before any table. ``invalid`` has the texts of some
     invalid outputs, ``how`` terms and texts, ``results`` the task's part of ``results.json``.
     """
@@ -107,12 +107,13 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     """Return the chapter of a task."""
     data = chapter_data(runs, options)
     spec = data.spec
-    judged = judged_rates(data, family=runs.family, exams=options.exams, labels=options.labels)
     every = list(sections_of(data))
-    named, agreement = _named(data, judged)
+    named, agreement = _named(data)
     sections = list(_filled(every, named))
     shown = [one for section in sections for one in section.shows]
     tables = {one.key: one for one in shown if isinstance(one, Table)}
+    if (corrected := corrected_table(data)) is not None:
+        tables[corrected.key] = corrected
     parts = {key: part for section in every for key, part in section.results.items()}
     examples = [
         shown_example(one, spec.examples.limit)
@@ -126,7 +127,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
         sections=sections,
         facts=facts(data),
         warnings=[
-            *warnings(data, judged),
+            *warnings(data),
             *(warning for section in every for warning in section.warnings),
         ],
         tables=tables,
@@ -146,7 +147,7 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
             "opening": summary.results,
             "figures": data.figures,
             "paired": data.pairs,
-            **_judged_results(data, judged),
+            **_judged_results(data),
             **agreement,
             **parts,
             "invalid": (tables.get("invalid") or invalid_table(data)).frame,
@@ -157,10 +158,10 @@ def make_chapter(runs: TaskRuns, options: Options) -> Chapter:
     )
 
 
-def _judged_results(data: ChapterData, judged: JudgedRates | None) -> dict[str, object]:
+def _judged_results(data: ChapterData) -> dict[str, object]:
     if not data.spec.criteria:
         return {}
-    nothing = pd.DataFrame()
+    judged, nothing = data.judged, pd.DataFrame()
     return {
         "judged_rates": nothing if judged is None else judged.rates,
         "ranks": nothing if judged is None else judged.ranks,
@@ -177,7 +178,7 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
     streams = dict(zip(names, map(np.random.default_rng, spawned), strict=True))
     resamples, level = options.resamples, options.level
     bootstrap = Bootstrap(rng=streams["figures"], resamples=resamples, level=level)
-    return ChapterData(
+    data = ChapterData(
         spec=spec,
         items=items,
         systems=systems_of(items),
@@ -193,6 +194,8 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
         streams=streams,
         bootstrap=bootstrap,
     )
+    judged = judged_rates(data, family=runs.family, exams=options.exams, labels=options.labels)
+    return replace(data, judged=judged)
 
 
 def sections_of(data: ChapterData) -> Iterator[Section]:
@@ -216,9 +219,8 @@ def _results(data: ChapterData) -> Iterator[Section]:
     every = [measure.name for measure in spec.measures]
     counts = (spec.clusters, "asked", "invalid")
     shown = (
-        measure_chart(data, "overall", "Overall", shares) if shares else None,
         measure_table(data, "overall", "Overall", every, counts=counts),
-        "leaderboard",
+        measure_chart(data, "overall", "Overall", shares) if shares else None,
     )
     yield Section("results", "Results", shown)
 
@@ -247,7 +249,7 @@ _STANDARD: Mapping[str, Callable[[ChapterData], Iterator[Section]]] = {
     "paired": _paired,
 }
 _FIXED = {
-    "judge": Section("judge", "What the judge is worth", ("corrected",)),
+    "judge": Section("judge", "What the judge is worth", ("judge",)),
     "agreement": Section(
         "agreement",
         "How far the judges agree",
@@ -260,12 +262,11 @@ _OWN = frozenset(("explorer", "examples", "runs", "how"))
 
 
 def _named(
-    data: ChapterData, judged: JudgedRates | None
+    data: ChapterData,
 ) -> tuple[Mapping[str, Table | Chart | None], Mapping[str, object]]:
     agreed, results = panel_tables(data)
     return {
-        "leaderboard": None if judged is None else leaderboard_table(judged, data),
-        "corrected": None if judged is None else corrected_table(judged, data),
+        "judge": judge_table(data),
         "paired": comparison_table(data),
         "invalid": invalid_table(data),
         "invalid_reasons": reason_table(data),

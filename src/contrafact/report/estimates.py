@@ -10,8 +10,8 @@ judge was not examined, cannot tell, or is outside what was tested keeps its lin
 in the place of a corrected figure.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Unpack
 
@@ -29,10 +29,12 @@ from contrafact.exam.correct import (
 )
 from contrafact.family.exam_file import Exam
 from contrafact.family.report import (
+    ROLES,
     ChapterData,
     Comparable,
     Estimate,
     Form,
+    JudgedRates,
     Measure,
     Part,
     ReportSpec,
@@ -50,7 +52,6 @@ from contrafact.stats.replicates import Bootstrap
 
 __all__ = [
     "NO_MODEL",
-    "JudgedRates",
     "comparability",
     "compare_figures",
     "compare_systems",
@@ -61,6 +62,8 @@ __all__ = [
 ]
 
 NO_MODEL = "none/none"
+_MARK = re.compile(r"(reference|control)\b", re.IGNORECASE)
+"""Outputs made elsewhere whose system is called so are marks on the scale."""
 
 _COLUMNS = ("system", "model", "method", "shots", "draw", "sample_id", "invalid_reason")
 
@@ -73,7 +76,8 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
 
     Returns:
         A copy in the order given, numbers as floats, with these columns besides: ``valid`` (1.0
-        or 0.0), ``degenerate`` (why it is no answer, or None), ``was_judged`` (bool: a verdict was
+        or 0.0), ``degenerate`` (why it is no answer, or None), ``role`` (of its system: ``asked``,
+        ``baseline`` of those that ask no model, or ``mark``), ``was_judged`` (bool: a verdict was
         given or attempted, or would have been had there been an output), the strict column of every
         measure that has one, and what the spec itself adds.
 
@@ -107,6 +111,7 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     frame["system"] = frame["system"].astype(str)
     if "judge" in frame.columns:
         frame["system"] = _apart_by_judge(frame)
+    frame["role"] = _roles(frame)
     key = ["system", "draw", *spec.key]
     twice = frame.duplicated(key)
     if twice.any():
@@ -166,11 +171,23 @@ def _with_strict(frame: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     return frame if "was_judged" in frame.columns else frame.assign(was_judged=judged)
 
 
+def _roles(frame: pd.DataFrame) -> "pd.Series[str]":
+    """Return what each row's system is here for; where only others are, they are asked about."""
+    role = frame["model"].eq(NO_MODEL).map({True: "baseline", False: "asked"})
+    mark = frame["method"].eq("given") & frame["system"].str.match(_MARK)
+    role = role.mask(mark, "mark")
+    for one in ROLES[1:]:
+        if not role.eq("asked").any():
+            role = role.replace(one, "asked")
+    return role
+
+
 def systems_of(items: pd.DataFrame) -> list[str]:
-    """Return the systems: those that ask a model as they come, then the others."""
+    """Return the systems as they come: those asked about, then baselines, then marks."""
     distinct = items.drop_duplicates("system")
-    asks = distinct["model"].ne(NO_MODEL)
-    return [str(system) for system in pd.concat([distinct[asks], distinct[~asks]])["system"]]
+    return [
+        str(name) for role in ROLES for name in distinct.loc[distinct["role"].eq(role), "system"]
+    ]
 
 
 def _apart_by_judge(frame: pd.DataFrame) -> "pd.Series[str]":
@@ -284,7 +301,10 @@ def compare_systems(
     every: bool = False,
     **how: Unpack[Resampling],
 ) -> pd.DataFrame:
-    """Compare every two systems (or the given pairs) on the items that both were asked about.
+    """Compare systems on the items that both were asked about: all that were asked for.
+
+    These are every two systems that are asked about, and each with every baseline; a mark on the
+    scale is compared with nothing. ``pairs`` are others instead.
 
     Few-shot draws of an item are averaged first, so that every item counts once. In the valid form
     an item counts where both systems have a value. Judged measures are compared only under one
@@ -297,7 +317,7 @@ def compare_systems(
         (Holm's, over all comparisons of that form in one family), ``n``, the number of clusters by
         its name, ``method``.
     """
-    chosen = list(combinations(systems_of(items), 2)) if pairs is None else pairs
+    chosen = _asked_pairs(items) if pairs is None else pairs
     judges = _judges(items)
     compared = [
         (measure, _per_unit(items, spec, measure))
@@ -321,6 +341,12 @@ def compare_systems(
                 frame.loc[part.index, "p_adjusted"] = holm(part["p_value"].to_numpy(float))
             found.append(frame)
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def _asked_pairs(items: pd.DataFrame) -> list[tuple[str, str]]:
+    role = items.drop_duplicates("system").set_index("system")["role"]
+    compared = [name for name in systems_of(items) if role[name] != "mark"]
+    return [(a, b) for a, b in combinations(compared, 2) if role[a] == "asked"]
 
 
 def _judges(items: pd.DataFrame) -> dict[str, str]:
@@ -483,25 +509,6 @@ def _differences(
         yield _pair_row(systems, measure.name, form, vars(result), spec)
 
 
-@dataclass(frozen=True)
-class JudgedRates:
-    """What judges said, what it is worth, and who stands where.
-
-    ``rates`` are those of `contrafact.exam.correct.corrected_scores`; corrected figures that cannot
-    be used are NaN. Where people labelled items there are also ``by_labels``, its bounds and
-    ``labelled``, the number of items. ``ranks`` are those of
-    `contrafact.exam.correct.ranked_systems`, with ``criterion``. ``labels`` are what a reader sees
-    of each criterion.
-    """
-
-    rates: pd.DataFrame
-    ranks: pd.DataFrame
-    examined: bool
-    labelled: bool
-    labels: Mapping[str, str]
-    leaderboard: Sequence[str]
-
-
 def judged_rates(
     data: ChapterData,
     *,
@@ -535,8 +542,9 @@ def judged_rates(
     rates.loc[nothing & unknown, "why"] = f"{NOT_EXAMINED}; {read}"
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
     leaderboard = [one.column for one in spec.criteria if one.leaderboard]
+    ranked = items[items["role"].eq("asked")]
     ranks = [
-        ranked_systems(items, column, unit=unit, **how).assign(criterion=column)
+        ranked_systems(ranked, column, unit=unit, **how).assign(criterion=column)
         for column in leaderboard
         if rates["criterion"].eq(column).any()
     ]

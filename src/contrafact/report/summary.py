@@ -1,8 +1,9 @@
-"""A chapter in short: what was found in one sentence, and a drawing of it.
+"""A chapter in short: what was found in one sentence, what to do next, and a drawing.
 
-The sentence speaks of the first of the spec's headline measures that has figures, in the strict
-form where any output was invalid or no answer, so that a system gains nothing by answering only
-what is easy. Where nothing was measured it says how many outputs are answers at all.
+The sentence speaks of the systems that were asked about, by the first of the spec's headline
+measures that has figures, in the strict form where any output was invalid or no answer, so that a
+system gains nothing by answering only what is easy. Where nothing was measured it says how many
+outputs are answers at all. References and controls are marks on the drawing's scale.
 """
 
 import math
@@ -13,9 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from contrafact.exam.correct import NOT_EXAMINED
 from contrafact.family.display import MISSING, Kind, count, figure_text, format_number, listed
 from contrafact.family.report import ChapterData, Form, Measure
-from contrafact.report.estimates import NO_MODEL
+from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.stats.intervals import MIN_CLUSTERS
 from contrafact.stats.replicates import Bootstrap
 
@@ -51,16 +53,19 @@ class _Bar:
 class Summary:
     """What stands first in a chapter.
 
-    ``more`` says what can be said of the differences, and what the finding rests on. ``axis`` is
-    what stands at the ends of the drawing's axis, ``bars`` its lines, the best first.
+    ``more`` says what can be said of the differences, and what the finding rests on, ``next`` what
+    a reader may do. ``axis`` is what stands at the ends of the drawing's axis, ``bars`` its lines,
+    the best first, ``marks`` references and controls on the same scale.
     """
 
     sentence: str
     more: Sequence[str]
+    next: str
     title: str
     caption: str
     axis: tuple[str, str]
     bars: Sequence[_Bar]
+    marks: Sequence[_Bar]
     best: str
     results: dict[str, object]
 
@@ -69,14 +74,15 @@ class Summary:
 class _Finding:
     """The figures that the summary speaks of; no measure for sound outputs.
 
-    ``rows`` are those of all systems, the best first; ``ranked`` those of systems that ask a model,
-    where there are such; ``best`` the systems that stand first among these.
+    ``rows`` are those of all systems but marks, the best first; ``ranked`` those of the systems
+    asked about; ``best`` the systems that stand first among these; ``marks`` the marks' rows.
     """
 
     measure: Measure | None
     form: Form
     rows: pd.DataFrame
     ranked: pd.DataFrame
+    marks: pd.DataFrame
     best: list[str]
     phrase: str
     kind: Kind
@@ -85,7 +91,7 @@ class _Finding:
 def summarise(data: ChapterData) -> Summary:
     """Return what stands first in a chapter."""
     found = _finding(data)
-    bars, axis, caption = _drawing(data, found)
+    bars, marks, axis, caption = _drawing(data, found)
     first = found.ranked.iloc[0]
     sentence = _sentence(data, found)
     more = [
@@ -98,10 +104,12 @@ def summarise(data: ChapterData) -> Summary:
     return Summary(
         sentence=sentence,
         more=[one for one in more if one],
+        next=_next(data, found),
         title=found.phrase[0].upper() + found.phrase[1:],
         caption=caption,
         axis=axis,
         bars=bars,
+        marks=marks,
         best=found.best[0],
         results={
             "sentence": sentence,
@@ -131,23 +139,22 @@ def _finding(data: ChapterData) -> _Finding:
         rows = _best_first(data.overall(measure.name, form), measure)
         if len(rows):
             phrase = measure.phrase or measure.label.removesuffix(", %").removesuffix(" %")
-            found = _Finding(measure, form, rows, rows, [], phrase, measure.kind)
+            found = _Finding(measure, form, rows, rows, rows, [], phrase, measure.kind)
             break
     else:
         phrase = f"share of {spec.output[1]} that could be read and are an answer"
         rows = _soundness(data)
-        found = _Finding(None, "all", rows, rows, [], phrase, "share")
-    asking = rows[~rows["system"].isin(_modelless(data))]
-    ranked = asking if len(asking) else rows
+        found = _Finding(None, "all", rows, rows, rows, [], phrase, "share")
+    marked = rows["system"].isin(data.systems_as("mark"))
+    asked = rows[rows["system"].isin(data.systems_as("asked"))]
+    # Where none of the systems asked about has a figure, what is there is all that can be named.
+    ranked = asked if len(asked) else rows[~marked] if not marked.all() else rows
+    found = replace(found, rows=rows[~marked], marks=rows[marked])
     return replace(found, ranked=ranked, best=_tied(ranked, found.kind))
 
 
 def _best_first(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     return rows.sort_values("estimate", ascending=measure.better == "low", kind="stable")
-
-
-def _modelless(data: ChapterData) -> set[str]:
-    return set(data.items.loc[data.items["model"].eq(NO_MODEL), "system"])
 
 
 def _soundness(data: ChapterData) -> pd.DataFrame:
@@ -224,7 +231,8 @@ def _sentence(data: ChapterData, found: _Finding) -> str:
     if len(rows) == 1:
         text = f"{by}the {phrase} of {best[0]} is {shown}"
     elif len(best) == len(rows):
-        text = f"{by}all {len(rows)} systems have the same {phrase}, {shown}"
+        every = "both" if len(rows) == 2 else f"all {len(rows)}"
+        text = f"{by}{every} systems have the same {phrase}, {shown}"
     elif len(best) > 1:
         text = f"{by}{_named(best)} share the {end} {phrase}, {shown} each"
     else:
@@ -284,7 +292,7 @@ def _differences(data: ChapterData, found: _Finding) -> str:
 
 
 def _without_model(data: ChapterData, found: _Finding) -> str:
-    rows = found.rows[found.rows["system"].isin(_modelless(data))]
+    rows = found.rows[found.rows["system"].isin(data.systems_as("baseline"))]
     if found.measure is None or rows.empty or found.best[0] in set(rows["system"]):
         return ""
     first = rows.iloc[0]
@@ -308,8 +316,8 @@ def _other_form(data: ChapterData, found: _Finding) -> str:
 
 
 def _counts(data: ChapterData) -> str:
-    items, (one, several) = data.items, data.spec.output
-    asked, valid = data.asked_and_valid
+    items, (one, several) = data.items[data.items["role"].eq("asked")], data.spec.output
+    asked, valid = len(items), int(items["valid"].sum())
     unread, none = asked - valid, int((items["valid"].eq(1) & items["degenerate"].notna()).sum())
     findings = []
     if unread:
@@ -319,6 +327,49 @@ def _counts(data: ChapterData) -> str:
     if not findings or not valid:
         return ""
     return f"Of {count(asked, one, several)}, {' and '.join(findings)}."
+
+
+def _next(data: ChapterData, found: _Finding) -> str:
+    """Say what would make these figures tell more: the first of what is missing."""
+    several, judges = data.spec.clusters, data.meta.judges
+    judge = judges[0] if len(judges) == 1 else "J"
+    rates = None if data.judged is None else data.judged.rates
+    models = data.items.loc[data.items["role"].eq("asked"), "model"].astype(str)
+    unknown = rates is not None and bool(rates["why"].str.startswith(NOT_EXAMINED).any())
+    steps = (
+        (
+            not data.asked_and_valid[1],
+            "read the replies under Every output, and give the model more room (--max-tokens) or "
+            "name another (--model).",
+        ),
+        (
+            bool(data.spec.criteria) and not data.comparable.judged,
+            "have these outputs judged: contrafact score RUN --judge MODEL.",
+        ),
+        (
+            unknown,
+            f"find out how often the judge errs: contrafact exam --judge {judge} --out exam.json, "
+            "then contrafact report RUN --exam exam.json.",
+        ),
+        (
+            bool(models.str.startswith(EMBEDDED_NAMES).all()),
+            "name a model worth measuring (--model): the embedded one shows that all works.",
+        ),
+        (
+            bool((found.ranked[several] < MIN_CLUSTERS).all()),
+            f"take more {several} (--limit, --data): under five there are no intervals.",
+        ),
+        (
+            len(data.systems) == 1,
+            "name a second --model or --method to compare it with.",
+        ),
+        (
+            "do not tell" in _differences(data, found),
+            f"take more {several} (--limit, --data) to tell the systems apart.",
+        ),
+    )
+    usual = "read what failed under Every output before quoting a figure."
+    return next((step for due, step in steps if due), usual)
 
 
 def _fluency(data: ChapterData) -> str:
@@ -337,12 +388,16 @@ def _fluency(data: ChapterData) -> str:
     return ""
 
 
-def _drawing(data: ChapterData, found: _Finding) -> tuple[list[_Bar], tuple[str, str], str]:
+def _drawing(
+    data: ChapterData, found: _Finding
+) -> tuple[list[_Bar], list[_Bar], tuple[str, str], str]:
     rows, kind, measure = found.rows.iloc[:_MOST_BARS], found.kind, found.measure
+    drawn = pd.concat([rows, found.marks])
     other = pd.Series(dtype=float)
     if measure is not None and found.form == "strict" and "valid" in measure.forms:
         other = data.overall(measure.name, "valid").set_index("system")["estimate"]
-    grid = pd.concat([rows["estimate"], rows["low"], rows["high"], other]).dropna()
+        other = other[other.index.isin(rows["system"])]
+    grid = pd.concat([drawn["estimate"], drawn["low"], drawn["high"], other]).dropna()
     fraction = kind == "share" or (kind == "coefficient" and grid.between(0, 1).all())
     start, end = (0.0, 1.0) if fraction else (min(0.0, float(grid.min())), float(grid.max()))
     span = (end - start) or 1.0
@@ -350,25 +405,24 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[_Bar], tuple[str,
     def place(value: float) -> float:
         return round(100 * (value - start) / span, 2)
 
-    bars = []
-    for _, row in rows.iterrows():
+    def bar(row: "pd.Series[Any]") -> _Bar:
         system = str(row["system"])
         estimate, low, high = (float(row[name]) for name in ("estimate", "low", "high"))
         between = f"{format_number(low, kind)} to {format_number(high, kind)}"
         reported = float(other.get(system, float("nan")))
         same = format_number(reported, kind) in (MISSING, format_number(estimate, kind))
-        bars.append(
-            _Bar(
-                system,
-                figure_text(estimate, kind),
-                "no interval" if math.isnan(low) else between,
-                place(estimate),
-                place(low),
-                round(place(high) - place(low), 2),
-                float("nan") if same else place(reported),
-                _rests_on(data.items[data.items["system"].eq(system)]),
-            )
+        return _Bar(
+            system,
+            figure_text(estimate, kind),
+            "no interval" if math.isnan(low) else between,
+            place(estimate),
+            place(low),
+            round(place(high) - place(low), 2),
+            float("nan") if same else place(reported),
+            _rests_on(data.items[data.items["system"].eq(system)]),
         )
+
+    bars, marks = ([bar(row) for _, row in part.iterrows()] for part in (rows, found.marks))
     caption = (
         f"The dot is the figure, the line its {data.percent_level} interval by "
         f"{data.spec.cluster_noun}."
@@ -382,7 +436,7 @@ def _drawing(data: ChapterData, found: _Finding) -> tuple[list[_Bar], tuple[str,
     if left := len(found.rows) - len(rows):
         caption += f" {count(left, 'system')} more in the tables."
     ends = ("0%", "100%") if kind == "share" else (f"{start:.3g}", f"{end:.3g}")
-    return bars, ends, caption
+    return bars, marks, ends, caption
 
 
 def _rests_on(rows: pd.DataFrame) -> str:

@@ -1,20 +1,17 @@
-"""Tables that every chapter may have: comparisons, leaderboard, corrected rates, a panel's."""
+"""Tables that every chapter may have: comparisons, corrected rates, a judge's, a panel's."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from contrafact.exam.correct import NOT_EXAMINED
-from contrafact.family.display import Chart, Column, GridChart, Panel, Table, format_number, listed
+from contrafact.family.display import Chart, Column, GridChart, Panel, Table, listed
 from contrafact.family.report import ChapterData
 from contrafact.family.tables import with_costs
-from contrafact.report.estimates import JudgedRates
 from contrafact.runs.items import agreement, cluster_labels
 from contrafact.stats.intervals import cluster_bootstrap
 
-__all__ = ["comparison_table", "corrected_table", "leaderboard_table", "panel_tables"]
+__all__ = ["comparison_table", "corrected_table", "judge_table", "panel_tables"]
 
 
 def comparison_table(data: ChapterData) -> Table | None:
@@ -63,156 +60,84 @@ def comparison_table(data: ChapterData) -> Table | None:
     return Table("paired", title, caption, (*columns, *costs), frame, (), "pair")
 
 
-def leaderboard_table(found: JudgedRates, data: ChapterData) -> Table | None:
-    """Return systems by rank, a group of lines for each criterion and judge."""
-    if found.ranks.empty:
-        return None
-    merged = found.ranks.drop(columns=["raw", "n"]).merge(
-        found.rates, on=["system", "judge", "criterion"], how="inner"
-    )
-    several = merged.groupby(["criterion", "judge"])["system"].transform("size") > 1
-    lines = _records(merged)
-    frame = pd.DataFrame(
-        {
-            "band": [_band(row, found.labels) for row in lines],
-            "rank": [
-                _rank(row) if ranked else "" for row, ranked in zip(lines, several, strict=True)
-            ],
-            "system": merged["system"],
-            **_rates(merged),
-            "n": merged["n"],
-            "known": [_known(row) for row in lines],
-        }
-    )
-    frame, costs = with_costs(data, frame)
-    columns = (
-        Column("system", "System", "text"),
-        *([Column("rank", "Rank", "text")] if several.any() else []),
-        Column("raw", "Raw, %", "share"),
-        Column("corrected", "Corrected, %", "share"),
-        Column("n", "Verdicts", "count"),
-        *costs,
-        Column("known", "What is known of the judge", "text"),
-    )
-    caption = (
-        "Raw is what the judge passed, of what could be read. Corrected allows for how often it "
-        "is wrong, as its exam found, and its interval carries the exam's uncertainty too. Ranks "
-        "are of raw rates and within one judge: systems that paired comparisons (Holm) cannot "
-        "tell apart share a rank, and the range is where a system may stand."
-    )
-    notes = _disagreement(found, data)
-    if not found.rates["examined"].all():
-        notes += (
-            "A judge that was not examined may be wrong by any amount. contrafact exam --judge J "
-            "--out FILE examines it; contrafact report … --exam FILE corrects by what was found.",
-        )
-    return Table("leaderboard", "Leaderboard", caption, columns, frame, notes, "band")
+def corrected_table(data: ChapterData) -> Table | None:
+    """Return every judged rate of every system, raw and corrected, for the files.
 
-
-def _disagreement(found: JudgedRates, data: ChapterData) -> tuple[str, ...]:
-    """Return why raw rates differ from the table's figures of the same, where any reads so."""
-    known = {measure.name for measure in data.spec.measures}
-    apart = []
-    for row in _records(found.rates[found.rates["criterion"].isin(found.leaderboard)]):
-        figures = data.overall(str(row["criterion"])) if row["criterion"] in known else None
-        if figures is None:
-            continue
-        own = figures.loc[figures["system"].eq(row["system"]), "estimate"]
-        if len(own) and format_number(row["raw"], "share") != format_number(own.iloc[0], "share"):
-            apart.append(abs(float(row["raw"]) - float(own.iloc[0])))
-    if not apart:
-        return ()
-    points = format_number(max(apart), "share")
-    return (
-        "Raw counts every readable verdict once. The table of results averages first what it "
-        "weighs alike (few-shot draws, and parts of an item such as its two sides), so where these "
-        f"have unequal numbers of verdicts the two differ, here by at most {points} points.",
-    )
-
-
-def corrected_table(found: JudgedRates, data: ChapterData) -> Table | None:
-    """Return every judged rate, raw and corrected, or None where there is nothing to correct by."""
-    if not found.examined and not found.labelled:
+    The page has the corrected ones in its table of results, and the judges in `judge_table`. None
+    where there is nothing to correct by.
+    """
+    found = data.judged
+    if found is None or not (found.examined or found.labelled):
         return None
     rates = found.rates
-    by_labels = ("by_labels", "by_labels_low", "by_labels_high", "labelled")
+    columns = [Column("criterion", "Passed", "text"), Column("raw", "Raw, %", "share")]
     frame = pd.DataFrame(
         {
             "system": rates["system"],
             "band": rates["system"] + ", judged by " + rates["judge"],
             "criterion": [found.labels[str(name)] for name in rates["criterion"]],
             **_rates(rates),
-            **({name: rates[name] for name in by_labels} if found.labelled else {}),
             "n": rates["n"],
-            "sensitivity": rates["sensitivity"],
-            "specificity": rates["specificity"],
-            "exam_right": rates["exam_right"].where(rates["examined"]),
-            "exam_wrong": rates["exam_wrong"].where(rates["examined"]),
-            "known": [_known(row) for row in _records(rates)],
         }
     )
-    frame, costs = with_costs(data, frame)
-    frame = frame.drop(columns="system")
-    columns = [Column("criterion", "Passed", "text"), Column("raw", "Raw, %", "share")]
-    captions: list[str] = []
     if found.labelled:
+        names = ["by_labels", "by_labels_low", "by_labels_high", "labelled"]
+        frame[names] = rates[names]
         columns += [
             Column("by_labels", "By people's labels, %", "share"),
             Column("labelled", "Labelled", "count"),
         ]
-        captions.append(
-            "By people's labels is what people would pass, from what most of them said of a random "
-            "part of these very items and what the judge said of all (prediction-powered "
-            "inference); it holds whatever the judge is worth."
-        )
     if found.examined:
-        columns += [
-            Column("corrected", "Corrected, %", "share"),
-            Column("n", "Verdicts", "count"),
-            Column("sensitivity", "Sensitivity, %", "share", "In the exam"),
-            Column("exam_right", "of", "count", "In the exam"),
-            Column("specificity", "Specificity, %", "share", "In the exam"),
-            Column("exam_wrong", "of", "count", "In the exam"),
-            *costs,
-            Column("known", "What is known of the judge", "text"),
-        ]
-        captions.append(
-            "Sensitivity is the share of what should pass that the judge passes, specificity the "
-            "share of what should fail that it fails, on items whose verdict is known. Where the "
-            "two do not sum to more than 1 the judge cannot tell, and nothing is corrected."
-        )
-    else:
-        columns += [Column("n", "Verdicts", "count"), *costs]
-    title = "Judged rates, raw and corrected"
-    return Table("corrected", title, " ".join(captions), tuple(columns), frame, (), "band")
+        frame[[*_EXAMINED]] = rates[[*_EXAMINED]]
+        frame["known"] = rates["why"]
+        columns.append(Column("corrected", "Corrected, %", "share"))
+    columns.append(Column("n", "Verdicts", "count"))
+    if found.examined:
+        columns += [*_OF_EXAMS, Column("known", "Why none is corrected", "text")]
+    frame, costs = with_costs(data, frame)
+    title, caption = (
+        "Judged rates, raw and corrected",
+        "What an exam or people's labels make of it.",
+    )
+    return Table("corrected", title, caption, (*columns, *costs), frame, (), "band")
+
+
+def judge_table(data: ChapterData) -> Table | None:
+    """Return what the exams measured of each judge, or None where none sat one."""
+    found = data.judged
+    rates = pd.DataFrame() if found is None else found.rates
+    if found is None or not rates["sensitivity"].notna().any():
+        return None
+    rates = rates[rates["sensitivity"].notna()].drop_duplicates(["judge", "criterion"])
+    frame = rates[["judge", *_EXAMINED]].reset_index(drop=True)
+    frame["criterion"] = [found.labels[str(name)] for name in rates["criterion"]]
+    caption = (
+        "Sensitivity is the share of what should pass that the judge passes, specificity the "
+        "share of what should fail that it fails, on items whose verdict is known. Small figures "
+        "are 95% intervals. Rates that this corrects stand beside the raw ones in the table of "
+        "results."
+    )
+    columns = (Column("criterion", "Criterion", "text"), *_OF_EXAMS)
+    return Table("judge", "In the exam", caption, columns, frame, (), "judge")
+
+
+_OF_EXAMS = (
+    Column("sensitivity", "Sensitivity, %", "share"),
+    Column("exam_right", "of", "count"),
+    Column("specificity", "Specificity, %", "share"),
+    Column("exam_wrong", "of", "count"),
+)
+_EXAMINED = tuple(
+    f"{column.key}{end}"
+    for column in _OF_EXAMS
+    for end in (("", "_low", "_high") if column.kind == "share" else ("",))
+)
 
 
 def _rates(rates: pd.DataFrame) -> dict[str, "pd.Series[Any]"]:
     names = {"corrected": "corrected", "corrected_low": "low", "corrected_high": "high"}
     names |= {name: name for name in ("raw", "raw_low", "raw_high")}
     return {name: rates[column] for name, column in names.items()}
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
-
-
-def _band(row: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    text = f"{labels[str(row['criterion'])]}, judged by {row['judge']}"
-    return f"{text} (not examined)" if str(row["why"]).startswith(NOT_EXAMINED) else text
-
-
-def _rank(row: Mapping[str, Any]) -> str:
-    best, worst = int(row["rank"]), int(row["rank_worst"])
-    text = f"{best}=" if row["shared"] else str(best)
-    return text if best == worst else f"{text} ({best}–{worst})"
-
-
-def _known(row: Mapping[str, Any]) -> str:
-    if not row["usable"]:
-        return str(row["why"])
-    rates = (format_number(row[name], "share") for name in ("sensitivity", "specificity"))
-    return "examined: passes {}% of what should pass, fails {}% of what should fail".format(*rates)
 
 
 def panel_tables(data: ChapterData) -> tuple[list[Table | Chart], dict[str, object]]:

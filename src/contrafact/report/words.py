@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+from contrafact.exam.correct import NOT_EXAMINED
 from contrafact.family.display import Fact, Warnings, format_number, listed, percent
-from contrafact.family.report import ChapterData, ReportSpec
+from contrafact.family.report import ROLES, ChapterData, ReportSpec
 from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
 from contrafact.models.gguf import EMBEDDED_NAMES
-from contrafact.report.estimates import NO_MODEL, JudgedRates
 
 __all__ = ["facts", "how_to_read", "run_facts", "warnings"]
 
+_BESIDE = {"baseline": "without a model", "mark": "as marks on the scale"}
 _ENOUGH_VERDICTS = 20
 _ONE_ANSWER = 0.95  # from this share on, the same answer is nearly always given
 
@@ -19,8 +20,8 @@ def facts(data: ChapterData) -> list[Fact]:
     spec, items, meta = data.spec, data.items, data.meta
     asked, valid = data.asked_and_valid
     draws = int(items["draw"].max())
-    baselines = items.loc[items["model"].eq(NO_MODEL), "system"].nunique()
-    below = [f"{baselines} of them ask no model"] if baselines else []
+    roles = {role: len(data.systems_as(role)) for role in ROLES}
+    below = [f"and {roles[role]} {noun}" for role, noun in _BESIDE.items() if roles[role]]
     below += [f"up to {draws} few-shot draws"] if draws > 1 else []
     units = format_number(items["sample_id"].nunique(), "count")
     found = [
@@ -30,7 +31,7 @@ def facts(data: ChapterData) -> list[Fact]:
             format_number(asked, "count"),
             f"{format_number(valid, 'count')} valid ({percent(valid / asked)})",
         ),
-        Fact("Systems", format_number(len(data.systems), "count"), ", ".join(below)),
+        Fact("Systems", format_number(roles["asked"], "count"), ", ".join(below)),
     ]
     if spec.criteria:
         judges = meta.judges or tuple(dict.fromkeys(items["judge"].dropna().astype(str)))
@@ -49,7 +50,7 @@ def _first_of(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
-def warnings(data: ChapterData, judged: JudgedRates | None) -> Warnings:
+def warnings(data: ChapterData) -> Warnings:
     """Return what a reader must know before quoting a figure."""
     spec, meta, items = data.spec, data.meta, data.items
     found: Warnings = []
@@ -80,7 +81,7 @@ def warnings(data: ChapterData, judged: JudgedRates | None) -> Warnings:
             f"unless all {spec.output[1]} truly are alike: contrafact exam finds out which."
         )
         found.append(("The judge hardly distinguishes", " ".join(same)))
-    return [*found, *_unfinished(meta), *_exam_warnings(judged)]
+    return [*found, *_unfinished(meta), *_judge_warnings(data)]
 
 
 def _one_answer(data: ChapterData) -> list[str]:
@@ -113,19 +114,41 @@ def _unfinished(meta: ReportMeta) -> Warnings:
     return [("Not every sample is finished", text)]
 
 
-def _exam_warnings(found: JudgedRates | None) -> Warnings:
-    if found is None or not found.examined:
+def _judge_warnings(data: ChapterData) -> Warnings:
+    """Say once what is not known of a judge, of which rates, and what would change it."""
+    found = data.judged
+    if found is None:
         return []
-    unusable = found.rates["criterion"].isin(found.leaderboard) & ~found.rates["usable"]
-    rows = found.rates[unusable].drop_duplicates(["judge", "criterion", "why"])
-    lines = [
-        f"{row['judge']}, {found.labels[str(row['criterion'])]}: {row['why']}."
-        for _, row in rows.iterrows()
-    ]
-    if not lines:
-        return []
-    lines.append("Their raw rates are shown, and no corrected ones.")
-    return [("Some judged rates cannot be corrected", " ".join(lines))]
+    rates = found.rates[~found.rates["usable"]]
+    unknown = rates[rates["why"].str.startswith(NOT_EXAMINED)]["judge"].unique()
+    texts: Warnings = []
+    if len(unknown):
+        text = (
+            f"How often {listed([*map(str, unknown)])} errs is not known: rates are shown as they "
+            "are, and may be wrong by any amount. To find out: contrafact exam --judge J --out "
+            "FILE; to correct by it: contrafact report RUN --exam FILE."
+        )
+        texts.append(("The judge was not examined", text))
+    rates = rates[~rates["why"].str.startswith(NOT_EXAMINED)]
+    lines = []
+    for (judge, why), rows in rates.groupby(["judge", "why"], sort=False):
+        of = listed(list(dict.fromkeys(found.labels[str(name)] for name in rows["criterion"])))
+        change = next((text for start, text in _CHANGES if start in str(why)), _MORE)
+        lines.append(f"{judge} on {of}: {why}. {change}")
+    if lines:
+        texts.append(("Some judged rates cannot be corrected", " ".join(lines)))
+    return texts
+
+
+_MORE = "An exam of more items may change this (exam --n)."
+_CHANGES = (
+    ("cannot tell", "No number of items corrects such a judge: name another."),
+    ("sum to", "A better judge, or another prompt for it, would change this."),
+    ("judged items", "Judge more outputs (--limit) to change this."),
+    ("could be read", "There is nothing to correct."),
+    ("with other prompts", "Examine it with the prompts of the run (exam --prompts)."),
+    ("asked otherwise", "Examine it as the run asks it (--judge-context, --structured)."),
+)
 
 
 def how_to_read(data: ChapterData) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 
-from contrafact.family.display import MISSING, PUBLISHED, Column, Kind, Table, format_number
+from contrafact.family.display import MARK, MISSING, PUBLISHED, Column, Kind, Table, format_number
 from contrafact.files.tables import render_csv
 from contrafact.text.delimit import visible_text
 
@@ -24,6 +24,7 @@ __all__ = [
     "row_groups",
 ]
 
+_MARKS = "Marks on the same scale: references and controls, not ranked and not tested"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -86,22 +87,30 @@ def row_groups(table: Table) -> list[RowGroup]:
     """Return the table's lines as they read, own ones first, published ones in a group apart.
 
     The best and second best of a column are marked among the own lines of a group, judged as
-    printed, so that two equal figures share their mark. Among lines that rest on one cluster each
-    nothing is marked.
+    printed, so that two equal figures share their mark. References and controls have no mark and
+    stand last; among lines that rest on one cluster each nothing is marked.
     """
     frame = table.frame
-    published = pd.Series(False, index=frame.index)
-    if "source" in frame.columns:
-        published = frame["source"].eq(PUBLISHED)
-    own = frame[~published]
-    parts = [("", own)] if len(own) else []
-    if table.group_by is not None:
+    source = frame.get("source", pd.Series("", index=frame.index))
+    own, published = frame[source.ne(PUBLISHED)], frame[source.eq(PUBLISHED)]
+    if table.group_by is None:
+        marks = source[own.index].eq(MARK)
+        parts = [("", own[~marks]), (_MARKS if (~marks).any() else "", own[marks])]
+        papers = [(table.published_label, published)]
+    else:
         parts = [(str(name), part) for name, part in own.groupby(table.group_by, sort=False)]
-    groups = [RowGroup(label, False, _own_rows(part, table)) for label, part in parts]
-    if published.any():
-        rows = _published_rows(frame[published], table.columns)
-        groups.append(RowGroup(table.published_label, True, rows))
-    return groups
+        papers = [(table.published_label, published)]
+        if table.group_by in table.frame and published[table.group_by].notna().all():
+            named = published.groupby(table.group_by, sort=False)
+            papers = [(f"{name}: {table.published_label}", part) for name, part in named]
+    return [
+        *(RowGroup(label, False, _own_rows(part, table)) for label, part in parts if len(part)),
+        *(
+            RowGroup(label, True, _published_rows(part, table.columns))
+            for label, part in papers
+            if len(part)
+        ),
+    ]
 
 
 def heading_groups(columns: Sequence[Column]) -> list[tuple[str, tuple[Column, ...]]]:
@@ -111,7 +120,8 @@ def heading_groups(columns: Sequence[Column]) -> list[tuple[str, tuple[Column, .
 
 def _own_rows(frame: pd.DataFrame, table: Table) -> tuple[Row, ...]:
     one = table.clusters in frame.columns and frame[table.clusters].max() <= 1
-    ranks = {c.key: [0] * len(frame) if one else _ranks(frame, c) for c in table.columns}
+    ranked = frame.mask(frame["source"].eq(MARK)) if "source" in frame.columns else frame
+    ranks = {c.key: [0] * len(frame) if one else _ranks(ranked, c) for c in table.columns}
     return tuple(
         tuple(_cell(line, column, ranks[column.key][i]) for column in table.columns)
         for i, line in enumerate(_lines(frame))
@@ -145,7 +155,8 @@ def _cell(line: dict[str, object], column: Column, rank: int) -> Cell:
     key, kind = column.key, column.kind
     text = format_number(line.get(key), kind)
     low, high = (format_number(line.get(f"{key}_{end}"), kind) for end in ("low", "high"))
-    between = " to " if kind in ("points", "signed", "coefficient") else "–"
+    signed = kind in ("points", "signed", "coefficient") or low.startswith("−")
+    between = " to " if signed else "–"
     interval = "" if MISSING in (low, high, text) else f"{low}{between}{high}"
     plain: Kind = {"points": "share", "signed": "number"}.get(kind, kind)  # type: ignore[assignment]
     spread = format_number(line.get(f"{key}_sd"), plain)

@@ -296,15 +296,12 @@ def test_published_rows_stay_away_unless_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_without_an_exam_the_leaderboard_says_that_the_judge_was_not_examined(
-    tmp_path: Path,
-) -> None:
+def test_without_an_exam_it_is_said_once_that_the_judge_was_not_examined(tmp_path: Path) -> None:
     page, _, tables = report(tmp_path)
-    board = pd.read_csv(tables / "leaderboard.csv")
-    assert board["band"].str.endswith("(not examined)").all()
-    assert board["corrected"].isna().all()
-    assert list(board["rank"].astype(str)) == ["1", "2"]
-    assert "was not examined" in page
+    overall = pd.read_csv(tables / "overall.csv")
+    assert not any("corrected" in name or "rank" in name for name in overall.columns)
+    assert page.count("was not examined") == 1
+    assert page.count("<b>Next:</b> find out how often the judge errs") == 1
     assert not (tables / "corrected.csv").exists()
 
 
@@ -314,9 +311,9 @@ def test_systems_that_cannot_be_told_apart_share_a_rank(tmp_path: Path) -> None:
     twin = items[items["system"].eq(GOOD)].assign(system="tern/twin · plain")
     runs = task_runs("cobe", pd.concat([items, twin], ignore_index=True), meta())
     paths = build_report([runs], tmp_path, resamples=500)
-    board = pd.read_csv(paths.tables / "leaderboard.csv").set_index("system")
-    assert board.loc[GOOD, "rank"] == board.loc["tern/twin · plain", "rank"] == "1= (1–2)"
-    assert board.loc[POOR, "rank"] == "3"
+    board = pd.read_csv(paths.tables / "overall.csv").set_index("system")["rank_accuracy"]
+    assert board[GOOD] == board["tern/twin · plain"] == "1= (1–2)"
+    assert board[POOR] == "3"
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -335,6 +332,15 @@ def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     assert whole["corrected_low"] < whole["corrected"] < whole["corrected_high"]
     second = poor[poor.index.str.startswith("E2")].iloc[0]
     assert second["corrected"] == pytest.approx((second["raw"] + 0.7 - 1) / (0.9 + 0.7 - 1))
+    overall = pd.read_csv(paths.tables / "overall.csv").set_index("system").loc[POOR]
+    for end in ("", "_low", "_high"):
+        assert overall[f"accuracy_corrected{end}"] == whole[f"corrected{end}"]
+    criteria = pd.read_csv(paths.tables / "criteria.csv").set_index("system").loc[POOR]
+    assert criteria["E2_fails_corrected"] == pytest.approx(1 - second["corrected"])
+    assert criteria["E2_fails_corrected_low"] == pytest.approx(1 - second["corrected_high"])
+    judge = pd.read_csv(paths.tables / "judge.csv").set_index("criterion")
+    assert judge["sensitivity"].unique() == pytest.approx([0.9])
+    assert (judge["sensitivity_low"] < 0.9).all() and (judge["specificity_high"] > 0.7).all()
     named = json.loads(paths.results.read_text())["exams"]
     assert named[0]["judge"] == JUDGE
 
@@ -352,9 +358,10 @@ def test_an_exam_of_whole_verdicts_alone_corrects_no_run_with_another_mix(tmp_pa
 @pytest.mark.usefixtures("undrawn")
 def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Path) -> None:
     page, results, tables = report(tmp_path, exams=[exam(0.6, 0.3)])
-    board = pd.read_csv(tables / "leaderboard.csv")
-    assert board["corrected"].isna().all()
-    assert board["known"].str.contains("sensitivity and specificity sum to 0.90").all()
+    rates = pd.read_csv(tables / "corrected.csv")
+    assert rates["corrected"].isna().all()
+    assert rates["known"].str.contains("sensitivity and specificity sum to 0.90").all()
+    assert page.count("sum to 0.90, not above 1") == 1
     titles = [warning["title"] for warning in results["warnings"]]
     assert "Some judged rates cannot be corrected" in titles
     assert "this judge cannot tell" in page

@@ -18,9 +18,8 @@ from contrafact.family.display import Column, Table, format_number
 from contrafact.family.report import ChapterData, Section
 from contrafact.family.tables import reason_table
 from contrafact.report.chapter import Chapter, Options, chapter_data, make_chapter, sections_of
-from contrafact.report.estimates import judged_rates
 from contrafact.report.frames import task_runs
-from contrafact.report.tables import comparison_table, leaderboard_table, panel_tables
+from contrafact.report.tables import comparison_table, panel_tables
 from contrafact.report.words import warnings
 from contrafact.report.write import row_groups
 from contrafact.runs.items import agreement, cluster_labels
@@ -102,8 +101,11 @@ def test_overall_table_has_both_forms_and_the_median(data: ChapterData) -> None:
     }
     assert scores | {"perplexity", "perplexity_median", "delta_perplexity", "valid"} <= keys(table)
     assert {"average_strict_low", "average_strict_high"} <= set(table.raw.columns)
-    assert table.frame["headlines"].tolist() == [64, 64, 64]
-    few = table.frame.set_index("system").loc["northwind/large-2 · few-shot (4)"]
+    assert table.frame["headlines"].tolist() == 9 * [64]
+    assert list(table.frame["scope"].unique()) == ["Both sides", "Risk", "Opportunity"]
+    assert table.frame["rank_directionality"].notna().tolist() == [True] * 3 + [False] * 6
+    both = table.frame[table.frame["scope"].eq("Both sides")]
+    few = both.set_index("system").loc["northwind/large-2 · few-shot (4)"]
     assert few["average_valid_sd"] > 0
     assert (table.frame["average_strict"] <= table.frame["average_valid"]).all()
 
@@ -157,7 +159,7 @@ def test_few_shot_change_is_the_difference_of_the_overall_figures(data: ChapterD
     table, overall_table = one_table(few_shot_change(data)), shown(data, "overall")
     assert overall_table is not None
     (line,) = table.frame.to_dict("records")
-    overall = overall_table.frame.set_index("system")
+    overall = overall_table.frame.query("scope == 'Both sides'").set_index("system")
     few, zero = (overall.loc[f"northwind/large-2 · {m}"] for m in ("few-shot (4)", "zero-shot"))
     for key in ("perplexity", "directionality_valid", "average_strict"):
         assert line[key] == pytest.approx(few[key] - zero[key], abs=1e-9)
@@ -244,25 +246,34 @@ def test_error_classes_leave_out_what_was_not_computed(data: ChapterData) -> Non
     assert keys(table) == {"system", "similar_semantics", "fantastical_edit", "fluency_lapse"}
 
 
-def test_where_the_leaderboard_and_the_table_differ_a_note_says_why(study: Study) -> None:
-    items = study.make_items(headlines=20)
-    draws = items["method"].eq("few-shot") & items["draw"].eq(2)
-    items.loc[draws & items["side"].eq("risk") & items["sample_id"].gt("h0004"), "text"] = None
-    items.loc[items["text"].isna(), ["forward_compatibility", "directionality"]] = np.nan
-    items.loc[items["text"].isna() & items["invalid_reason"].isna(), "invalid_reason"] = "cut off"
-    data = data_of(items, study.make_meta())
-    rates = judged_rates(data, family="finforce")
-    assert rates is not None
-    table, overall = leaderboard_table(rates, data), shown(data, "overall")
+def side_of(data: ChapterData, side: str = "Risk") -> Table:
+    """Return the lines of one side of the table of results."""
+    table = shown(data, "overall")
     assert table is not None
-    assert overall is not None
-    system = "northwind/large-2 · few-shot (4)"
-    raw = table.frame[table.frame["system"].eq(system)]["raw"].tolist()
-    averaged = overall.frame.set_index("system").loc[system]
-    assert raw != pytest.approx(
-        [averaged["forward_compatibility_valid"], averaged["directionality_valid"]], abs=1e-3
-    )
-    assert any(note.startswith("Raw counts every readable verdict once") for note in table.notes)
+    return replace(table, frame=table.frame[table.frame["scope"].eq(side)])
+
+
+@pytest.mark.parametrize(("compatible", "directional"), [(1.0, 1.0), (1.0, 0.0), (0.0, 0.0)])
+def test_where_all_verdicts_agree_averages_sides_and_differences_have_intervals(
+    study: Study, compatible: float, directional: float
+) -> None:
+    items = study.make_items(headlines=8, systems=study.systems[:1], scored=False)
+    items[["text", "forward_compatibility", "directionality"]] = ("x", compatible, directional)
+    items["invalid_reason"] = None
+    data = data_of(items, study.make_meta(), resamples=100)
+    figures = data.figures[data.figures["category"].isna() & data.figures["form"].eq("valid")]
+    bounds = figures.set_index(["measure", "scope"])[["low", "high"]]
+    exact = 0.025 ** (1 / 8)  # of eight of eight
+
+    def lower(value: float) -> float:
+        return exact if value else 0.0
+
+    low = (lower(compatible) + lower(directional)) / 2
+    high = 1 - (lower(1 - compatible) + lower(1 - directional)) / 2
+    for scope in ("overall", "risk", "opportunity"):
+        assert bounds.loc[("average", scope)].tolist() == pytest.approx([low, high])
+    apart = bounds.loc[("directionality", "risk-opportunity")].tolist()
+    assert apart == pytest.approx([exact - 1, 1 - exact])
 
 
 @pytest.fixture(scope="module")
@@ -274,8 +285,7 @@ class TestPublished:
     def test_perplexity_of_another_model_is_blanked_and_reported(
         self, published: ChapterData
     ) -> None:
-        table = shown(published, "risk")
-        assert table is not None
+        table = side_of(published)
         rows = table.frame[table.frame["source"] == "published"]
         assert len(rows) == 14
         assert rows[["perplexity", "delta_perplexity", "perplexity_median"]].isna().all(axis=None)
@@ -288,8 +298,7 @@ class TestPublished:
         self, published: ChapterData, study: Study, name: str
     ) -> None:
         data = replace(published, meta=study.make_meta(fluency_model=name))
-        table = shown(data, "risk")
-        assert table is not None
+        table = side_of(data)
         rows = table.frame[table.frame["source"] == "published"]
         assert rows["perplexity"].tolist() == published_rows("risk")["perplexity"].tolist()
         assert any("267.98" in note for note in table.notes)
@@ -301,9 +310,7 @@ class TestPublished:
     def test_published_rows_stand_apart_as_printed_and_unmarked(
         self, published: ChapterData
     ) -> None:
-        table, bare = shown(published, "risk"), shown(replace(published, published=False), "risk")
-        assert table is not None
-        assert bare is not None
+        table, bare = side_of(published), side_of(replace(published, published=False))
         own, paper = row_groups(table)
         assert (own.published, paper.published) == (False, True)
         assert "Published" in paper.label
@@ -314,7 +321,7 @@ class TestPublished:
 
     def test_sides_and_changes(self, published: ChapterData) -> None:
         rows = one_table(risk_against_opportunity(published)).frame.set_index("system")
-        moved = rows.loc["GPT-4o", "directionality_valid_risk_opportunity"]
+        moved = rows.loc["GPT-4o", "directionality_valid"]
         assert moved == pytest.approx(0.5270 - 0.4174)
         rows = one_table(few_shot_change(published)).frame.set_index("model")
         assert rows.loc["GPT-4o", "directionality_valid"] == pytest.approx(-0.0946)
@@ -373,23 +380,24 @@ class TestWords:
     ) -> None:
         meta = study.make_meta(embedded_judge=True, self_judged=True)
         embedded = replace(data, meta=meta, pairs=pd.DataFrame())
-        assert [title for title, _ in warnings(embedded, None)] == [
+        assert [title for title, _ in warnings(embedded)] == [
             "The judge is the embedded model",
             "A model judged its own writing",
+            "The judge was not examined",
         ]
-        assert not any("judge" in title for title, _ in warnings(data, None))
+        assert [title for title, _ in warnings(data)] == ["The judge was not examined"]
 
     def test_a_judge_that_always_says_true_is_named(self, study: Study) -> None:
         items = study.make_items()
         items.loc[items["directionality"].notna(), "directionality"] = 1.0
-        title, text = chapter_of(items, study.make_meta()).warnings[-1]
+        title, text = chapter_of(items, study.make_meta()).warnings[0]
         assert title == "The judge hardly distinguishes"
         assert "Directional" in text
         assert "true 100.0%" in text
 
     def test_an_unfinished_run_is_named(self, data: ChapterData, study: Study) -> None:
-        found = warnings(replace(data, meta=study.make_meta(complete=False)), None)
-        title, text = found[-1]
+        found = warnings(replace(data, meta=study.make_meta(complete=False)))
+        title, text = found[0]
         assert title == "Not every sample is finished"
         assert "2026-11-20-northwind" in text
 

@@ -139,7 +139,7 @@ _ACCURACY = Measure(
 )
 _SPREAD = Measure("accuracy_spread", "± phrasings", better=None, judged=True, compute=_spread)
 _FAILURES = tuple(
-    Measure(f"{name}_fails", CRITERION_LABELS[name], better="low", judged=True)
+    Measure(f"{name}_fails", CRITERION_LABELS[name], criterion=name, better="low", judged=True)
     for name in CRITERION_NAMES
 )
 _AXIS = "Accuracy, %"
@@ -175,32 +175,22 @@ def _results(data: ChapterData) -> Section:
         table = _with_table_5(table)
     title, named = "Accuracy over the three phrasings", {"accuracy": "All stories"}
     chart = measure_chart(data, "accuracy", title, named, axis=_AXIS)
-    return Section("results", "Results", (chart, table, _known(data), "leaderboard"))
+    return Section("results", "Results", (table, chart, _known(data)))
 
 
 def _known(data: ChapterData) -> Table | None:
     """Return what the reference's row is, beside what readers knew from stories alone."""
     from contrafact.families.cobe.reading_study import bundled_reading
 
-    own = data.overall("accuracy")
-    own = own[own["system"].eq(REFERENCE)]
-    if own.empty:
+    if data.overall("accuracy")["system"].ne(REFERENCE).all():
         return None
     read = bundled_reading()
     right = clustered_proportion([all(facts) for facts in read], level=data.level)
-    stories = data.items.loc[data.items["system"].eq(REFERENCE), "sample_id"].nunique()
-    proven = (
-        "the proven answers, judged as any response: what the judge leaves to be reached. "
-        "It does not show that a reader can know them"
-    )
     known = (
         "of bundled stories, those of which a reader who saw story and request alone said of every "
         f"fact what becomes of it ({sum(map(sum, read))} of {sum(map(len, read))} facts)"
     )
-    lines = [
-        (REFERENCE, proven, stories, *own[["estimate", "low", "high"]].iloc[0]),
-        ("careful readers, blind", known, right.n, right.estimate, right.low, right.high),
-    ]
+    line = ("careful readers, blind", known, right.n, right.estimate, right.low, right.high)
     keys = ["system", "what", "stories", "right", "right_low", "right_high"]
     columns = (
         Column("system", "Row", "text"),
@@ -209,10 +199,12 @@ def _known(data: ChapterData) -> Table | None:
         Column("right", "Right, %", "share", ranked=False),
     )
     caption = (
-        "What the highest rows mean. The readers are language models with fresh contexts that knew "
-        f"neither rules nor proofs. Small figures are {data.percent_level} intervals."
+        f"{REFERENCE} is the proven answers, judged as any response: what the judge leaves to be "
+        "reached. It does not show that a reader can know them; these readers, language models "
+        f"with fresh contexts that knew neither rules nor proofs, do. Small figures are "
+        f"{data.percent_level} intervals."
     )
-    frame = pd.DataFrame(lines, columns=keys)
+    frame = pd.DataFrame([line], columns=keys)
     return finished_table("known", "What can be known", caption, columns, frame)
 
 
@@ -287,7 +279,7 @@ def suggested_modes(data: ChapterData) -> Table | None:
 
 
 def _judge(data: ChapterData) -> Section:
-    shown = ("corrected", _published_study() if data.published else None)
+    shown = ("judge", _published_study() if data.published else None)
     return Section("judge", "What the judge is worth", shown)
 
 

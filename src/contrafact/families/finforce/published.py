@@ -12,14 +12,14 @@ four functions.
 from collections.abc import Sequence
 from importlib.resources import files
 from io import StringIO
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from contrafact.family.display import Table, with_published
+from contrafact.family.display import Table, listed, with_published
 from contrafact.family.report import ChapterData
 from contrafact.records import CRITERIA
 
@@ -106,7 +106,8 @@ def with_published_scope(data: ChapterData, own: Table) -> Table:
         frame[["perplexity", "delta_perplexity"]] = rows[["perplexity", "delta_perplexity"]]
     for measure in (*CRITERIA, "average"):
         frame[f"{measure}_valid"] = rows[measure] / 100
-    return with_paper(own, frame, published_facts().tables[scope], fluency_notes(data))
+    where = listed([published_facts().tables[one] for one in get_args(PublishedScope)])
+    return with_paper(own, frame, where, fluency_notes(data))
 
 
 def fluency_notes(data: ChapterData) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from contrafact.families.finforce.report_figures import (
     risk_against_opportunity,
     side_figures,
 )
-from contrafact.family.display import Column, Fact, Table, count, format_number
+from contrafact.family.display import Column, Fact, Table, count, format_number, stacked
 from contrafact.family.report import (
     Breakdown,
     ChapterData,
@@ -121,36 +121,28 @@ _PERPLEXITIES = ("perplexity", "perplexity_median", "delta_perplexity")
 
 
 def _scope_table(data: ChapterData, scope: str, title: str) -> Table | None:
-    measures = ("valid", "sound", *_PERPLEXITIES, *_SCORES)
-    caption = _scope_caption(data)
+    measures = ("valid", "sound", *_PERPLEXITIES, *_SCORES, *(COSTS if scope == "overall" else ()))
+    caption = (
+        f"{_scope_caption(data)} What it takes to write both counterfactuals of a headline (calls, "
+        "tokens sent and received, list price of 1,000 headlines in US dollars) is the writer's "
+        "and a verifier's; the judge is not counted."
+    )
     table = measure_table(data, scope, title, measures, caption, counts=("headlines",), of=scope)
     return with_published_scope(data, table) if table and data.published else table
 
 
 def _results(data: ChapterData) -> Section:
-    overall = _scope_table(data, "overall", "Overall")
-    return Section("results", "Results", (overall, "leaderboard", "corrected"))
-
-
-def _cost(data: ChapterData) -> Section:
-    caption = (
-        "What it takes to write both counterfactuals of a headline, beside what they score: "
-        "calls, tokens sent and received, and list price in US dollars for 1,000 headlines, of "
-        "the writer and of a verifier; the judge is not counted. A method that is paid more "
-        "has to show more. Small figures are 95% intervals, clustered by headline."
-    )
-    title, measures = "Score and cost", ("average", *COSTS)
-    table = measure_table(data, "cost", title, measures, caption, counts=("headlines",))
-    return Section("cost", title, [table], "Cost")
+    """Show everything that is measured in one table: both sides, risk, opportunity."""
+    titles = {"overall": "Both sides", **{str(side): side.title() for side in SIDES}}
+    made = {title: _scope_table(data, scope, title) for scope, title in titles.items()}
+    parts = {title: table for title, table in made.items() if table is not None}
+    table = stacked("overall", "Overall", "scope", parts)
+    columns = tuple(one for one in table.columns if not one.key.startswith("cost_"))
+    return Section("results", "Results", (replace(table, columns=columns),))
 
 
 def _sides(data: ChapterData) -> Section:
-    shown = (
-        *risk_against_opportunity(data),
-        _scope_table(data, "risk", "Risk counterfactuals"),
-        _scope_table(data, "opportunity", "Opportunity counterfactuals"),
-    )
-    return Section("sides", "Risk and opportunity", shown)
+    return Section("sides", "Risk against opportunity", risk_against_opportunity(data))
 
 
 def _categories(data: ChapterData) -> Section:
@@ -298,7 +290,7 @@ SPEC = ReportSpec(
     estimate=side_figures,
     breakdowns=(Breakdown("category"),),
     sections=(
-        *(_results, _cost, _sides, few_shot_change, base_distance, _categories),
+        *(_results, "judge", _sides, few_shot_change, base_distance, _categories),
         *("paired", agreement, _errors),
     ),
     examples=Examples(

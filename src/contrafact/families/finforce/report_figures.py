@@ -37,7 +37,7 @@ from contrafact.family.display import (
 from contrafact.family.report import ChapterData, Estimate, Form, Part, Section
 from contrafact.family.tables import notes_on, with_costs
 from contrafact.records import CRITERIA, SIDES
-from contrafact.stats.replicates import Replicates, Sampler, mean_over
+from contrafact.stats.replicates import Bootstrap, Replicates, Sampler, mean_over
 
 __all__ = [
     "COSTS",
@@ -91,13 +91,16 @@ _BETWEEN = "risk-opportunity"
 
 @dataclass(frozen=True)
 class _Figure:
-    """A figure, draw by draw, and what it rests on."""
+    """A figure, draw by draw, and what it rests on: values, or the two figures that it is the mean
+    of, or the difference where they ``differ``."""
 
     draws: tuple[Replicates, ...]
     n: int
     headlines: int
     values: NDArray[np.float64] | None = None
     labels: NDArray[np.object_] | None = None
+    parts: tuple["_Figure", ...] = ()
+    differ: bool = False
 
 
 def side_figures(part: Part) -> Iterator[Estimate]:
@@ -112,9 +115,10 @@ def side_figures(part: Part) -> Iterator[Estimate]:
             if np.isnan(replicates[0]):
                 continue
             interval = sampler.interval(replicates, n=figure.n, clusters=figure.headlines)
-            if figure.values is not None and replicates[0] in (0.0, 1.0):
-                # Resamples of equal values are all the same: they have bounds of their own.
-                interval = part.bootstrap.mean(pd.Series(figure.values), pd.Series(figure.labels))
+            if np.isnan(interval.low) and np.ptp(replicates[~np.isnan(replicates)]) < 1e-12:
+                low, high = _bounds(figure, part.bootstrap)
+                if not np.isnan(low):
+                    interval = replace(interval, low=low, high=high, method=_EXACT)
             yield Estimate(measure, form, interval, scope, _spread(figure.draws))
         scored = rows[rows["perplexity"].notna()] if part.wants("perplexity_median") else rows[:0]
         if scope in SIDES:
@@ -124,6 +128,24 @@ def side_figures(part: Part) -> Iterator[Estimate]:
                 scored["perplexity"], scored["sample_id"], statistic="median"
             )
             yield Estimate("perplexity_median", "valid", median, scope)
+
+
+_EXACT = "all verdicts agree: exact binomial bounds, of a mean or a difference from its parts'"
+
+
+def _bounds(figure: _Figure, bootstrap: Bootstrap) -> tuple[float, float]:
+    """Return bounds of a figure whose resamples are all the same: exact ones of equal values.
+
+    Those of a mean of two such figures are the means of theirs, and hold at least as often: each
+    has half the error at either end.
+    """
+    if figure.values is not None and len(set(figure.values)) == 1:
+        found = bootstrap.mean(pd.Series(figure.values), pd.Series(figure.labels))
+        return found.low, found.high
+    if len(figure.parts) < 2:
+        return float("nan"), float("nan")
+    (a, b), (c, d) = (_bounds(one, bootstrap) for one in figure.parts)
+    return (a - d, b - c) if figure.differ else ((a + c) / 2, (b + d) / 2)
 
 
 def _columns(part: Part) -> dict[Key, str]:
@@ -157,6 +179,7 @@ def _figures(
                     tuple(map(average, pair[0].draws, pair[1].draws)),
                     min(pair[0].n, pair[1].n),
                     min(pair[0].headlines, pair[1].headlines),
+                    parts=(pair[0], pair[1]),
                 )
         perplexity = figures.get(("perplexity", "valid"))
         if headline is not None and perplexity is not None:
@@ -178,6 +201,8 @@ def _figures(
             tuple(map(change, risk[key].draws, opportunity[key].draws)),
             risk[key].n + opportunity[key].n,
             max(risk[key].headlines, opportunity[key].headlines),
+            parts=(risk[key], opportunity[key]),
+            differ=True,
         )
         for key in shared
     }
@@ -194,7 +219,8 @@ def _both(risk: _Figure, opportunity: _Figure) -> _Figure:
     if labels is not None:
         headlines = len(set(labels))
     draws = tuple(map(overall, risk.draws, opportunity.draws))
-    return _Figure(draws, risk.n + opportunity.n, headlines, values, labels)
+    n = risk.n + opportunity.n
+    return _Figure(draws, n, headlines, values, labels, (risk, opportunity))
 
 
 def _headline(rows: pd.DataFrame, sampler: Sampler) -> _Figure | None:
@@ -242,55 +268,43 @@ def _by_side(
 
 
 def risk_against_opportunity(data: ChapterData) -> list[Table | GridChart | None]:
-    """Return the judged scores of risk beside opportunity (figure 2), where there is a judge."""
-    able = data.comparable
-    if not able.judged:
+    """Return how the judged scores of risk and opportunity differ (figure 2), where one judged."""
+    if not data.comparable.judged:
         return []
     whole = data.figures[data.spec.is_overall(data.figures)]
-    wanted: dict[str, dict[str, str]] = {}
     columns = [Column("system", "System", "text")]
-    for measure, form, group in (
-        ("directionality", "valid", "Dir., valid outputs, %"),
-        ("directionality", "strict", "Dir., strict, %"),
-        ("forward_compatibility", "valid", "Fwd-Compat., valid outputs, %"),
-    ):
-        for scope in SIDES:
-            key = f"{measure}_{form}_{scope}"
-            wanted[key] = {"scope": scope, "measure": measure, "form": form}
-            marks = able.marks(data.spec.measure(measure))
-            columns.append(Column(key, scope.title(), "share", group, "high", marks))
-        key = f"{measure}_{form}_risk_opportunity"
-        wanted[key] = {"scope": _BETWEEN, "measure": measure, "form": form}
-        columns.append(Column(key, "Difference", "points", group))
+    wanted: dict[str, dict[str, str]] = {}
+    for form, group in (("valid", "Over valid outputs"), ("strict", "Strict")):
+        for measure, label in SHORT_NAMES.items():
+            at = {"measure": measure, "form": form}
+            wanted[f"{measure}_{form}"] = {"scope": _BETWEEN, **at}
+            columns.append(Column(f"{measure}_{form}", label, "points", f"{group}, points"))
+            if form == "valid":
+                wanted |= {f"{measure}_{side}": {"scope": side, **at} for side in SIDES}
     frame = with_figures(pd.DataFrame({"system": list(data.systems)}), whole, wanted)
-    frame, costs = with_costs(data, frame)
     caption = (
-        "Difference is risk minus opportunity, in percentage points, on the same headlines: where "
-        f"its interval leaves out zero, the sides differ. {PLAIN_CAPTION}"
+        "Risk minus opportunity, in percentage points, on the same headlines: where an interval "
+        "leaves out zero, the sides differ. The sides' own figures are in the table of results."
     )
-    key, title = "risk_vs_opportunity", "Risk against opportunity"
-    notes = notes_on(data, "judge", "items")
-    table = finished_table(key, title, caption, (*columns, *costs), frame, notes)
-    chart = _sides_chart(table)
+    key, title = "risk_vs_opportunity", "Risk minus opportunity"
+    table = finished_table(key, title, caption, columns, frame, notes_on(data, "judge", "items"))
+    chart = _sides_chart(frame)
     if data.published:
         rows = {"risk": published_rows("risk"), "opportunity": published_rows("opportunity")}
         paper = pd.DataFrame({"system": rows["risk"]["system"]})
         for criterion in CRITERIA:
             shares = [rows[side][criterion] / 100 for side in SIDES]
-            for side, share in zip(SIDES, shares, strict=True):
-                paper[f"{criterion}_valid_{side}"] = share
-            paper[f"{criterion}_valid_risk_opportunity"] = change(*shares)
+            paper[f"{criterion}_valid"] = change(*shares)
         table = with_paper(table, paper, "tables 14 and 15")
     return [chart, table]
 
 
-def _sides_chart(table: Table) -> GridChart | None:
-    shown = {column.key for column in table.columns}
+def _sides_chart(frame: pd.DataFrame) -> GridChart | None:
     panels = []
     for criterion in CRITERIA:
-        keys = [f"{criterion}_valid_{side}" for side in SIDES]
-        if shown.issuperset(keys):
-            panels.append(Panel.of_columns(CRITERION_NAMES[criterion], table.frame, keys))
+        keys = [f"{criterion}_{side}" for side in SIDES]
+        if frame[keys].notna().any(axis=None):
+            panels.append(Panel.of_columns(CRITERION_NAMES[criterion], frame, keys))
     if not panels:
         return None
     return GridChart(
@@ -298,7 +312,7 @@ def _sides_chart(table: Table) -> GridChart | None:
         "Risk against opportunity",
         "Share of valid counterfactuals that the judge passed, with 95% intervals by headline.",
         "bars",
-        list(table.frame["system"]),
+        list(frame["system"]),
         [side.title() for side in SIDES],
         panels,
         colours=SIDES,

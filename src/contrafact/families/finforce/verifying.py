@@ -211,7 +211,9 @@ def draft_details(trace: Mapping[str, Any], side: Side) -> dict[str, str]:
         fate = "kept" if one["chosen"] else "refused"
         stated = [f"{one['problem']}"] if one["problem"] else []
         if one.get("by"):
-            score = "no score" if one["score"] is None else f"score {one['score']:.3g}"
+            score = (
+                "no score" if one["score"] is None else f"score {round(one['score'], 3) + 0.0:.3g}"
+            )
             fault = f", fails by {one['failed'].replace('_', ' ')}" if one["failed"] else ""
             stated = [f"{score}{fault} ({one['by']})", *([one["why"]] if one["why"] else [])]
         text = one["text"] or "(no text)"

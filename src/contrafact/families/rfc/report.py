@@ -271,7 +271,7 @@ def _results(task: TaskName, data: ChapterData) -> Section:
         table = _with_models_and_people(task, data, table)
     names = {"accuracy": "Accuracy", "f1": "Macro-F1"}
     chart = measure_chart(data, "accuracy", "Accuracy and macro-F1", names, points=True)
-    return Section("results", "Results", (chart, table), warnings=_warnings(task, data))
+    return Section("results", "Results", (table, chart), warnings=_warnings(task, data))
 
 
 def _manipulations(task: TaskName, data: ChapterData) -> Section:

@@ -5,6 +5,7 @@ counts them as wrong. Everything clusters by source article: both members of a p
 manipulations of an article, and all few-shot draws are drawn together.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, Unpack
@@ -39,7 +40,7 @@ from contrafact.stats.classification import (
     classification,
     measures,
 )
-from contrafact.stats.intervals import Resampling
+from contrafact.stats.intervals import Interval, Resampling
 from contrafact.stats.replicates import Sampler
 
 __all__ = [
@@ -125,7 +126,25 @@ def _over_all(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     yield Estimate("invalid", "all", result.invalid_rate)
     for measure in MEASURES:
         for form in _FORMS:
-            yield Estimate(measure, form, result.figures[measure, form])
+            found = result.figures[measure, form]
+            if measure == "accuracy" and len(labels) == 2 and math.isnan(found.low):
+                found = _of_parts(part, found, form)
+            yield Estimate(measure, form, found)
+
+
+def _of_parts(part: Part, found: Interval, form: Form) -> Interval:
+    """Return an accuracy that no resample changes with the bounds of its two labels' own rates.
+
+    So it is where every pair has the same answer twice: as often right as wrong, in each article.
+    Each rate has half the error at either end, so their weighted mean has no more.
+    """
+    known = part.rows[part.rows[_RIGHT[form]].notna()]
+    if known.empty:
+        return found
+    rates = [part.mean(own, _RIGHT[form]) for _, own in known.groupby("gold")]
+    low, high = (sum(r.n * getattr(r, end) for r in rates) / len(known) for end in ("low", "high"))
+    method = "bounds of either label's rate, averaged"
+    return found if math.isnan(low) else replace(found, low=low, high=high, method=method)
 
 
 def _of_class(part: Part, label: str) -> Iterator[Estimate]:

@@ -463,6 +463,7 @@
   }
 
   for (const section of document.querySelectorAll("[data-needs-script]")) section.hidden = false;
+  for (const section of document.querySelectorAll("[data-fold]")) section.open = false;
   for (const root of document.querySelectorAll("[data-explorer]")) {
     const held = document.getElementById(`${root.dataset.explorer}-index`);
     unpack(held.textContent).then(

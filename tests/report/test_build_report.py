@@ -210,7 +210,7 @@ def test_a_run_without_judge_fluency_categories_or_valid_outputs(
     assert "are left out" in text
     assert not list(paths.figures.iterdir()) if paths.figures.exists() else True
     overall = pd.read_csv(paths.tables / "overall.csv")
-    assert overall["valid"].tolist() == [0.0]
+    assert overall["valid"].tolist() == 3 * [0.0]
 
 
 def test_an_empty_items_frame_is_the_users_to_correct(study: Study, tmp_path: Path) -> None:

@@ -169,6 +169,18 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
         "Hidden characters": "Characters that would be invisible, or would reorder the text around "
         "them, are shown by their code point in a small box.",
     }
+    judged = data.judged
+    if judged is not None and judged.examined:
+        standard["Corrected"] = (
+            "What a judged rate would be had the judge not erred, by how often its exam found it "
+            "to; the interval carries the exam's uncertainty too."
+        )
+    if judged is not None and judged.labelled:
+        standard["By people's labels"] = (
+            "What people would pass, from what most of them said of a random part of these very "
+            "items and what the judge said of all (prediction-powered inference): it holds "
+            "whatever the judge is worth."
+        )
     named = dict(spec.how)
     terms = {**named, **{term: text for term, text in standard.items() if term not in named}}
     shown = {

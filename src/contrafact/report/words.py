@@ -10,7 +10,7 @@ from contrafact.models.gguf import EMBEDDED_NAMES
 
 __all__ = ["facts", "how_to_read", "run_facts", "warnings"]
 
-_BESIDE = {"baseline": "without a model", "mark": "as marks on the scale"}
+_OTHER_ROLES = {"baseline": "without a model", "mark": "as marks on the scale"}
 _ENOUGH_VERDICTS = 20
 _ONE_ANSWER = 0.95  # from this share on, the same answer is nearly always given
 
@@ -21,7 +21,7 @@ def facts(data: ChapterData) -> list[Fact]:
     asked, valid = data.asked_and_valid
     draws = int(items["draw"].max())
     roles = {role: len(data.systems_as(role)) for role in ROLES}
-    below = [f"and {roles[role]} {noun}" for role, noun in _BESIDE.items() if roles[role]]
+    below = [f"and {roles[role]} {noun}" for role, noun in _OTHER_ROLES.items() if roles[role]]
     below += [f"up to {draws} few-shot draws"] if draws > 1 else []
     units = format_number(items["sample_id"].nunique(), "count")
     found = [

@@ -99,7 +99,7 @@ def data_of(frame: pd.DataFrame, task: str, resamples: int = 200) -> ChapterData
 
 def warnings_for(data: ChapterData) -> list[tuple[str, str]]:
     own = (warning for section in sections_of(data) for warning in section.warnings)
-    return [*warnings(data, None), *own]
+    return [*warnings(data), *own]
 
 
 @cache
@@ -121,6 +121,8 @@ def test_a_system_that_always_says_the_same_is_half_right_and_never_on_a_pair() 
     data = estimated("rfc-detect")
     figures = data.figures
     assert value(figures, ALWAYS, "accuracy", "valid") == 0.5
+    (line,) = data.overall("accuracy").query("system == @ALWAYS").to_dict("records")
+    assert line["low"] < 0.5 < line["high"], "the mean of two rates, each with exact bounds"
     assert value(figures, ALWAYS, "pairwise_accuracy", "valid") == 0.0
     assert value(figures, ALWAYS, "says_true", "valid") == 1.0
     shown = dict(warnings_for(data))

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" UV_TORCH_BACKEND=$${UV_TORCH_BACKEND:-cpu} \
   $(or $(shell command -v uv),$(BIN)/uv)
 
-.PHONY: demo test test-slow test-newer lint format bench verify docs docs-serve gallery clean
+.PHONY: demo test test-slow test-newer lint format bench verify wheel release-check docs docs-serve gallery clean
 
 # uv, where there is none on the path.
 HAVE_UV = command -v uv >/dev/null || test -x $(BIN)/uv || $(PIP) uv || echo "uv cannot be had: pip is used"
@@ -67,6 +67,14 @@ verify: $(VENV)/.dev
 	$(BIN)/contrafact cobe synth --n 100000 --out runs/verify.jsonl
 	$(BIN)/contrafact cobe prove runs/verify.jsonl
 
+# The package as one file, dist/contrafact-VERSION-py3-none-any.whl: pip installs it anywhere.
+wheel:
+	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+# What a release would publish: built, checked, and installed alone. It publishes nothing.
+release-check:
+	tools/release_check.sh $(PYTHON)
+
 # The site, built strictly into site/VERSION, beside the versions that are there already.
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean \
@@ -81,4 +89,4 @@ docs-serve: docs
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8001
 
 clean:
-	rm -rf $(VENV) demo build site
+	rm -rf $(VENV) demo build dist site

@@ -1,6 +1,8 @@
 """Functions that make and check texts: each is one family's, and does what its command does."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -257,7 +259,7 @@ def rewrite(
     Returns:
         ``items``: the pairs, ``passed`` being None where one is undecided, which says why under
         ``undecided``. ``scores``: by manipulation, how many are kept, undecided and dropped, and
-        the most frequent reason.
+        the most frequent reason. ``notes``: every reason.
 
     Raises:
         InputError: Something is wrong with what was asked, or with a row.
@@ -268,12 +270,18 @@ def rewrite(
     from contrafact.families.rfc.commands.rewrite import RewriteOptions
     from contrafact.families.rfc.commands.rewrite import rewrite as command
     from contrafact.files.journal import sidecar_path
+    from contrafact.records import Rewrite
 
     options = command_options(RewriteOptions, options)
+    # Rules take no time, and where no file is named there is none to tell of.
+    shown = redirect_stderr(StringIO()) if model is None and out is None else nullcontext()
     with rows_file(data) as file, output_file(out, "pairs.jsonl") as made:
-        command(file=str(file), out=str(made), model=model, judge=names_of(judge), **options)
+        with shown:
+            command(file=str(file), out=str(made), model=model, judge=names_of(judge), **options)
         items, lost = read_frame(made), sidecar_path(made, "dropped")
         dropped = read_frame(lost) if lost.exists() else pd.DataFrame()
+    if items.empty:
+        items = pd.DataFrame(columns=[*Rewrite.model_fields, "passed"])
     columns = ["manipulation", "undecided", "reason"]
     parts = [
         one.reindex(columns=columns).assign(kept=kept)
@@ -291,7 +299,12 @@ def rewrite(
         for name, own in both.groupby("manipulation", sort=False)
     ]
     title = f"{len(both)} rows, {len(items)} rewritten and {len(dropped)} dropped"
-    return Result(title, items, pd.DataFrame(rows))
+    notes = [
+        f"{count} {what}: {why}"
+        for what, column in (("undecided", "undecided"), ("dropped", "reason"))
+        for why, count in both[column].value_counts().items()
+    ]
+    return Result(title, items, pd.DataFrame(rows), tuple(notes))
 
 
 @Operation

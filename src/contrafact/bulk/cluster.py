@@ -226,8 +226,18 @@ def _sweep() -> None:
     """Remove what killed processes left."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         number = folder.name.removeprefix(_PREFIX)
-        if number.isdigit() and not Path(f"/proc/{number}").exists():
+        if number.isdigit() and not _runs(int(number)):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def dataset_of(

@@ -177,10 +177,11 @@ def _find_home() -> None:
     ]
     if not lost:
         return
-    folder = Path(tempfile.gettempdir()) / f"contrafact-{os.getuid()}"
+    user = os.getuid() if hasattr(os, "getuid") else 0  # Windows has no numbers of users
+    folder = Path(tempfile.gettempdir()) / f"contrafact-{user}"
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
-    if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != os.getuid():
+    if folder.is_symlink() or not folder.is_dir() or folder.stat().st_uid != user:
         folder = Path(tempfile.mkdtemp(prefix="contrafact-"))  # that name is somebody else's
     os.environ |= {name: str(folder / wanted[name]) for name in lost}
     if home is None:

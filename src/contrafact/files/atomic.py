@@ -87,7 +87,12 @@ def _guard_above(folder: Path, out: str | Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Make a file, or a rename in a folder, last through a power cut."""
+    """Make a file, or a rename in a folder, last through a power cut.
+
+    Windows opens no folder, and syncs no file that is open to read.
+    """
+    if os.name == "nt":
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -170,7 +175,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _draft_of(target) as temporary:
             yield temporary
-            with temporary.open("rb") as written:
+            with temporary.open("r+b") as written:
                 os.fsync(written.fileno())
             if target.exists():
                 shutil.copymode(target, temporary)

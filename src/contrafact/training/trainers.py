@@ -61,7 +61,7 @@ def check_trainers() -> None:
     Raises:
         InputError: They are not.
     """
-    needed = ("torch", "transformers", "trl", "peft", "datasets")
+    needed = ("torch", "transformers", "trl", "peft", "datasets", "datasketch", "spacy")
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(

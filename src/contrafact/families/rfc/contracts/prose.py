@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
+from contrafact.errors import installed
 from contrafact.families.rfc.contracts.pair import Pair, Side, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, review, rule
 from contrafact.families.rfc.contracts.vocabulary import pattern
@@ -50,6 +51,10 @@ def length_band(
     """The rewrite's tokens (cl100k) over the original's are in the band of the manipulation,
     ends included.
     """
+    if not installed("bpe_openai"):
+        why = "the length in tokens is not checked without pip install 'contrafact[tokens]'"
+        yield Finding("length-band", why, for_review=True, unchecked=True)
+        return
     before, after = _tokens(pair.original), _tokens(pair.rewritten)
     low, high = (pair.bands or bands)[pair.manipulation]
     if not before or not after:

@@ -57,13 +57,17 @@ TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding of one rule; one for review, which only a person can decide, fails no pair."""
+    """One finding of one rule; one for review, which only a person can decide, fails no pair.
+
+    One that is unchecked says that a fact could not be looked at here: it is for review too.
+    """
 
     rule: str
     message: str
     original_span: Span | None = None
     rewritten_span: Span | None = None
     for_review: bool = False
+    unchecked: bool = False
 
     def as_row(self) -> dict[str, Any]:
         """Return the finding as the check file has it."""
@@ -81,8 +85,8 @@ class Check:
 
     Attributes:
         passed: False where a rule is broken. True where none is and facts alone decide, in a
-            numerical pair. None where none is and the rest is a matter of meaning, for a judge or
-            a person.
+            numerical pair whose every fact was checked. None where none is and the rest is for a
+            judge or a person.
         review: What a fact leaves to a person; it fails nothing.
     """
 
@@ -113,7 +117,8 @@ def checked(manipulation: Manipulation, findings: Iterable[Finding]) -> Check:
     """Return the check that findings amount to; each is kept once, in the order found."""
     unique = list(dict.fromkeys(findings))
     violations = tuple(finding for finding in unique if not finding.for_review)
-    passed = False if violations else (True if manipulation in BY_FACTS else None)
+    by_facts = manipulation in BY_FACTS and not any(finding.unchecked for finding in unique)
+    passed = False if violations else (True if by_facts else None)
     return Check(passed, violations, tuple(f for f in unique if f.for_review))
 
 

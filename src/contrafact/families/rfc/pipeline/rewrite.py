@@ -151,7 +151,8 @@ def rewrite_by_rules(
             continue
         check = check_pair(manipulation, original, made.rewritten, options=options)
         if check.passed is not False:
-            return RewriteOutcome(made.rewritten, made.edits, attempt)
+            open_ = "; ".join(one.message for one in check.review if one.unchecked)
+            return RewriteOutcome(made.rewritten, made.edits, attempt, undecided=open_)
         tried[made.rewritten] = tuple(one.as_row() for one in check.violations)
     return refused(list(tried.values()), attempts)
 

@@ -1,0 +1,83 @@
+"""The first hour of a newcomer: the README as it stands, with the base package alone."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.hidden import EXTRAS, hide
+
+import contrafact as cf
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+
+SENTENCES = (
+    *("", "   ", "\n\n", "🚀📈🔥", "Profits fell.", "Net profit was $5 million.", "42", "3%", "$"),
+    *("<b>Revenue rose 5% to $10 million</b>", "<script>alert(1)</script> rose 5%", "$$$", "=1+1"),
+    *("收入增长5%至1000万元。", "Выручка выросла на 5% до 10 млн рублей.", "आय 5% बढ़ी।", "None"),
+    *(
+        "ارتفعت الإيرادات 5٪ إلى 10 ملايين دولار",
+        "売上高は前年比12%増の340億円だった。",
+        "nan",
+        "-5%",
+    ),
+    *("Revenue rose 5% to $10 million. " * 60, "a" * 40_000, "Revenue\x00 rose 5%", "2024-05-06"),
+    *("Shares of Kestrel Foods rose 3% to $170 on Monday.", "1,000,000,000,000", "½ of ² and Ⅳ"),
+    *("It sold 12,000 units in 2019, up from 10,000 in 2018.", "Half the staff left in May."),
+    *("Three of its five plants closed.", "Q3 EPS: $1.02 vs. $0.98 est.", "\ud83d rose 5%"),
+    *("Sales dropped by a third, to 4.5bn euros, after a 10-for-1 split.", "{{ 5 }} {% 10% %}"),
+    *("Up 5pc / 5 % / 5 per cent", "The 10-year yield fell 25 bps to 4.1%.", "Call +1 555 0100"),
+    *("Le chiffre d'affaires a augmenté de 5 % à 1,2 milliard d'euros.", "https://x.org/5?x=10"),
+    *("Der Umsatz stieg um 5 % auf 1.200 Mio. €.", "Inflation ran at 3.2 percent in July."),
+)
+
+
+def test_the_python_of_the_readme_prints_what_it_says_with_the_base_package_alone(tmp_path):
+    paths = os.pathsep.join((hide(tmp_path / "hidden", *EXTRAS), str(ROOT / "src")))
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools/readme.py", README],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    story, _, right, wrong, why, *_ = done.stdout.splitlines()
+    quoted = re.sub(r"\n> ?", " ", README.read_text(encoding="utf-8")).replace("**", "")
+    for text in (story, right, wrong.partition("Even though")[2].split(". ")[0], why):
+        assert text in quoted
+
+
+@pytest.mark.parametrize("text", SENTENCES, ids=lambda text: ascii(text[:20]))
+def test_a_sentence_of_ones_own_is_rewritten_or_a_line_says_why_not(text):
+    try:
+        found = cf.rewrite([{"title": text, "manipulation": "numerical"}], seed=7)
+    except cf.InputError as error:
+        assert str(error).startswith("data:1: the title is empty")
+        return
+    rewritten = found.items["rewritten"].tolist()
+    assert len(rewritten) + len(found.notes) == 1
+    assert all(one != text for one in rewritten)
+    assert all(re.match(r"1 dropped: \S", note) and "\n" not in note for note in found.notes)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("xllamacpp") is None, reason="no llama.cpp here")
+def test_the_recorded_verdict_is_what_the_judge_says(contrafact, tmp_path):
+    made = contrafact(
+        "cobe", "synth", "--n", "1", "--seed", "7", "--out", "story.json", cwd=tmp_path
+    )
+    assert made.returncode == 0
+    asked = "exam --judge embedded/smollm2-135m --family cobe --data story.json --n 10 --no-order"
+    done = contrafact(*asked.split(), "--out", "exam.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "exam.answers.jsonl").read_text(encoding="utf-8").splitlines()[1:]
+    answers = [json.loads(line)["answer"] for line in lines]
+    replies = {one["reply"] for one in answers if one["criterion"] == "E3"}
+    assert replies == {"The"} and not any(one["passed"] is not None for one in answers)

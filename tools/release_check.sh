@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Build wheel and sdist into dist/, check them, and run the README's Python from each, installed
+# alone in an empty environment. Nothing is published. Call: tools/release_check.sh PYTHON
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=${1:-python3}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$python" -m venv "$work/tools"
+"$work/tools/bin/python" -m pip install --quiet --disable-pip-version-check build twine
+rm -rf dist
+"$work/tools/bin/python" -m build --outdir dist . >"$work/build.log" || { cat "$work/build.log"; exit 1; }
+"$work/tools/bin/python" -m twine check --strict dist/*
+
+root=$PWD
+cd "$work" # where no source lies that could be imported in the place of what was installed
+for file in "$root"/dist/*; do
+  "$python" -m venv --clear empty
+  empty/bin/python -m pip install --quiet --disable-pip-version-check "$file"
+  empty/bin/contrafact --version
+  empty/bin/python "$root/tools/readme.py" "$root/README.md"
+  echo "$(basename "$file"): installed alone, it runs the README's Python"
+done

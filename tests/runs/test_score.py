@@ -102,13 +102,13 @@ def test_tables_of_all_kinds_give_the_same_outputs(tmp_path):
 
 def test_systems_come_from_a_column_or_a_name_or_the_file(tmp_path):
     both = [{**row, "system": name} for row in WIDE for name in ("a", "b, c: d")]
-    assert list(score(tmp_path, both).given.systems) == ["a", "b, c: d"]
+    assert list(score(tmp_path, both).recorded.systems) == ["a", "b, c: d"]
     models = [{**row, "model": "openai/gpt-4o", "method": "own"} for row in WIDE]
     made = score(tmp_path, models)
-    assert list(made.given.systems) == ["openai/gpt-4o · own"]
+    assert list(made.recorded.systems) == ["openai/gpt-4o · own"]
     assert made.settings.models == ("openai/gpt-4o",)
-    assert list(score(tmp_path, WIDE).given.systems) == ["o"]
-    assert list(score(tmp_path, WIDE, system="reference").given.systems) == ["reference"]
+    assert list(score(tmp_path, WIDE).recorded.systems) == ["o"]
+    assert list(score(tmp_path, WIDE, system="reference").recorded.systems) == ["reference"]
     with pytest.raises(InputError, match="--system has no use here"):
         score(tmp_path, both, system="c")
 
@@ -132,7 +132,7 @@ def labels_of_rows(tmp_path, task, rows, suffix=".jsonl"):
     made = prepare_score(task, Source(score=file), {"data": PAIRS_OF_RFC}, {})
     return {
         (name, sample): output
-        for name, system in made.given.systems.items()
+        for name, system in made.recorded.systems.items()
         for (sample, _), output in system.outputs.items()
     }
 
@@ -240,18 +240,18 @@ def test_what_cannot_be_used_is_counted_with_its_line(tmp_path):
         WIDE[0],
     ]
     made = score(tmp_path, rows, system="x", given={"data": data})
-    assert [(one.line, one.reason.split(",")[0]) for one in made.given.left_out] == [
+    assert [(one.line, one.reason.split(",")[0]) for one in made.recorded.left_out] == [
         (3, "line 1 has another output of the same item"),
         (4, "the headline is empty"),
-        (5, made.given.left_out[2].reason),
+        (5, made.recorded.left_out[2].reason),
         (6, "the draw is 'zero'"),
     ]
-    assert "is no item of the data" in made.given.left_out[2].reason
+    assert "is no item of the data" in made.recorded.left_out[2].reason
     shown = "\n".join(made.manifest.data.notes)
     for line in ("(line 3)", "(line 4)", "(line 5)", "(line 6)", "once (line 7)"):
         assert line in shown
     assert "x: 1 of 3 outputs are missing, counted as invalid" in shown
-    (second,) = (o for k, o in made.given.systems["x"].outputs.items() if o["texts"]["risk"]
+    (second,) = (o for k, o in made.recorded.systems["x"].outputs.items() if o["texts"]["risk"]
                  == PAIRS[1][1])  # fmt: skip
     assert second["invalid"] == {"opportunity": "the opportunity counterfactual is empty"}
 
@@ -302,7 +302,7 @@ def test_stories_are_found_by_id_text_query_or_the_row_itself(tmp_path):
         made = score(
             tmp_path, [{**row, "response": "It held."}], "cobe", given={"data": data}, system="x"
         )
-        assert [*made.given.systems["x"].outputs] == [(f"{identity}-B", 1)], row
+        assert [*made.recorded.systems["x"].outputs] == [(f"{identity}-B", 1)], row
     alone = score(tmp_path, [{**stories[0], "phrasing": "B", "response": "It held."}], "cobe")
     assert [one.id for one in alone.items] == [identity]
     with pytest.raises(InputError, match="with --data"):
@@ -324,7 +324,7 @@ def test_labels_are_read_strictly_and_probabilities_kept(tmp_path):
         given={"data": data, "limit": 1},
         system="x",
     )
-    outputs = list(made.given.systems["x"].outputs.values())
+    outputs = list(made.recorded.systems["x"].outputs.values())
     assert [one["predicted"] for one in outputs] == ["true", None]
     assert outputs[0]["probabilities"] == {"true": 0.75, "false": 0.25}
     assert outputs[1]["invalid"] == "several labels: true, false"

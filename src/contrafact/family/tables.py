@@ -12,6 +12,7 @@ import pandas as pd
 
 from contrafact.family.display import MARK, OWN, Column, GridChart, Panel, Table, with_figures
 from contrafact.family.report import Breakdown, ChapterData, Form, JudgedRates, Measure
+from contrafact.models.asking import CAUSES, UNREADABLE, cause_of
 
 __all__ = ["invalid_table", "measure_chart", "measure_table", "notes_on", "reason_table",
            "with_costs"]  # fmt: skip
@@ -372,9 +373,14 @@ def invalid_table(
     are what these count of a system's rows, None where there is nothing to count.
     """
     any_degenerate = data.items["degenerate"].notna().any()
+    invalid = data.items["valid"].eq(0)
+    reasons = data.items["invalid_reason"].fillna("no reason kept")
+    causes = reasons.map(cause_of).where(invalid)
+    met = [one for one in (*CAUSES.values(), UNREADABLE) if causes.eq(one).any()]
     lines: list[dict[str, object]] = []
     for system in data.systems:
-        own = data.items[data.items["system"].eq(system)]
+        of_system = data.items["system"].eq(system)
+        own = data.items[of_system]
         line: dict[str, object] = {
             "system": system,
             "asked": len(own),
@@ -383,6 +389,7 @@ def invalid_table(
             "degenerate": int(own["degenerate"].notna().sum()) if any_degenerate else None,
             "invalid_share": float((own["valid"] == 0).mean()),
         }
+        line |= {_slug(one): int(causes[of_system].eq(one).sum()) for one in met}
         lines.append(line | {key: counted(own) for key, counted in (counts or {}).items()})
     shown = list(columns) or [
         Column("system", "System", "text"),
@@ -391,6 +398,9 @@ def invalid_table(
         Column("invalid", "Invalid", "count"),
         Column("invalid_share", "Invalid, %", "share", better="low", ranked=False),
     ]
+    after = [column.key for column in shown].index("invalid_share") + 1
+    group = shown[after - 1].group
+    shown[after:after] = [Column(_slug(one), one.capitalize(), "count", group) for one in met]
     frame = pd.DataFrame(lines).dropna(axis="columns", how="all")
     caption = caption or (
         f"{data.spec.output[1].capitalize()} asked for, and how many could be read."
@@ -443,7 +453,10 @@ def reason_table(
     if every.empty:
         return None
     every["invalid_reason"] = every["invalid_reason"].fillna("no reason kept")
-    frame = every.groupby(["of", "invalid_reason", "system"]).size().reset_index(name="count")
+    by = ["of", "invalid_reason", "system"]
+    frame = every.groupby(by).size().reset_index(name="count")
+    degenerate_ones = frame["of"].str.startswith("degenerate")
+    frame["cause"] = frame["invalid_reason"].map(cause_of).mask(degenerate_ones, "degenerate")
     place = {system: i for i, system in enumerate(data.systems)}
     frame["last"] = frame["system"] if by_name else frame["system"].map(place)
     frame = frame.sort_values(
@@ -455,9 +468,17 @@ def reason_table(
             "of": "any",
             "invalid_reason": f"{len(rest)} other combinations",
             "system": "any",
+            "cause": "any",
             "count": int(rest["count"].sum()),
         }
         shown = pd.concat([shown, pd.DataFrame([line])])
     shown = shown.rename(columns={"of": where[0]}) if where else shown.drop(columns="of")
     frame = shown.reset_index(drop=True)
-    return Table("invalid_reasons", "Reasons", caption, tuple(columns), frame)
+    place_of = [column.key for column in columns].index("invalid_reason")
+    with_cause = [*columns[: place_of + 1], Column("cause", "Cause", "text")]
+    with_cause += columns[place_of + 1 :]
+    return Table("invalid_reasons", "Reasons", caption, tuple(with_cause), frame)
+
+
+def _slug(cause: str) -> str:
+    return cause.replace(" ", "_")

@@ -13,7 +13,7 @@ from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun
 from contrafact.files.tables import write_frame
-from contrafact.models.asking import redacted
+from contrafact.models.asking import cause_of, redacted
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.prices import FREE, Tokens, dollars, price_note
 from contrafact.runs.folder import Manifest, read_manifest
@@ -186,16 +186,18 @@ def with_recorded_costs(
 
 
 def with_verdicts(items: "pd.DataFrame", verdicts: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the items with whether each is invalid, and a column for each criterion and judge.
+    """Return the items with whether each is invalid, by what cause, and each judge's verdicts.
 
-    The latter only where there are several judges. It is called ``<criterion> · <judge>`` and holds
-    1.0, 0.0, or NaN where that judge gave no valid verdict on the item.
+    The latter only where there are several judges. A column is called ``<criterion> · <judge>`` and
+    holds 1.0, 0.0, or NaN where that judge gave no valid verdict on the item.
     """
     import pandas as pd
 
-    found = items.drop(columns="invalid", errors="ignore")
+    found = items.drop(columns=["invalid", "invalid_cause"], errors="ignore")
     at = list(found.columns).index("invalid_reason")
-    found.insert(at, "invalid", found["invalid_reason"].notna())
+    reasons = found["invalid_reason"]
+    found.insert(at, "invalid_cause", [None if pd.isna(one) else cause_of(one) for one in reasons])
+    found.insert(at, "invalid", reasons.notna())
     if not len(verdicts) or verdicts["judge"].nunique() < 2:
         return found
     reserved = {"criterion", "judge", "passed", "invalid"}

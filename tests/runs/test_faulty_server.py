@@ -1,6 +1,7 @@
 """A service that fails in every way: no sample is lost, none is scored twice."""
 
 import json
+from collections import Counter
 
 import pandas as pd
 import pytest
@@ -81,3 +82,135 @@ def test_a_missing_key_is_reported_before_the_first_call(quick_contrafact, servi
     assert result.returncode == 2
     assert "FAKE_API_KEY" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def written(folder, rows):
+    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+PLACES = [f"Port {letter}{end}" for letter in "ABCDEFGHIJKL" for end in ("ora", "ume")]
+
+
+def headlines(folder):
+    written(folder, [{"headline": f"The mill in {place} lifts its dividend"} for place in PLACES])
+
+
+def outputs(folder):
+    texts = {"risk": "Lenders fear for {}", "opportunity": "Orders reach {}"}
+    written(folder, [
+        {"headline": f"The mill in {place} grows", "side": side, "text": text.format(place)}
+        for place in PLACES for side, text in texts.items()
+    ])  # fmt: skip
+
+
+def news(folder):
+    kinds = ("numerical", "flipping", "sentiment", "causal")
+    written(folder, [
+        {
+            "title": f"The mill in {place} grows", "id": place, "candidates": [],
+            "summary": f"The shares rose {n + 12}% due to demand in {place}.",
+            "manipulation": kinds[n % 4],
+        }
+        for n, place in enumerate(PLACES)
+    ])  # fmt: skip
+
+
+def pairs(folder):
+    texts = [f"The mill in {place} grows. Its shares rose on strong demand." for place in PLACES]
+    turned = [text.replace("rose", "fell").replace("strong", "weak") for text in texts]
+    written(folder, [
+        {"id": a, "original": a, "rewritten": b, "manipulation": "flipping"}
+        for a, b in zip(texts, turned, strict=True)
+    ])  # fmt: skip
+
+
+def stories(folder):
+    from contrafact.families.cobe.data import StoryNotes, bundled_stories, write_stories
+
+    cores = {story.core_set_id: story for story in reversed(bundled_stories())}
+    write_stories(list(cores.values()), StoryNotes(), folder / "in.json")
+
+
+MODEL, JUDGE = ("--model", "openai-api/fake/writer"), ("--judge", "openai-api/fake/judge")
+NO_FLUENCY = ("--fluency-model", "none")
+COMMANDS = {
+    "run finforce": (headlines, ("--data", "in.jsonl", *MODEL, *JUDGE, *NO_FLUENCY), "run"),
+    "run rfc-detect": (None, ("--limit", "30", *MODEL), "run"),
+    "run cobe": (None, ("--limit", "12", *MODEL, *JUDGE), "run"),
+    "score finforce": (outputs, ("in.jsonl", *JUDGE, *NO_FLUENCY), "run"),
+    "generate": (headlines, ("in.jsonl", *MODEL, *JUDGE), "o.csv"),
+    "exam": (None, (*JUDGE, "--n", "40"), "o.json"),
+    "finforce screen": (headlines, ("in.jsonl", *MODEL), "o.jsonl"),
+    "rfc label": (news, ("in.jsonl", *MODEL), "o.jsonl"),
+    "rfc rewrite": (news, ("in.jsonl", *MODEL, *JUDGE), "o.jsonl"),
+    "rfc check": (pairs, ("in.jsonl", *JUDGE), "o.jsonl"),
+    "cobe augment": (stories, ("in.json", *MODEL, "--n", "8"), "o.json"),
+}
+TEN = "429,500,reset,stall,truncated,notjson,nochoices,error200,empty,html"
+
+
+def made_by(out):
+    """Return what a command wrote, without what calls took and when."""
+    if out.is_file():
+        return out.read_bytes()
+    items, verdicts = (
+        pd.read_parquet(out / f"{name}.parquet") if (out / f"{name}.parquet").exists() else None
+        for name in ("items", "verdicts")
+    )
+    costs = ["calls", "seconds", "input_tokens", "output_tokens", "dollars"]
+    return [
+        None if table is None else table.drop(columns=costs, errors="ignore").to_json()
+        for table in (items, verdicts)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_a_faulty_service_does_changes_no_output_and_asks_nothing_twice(
+    quick_contrafact, start_service, tmp_path, name
+):
+    """One request in five meets one of ten faults, each 2% of all."""
+    inputs, options, out = COMMANDS[name]
+    if inputs is not None:
+        inputs(tmp_path)
+    found = {}
+    for kind, faults in (("well", ""), ("faulty", TEN)):
+        (tmp_path / kind).mkdir()
+        with start_service("--faults", faults, "--share", "0.2", "--stall", "20") as service:
+            result = quick_contrafact(
+                *name.split(), *options, "--out", f"{kind}/{out}", "--attempt-timeout", "3",
+                "--max-connections", "8", env=service.environment,
+            )  # fmt: skip
+            found[kind] = result.returncode, service.stats(), made_by(tmp_path / kind / out)
+        assert "Traceback" not in result.stderr
+    (code, well, wanted), (faulty_code, faulty, made) = found["well"], found["faulty"]
+    assert (faulty_code, made) == (code, wanted), result.stderr
+    assert faulty["answered"] == well["answered"]
+    assert Counter(faulty["met"]).total() > 0 and not well["met"]
+    if out == "run":
+        manifest = json.loads((tmp_path / "faulty" / out / "manifest.json").read_text())
+        used = pd.read_csv(tmp_path / "faulty" / out / "usage.csv")["calls"].sum()
+        # What came without a word was answered, and is paid for, too.
+        assert used == sum(faulty["answered"].values()) + faulty["met"].get("empty", 0)
+        assert manifest["repeated_calls"] == 0
+
+
+def test_refusals_and_filters_are_told_from_what_cannot_be_read(
+    quick_contrafact, start_service, tmp_path
+):
+    headlines(tmp_path)
+    with start_service("--faults", "refusal,filter,length,parts") as service:
+        result = quick_contrafact(
+            "run", "finforce", "--data", "in.jsonl", *MODEL, *NO_FLUENCY, "--out", "run",
+            env=service.environment,
+        )  # fmt: skip
+        met = service.stats()["met"]
+    assert result.returncode == 0, result.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    wanted = {"refused": met["refusal"], "filtered": met["filter"], "cut off": met["length"]}
+    assert dict(items["invalid_cause"].value_counts() // 2) == wanted
+    tables = tmp_path / "run" / "tables"
+    invalid = pd.read_csv(tables / "invalid.csv").iloc[0]
+    assert [invalid[key] / 2 for key in ("refused", "filtered", "cut_off")] == [*wanted.values()]
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Refused" in page and "Filtered" in page

@@ -26,7 +26,8 @@ from typing import Any
 
 FAULTS = (
     *("429", "500", "reset", "stall", "truncated", "notjson"),
-    *("nochoices", "error200", "later", "quota", "parts", "refusal"),
+    *("nochoices", "error200", "later", "quota", "parts", "refusal", "filter", "length"),
+    *("empty", "html"),
 )
 
 
@@ -112,16 +113,24 @@ class OpenAIServer:
                 )
             case "error200":
                 self._write(writer, "200 OK", b'{"error": {"message": "upstream has gone away"}}')
-            case "parts" | "refusal":
+            case "parts" | "refusal" | "filter" | "length" | "empty":
                 changed = json.loads(answer)
-                message = changed["choices"][0]["message"]
-                text = message["content"]
-                if fault == "refusal":
-                    message |= {"content": None, "refusal": "I would rather not."}
-                else:
-                    thought = {"type": "reasoning", "text": '{"risk_counterfactual": "a decoy"}'}
-                    message |= {"content": [thought, {"type": "text", "text": text}], "refusal": ""}
+                choice = changed["choices"][0]
+                text = choice["message"]["content"]
+                thought = {"type": "reasoning", "text": '{"risk_counterfactual": "a decoy"}'}
+                parts = [thought, {"type": "text", "text": text}]
+                content, refusal, choice["finish_reason"] = {
+                    "parts": (parts, "", "stop"),
+                    "refusal": (None, "I would rather not.", "stop"),
+                    "filter": (None, None, "content_filter"),
+                    "length": (text[: len(text) // 2], None, "length"),
+                    "empty": ("", None, "stop"),
+                }[fault]
+                choice["message"] |= {"content": content, "refusal": refusal}
                 self._write(writer, "200 OK", json.dumps(changed).encode())
+            case "html":
+                page = b"<html>busy</html>"
+                self._write(writer, "200 OK", page, kind="text/html")
             case "later":
                 error = b'{"error": {"message": "too many", "type": "rate_limit_error"}}'
                 self._write(writer, "429 Too Many Requests", error, "Retry-After: 3600\r\n")
@@ -207,10 +216,11 @@ class OpenAIServer:
         body: bytes,
         headers: str = "",
         promised: int | None = None,
+        kind: str = "application/json",
     ) -> None:
         length = len(body) if promised is None else promised
         head = (
-            f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{headers}"
+            f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{headers}"
             f"Content-Length: {length}\r\n\r\n"
         )
         writer.write(head.encode() + body)

@@ -17,7 +17,7 @@ from inspect_ai.model import (
     ResponseSchema,
 )
 
-from contrafact.models.opening import IN_PROCESS
+from contrafact.models.service import is_service
 from contrafact.text.delimit import printable
 
 __all__ = [
@@ -130,7 +130,7 @@ async def answer(
     config: GenerateConfig,
     cache: bool | CachePolicy = False,
 ) -> ModelOutput:
-    """Return a model's output. A service's empty one is not taken from the cache, nor on trust.
+    """Return a model's output. A service's empty one is asked for once more, past the cache.
 
     A call that fails raises what its last try did, in the service's words.
     """
@@ -141,7 +141,7 @@ async def answer(
         if last is None or (cause := last.exception()) is None:
             raise
         raise cause from cause.__cause__
-    if cache and is_empty(output) and not str(model).startswith(IN_PROCESS):
+    if is_empty(output) and is_service(model):
         output = await model.generate(messages, config=config, cache=False)
     return output
 

@@ -82,8 +82,6 @@ class KeptModel(Model):
         self, calls: Calls, key: str, input: str | list[ChatMessage], config: GenerateConfig
     ) -> ModelOutput:
         output = await self.ask(calls, input, config)
-        if is_empty(output):  # a slip of a service is not taken on trust, and never kept
-            output = await self.ask(calls, input, config)
         if calls.journal is not None and not is_empty(output):
             # As text, which takes a tenth of the memory.
             calls.journal.keep(key, output.model_dump_json(exclude_none=True))

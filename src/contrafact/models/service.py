@@ -29,7 +29,7 @@ from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput
 from contrafact.models.calls import under_way
 from contrafact.text.delimit import shorten
 
-__all__ = ["NoAnswer", "guard"]
+__all__ = ["NoAnswer", "guard", "is_service"]
 
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|billing_hard_limit|out of credits"
@@ -63,6 +63,11 @@ def guard(model: Model) -> Model:
     assert isinstance(api, _Guarded)
     api.watch(str(model), model.config)
     return model
+
+
+def is_service(model: Model) -> bool:
+    """Tell whether a model is asked of a service, and watched."""
+    return isinstance(getattr(model, "api", None), _Guarded)
 
 
 class _Guarded(ModelAPI):

@@ -8,7 +8,7 @@ Everything else (the grid, estimates, identity, resuming, the order of rows) is 
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from inspect_ai import Task
     from inspect_ai.dataset import Sample
+    from inspect_ai.event import ModelEvent
     from inspect_ai.log import EvalLog, EvalSample
     from inspect_ai.scorer import Scorer
 
@@ -55,6 +56,7 @@ __all__ = [
     "Prepared",
     "TaskRun",
     "absolute",
+    "answered_calls",
     "cost_columns",
     "load_once",
     "open_inputs",
@@ -580,6 +582,13 @@ COST_COLUMNS = ("calls", "tokens", "dollars")
 """Columns of the per-item table, in families that keep what it took to write an item's outputs."""
 
 
+def answered_calls(sample: "EvalSample") -> "Iterator[ModelEvent]":
+    """Yield a sample's calls that were answered; a try that failed is none."""
+    for event in sample.events:
+        if event.event == "model" and event.error is None and not event.output.empty:
+            yield event
+
+
 def cost_columns(
     sample: "EvalSample", model: str, local: Sequence[tuple[int, int]] = ()
 ) -> dict[str, Any]:
@@ -594,8 +603,8 @@ def cost_columns(
     used: dict[str, list[Tokens]] = {}
     for read, written in local:
         used.setdefault(model, []).append(Tokens(read, written))
-    for event in sample.events:
-        if event.event == "model" and event.role != "grader" and not event.output.empty:
+    for event in answered_calls(sample):
+        if event.role != "grader":
             used.setdefault(event.model, []).append(Tokens.of(event.output.usage))
     if not used:
         return {}

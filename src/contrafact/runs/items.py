@@ -11,7 +11,7 @@ from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
 from contrafact.errors import InputError
 from contrafact.family import task_named
-from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun
+from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun, answered_calls
 from contrafact.files.tables import write_frame
 from contrafact.models.asking import cause_of, redacted
 from contrafact.models.fluency import FLUENCY
@@ -317,9 +317,7 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
         # Of outputs made elsewhere, none was written here.
         for read, written in () if prepared.recorded else prepared.run.local_calls(sample):
             of(log.eval.model, SUBJECT).calls.append(Tokens(read, written))
-        for event in sample.events:
-            if event.event != "model" or event.output.empty:
-                continue
+        for event in answered_calls(sample):
             role = JUDGE if event.role == "grader" else event.role or SUBJECT
             one = of(event.model, role)
             counted = event.output.usage
@@ -340,8 +338,8 @@ def _calls(
     for sample in evaluated.samples:
         rows = list(run.rows(replace(evaluated, samples=[sample])))
         shared = {n: rows[0][n] for n in names if rows and len({row[n] for row in rows}) == 1}
-        for event in sample.events if rows else ():
-            if event.event != "model" or event.role == "grader" or event.output.empty:
+        for event in answered_calls(sample) if rows else ():
+            if event.role == "grader":
                 continue
             several = len(event.input) > 1
             prompt = "\n\n".join(

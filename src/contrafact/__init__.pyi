@@ -9,6 +9,7 @@ from contrafact.api.runs import score as score
 from contrafact.api.texts import check as check
 from contrafact.api.texts import generate as generate
 from contrafact.api.texts import rewrite as rewrite
+from contrafact.api.texts import stories as stories
 from contrafact.api.texts import synth as synth
 from contrafact.errors import InputError as InputError
 from contrafact.errors import ModelError as ModelError

@@ -370,11 +370,9 @@ def stories(
     form: "Form" = "conjunction",
     private_lexicon: PathLikeOrNone = None,
 ) -> "Stories":
-    """Return stories to be edited, without end, each with a reward that is proven, for trainers.
+    """Draw stories to be edited, without end, each with a reward that is proven, for trainers.
 
-    Iterating gives ``(prompt, story, reward)``, where ``reward(answer)`` is 0 to 1; ``[i]`` gives
-    ``question``, ``answer`` and ``metadata``, which ``score_answer(answer, entry)`` scores. No
-    model is asked. ``ahead(processes)`` draws before a trainer wants them.
+    No model is asked.
 
     Args:
         seed: The same seed and difficulty give the same tasks.
@@ -382,6 +380,12 @@ def stories(
             ``connectors``, ``phrasings``. All stories if not given.
         form: ``conjunction``: 1 where every criterion passes; ``share``: the share that does.
         private_lexicon: A folder with rules of your own.
+
+    Returns:
+        The tasks. Iterating gives ``(prompt, story, reward)``, where ``reward(answer)`` is 0 to 1;
+        ``[i]`` gives ``question``, ``answer`` and ``metadata``, which
+        ``score_answer(answer, entry)`` scores. ``ahead(processes)`` draws before a trainer wants
+        them.
 
     Raises:
         InputError: There is no such difficulty, or the rules cannot be used.

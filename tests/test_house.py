@@ -86,7 +86,9 @@ def test_heavy_packages_stay_out_of_the_command_line():
     assert run.stdout.strip() == "[]"
 
 
-PRIVATE_WORDS = re.compile(r"(?:^|_)(?:beside|mend(?:ed|s)?|said|tell|telling|unask\w*)(?:_|$)")
+PRIVATE_WORDS = re.compile(
+    r"(?:^|_)(?:beside|ladder|looks?|mend(?:ed|s)?|said|shelf|sitting|tell|telling|unask\w*)(?:_|$)"
+)
 """Words that stood for something which the field has a word for (CONTRIBUTING.md, "Names")."""
 EVENT_KINDS = {"_said"}
 """Methods named after a kind of event that reviews have stored."""

@@ -33,7 +33,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from contrafact.models.gguf import full_path, gguf_path, looks_like_path
+from contrafact.models.gguf import full_path, gguf_path, is_pathlike
 from contrafact.models.requests import InProcessAPI, guided_choice, request_body
 from contrafact.models.server import (
     EmbeddedServer,
@@ -70,7 +70,7 @@ class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
         **model_args: Any,
     ) -> None:
         path = gguf_path(model_name)
-        name = full_path(model_name) if looks_like_path(model_name) else model_name
+        name = full_path(model_name) if is_pathlike(model_name) else model_name
         super().__init__(name, base_url, config, model_args)
         check_runtime()
         self.settings = ServerSettings(path=path, **model_args)

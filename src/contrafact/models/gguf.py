@@ -18,7 +18,7 @@ __all__ = [
     "full_path",
     "gguf_path",
     "inspect_name",
-    "looks_like_path",
+    "is_pathlike",
     "plain_name",
 ]
 
@@ -40,7 +40,7 @@ _WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _MAGIC = b"GGUF"
 
 
-def looks_like_path(name: str) -> bool:
+def is_pathlike(name: str) -> bool:
     """Tell whether a model's name is meant as a path: ``/…``, ``./…``, ``~…``, or ``….gguf``."""
     return name.startswith((os.sep, f".{os.sep}", f"..{os.sep}", "~")) or name.lower().endswith(
         ".gguf"
@@ -136,7 +136,7 @@ def gguf_path(name: str) -> Path:
     """
     if name == SMOLLM2:
         path = embedded_weights()
-    elif looks_like_path(name):
+    elif is_pathlike(name):
         path = Path(name).expanduser()
     else:
         raise InputError(

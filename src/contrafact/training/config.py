@@ -15,7 +15,7 @@ from contrafact.errors import InputError
 from contrafact.family.settings import judge_names
 from contrafact.family.training import TrainingSpec
 from contrafact.files.config import ConfigFile, read_config
-from contrafact.models.gguf import SMOLLM2, looks_like_path, plain_name
+from contrafact.models.gguf import SMOLLM2, is_pathlike, plain_name
 
 __all__ = [
     "ALL_LINEAR",
@@ -288,7 +288,7 @@ def _located_model(name: str, folder: Path) -> str:
     if name == SMOLLM2:
         return name
     here = (folder / Path(name).expanduser()).absolute()
-    return str(here) if looks_like_path(name) or here.exists() else name
+    return str(here) if is_pathlike(name) or here.exists() else name
 
 
 def _checked(given: Mapping[str, Any], file: ConfigFile, words: Mapping[str, str]) -> TrainConfig:

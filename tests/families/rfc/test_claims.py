@@ -143,7 +143,7 @@ def test_a_model_in_this_process_is_held_to_all_three_labels():
     output = ModelOutput.from_content("mockllm/model", "true")
     output.usage = ModelUsage(input_tokens=9, output_tokens=9, total_tokens=18)
     ask = Ask(get_model("mockllm/model", custom_outputs=[output]))
-    assert made.held(ask, claims()[0]) is ask
+    assert made.constrained(ask, claims()[0]) is ask
 
 
 def test_scored_answers_have_the_figures_of_scikit_learn_over_valid_and_strict(

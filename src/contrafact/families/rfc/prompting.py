@@ -192,11 +192,11 @@ class OneCall:
 
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
         """See `contrafact.family.method.Method`."""
-        output = await self.held(ask, item)(self.prompt(item, draw))
+        output = await self.constrained(ask, item)(self.prompt(item, draw))
         return read_answer(output, item, reasons=self.reasons)
 
-    def held(self, ask: Ask, item: Item) -> Ask:
-        """Return the model held to the labels, if it can be and a label alone is asked for."""
+    def constrained(self, ask: Ask, item: Item) -> Ask:
+        """Return the model constrained to the labels, if it can be and no reasons are asked for."""
         if not self._holds or not holds_to_choices(ask.model):
             return ask
         choice = [*item.labels, *(label.capitalize() for label in item.labels)]

@@ -134,12 +134,12 @@ class Completer:
             going.sort(key=lambda row: len(row.tokens) - row.length)
             kinds: dict[bool, list[_Row]] = {True: [], False: []}
             for row in going:  # before any is done, and no longer what it was
-                kinds[row.takes_one_look].append(row)
-            for one_look, alike in kinds.items():
+                kinds[row.takes_one_pass].append(row)
+            for one_pass, alike in kinds.items():
                 while alike:
                     part = _fitting(alike)
                     del alike[: len(part)]
-                    if one_look and self._packs:
+                    if one_pass and self._packs:
                         asked = [(row.tokens, row.prefix, row.length) for row in part]
                         _take(part, last_logits(self._causal, asked, check), 0)
                     else:
@@ -200,7 +200,7 @@ class _Row:
             self._end("stop")
 
     @property
-    def takes_one_look(self) -> bool:
+    def takes_one_pass(self) -> bool:
         """Whether the next token ends it, whichever it is."""
         if not self.request.replies:
             return self.request.max_tokens == 1

@@ -47,7 +47,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
-from contrafact.models.gguf import full_path, looks_like_path
+from contrafact.models.gguf import full_path, is_pathlike
 from contrafact.models.requests import MAX_TOKENS, InProcessAPI, guided_choice
 from contrafact.models.server import PromptTooLong
 from contrafact.models.whitebox.completion import (
@@ -132,7 +132,7 @@ class WhiteboxAPI(InProcessAPI[_Engine]):
         config: GenerateConfig | None = None,
         **model_args: Any,
     ) -> None:
-        is_path = looks_like_path(model_name) or Path(model_name).is_dir()
+        is_path = is_pathlike(model_name) or Path(model_name).is_dir()
         name = full_path(model_name) if is_path else model_name
         super().__init__(name, base_url, config, model_args)
         self.settings = WhiteboxSettings(name, **model_args)

@@ -19,7 +19,7 @@ from contrafact.models.gguf import (
     SMOLLM2,
     check_gguf,
     gguf_path,
-    looks_like_path,
+    is_pathlike,
     plain_name,
 )
 from contrafact.models.whitebox.conversion import converted, first_line, quietly
@@ -146,7 +146,7 @@ def shared_causal(
 ) -> CausalModel:
     """Return a model, loaded once in this process; see `load_causal`. Blocking."""
     name = same = plain_name(name)
-    if looks_like_path(name) or Path(name).is_dir():
+    if is_pathlike(name) or Path(name).is_dir():
         same = os.path.realpath(Path(name).expanduser())
     key = (same, device, precision)
     with _loading:
@@ -207,7 +207,7 @@ def _find(name: str) -> Path | None:
     if path.exists():
         return path
     # A name on the hub has one slash at most.
-    if looks_like_path(name) or len(Path(name).parts) > 2:
+    if is_pathlike(name) or len(Path(name).parts) > 2:
         hint = (
             "name a model's folder or a GGUF file by its path, or a model on the Hugging Face hub"
         )

@@ -143,13 +143,15 @@ class Store:
         """Give somebody the next item; see `contrafact.review.assignment.assign`."""
         return self.act(review, assign, who, lease=self._lease)
 
-    def work(self, review: str, who: str, look: Callable[[ReviewState, Assignment | None], T]) -> T:
-        """Give somebody the next item as `next` does, and return what ``look`` makes of it.
+    def work(
+        self, review: str, who: str, reader: Callable[[ReviewState, Assignment | None], T]
+    ) -> T:
+        """Give somebody the next item as `next` does, and return what ``reader`` makes of it.
 
-        ``look`` sees the state with the item given out, before anybody else changes it; it may not
-        change the state itself.
+        ``reader`` sees the state with the item given out, before anybody else changes it; it may
+        not change the state itself.
         """
-        return self.act(review, lambda c: look(c.state, assign(c, who, lease=self._lease)))
+        return self.act(review, lambda c: reader(c.state, assign(c, who, lease=self._lease)))
 
     def answer(self, review: str, who: str, place: Assignment, decision: Decision) -> bool:
         """Take a decision, in training or not, and return whether it is new.
@@ -173,10 +175,10 @@ class Store:
         """Take somebody's last decision back; see `contrafact.review.workflow.undo`."""
         self.act(review, workflow.undo, who, lease=self._lease, request=request)
 
-    def read(self, review: str, look: Callable[[ReviewState], T]) -> T:
-        """Return what ``look`` finds on the state as it is now; it may not change the state."""
+    def read(self, review: str, reader: Callable[[ReviewState], T]) -> T:
+        """Return what ``reader`` finds on the state as it is now; it may not change the state."""
         with self._lock(review), self._reading.begin() as connection:
-            return look(self._state(connection, review, lock=False))
+            return reader(self._state(connection, review, lock=False))
 
     def last_answer(
         self, review: str, who: str, assignment: Assignment

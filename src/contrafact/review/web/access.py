@@ -165,7 +165,7 @@ def _member_page(
     if not is_valid_name(review):
         raise no_review
 
-    def look(state: ReviewState) -> MemberPage | None:
+    def reader(state: ReviewState) -> MemberPage | None:
         person = state.people.get(account.name)
         if person is None or not person.active:
             return None
@@ -174,7 +174,7 @@ def _member_page(
         return MemberPage(request, studio, person.name, review, person.roles, adjudicates)
 
     try:
-        found = studio.store.read(review, look)
+        found = studio.store.read(review, reader)
     except UnknownReview:
         raise no_review from None
     if found is None:

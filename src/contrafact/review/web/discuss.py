@@ -40,7 +40,7 @@ TheRemark = Annotated[RemarkForm, Form()]
 def discussions(page: TheMemberPage) -> HTMLResponse:
     """Show what is up for discussion by somebody."""
 
-    def look(state: ReviewState) -> list[tuple[str, str, int, int, bool]]:
+    def reader(state: ReviewState) -> list[tuple[str, str, int, int, bool]]:
         rows = []
         for item in under_discussion(state, state.people.get(page.who)):
             spoken, needed = voices(item), state.project.stage(str(item.stage)).voices
@@ -48,7 +48,7 @@ def discussions(page: TheMemberPage) -> HTMLResponse:
             rows.append((item.id, text, len(spoken), needed, page.who in spoken))
         return rows
 
-    return page.render("discussions.html", rows=page.studio.store.read(page.review, look))
+    return page.render("discussions.html", rows=page.studio.store.read(page.review, reader))
 
 
 @router.get("/r/{review:review}/discuss/one", name="discussion")
@@ -87,7 +87,7 @@ def _discussion(
     problem: InputError | None = None,
     sent: RemarkForm | None = None,
 ) -> HTMLResponse:
-    def look(state: ReviewState) -> dict[str, Any] | None:
+    def reader(state: ReviewState) -> dict[str, Any] | None:
         discussed = under_discussion(state, state.people.get(page.who))
         item = next((one for one in discussed if one.id == name), None)
         if item is None:
@@ -101,7 +101,7 @@ def _discussion(
             "ready": can_record(stage, item, page.who),
         }
 
-    found = page.studio.store.read(page.review, look)
+    found = page.studio.store.read(page.review, reader)
     if found is None and isinstance(problem, NotAllowed):
         raise problem
     if found is None:

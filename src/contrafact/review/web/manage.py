@@ -59,14 +59,14 @@ Roles = Annotated[list[str] | None, Form()]
 def manage(page: TheManagerPage) -> HTMLResponse:
     """Show every review, and how a new one is opened."""
 
-    def look(state: ReviewState) -> tuple[str, int, int]:
+    def reader(state: ReviewState) -> tuple[str, int, int]:
         ended = sum(item.outcome is not None for item in state.items.values())
         return state.project.title, len(state.items), ended
 
     store = page.studio.store
     return page.render(
         "manage.html",
-        reviews=[(name, *store.read(name, look)) for name in store.reviews()],
+        reviews=[(name, *store.read(name, reader)) for name in store.reviews()],
         projects=[(name, load_project(name).title, _needs(name)) for name in builtin_projects()],
     )
 
@@ -126,7 +126,7 @@ def log(page: TheManagerPage) -> HTMLResponse:
 def manage_review(page: TheReviewPage, all_stages: bool = False) -> HTMLResponse:
     """Show how a review stands: what to do next, its stages, what can be exported."""
 
-    def look(state: ReviewState) -> dict[str, Any]:
+    def reader(state: ReviewState) -> dict[str, Any]:
         progress = review_progress(state, datetime.now(UTC))
         taken = [(who, state.items[name]) for who, name in state.in_hand.items()]
         exports = [what for what in available_exports(state.project) if what in _DESCRIPTIONS]
@@ -154,7 +154,7 @@ def manage_review(page: TheReviewPage, all_stages: bool = False) -> HTMLResponse
             ],
         }
 
-    found = page.studio.store.read(page.review, look)
+    found = page.studio.store.read(page.review, reader)
     return page.render("manage_review.html", formats=TABLE_FORMATS, **found)
 
 
@@ -265,7 +265,7 @@ def _team(
     message: str = "",
     links: list[tuple[str, str]] | None = None,
 ) -> HTMLResponse:
-    def look(state: ReviewState) -> dict[str, Any]:
+    def reader(state: ReviewState) -> dict[str, Any]:
         people = list(state.people.values())
         return {
             "roles": state.project.roles,
@@ -275,7 +275,7 @@ def _team(
             "items": len(state.items),
         }
 
-    found = page.studio.store.read(page.review, look)
+    found = page.studio.store.read(page.review, reader)
     named = {person.name for person in found["people"]}
     accounts = page.studio.accounts.all()
     return page.render(

@@ -115,7 +115,7 @@ def export(page: TheReviewPage, file: str, stage: str = "", question: str = "") 
 def _import_page(
     page: ManagerPage, *, status: int = 200, problem: str = "", message: str = ""
 ) -> HTMLResponse:
-    def look(state: ReviewState) -> dict[str, Any]:
+    def reader(state: ReviewState) -> dict[str, Any]:
         project = state.project
         return {
             "show": project.show,
@@ -129,5 +129,5 @@ def _import_page(
         problem=problem,
         message=message,
         limit=page.studio.upload_limit // (1024 * 1024),
-        **page.studio.store.read(page.review, look),
+        **page.studio.store.read(page.review, reader),
     )

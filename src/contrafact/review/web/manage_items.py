@@ -160,11 +160,11 @@ def _item(
     problem: InputError | None = None,
     written: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
-    def look(state: ReviewState) -> dict[str, Any] | None:
+    def reader(state: ReviewState) -> dict[str, Any] | None:
         found = state.items.get(name)
         return None if found is None else _details(state, found)
 
-    details = page.studio.store.read(page.review, look)
+    details = page.studio.store.read(page.review, reader)
     if details is None:
         raise HTTPException(404, "There is no such item.")
     history = page.studio.store.item_history(page.review, name)
@@ -216,7 +216,7 @@ def _list(
     message: str = "",
     problems: list[str] | None = None,
 ) -> HTMLResponse:
-    def look(state: ReviewState) -> dict[str, Any]:
+    def reader(state: ReviewState) -> dict[str, Any]:
         found = [item for item in state.items.values() if _fits(item, state.project, wanted)]
         pages = max(1, -(-len(found) // PAGE_ITEMS))
         shown = min(wanted.page, pages)
@@ -234,7 +234,7 @@ def _list(
             "stages": _judged(state),
         }
 
-    made = page.studio.store.read(page.review, look)
+    made = page.studio.store.read(page.review, reader)
     asked = {n: str(value) for n, value in wanted if value and n != "page"}
 
     def page_path(number: int) -> str:

@@ -133,11 +133,11 @@ def home(
     Who has just joined is led on: to the one review they have a part in, or to the manager's pages.
     """
 
-    def look(state: ReviewState) -> tuple[str, tuple[str, ...]] | None:
+    def reader(state: ReviewState) -> tuple[str, tuple[str, ...]] | None:
         person = state.people.get(account.name)
         return (state.project.title, person.roles) if person and person.active else None
 
-    found = {name: studio.store.read(name, look) for name in studio.store.reviews()}
+    found = {name: studio.store.read(name, reader) for name in studio.store.reviews()}
     memberships = [(name, *part) for name, part in found.items() if part is not None]
     if joined and account.manager and not memberships:
         return redirect_to(str(request.app.url_path_for("manage")))
@@ -286,7 +286,7 @@ def _next_view(
     """Give somebody their next item: what is shown of it, or of there being none."""
     who = page.who
 
-    def look(
+    def reader(
         state: ReviewState, assignment: Assignment | None
     ) -> tuple[ItemView | dict[str, Any], dict[str, Any] | None]:
         feedback = training_feedback(state, who, last) if last else None
@@ -301,7 +301,7 @@ def _next_view(
         }
         return idle, feedback
 
-    return page.studio.store.work(page.review, who, look)
+    return page.studio.store.work(page.review, who, reader)
 
 
 def _view_of(page: MemberPage, form: SubmittedForm) -> ItemView | None:
@@ -349,14 +349,14 @@ def _correction(page: MemberPage, form: SubmittedForm) -> str | None:
     if written is None:
         return None
 
-    def look(state: ReviewState) -> str | None:
+    def reader(state: ReviewState) -> str | None:
         item = state.items.get(place.item)
         stage = next((s for s in state.project.flow if s.id == place.stage), None)
         if item is None or stage is None or stage.corrects is None:
             return None
         return str(item.fields.get(stage.corrects.field) or "")
 
-    present = page.studio.store.read(page.review, look)
+    present = page.studio.store.read(page.review, reader)
     if present is None:
         return written
     unchanged = written.strip() == present.replace("\r\n", "\n").strip()

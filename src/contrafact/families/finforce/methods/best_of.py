@@ -67,8 +67,8 @@ class BestOf(DraftingMethod):
 
         drafts = await gathered(map(draft, range(1, self._n + 1)))
         numbers = [made.add(one, likelihood=likelihood) for one, likelihood in drafts]
-        looks = [self._verifier.assess(ask, headline, made.sound(number)) for number in numbers]
-        for number, findings in zip(numbers, await gathered(looks), strict=True):
+        checks = [self._verifier.assess(ask, headline, made.sound(number)) for number in numbers]
+        for number, findings in zip(numbers, await gathered(checks), strict=True):
             made.note(number, findings)
         return made.result()
 

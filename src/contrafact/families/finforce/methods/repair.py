@@ -73,9 +73,9 @@ class Repair(DraftingMethod):
         """See `contrafact.family.method.Method`: the most that it may take."""
         wrong = {side: {"text": headline.text, "fault": "word " * 40} for side in SIDES}
         again = PlannedCall(self._ask_again(headline, wrong), PAIR_TOKENS)
-        looks = [self._verifier.plan(headline)] * (1 + self._rounds)
+        checks = [self._verifier.plan(headline)] * (1 + self._rounds)
         first = PlannedCall(self._prompt.prompt(headline), PAIR_TOKENS)
-        return [first, *[again] * self._rounds, *looks]
+        return [first, *[again] * self._rounds, *checks]
 
     def _ask_again(self, headline: Headline, wrong: Mapping[Side, Mapping[str, str]]) -> str:
         shown = {

@@ -96,7 +96,7 @@ class Memory(OneCall):
     async def __call__(self, item: Item, ask: Ask, *, draw: int = 1) -> Answer:
         """See `contrafact.family.method.Method`."""
         shown = self._shown(item)
-        output = await self.held(ask, item)(self.prompt(item, draw, background=shown))
+        output = await self.constrained(ask, item)(self.prompt(item, draw, background=shown))
         return read_answer(output, item, reasons=self.reasons, trace={"background": shown})
 
     def plan(self, item: Item) -> Sequence[PlannedCall]:

@@ -41,7 +41,7 @@ CLOSE = 1e-3
 _ONE = np.uint64(0x3FF0_0000_0000_0000)  # the bits of 1.0, its fraction zero
 _FRACTION = np.uint64(12)  # the bits of a float64 that are not its fraction
 _BELOW_ONE = 1.0 - 2.0**-53
-_FIRST_LOOK = 256  # tokens that nearly always hold the nucleus
+_LIKELIEST = 256  # tokens that nearly always hold the nucleus
 
 
 class Noise(Protocol):
@@ -222,7 +222,7 @@ def _scaled(logits: "torch.Tensor", sampling: Sampling) -> "torch.Tensor":
 
 def _nucleus(log_p: "torch.Tensor", top_p: float) -> "torch.Tensor":
     """Tell which tokens of each row are in the nucleus; it never is empty."""
-    count = min(_FIRST_LOOK, log_p.shape[-1])
+    count = min(_LIKELIEST, log_p.shape[-1])
     while True:
         likeliest = log_p.topk(count).values
         mass = likeliest.exp().cumsum(-1)

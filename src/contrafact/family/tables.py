@@ -97,10 +97,9 @@ def measure_table(
     }
     frame = with_figures(frame, figures, wanted, by)
     costs: tuple[Column, ...] = ()
-    scored = any(one.kind == "share" and one.better and one.ranked for one in chosen)
-    if scored and not any(one.cost for one in chosen):
+    if _scored(chosen):
         frame, costs = with_costs(data, frame, figures, scope=scope, on=by)
-    ranks, rates = ({}, {}) if of and of not in spec.scopes[:1] else _judged(data, chosen)
+    ranks, rates = _judged(data, chosen) if of in ("", *spec.scopes[:1]) else ({}, {})
     for values in (*ranks.values(), *rates.values()):
         frame = frame.merge(values, how="left", left_on="system", right_index=True)
     marks = frame["system"].isin(data.systems_as("mark"))
@@ -121,9 +120,14 @@ def measure_table(
     # measured at all has no column.
     there = set(figures["measure"])
     table = table.without_empty_columns([c.key for one, _, c in columns if one.name in there])
-    shown = {column.key for column in table.columns}
-    lacking = breakdown is None and key != "overall" and shown.isdisjoint(wanted)
-    return None if lacking else table
+    needed = breakdown is not None or key == "overall"
+    return table if needed or not wanted.keys().isdisjoint(c.key for c in table.columns) else None
+
+
+def _scored(measures: Sequence[Measure]) -> bool:
+    """Whether what it took to write is to stand beside some measures: they are scores."""
+    scored = any(one.kind == "share" and one.better and one.ranked for one in measures)
+    return scored and not any(one.cost for one in measures)
 
 
 _Judged = dict[Column, pd.DataFrame]

@@ -112,15 +112,7 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     if "judge" in frame.columns:
         frame["system"] = _apart_by_judge(frame)
     frame["role"] = _roles(frame)
-    key = ["system", "draw", *spec.key]
-    twice = frame.duplicated(key)
-    if twice.any():
-        row = frame[twice].iloc[0]
-        which = ", ".join(f"{name} {row[name]}" for name in (*spec.key, "draw"))
-        raise InputError(
-            f"two rows for one {spec.output[0]}: {row['system']}, {which}",
-            hint="name each run once",
-        )
+    _check_once(frame, spec)
     valid = frame[spec.text].notna() & frame["invalid_reason"].isna()
     frame["valid"] = valid.astype(float)
     # What is counted over all outputs, such as what they cost, stands for invalid ones as well.
@@ -130,6 +122,18 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     if spec.prepare is not None:
         frame = spec.prepare(frame)
     return _with_strict(frame, spec)
+
+
+def _check_once(frame: pd.DataFrame, spec: ReportSpec) -> None:
+    key = ["system", "draw", *spec.key]
+    twice = frame.duplicated(key)
+    if twice.any():
+        row = frame[twice].iloc[0]
+        which = ", ".join(f"{name} {row[name]}" for name in (*spec.key, "draw"))
+        raise InputError(
+            f"two rows for one {spec.output[0]}: {row['system']}, {which}",
+            hint="name each run once",
+        )
 
 
 def _texts(values: "pd.Series[Any]") -> "pd.Series[Any]":

@@ -99,7 +99,6 @@ def summarise(data: ChapterData) -> Summary:
         _without_model(data, found),
         _other_form(data, found),
         _counts(data),
-        "" if found.measure else _fluency(data),
     ]
     return Summary(
         sentence=sentence,
@@ -370,22 +369,6 @@ def _next(data: ChapterData, found: _Finding) -> str:
     )
     usual = "read what failed under Every output before quoting a figure."
     return next((step for due, step in steps if due), usual)
-
-
-def _fluency(data: ChapterData) -> str:
-    measures = [one for one in data.spec.measures if one.fluency and data.comparable.marks(one)]
-    for measure in measures:
-        rows = data.overall(measure.name, measure.forms[0])
-        if len(rows) > 1:
-            rows = _best_first(rows, measure)
-            name = " ".join(
-                part.casefold() if len(part) > 1 else part
-                for part in (measure.label, measure.group)
-                if part
-            )
-            shown = with_interval(rows.iloc[0], data.spec.clusters, measure.kind)
-            return f"Lowest {name}: {listed(_tied(rows, measure.kind))}, {shown}."
-    return ""
 
 
 def _drawing(

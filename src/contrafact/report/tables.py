@@ -69,37 +69,26 @@ def corrected_table(data: ChapterData) -> Table | None:
     found = data.judged
     if found is None or not (found.examined or found.labelled):
         return None
-    rates = found.rates
-    columns = [Column("criterion", "Passed", "text"), Column("raw", "Raw, %", "share")]
-    frame = pd.DataFrame(
-        {
-            "system": rates["system"],
-            "band": rates["system"] + ", judged by " + rates["judge"],
-            "criterion": [found.labels[str(name)] for name in rates["criterion"]],
-            **_rates(rates),
-            "n": rates["n"],
-        }
+    names = {"low": "corrected_low", "high": "corrected_high", "why": "known"}
+    rates = found.rates.rename(columns=names)
+    by_labels = (
+        Column("by_labels", "By people's labels, %", "share"),
+        Column("labelled", "Labelled", "count"),
     )
-    if found.labelled:
-        names = ["by_labels", "by_labels_low", "by_labels_high", "labelled"]
-        frame[names] = rates[names]
-        columns += [
-            Column("by_labels", "By people's labels, %", "share"),
-            Column("labelled", "Labelled", "count"),
-        ]
-    if found.examined:
-        frame[[*_EXAMINED]] = rates[[*_EXAMINED]]
-        frame["known"] = rates["why"]
-        columns.append(Column("corrected", "Corrected, %", "share"))
-    columns.append(Column("n", "Verdicts", "count"))
-    if found.examined:
-        columns += [*_OF_EXAMS, Column("known", "Why none is corrected", "text")]
-    frame, costs = with_costs(data, frame)
-    title, caption = (
-        "Judged rates, raw and corrected",
-        "What an exam or people's labels make of it.",
+    columns = (
+        Column("criterion", "Passed", "text"),
+        Column("raw", "Raw, %", "share"),
+        *(by_labels if found.labelled else ()),
+        *([Column("corrected", "Corrected, %", "share")] if found.examined else ()),
+        Column("n", "Verdicts", "count"),
+        *((*_OF_EXAMS, Column("known", "Why none is corrected", "text")) if found.examined else ()),
     )
-    return Table("corrected", title, caption, (*columns, *costs), frame, (), "band")
+    frame = rates.assign(
+        band=rates["system"] + ", judged by " + rates["judge"],
+        criterion=rates["criterion"].map(found.labels),
+    )
+    title, caption = "Judged rates, raw and corrected", "By an exam, or by people's labels."
+    return Table("corrected", title, caption, columns, frame, (), "band")
 
 
 def judge_table(data: ChapterData) -> Table | None:
@@ -108,9 +97,8 @@ def judge_table(data: ChapterData) -> Table | None:
     rates = pd.DataFrame() if found is None else found.rates
     if found is None or not rates["sensitivity"].notna().any():
         return None
-    rates = rates[rates["sensitivity"].notna()].drop_duplicates(["judge", "criterion"])
-    frame = rates[["judge", *_EXAMINED]].reset_index(drop=True)
-    frame["criterion"] = [found.labels[str(name)] for name in rates["criterion"]]
+    frame = rates[rates["sensitivity"].notna()].drop_duplicates(["judge", "criterion"])
+    frame = frame.assign(criterion=frame["criterion"].map(found.labels))
     caption = (
         "Sensitivity is the share of what should pass that the judge passes, specificity the "
         "share of what should fail that it fails, on items whose verdict is known. Small figures "
@@ -127,17 +115,6 @@ _OF_EXAMS = (
     Column("specificity", "Specificity, %", "share"),
     Column("exam_wrong", "of", "count"),
 )
-_EXAMINED = tuple(
-    f"{column.key}{end}"
-    for column in _OF_EXAMS
-    for end in (("", "_low", "_high") if column.kind == "share" else ("",))
-)
-
-
-def _rates(rates: pd.DataFrame) -> dict[str, "pd.Series[Any]"]:
-    names = {"corrected": "corrected", "corrected_low": "low", "corrected_high": "high"}
-    names |= {name: name for name in ("raw", "raw_low", "raw_high")}
-    return {name: rates[column] for name, column in names.items()}
 
 
 def panel_tables(data: ChapterData) -> tuple[list[Table | Chart], dict[str, object]]:

@@ -222,6 +222,11 @@ def test_two_families_share_a_page(
     other = task_runs("finforce", small, study.make_meta())
     paths = build_report([task_runs("flip", rows(), meta()), other], tmp_path, resamples=50)
     page = paths.page.read_text(encoding="utf-8")
+    first_screen, _, rest = page.partition('<article class="chapter"')
+    for part in json.loads(paths.results.read_text())["tasks"].values():
+        assert (
+            part["opening"]["sentence"] in first_screen and part["opening"]["sentence"] not in rest
+        )
     assert 'id="flip-results"' in page
     assert 'id="finforce-results"' in page
     assert list(json.loads(paths.results.read_text())["tasks"]) == ["flip", "finforce"]

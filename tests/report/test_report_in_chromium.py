@@ -175,6 +175,14 @@ def test_marks_are_those_of_the_examples_and_texts_stay_texts(
     assert "U+202E" in card.locator("pre").last.inner_text()
 
 
+def test_with_the_explorer_examples_are_folded_and_open_for_a_link(opened: Any) -> None:
+    page, example = opened, opened.locator("#examples article").first
+    assert not example.is_visible()
+    page.locator("#examples summary").first.click()
+    assert example.is_visible()
+    page.locator("#examples summary").first.click()
+
+
 def test_without_javascript_the_twenty_examples_remain(chromium: Any, page_path: Path) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -244,6 +244,9 @@ def test_without_a_verifier_the_likelier_of_the_sound_drafts_is_kept():
     details = draft_details(made.trace, "risk")
     assert details["Drafts ranked by"] == "the writer's likelihood"
     assert "score -2 (the writer's likelihood)" in details["Draft 1, refused"]
+    drafts = {"risk": [dict(made.trace["drafts"]["risk"][0], score=-1e-9)]}
+    (first, _) = draft_details({**made.trace, "drafts": drafts}, "risk").values()
+    assert "score 0 " in first, "nothing has a score of -0"
 
 
 def test_a_service_without_probabilities_has_its_first_sound_draft_kept():
@@ -364,7 +367,7 @@ def test_every_draft_is_kept_counted_and_paid_for(quick_contrafact, writers, tmp
     each = items.drop_duplicates(["method", "sample_id"]).groupby("method")["calls"].sum()
     assert by_method.to_dict() == each.to_dict()
     assert (usage["role"] == "verifier").sum() == 2
-    strict = pd.read_csv(tmp_path / "run" / "tables" / "cost.csv").set_index("system")
+    strict = pd.read_csv(tmp_path / "run" / "tables" / "overall.csv").query("scope == 'Both sides'")
     assert strict["calls"].notna().all() and strict["tokens"].gt(0).all()
     drafted = items[items["method"].isin(["best-of", "repair"])]
     texts = {text.partition(" (")[0] for one in drafted["details"] for text in

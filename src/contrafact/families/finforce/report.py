@@ -133,7 +133,9 @@ def _scope_table(data: ChapterData, scope: str, title: str) -> Table | None:
 
 def _results(data: ChapterData) -> Section:
     """Show everything that is measured in one table: both sides, risk, opportunity."""
-    titles = {"overall": "Both sides", **{str(side): side.title() for side in SIDES}}
+    titles = {"overall": "Both sides"}
+    if data.items["side"].nunique() > 1:  # of a file of one side the whole is that side
+        titles |= {side: side.title() for side in SIDES}
     made = {title: _scope_table(data, scope, title) for scope, title in titles.items()}
     parts = {title: table for title, table in made.items() if table is not None}
     table = stacked("overall", "Overall", "scope", parts)

@@ -266,7 +266,8 @@ def test_the_embedded_model_answers_by_the_schema_and_what_it_quotes_is_held_to_
     row = json.loads((tmp_path / "c.jsonl").read_text())
     assert done.returncode == (row["passed"] is False), done.stderr
     _, kept = (tmp_path / "c.jsonl.answers.jsonl").read_text().splitlines()
-    reply = json.loads(json.loads(kept)["answer"]["reply"])
+    output = json.loads(json.loads(kept)["answer"])
+    reply = json.loads(output["choices"][0]["message"]["content"])
     assert [*reply] == ["reversed", "coherent", "nothing_added"]
     for one in reply.values():
         assert isinstance(one["value"], bool) and isinstance(one["words"], str)

@@ -18,10 +18,8 @@ from inspect_ai.model import CachePolicy, GenerateConfig, Model, ResponseSchema
 from inspect_ai.util import JSONSchema
 from pydantic import Field
 
-from contrafact.files.journal import Journal, hash_of
 from contrafact.judges.replies import as_bool, read_json_object
 from contrafact.models.asking import answer, no_answer
-from contrafact.models.opening import TRANSPORT
 from contrafact.models.requests import SharedSchema
 from contrafact.records import Verdict
 from contrafact.text.delimit import printable, shorten
@@ -73,7 +71,6 @@ async def judge_quoted(
     structured: bool = True,
     cache: bool | CachePolicy = False,
     config: GenerateConfig | None = None,
-    answers: Journal | None = None,
 ) -> list[QuotedVerdict]:
     """Ask one judge several criteria about one text in one call; return a verdict on each.
 
@@ -84,23 +81,13 @@ async def judge_quoted(
         criteria: The criteria's names, the keys of the reply.
         texts: The texts that may be quoted.
         structured: Whether to ask the provider to hold the reply to the schema.
-        answers: Where replies are kept as they come, and found again.
     """
     config = config or GenerateConfig()
-    name = str(model)
-    settings = model.config.merge(config).model_dump(
-        exclude_none=True, exclude={"max_connections", *TRANSPORT}
-    )
-    key = hash_of([name, settings, structured, prompt])
-    kept = None if answers is None else answers.known.get(key)
-    if kept is None:
-        if structured:
-            config = config.model_copy(update={"response_schema": quoted_schema(tuple(criteria))})
-        output = await answer(model, prompt, config, cache)
-        kept = {"reply": output.completion, "invalid": no_answer(output)}
-        if answers is not None and output.completion.strip():
-            answers.keep(key, kept)
-    return read_quoted(kept["reply"], criteria, texts, judge=name, invalid=kept["invalid"])
+    if structured:
+        config = config.model_copy(update={"response_schema": quoted_schema(tuple(criteria))})
+    output = await answer(model, prompt, config, cache)
+    invalid = no_answer(output)
+    return read_quoted(output.completion, criteria, texts, judge=str(model), invalid=invalid)
 
 
 def read_quoted(

@@ -18,6 +18,8 @@ from contrafact.files.journal import Journal, sidecar_path
 from contrafact.judges.quoted import QuotedVerdict
 from contrafact.judges.rubric import Judged
 from contrafact.models.asking import failure_cause
+from contrafact.models.calls import counted_calls
+from contrafact.models.kept import KeptModel
 from contrafact.models.opening import call_config, open_model
 from contrafact.models.secrets import without_secrets
 from contrafact.prompts import open_pack
@@ -41,15 +43,16 @@ class JudgeSettings:
     max_connections: int = 16
     bounds: Mapping[str, int | None] = field(default_factory=dict)
 
-    def judging(self, answers: Journal | None = None) -> Judging:
+    def judging(self) -> Judging:
         """Return the questions, opened and checked."""
         pack = open_pack(self.prompts)
-        return Judging(pack, self.each, self.numerical, self.structured, answers=answers)
+        return Judging(pack, self.each, self.numerical, self.structured)
 
     def models(self) -> list[Model]:
-        """Return the judges, opened."""
+        """Return the judges, opened; they look for an answer in the journal of the work first."""
         config = call_config(self.max_connections, **self.bounds)
-        return [open_model(name, config=config, **self.judge_args) for name in self.judges]
+        opened = (open_model(name, config=config, **self.judge_args) for name in self.judges)
+        return [KeptModel(model) for model in opened]
 
     def answers(self, out: str | Path | None) -> AbstractContextManager[Journal | None]:
         """Return where replies are kept: next to an output, if there is one."""
@@ -122,9 +125,10 @@ def judge_rows(
     each: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[PairRow, JudgedPair | None]]:
     """Yield checked rows with what judges say of those that facts leave open, in order."""
-    judging, judges = settings.judging(answers), settings.models()
+    judging, judges = settings.judging(), settings.models()
     source = iter(rows)
-    with asyncio.Runner() as runner:  # one loop for all parts: clients of services live in it
+    # One loop for all parts: clients of services live in it.
+    with counted_calls(answers), asyncio.Runner() as runner:
         while part := list(islice(source, PART)):
             open_ones = [(row.fields, found) for row, found in part if found is not None]
             work = judge_pairs(

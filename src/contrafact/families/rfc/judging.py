@@ -16,7 +16,6 @@ from inspect_ai.model import CachePolicy, Model
 from contrafact.families.rfc.contracts import Check, Finding, fail, review
 from contrafact.families.rfc.contracts.pair_check import NO_VERDICT
 from contrafact.family.settings import check_verifiers, judge_names
-from contrafact.files.journal import Journal
 from contrafact.judges.quoted import QuotedVerdict, find_words, judge_quoted
 from contrafact.judges.rubric import JUDGE_CONFIG, Judged, Rubric
 from contrafact.judges.verifier import Subject
@@ -69,7 +68,6 @@ class Judging:
     numerical: bool = False
     structured: bool = True
     cache: bool | CachePolicy = False
-    answers: Journal | None = None
     _rubric: Rubric[QuotedVerdict] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -96,7 +94,6 @@ class Judging:
             structured=self.structured,
             cache=self.cache,
             config=JUDGE_CONFIG,
-            answers=self.answers,
         )
 
     def prompts(

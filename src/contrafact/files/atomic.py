@@ -5,7 +5,6 @@ operating system; one that nobody holds was left by a process that was killed.
 """
 
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -13,11 +12,16 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from contrafact.errors import InputError
 from contrafact.text.delimit import replace_surrogates
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows, where a file that is open cannot be renamed: drafts stay
+    flock = None  # type: ignore[assignment]
 
 __all__ = [
     "atomic_path",
@@ -106,11 +110,13 @@ def sync(path: Path) -> None:
 
 def sweep(folder: Path) -> None:
     """Remove the drafts of killed processes from a folder."""
+    if flock is None:
+        return
     with suppress(OSError):
         for draft in [one for one in folder.iterdir() if _DRAFT.fullmatch(one.name)]:
             descriptor = os.open(draft, os.O_RDONLY)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                flock(descriptor, LOCK_EX | LOCK_NB)
                 shutil.rmtree(draft) if draft.is_dir() else draft.unlink()
             except BlockingIOError:
                 continue  # a process that lives is writing it
@@ -122,25 +128,24 @@ def sweep(folder: Path) -> None:
 def _draft_of(target: Path, *, folder: bool = False) -> Iterator[Path]:
     """Make an empty draft next to a target and hold it; what is left of it at the end goes."""
     name = target.name.encode()[:_NAME_ROOM].decode(errors="ignore")
-    while True:
-        draft = target.with_name(f".{name}.draft-{secrets.token_hex(6)}{target.suffix[:20]}")
-        # Created by name, so that the user's umask decides the permissions, as for any new file.
-        if folder:
-            draft.mkdir()
-            descriptor = os.open(draft, os.O_RDONLY)
-        else:
-            descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if draft.exists():  # else it was swept before it was held
-            break
-        os.close(descriptor)
-    try:
-        yield draft
-    finally:
-        with suppress(FileNotFoundError):
-            shutil.rmtree(draft) if folder else draft.unlink()
-        os.close(descriptor)
+    draft = target.with_name(f".{name}.draft-{secrets.token_hex(6)}{target.suffix[:20]}")
+    with ExitStack() as held:
+        while not draft.exists():  # it may be swept before it is held
+            if folder:
+                draft.mkdir()
+            else:
+                # By name, so that the user's umask decides the permissions, as for any new file.
+                os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            if flock is not None:
+                with suppress(OSError):  # swept, or some network file systems have no locks
+                    descriptor = os.open(draft, os.O_RDONLY)
+                    held.callback(os.close, descriptor)
+                    flock(descriptor, LOCK_EX)
+        try:
+            yield draft
+        finally:
+            with suppress(FileNotFoundError):
+                shutil.rmtree(draft) if folder else draft.unlink()
 
 
 def _special(path: Path) -> bool:

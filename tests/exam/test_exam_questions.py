@@ -1,6 +1,5 @@
 """Questions are put once; what failed is put again; a panel votes."""
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -46,8 +45,8 @@ def judges(*names):
 def ask(path, own, names, **options):
     questions = questions_of(ITEMS, own.examiner, list(names), **options)
     with Journal(path, {"judge": "any"}) as answers:
-        asking = put(questions, own.examiner, judges(*names), answers, at_once=2)
-        return questions, asyncio.run(asking), dict(answers.known)
+        failures = put(questions, own.examiner, judges(*names), answers, at_once=2)
+        return questions, failures, dict(answers.known)
 
 
 def test_nothing_is_asked_twice_and_a_longer_exam_asks_only_what_is_new(tmp_path):

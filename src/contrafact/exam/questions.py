@@ -5,7 +5,7 @@ was killed goes on, a longer one asks only what is new, and one that is repeated
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import contrafact
 from contrafact.family.exam import Examiner, ExamItem
 from contrafact.files.journal import Journal
 from contrafact.judges.verifier import Subject, is_verifier
-from contrafact.models.asking import failure_cause
+from contrafact.models.kept import work_open
 
 __all__ = ["JudgeCall", "other_order", "put", "questions_of"]
 
@@ -103,16 +103,15 @@ def other_order(prompt: str, shown: Sequence[str]) -> str | None:
     return f"{after}\n\n{texts}" if after else None
 
 
-async def put(
+def put(
     questions: Sequence[JudgeCall],
     examiner: Examiner,
     judges: Mapping[str, Model],
     answers: Journal,
     *,
     at_once: int = 16,
-    each: Callable[[], None] = lambda: None,
 ) -> dict[str, str]:
-    """Ask what has no answer yet, and keep the answers as they come; ``each`` is called after each.
+    """Ask what has no answer yet, and keep the answers as they come.
 
     A call that fails for good leaves its question open; the others go on. Answers are verdicts as
     dictionaries, by criterion where one call answers all. Returns why a question has no answer, by
@@ -120,8 +119,7 @@ async def put(
     """
     open_ones = {q.key: q for q in questions if q.key not in answers.known}
 
-    async def ask(key: str) -> dict[str, Any]:
-        one = open_ones[key]
+    async def ask(one: JudgeCall) -> dict[str, Any]:
         if one.about is not None and examiner.together:
             given = await examiner.together(judges[one.judge], one.about, one.prompt)
             return {name: verdict.model_dump(mode="json") for name, verdict in given.items()}
@@ -132,6 +130,5 @@ async def put(
         return found
 
     # Questions of the same criterion follow each other, so that prefix caches serve.
-    ordered = sorted(open_ones, key=lambda key: (open_ones[key].criterion, open_ones[key].swapped))
-    failures = await answers.fill(ordered, ask, at_once=at_once, each=lambda _: each())
-    return {key: failure_cause(error) for key, error in failures.items()}
+    ordered = sorted(open_ones.items(), key=lambda item: (item[1].criterion, item[1].swapped))
+    return work_open(dict(ordered), ask, answers, at_once=at_once, noun="questions")

@@ -1,12 +1,10 @@
 """An exam from its settings to its two files."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contrafact.console import Progress
 from contrafact.errors import InputError, ModelError
 from contrafact.exam import ExamOptions
 from contrafact.exam.questions import JudgeCall, put, questions_of
@@ -195,16 +193,13 @@ def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
     journal = Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts)
     with journal as answers, counted_calls(journal):
         left = len({q.key for q in prepared.questions if q.key not in answers.known})
-        with Progress("questions", left) as steps:
-            work = put(
-                prepared.questions,
-                prepared.examiner,
-                models,
-                answers,
-                at_once=options.max_connections,
-                each=steps.step,
-            )
-            failures = asyncio.run(work)
+        failures = put(
+            prepared.questions,
+            prepared.examiner,
+            models,
+            answers,
+            at_once=options.max_connections,
+        )
         if failures:
             raise ModelError(
                 f"{len(failures)} of {left} questions failed; the same command tries them again:",

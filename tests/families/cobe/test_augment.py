@@ -1,6 +1,5 @@
 """Variations: what is asked for, what is kept, and why the rest is not."""
 
-import asyncio
 import json
 from functools import partial
 
@@ -120,9 +119,7 @@ def run_with(path, replies, stories=(CORE,), plan=None):
 
     model = get_model("mockllm/writer", custom_outputs=answer, memoize=False)
     with Journal(path, {}) as answers:
-        return asyncio.run(
-            augment(stories, plan or planned(), model, open_pack(), answers, at_once=1)
-        )
+        return augment(stories, plan or planned(), model, open_pack(), answers, at_once=1)
 
 
 def test_duplicates_and_failures_are_reported_and_everything_kept_awaits_approval(run, tmp_path):

@@ -7,7 +7,7 @@ and marked as awaiting approval: whether causes are unambiguous is for a person 
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -23,7 +23,8 @@ from contrafact.families.cobe.phrasing import condition_of, queries
 from contrafact.files.journal import Journal, hash_of
 from contrafact.files.tables import read_rows
 from contrafact.judges.replies import read_json_object
-from contrafact.models.asking import answer, failure_cause, kept_reply
+from contrafact.models.asking import answer, kept_reply
+from contrafact.models.kept import work_open
 from contrafact.prompts import PromptPack, PromptTemplate
 from contrafact.records import DOMAINS, Story
 from contrafact.text.delimit import delimit, replace_surrogates
@@ -162,7 +163,7 @@ def _intervention(core: Story) -> str | None:
     return next((found for query in core.queries if (found := condition_of(query))), None)
 
 
-async def augment(
+def augment(
     stories: Sequence[Story],
     planned: Sequence[Variation],
     model: Model,
@@ -171,36 +172,31 @@ async def augment(
     *,
     structured: bool = True,
     at_once: int = 8,
-    each: Callable[[str], None] = lambda _: None,
 ) -> Augmented:
     """Let a model write variations, and keep those that pass the checks.
 
     Args:
         stories: The stories that there are; a variation too like one of them is not kept.
         answers: Where replies are kept as they come; only those that are not there are asked for.
-        each: Called when a variation is done.
 
     Raises:
         InputError: The pack's template is not in order.
     """
     template = augment_template(pack)
     config = GenerateConfig(response_schema=_schema()) if structured else GenerateConfig()
-    prompts: dict[str, str] = {}
-    keys: list[str] = []
-    for one in planned:
-        prompt = _prompt(template, one)
-        # Two variations of a story may be asked for in the same words.
-        keys.append(f"{one.name} {hash_of(prompt)}")
-        prompts[keys[-1]] = prompt
+    prompts = [_prompt(template, one) for one in planned]
+    # Two variations of a story may be asked for in the same words.
+    keys = [f"{one.name} {hash_of(of_it)}" for one, of_it in zip(planned, prompts, strict=True)]
 
-    async def write(key: str) -> str:
-        return kept_reply(await answer(model, prompts[key], config))
+    async def write(prompt: str) -> str:
+        return kept_reply(await answer(model, prompt, config))
 
-    failures = await answers.fill(keys, write, at_once=at_once, each=each)
+    asked = dict(zip(keys, prompts, strict=True))
+    failures = work_open(asked, write, answers, at_once=at_once, noun="variations")
     written: list[Story | Rejected] = []
     for one, key in zip(planned, keys, strict=True):
         if key in failures:
-            reason = f"the call failed ({failure_cause(failures[key])})"
+            reason = f"the call failed ({failures[key]})"
             written.append(Rejected(one, reason, failed=True))
             continue
         try:

@@ -41,14 +41,12 @@ def augment(options: _Options) -> None:
 
     Example: contrafact cobe augment core.json --model openai/gpt-5-mini --out variations.json
     """
-    import asyncio
-
     from inspect_ai.model import GenerateConfig
 
-    from contrafact.console import Progress
     from contrafact.families.cobe.augment import augment as augment_stories
     from contrafact.families.cobe.augment import augment_template
     from contrafact.files.journal import Journal
+    from contrafact.models.calls import counted_calls
     from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
@@ -66,21 +64,9 @@ def augment(options: _Options) -> None:
         "structured": structured,
         **{name.replace("_", "-"): value for name, value in writing.items()},
     }
-    with (
-        Journal(out.with_suffix(".answers.jsonl"), facts) as answers,
-        Progress("variations", len(planned)) as steps,
-    ):
-        found = asyncio.run(
-            augment_stories(
-                stories,
-                planned,
-                writer,
-                pack,
-                answers,
-                structured=structured,
-                at_once=at_once,
-                each=steps.one,
-            )
+    with Journal(out.with_suffix(".answers.jsonl"), facts) as answers, counted_calls(answers):
+        found = augment_stories(
+            stories, planned, writer, pack, answers, structured=structured, at_once=at_once
         )
     _write(found, out, len(planned))
 

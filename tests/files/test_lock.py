@@ -1,5 +1,7 @@
 """One process at a time in a folder, and on a file."""
 
+import errno
+import fcntl
 import multiprocessing
 import subprocess
 import sys
@@ -92,5 +94,16 @@ def test_a_place_that_cannot_be_is_one_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file"), locked_file(tmp_path / "file" / "x"):
         pass
-    with pytest.raises(InputError, match="cannot write there"), locked(tmp_path / "file" / "x"):
+    with pytest.raises(InputError, match="cannot be written"), locked(tmp_path / "file" / "x"):
+        pass
+
+
+@pytest.mark.parametrize("lock", [locked, locked_file])
+def test_a_file_system_without_locks_is_one_clear_error(lock, tmp_path, monkeypatch):
+    def refuse(descriptor, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    problem = "no locks available; its file system gives no locks"
+    with pytest.raises(InputError, match=problem), lock(tmp_path / "runs"):
         pass

@@ -133,20 +133,21 @@ def packed_parquet(column, rows):
 def bombs():
     long = pa.array(["x" * 200_000]).dictionary_encode()
     repeated = pa.DictionaryArray.from_arrays(pa.array([0] * 2_000), long.dictionary)
-    yield "a.parquet", packed_parquet(repeated, 2_000)
-    yield "a.parquet", packed_parquet(pa.array(["x"] * (MOST_ROWS + 1)), MOST_ROWS + 1)
+    yield "unpacks to", "a.parquet", packed_parquet(repeated, 2_000)
+    many = pa.array(["x"] * (MOST_ROWS + 1))
+    yield "200,000 rows", "a.parquet", packed_parquet(many, MOST_ROWS + 1)
     sheet = io.BytesIO()
     with zipfile.ZipFile(sheet, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("xl/worksheets/sheet1.xml", b" " * (300 * 1024 * 1024))
-    yield "a.xlsx", sheet.getvalue()
-    yield "a.json", b"[" + b"[]," * 3_000_000 + b"[]]"
-    yield "a.jsonl", b"\n" * (MOST_ROWS * 5)
+    yield "unpacks to", "a.xlsx", sheet.getvalue()
+    yield "4,000,000 cells", "a.json", b"[" + b"[]," * 3_000_000 + b"[]]"
+    yield "200,000 rows", "a.jsonl", b"{}\n" * (MOST_ROWS + 1)
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), list(bombs()), ids=["same", "rows", "xlsx", "json", "lines"]
+    ("limit", "name", "content"), list(bombs()), ids=["same", "rows", "xlsx", "json", "lines"]
 )
-def test_what_unpacks_to_too_much_is_refused_before_it_is_read(site, name, content):
+def test_what_unpacks_to_too_much_is_refused_before_it_is_read(site, limit, name, content):
     studio = site()
     studio.account("Max", manager=True)
     studio.review("ours", "cobe-rating", items=0)
@@ -155,7 +156,8 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_read(site, name, conte
         "/manage/r/ours/import/items", {}, files={"file": (name, content)}
     )
     assert page.status_code == 422
-    assert "unpacks to more than is reviewed here" in html.unescape(page.text)
+    text = html.unescape(page.text)
+    assert limit in text and "CONTRAFACT_UPLOAD_LIMITS" in text
 
 
 @pytest.mark.parametrize("text", ["x = " + "[" * 50_000, "[" + "a." * 5_000 + "b]", "= = ="])

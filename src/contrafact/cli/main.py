@@ -131,6 +131,8 @@ def main() -> None:
         sys.stdout.flush()
     except InputError as error:
         _die(str(error))
+    except MemoryError:
+        _die("there is too little memory for this; give smaller files, or `ulimit -v` a larger one")
     except ModelError as error:
         print(error, file=sys.stderr)
         code = 1

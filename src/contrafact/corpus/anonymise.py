@@ -30,7 +30,7 @@ from contrafact.text.parsing import recognised
 __all__ = ["Anonymiser", "Mention", "names_of", "public_figures", "read_figures"]
 
 _POSSESSIVE = re.compile(r"['’]s?$")
-_DATELINE = re.compile(r"(?:\s+[A-Z]{3,})+$")  # "… by Ana Reyes LONDON"
+_DATELINE = re.compile(r"(?<!\s)(?:\s{1,9}[A-Z]{3,30}){1,9}$")  # "… by Ana Reyes LONDON"
 _SMALL = re.compile(r"\b[a-z][a-z'’-]+\b")
 _OF = re.compile(r"(?:['’]|&?#39;)s? ")  # between an institution and its people
 _COMMON = 2  # times that a word stands in small letters in a set from which it is no surname

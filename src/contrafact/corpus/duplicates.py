@@ -37,8 +37,9 @@ _PERMUTATIONS = 128
 _FALSE_FINDS, _MISSES = 0.1, 0.9
 # " - WMTV", " | Reuters", " - Yahoo Finance" at the end of a line: whose article it is.
 _OUTLET = re.compile(
-    r"(?:\s[-–—|]\s(?:[A-Z]{2,}\d*|(?:[A-Z]\w+\s)?(?:News|Times|Post|Journal|Herald|Tribune|"
-    r"Reuters|Bloomberg|Finance|MarketWatch|Gazette|Press|Guardian|Forbes|Fortune)))+[ \t]*$",
+    r"(?:\s[-–—|]\s(?:[A-Z]{2,20}\d{0,9}|(?:[A-Z]\w{1,30}\s)?(?:News|Times|Post|Journal|Herald|"
+    r"Tribune|Reuters|Bloomberg|Finance|MarketWatch|Gazette|Press|Guardian|Forbes|Fortune))){1,9}"
+    r"[ \t]{0,20}$",
     re.MULTILINE,
 )
 _FIGURE = re.compile(rf"((?<!\w)[-−])?({DIGITS})")

@@ -35,7 +35,7 @@ __all__ = [
 CROISSANT = "croissant.json"
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
-_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
+_VERSION = re.compile(r"\A\d+\.\d+\.\d+(?:[-+][\w.+-]+)?", re.ASCII)
 _TYPES = {
     "string": "sc:Text",
     "boolean": "sc:Boolean",

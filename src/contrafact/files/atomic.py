@@ -50,6 +50,7 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
         errno.ENOENT: "check the path",
         errno.ENOTDIR: "part of the path is a file: check the path",
         errno.ENAMETOOLONG: "choose a shorter name",
+        errno.ENOLCK: "its file system gives no locks: choose a folder on another",
     }
     reason = (error.strerror or type(error).__name__).lower()
     return InputError(f"{doing}: {reason}", file=file, hint=hints.get(error.errno or 0))

@@ -17,6 +17,7 @@ from contrafact.console import say_once
 from contrafact.errors import InputError
 from contrafact.files.fields import fold, is_absent
 from contrafact.files.layout import KNOWN_NAMES, Cells, filled, header_place, laid_out
+from contrafact.files.limits import limit, over
 
 __all__ = [
     "BOM",
@@ -25,6 +26,7 @@ __all__ = [
     "decode_line",
     "dialect_of",
     "read_delimited",
+    "read_whole",
     "text_lines",
     "utf8_stream",
     "with_decimal_points",
@@ -43,6 +45,12 @@ _MOST_ACCENTED = 0.3
 sentences of languages that it can write, at least 0.41 in those of other scripts (decision 17)."""
 # "0,5", "1.234,5"; a column is one of numbers if all its cells are, and one has a comma.
 _NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?")
+_BAD_CSV = {  # by what the csv module says
+    "new-line": "a line break within a row",
+    "expected after": "text stands behind a closing quote",
+    "end of data": "a quote is opened and never closed",
+    "NUL": "a NUL stands in it",
+}
 _SAVE = "save it as UTF-8 (in Excel: CSV UTF-8)"
 
 
@@ -87,7 +95,7 @@ def utf8_stream(stream: BinaryIO, name: str, *, legacy: bool) -> tuple[BinaryIO,
     if wide:
         try:
             with stream:
-                text = (head + stream.read()).decode(wide).removeprefix("\ufeff")
+                text = (head + read_whole(stream, name)).decode(wide).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             raise InputError("is damaged UTF-16", file=name, hint=_SAVE) from error
         say_once(f"{name}: read as UTF-16")
@@ -124,7 +132,7 @@ def _wide_encoding(head: bytes) -> str | None:
 
 def _legacy_stream(stream: BinaryIO, name: str) -> tuple[BinaryIO, Encoding]:
     with stream:
-        data = stream.read()
+        data = read_whole(stream, name)
     text = data.decode("utf-8", "surrogateescape")
     bad = len(re.findall("[\udc80-\udcff]", text))
     good = len(re.findall("[^\x00-\x7f\udc80-\udcff]", text))
@@ -147,6 +155,14 @@ def _legacy_stream(stream: BinaryIO, name: str) -> tuple[BinaryIO, Encoding]:
     return io.BytesIO(text.encode()), Encoding("Windows-1252")
 
 
+def read_whole(stream: BinaryIO, name: str) -> bytes:
+    """Return the rest of a stream that can only be read at once, up to the limit on that."""
+    data = stream.read(limit("whole") + 1)
+    if len(data) > limit("whole"):
+        raise over("whole", name)
+    return data
+
+
 def decode_line(data: bytes, name: str, line: int) -> str:
     """Return UTF-8 as text; an InputError names the line of the first wrong byte."""
     try:
@@ -164,7 +180,10 @@ def decode_line(data: bytes, name: str, line: int) -> str:
 def text_lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
     """Yield a text's lines with their numbers, without a byte-order mark."""
     # Split at line feeds alone: U+2028 and its kin may stand inside a JSON text.
-    for number, raw in enumerate(stream, start=1):
+    most = limit("row")
+    for number, raw in enumerate(iter(lambda: stream.readline(most + 1), b""), start=1):
+        if len(raw) > most:
+            raise over("row", name, number)
         yield number, decode_line(raw.removeprefix(BOM) if number == 1 else raw, name, number)
 
 
@@ -220,7 +239,7 @@ def read_delimited(
     stream.seek(0)
     if b"\r" in head and b"\n" not in head:  # as old Macs end lines
         with stream:
-            head = stream.read().replace(b"\r", b"\n")
+            head = read_whole(stream, name).replace(b"\r", b"\n")
         stream, head = io.BytesIO(head), head[:_HEAD]
     if len(head) == _HEAD:
         head = head[: head.rfind(b"\n") + 1] or head
@@ -247,20 +266,32 @@ def read_delimited(
 def _records(stream: BinaryIO, name: str, delimiter: str, declared: bool) -> Iterator[Cells]:
     # A headline may be longer than the csv module's own limit on a cell (131,072 characters).
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
+    most, size = limit("row"), 0
+
+    def lines() -> Iterator[str]:
+        nonlocal size
+        for line, text in text_lines(stream, name):
+            size += len(text)  # of a row, which quotes may spread over lines
+            if size > most:
+                raise over("row", name, line)
+            yield text
+
     with stream:
-        texts = (text for _, text in text_lines(stream, name))
+        texts = lines()
         reader = csv.reader(texts, delimiter=delimiter, strict=True)
         while True:
-            line = reader.line_num + 1
+            line, size = reader.line_num + 1, 0
             try:
                 cells = next(reader)
             except StopIteration:
                 return
             except csv.Error as error:
-                # The module's own words for a carriage return within a line speak of open().
-                found = "a line break within a row" if "new-line" in str(error) else error
+                words = (text for part, text in _BAD_CSV.items() if part in str(error))
                 raise InputError(
-                    f"bad CSV: {found}", file=name, line=line, hint="check the row's quotes"
+                    f"bad CSV: {next(words, 'the row cannot be read')}",
+                    file=name,
+                    line=line,
+                    hint="check the row's quotes",
                 ) from error
             if declared and cells:  # the line that says what divides the others
                 declared = False

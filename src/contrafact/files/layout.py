@@ -4,6 +4,7 @@ Text tables and workbooks are both rows of cells; what becomes the header, and w
 rest, is decided here for both.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from contrafact.console import say_once
 from contrafact.errors import InputError
 from contrafact.files.fields import FIELD_NAMES, fold
+from contrafact.files.limits import limit, over
 
 __all__ = ["KNOWN_NAMES", "Cells", "filled", "header_place", "laid_out"]
 
@@ -83,12 +85,14 @@ def laid_out(
     place = header_place([cells for _, cells in first], named, padded=padded)
     line, cells = first[place]
     header = [str("" if cell is None else cell).strip() for cell in cells]
+    if len(header) > limit("columns"):
+        raise over("columns", name, line)
     while len(header) > 1 and not header[-1]:
         header.pop()
     nameless = [at for at, column in enumerate(header) if not column][1:]
     for at in nameless:
         header[at] = f"column {at + 1}"
-    twice = next((column for column in header if header.count(column) > 1), None)
+    twice = next((column for column, times in Counter(header).items() if times > 1), None)
     if twice is not None:
         raise InputError(
             f"two columns are called '{twice}'", file=name, line=line, hint="rename one of them"

@@ -31,7 +31,7 @@ def locked(folder: Path) -> Iterator[None]:
             hint="wait for it, or name another folder with --out",
         ) from None
     except OSError as error:
-        raise InputError(f"cannot write there ({error.strerror})", file=folder) from None
+        raise os_problem(error, folder, doing="cannot be written") from None
     for place in (folder, *(one for one in folder.iterdir() if one.is_dir())):
         sweep(place)
     try:

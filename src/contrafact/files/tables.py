@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import os
 import re
 import sys
 from array import array
@@ -22,12 +23,14 @@ from contrafact.files.delimited import (
     Encoding,
     decode_line,
     read_delimited,
+    read_whole,
     text_lines,
     utf8_stream,
     with_decimal_points,
 )
 from contrafact.files.fields import fold, no_column, rename_row
 from contrafact.files.layout import KNOWN_NAMES
+from contrafact.files.limits import bounded_rows, limit, over
 from contrafact.files.workbooks import WORKBOOKS, read_workbook, split_sheet, workbook_bytes
 from contrafact.text.delimit import replace_surrogates
 
@@ -60,6 +63,8 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")
 """What tables are written as, by the file's name."""
 
 _SPACE = b" \t\r\n"
+_BATCH = 64  # rows of Parquet that are unpacked at once
+_MOST_PARTS = 1_000_000  # of one list in Parquet's description of itself
 _SPACES = re.compile(r"[ \t\r\n]+")
 _KINDS = {
     ".jsonl": "jsonl",
@@ -83,6 +88,17 @@ _FOREIGN = (
         "save it as .xlsx without a password, or as CSV",
     ),
 )
+_BAD_JSON = {  # by how Python's reader begins to say it
+    "Expecting value": "a value is expected",
+    "Expecting property name": 'a name in "double quotes" is expected',
+    "Expecting ',' delimiter": "',' or the end is expected",
+    "Expecting ':' delimiter": "':' is expected",
+    "Unterminated string": "a text has no closing quote",
+    "Invalid control character": "a line break or control character stands in a text",
+    "Invalid \\": "no known escape follows the backslash",
+    "Extra data": "there is more behind the end",
+    "Illegal trailing comma": "a comma stands before the end",
+}
 _TYPES = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 
 
@@ -233,7 +249,9 @@ def open_table(
     try:
         head = stream.read(65536)
         text = head.removeprefix(BOM).lstrip(_SPACE)
-        if not text and not stream.read().strip(_SPACE):
+        if not text and not any(
+            part.strip(_SPACE) for part in iter(lambda: stream.read(65536), b"")
+        ):
             raise InputError("the file is empty", file=name, hint="give a file with rows in it")
         kind = next((known for mark, known in _STARTS.items() if head.startswith(mark)), None)
         kind = kind or _KINDS.get(suffix)
@@ -263,6 +281,7 @@ def open_table(
             rows = _json_list(stream, name)
         else:
             rows = _json_lines(stream, name)  # also .json files that hold one object a line
+        rows = bounded_rows(rows, name, nested=kind in ("json", "jsonl", "parquet"))
     except BaseException:
         stream.close()
         raise
@@ -375,7 +394,7 @@ def render_jsonl(frame: "pd.DataFrame") -> str:
 
 def _open(path: str | Path, name: str) -> BinaryIO:
     if str(path) == "-":
-        return io.BytesIO(sys.stdin.buffer.read())
+        return io.BytesIO(read_whole(sys.stdin.buffer, name))
     if Path(path).is_dir():
         raise InputError("is a folder, not a file", file=name, hint="name one file")
     try:
@@ -387,9 +406,12 @@ def _open(path: str | Path, name: str) -> BinaryIO:
     except OSError as error:
         raise os_problem(error, name, doing="cannot be read") from error
     if stream.seekable():
+        if os.fstat(stream.fileno()).st_size > limit("size"):
+            stream.close()
+            raise over("size", name)
         return stream
     with stream:  # a pipe, as from <(zcat …)
-        return io.BytesIO(stream.read())
+        return io.BytesIO(read_whole(stream, name))
 
 
 def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
@@ -399,7 +421,6 @@ def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
     codec = next((codec for mark, codec in _COMPRESSED.items() if head.startswith(mark)), None)
     if codec is None:
         return stream
-    import shutil
     import tempfile
 
     import pyarrow
@@ -407,7 +428,13 @@ def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
     plain = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the reader of its rows
     try:
         with stream, pyarrow.CompressedInputStream(stream, codec) as unpacked:
-            shutil.copyfileobj(unpacked, plain)
+            while piece := unpacked.read(1 << 20):
+                plain.write(piece)
+                if plain.tell() > limit("unpacked"):
+                    raise over("unpacked", name)
+    except InputError:
+        plain.close()
+        raise
     except (pyarrow.ArrowException, OSError) as error:
         plain.close()
         hint = f"is it whole? try `{'gunzip' if codec == 'gzip' else 'unzstd'} -t`"
@@ -419,11 +446,14 @@ def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
 def _bad_json(error: ValueError | RecursionError, name: str, line: int) -> InputError:
     if isinstance(error, json.JSONDecodeError):
         line += error.lineno - 1
-        problem = f"bad JSON: {error.msg} at column {error.colno}"
+        found = next(
+            (words for start, words in _BAD_JSON.items() if error.msg.startswith(start)), ""
+        )
+        problem = f"bad JSON{found and ': '}{found} at column {error.colno}"
     elif isinstance(error, RecursionError):
         problem = "bad JSON: nested too deeply"
-    else:  # an integer of thousands of digits
-        problem = f"bad JSON: {error}"
+    else:
+        problem = "bad JSON: a number of thousands of digits"
     return InputError(problem, file=name, line=line, hint="fix the line, or leave it out")
 
 
@@ -469,7 +499,10 @@ def _is_json(text: str) -> bool:
 
 def _json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
     with stream:
-        text = decode_line(stream.read().removeprefix(BOM), name, 1)
+        data = read_whole(stream, name)
+    if sum(map(data.count, (b",", b"[", b"{"))) > limit("cells"):  # each may stand for an object
+        raise over("cells", name)
+    text = decode_line(data.removeprefix(BOM), name, 1)
     decoder, line, at = json.JSONDecoder(), 1, 0
     single, count = "\n" not in text.strip(), 0
 
@@ -517,7 +550,9 @@ def _parquet(stream: BinaryIO, name: str) -> Iterator[Row]:
     number = 0
     with stream:
         try:
-            for batch in parquet.ParquetFile(stream).iter_batches(batch_size=4096):
+            file = parquet.ParquetFile(stream, thrift_container_size_limit=_MOST_PARTS)
+            _check_parquet(file.metadata, name)
+            for batch in file.iter_batches(batch_size=_BATCH):
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
@@ -525,10 +560,29 @@ def _parquet(stream: BinaryIO, name: str) -> Iterator[Row]:
             raise InputError(
                 f"a text near row {number + 1} is not UTF-8", file=name, hint="write the file again"
             ) from error
-        except (pyarrow.ArrowException, OSError) as error:
+        except MemoryError:
+            raise over("memory", name) from None
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            place = f" after row {number}" if number else ""
             raise InputError(
-                f"is not Parquet, or is damaged: {error}", file=name, hint="write the file again"
+                f"is not Parquet, or is damaged{place}", file=name, hint="write the file again"
             ) from error
+
+
+def _check_parquet(metadata: Any, name: str) -> None:
+    """Refuse a file that says of itself that it is over a limit."""
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    found = {
+        "rows": metadata.num_rows,
+        "columns": metadata.num_columns,
+        "unpacked": sum(group.total_byte_size for group in groups),
+    }
+    for what, count in found.items():
+        if count > limit(what):
+            raise over(what, name)
+    values = (group.column(at).num_values for group in groups for at in range(metadata.num_columns))
+    if sum(values) > limit("cells"):
+        raise over("cells", name)
 
 
 class _LineFeeds:

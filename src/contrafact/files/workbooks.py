@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from contrafact.console import say_once
 from contrafact.errors import InputError
 from contrafact.files.layout import KNOWN_NAMES, Cells, filled, laid_out
+from contrafact.files.limits import limit, over
 from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ MAX_CELL = 32_767
 """Characters that a cell of Excel holds."""
 MAX_ROWS = 1_048_576
 
-_MOST_BYTES = 2 * 2**30  # unpacked: what is more is no table, and may be meant to fill the memory
 _ERRORS = frozenset(
     ("#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!")
 )
@@ -40,7 +40,7 @@ _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _ESCAPED = re.compile("_x(00(?:0[0-8B-Fb-f]|1[0-9A-Fa-f]|5[Ff])|[Ff]{3}[EFef])_")
 _FORMULA = ("=", "+", "-", "@", "'", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _DIGITS = 15  # of a number that Excel keeps
-_STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*")
+_STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^<>]*>)[^<]*")
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError),
     *(KeyError, IndexError, ValueError, TypeError, AttributeError, SyntaxError),
@@ -84,6 +84,7 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
 
     warnings.filterwarnings("ignore", category=UserWarning, module=r"openpyxl\.")
     errors: list[tuple[int, str]] = []
+    size = 0
     with stream:
         try:
             _check_size(stream, name)
@@ -91,6 +92,9 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
             rows = _sheet(book.worksheets, name, sheet)
             rows.reset_dimensions()  # some programs write wrong ones
             for line, values in enumerate(rows.iter_rows(values_only=True), start=1):
+                size += len(values)
+                if size > limit("cells") or line > MAX_ROWS:
+                    raise over("cells" if size > limit("cells") else "rows", name, line)
                 cells = [_read(value) for value in values]
                 for at, cell in enumerate(cells):
                     if isinstance(cell, str) and cell in _ERRORS:
@@ -100,7 +104,7 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
                     yield line, cells
         except _BROKEN as error:
             raise InputError(
-                f"is no Excel workbook, or is damaged ({type(error).__name__})",
+                "is no Excel workbook, or is damaged",
                 file=name,
                 hint="save it again as .xlsx, or as CSV",
             ) from error
@@ -119,10 +123,15 @@ def _check_size(stream: BinaryIO, name: str) -> None:
             raise InputError(
                 "is an OpenDocument file", file=name, hint="save it as .xlsx, or as CSV"
             )
-        if sum(one.file_size for one in packed.infolist()) > _MOST_BYTES:
-            raise InputError(
-                "is over 2 GiB unpacked", file=name, hint="save the sheet as CSV or Parquet"
-            )
+        if sum(one.file_size for one in packed.infolist()) > min(limit("unpacked"), 2**31):
+            raise over("unpacked", name)
+        tags = 0  # a text that is shared, and a cell, is four of them at least
+        for one in packed.infolist():
+            if one.filename.endswith(".xml"):
+                with packed.open(one) as part:
+                    tags += sum(piece.count(b"<") for piece in iter(lambda: part.read(2**20), b""))
+            if tags > 4 * limit("cells"):
+                raise over("cells", name)
     stream.seek(0)
 
 

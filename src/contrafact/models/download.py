@@ -35,7 +35,9 @@ __all__ = [
 
 _PYPI = "https://pypi.org/simple"
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
-_LINK = re.compile(r"<a\s[^>]*?href\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
+_LINK = re.compile(
+    r"<a\s[^<>]{0,500}?href\s{0,9}=\s{0,9}[\"']([^\"'<>]{1,2000})[\"']", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)

@@ -275,7 +275,9 @@ def agreement(
     return pd.DataFrame(rows)
 
 
-_ERROR_LINE = re.compile(r"^([\w.]+(?:Error|Exception|Timeout)\w*: .+)$", re.MULTILINE)
+_ERROR_LINE = re.compile(
+    r"^((?=[\w.]{1,200}: )[\w.]+(?:Error|Exception|Timeout)\w*: .+)$", re.MULTILINE
+)
 _COUNTS = ("calls", "input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
 _USAGE = ("model", "method", "role", *_COUNTS, "dollars", "price")
 

@@ -20,12 +20,12 @@ __all__ = [
 
 # A stop, what closes behind it, and a space before what a sentence begins with; a line's end; the
 # marks by which feeds part headlines; a semicolon, after which another statement stands.
-_END = r"[.!?…]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9$€£¥])|\n+|\s[|•]\s|;\s"
+_END = r"(?<![.!?…])[.!?…]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9$€£¥])|\n+|\s[|•]\s|;\s"
 _ENDS = {False: re.compile(_END), True: re.compile(rf"{_END}|\s[-–—]\s(?=[A-Z])")}
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Inc|Corp|Cos?|Ltd|Plc|Mr|Mrs|Ms|Dr|St|Nos?|vs?|Rs|Rp|Jr|Sr|Bros|approx|est|al|etc|Gov"
     r"|Sen|Rep|Prof|Gen|Lt|Sgt|(?<!/)[A-Z]|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
-    r"|[ap]\.m|e\.g|i\.e)|\b(?:[A-Z]\.)+[A-Z])\Z"
+    r"|[ap]\.m|e\.g|i\.e)|\b(?:[A-Z]\.){1,9}[A-Z])\Z"
 )
 # Of these the point may also end a sentence: it does before a capital.
 _MAY_END = re.compile(r"(?:Inc|Corp|Co|Ltd|Plc|[ap]\.m)\Z")

@@ -84,7 +84,8 @@ _HINT = 'write a clause like "the brakes had failed" or "there had been no storm
 
 
 _BEEN = re.compile(
-    r"had (?P<subject>(?:(?! and |,).)+?) (?P<rest>(?:(?:not|never|always|already|only) )?been .+)"
+    r"\Ahad (?P<subject>(?:(?! and |,).)+?) "
+    r"(?P<rest>(?:(?:not|never|always|already|only) )?been .+)"
 )
 
 

@@ -67,7 +67,7 @@ _BEGUN = 4
 # Headlines whose scenarios are remembered for rows that repeat them; a stream has no end.
 _REMEMBERED = 100_000
 _NUMBER = re.compile(r"[\s\d.,:;/%$€£¥₹+()-]+")  # dates and amounts among them
-_LINK = re.compile(r"\s*(?:https?://|www\.)\S+\s*", re.IGNORECASE)
+_LINK = re.compile(r"\A\s*(?:https?://|www\.)\S+\s*", re.IGNORECASE)
 _VERDICTS = tuple(f"{side}_{name}" for side in SIDES for name in CRITERIA)
 
 

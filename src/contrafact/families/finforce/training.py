@@ -163,7 +163,9 @@ def _pair_of(generation: Generation) -> Answer | None:
 _LONGEST = 250
 _FEWEST_WORDS = 4
 _WRAPS = re.compile(r"^</?example>|</?example>$|^[\"“'‘`*#\-•\s]+|[\"”'’`*\s]+$")
-_LABEL = re.compile(r"^(?:new\s+)?(?:headline|title|news|answer)\s*\d*\s*[:.]\s*", re.IGNORECASE)
+_LABEL = re.compile(
+    r"^(?:new\s+)?(?:headline|title|news|answer)\s*(?:\d+\s*)?[:.]\s*", re.IGNORECASE
+)
 
 
 def read_headline(text: str, ended: bool = True) -> tuple[str, str | None]:

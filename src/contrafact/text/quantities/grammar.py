@@ -124,7 +124,7 @@ _IN_WORDS = rf"{_AMOUNT_START}(?P<words>\b{WORDS})"
 _MAX_DIGITS = 40
 # "3D", "10th", "1:30" are no numbers, whatever stands before them.
 _NO_NAME_AFTER = r"(?![^\W_]|_|[.,:/][0-9])"
-_NAME_BEFORE = re.compile(r"[^\W\d_]{2,}[-–]\Z|[A-Z][-–]\Z")
+_NAME_BEFORE = re.compile(r"[^\W\d_]{2}[-–]\Z|[A-Z][-–]\Z")
 
 _TWO_SPEED = re.compile(
     r"-(?:speed|way|tier|sided|step|pronged|wheel|party|track|horse|stop|off)\b|\s(?:said|say|to\stango)\b",

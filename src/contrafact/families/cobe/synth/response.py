@@ -48,12 +48,12 @@ _CAUSES = r"(?:cC(?:&C)*|nN(?:&N)*)(?:,?&(?:cC(?:&C)*|nN(?:&N)*))*"
 _EFFECTS = r"C(?:&C)*"
 _IF = r"(?:H(?:,?&?[CS])*|iC(?:,?&C)*)"
 _MAIN = r"[CW](?:,?&[CW])*"
-_CONDITIONAL = re.compile(rf"(?P<first>{_IF}),{_MAIN}|{_MAIN},?(?P<last>{_IF})")
+_CONDITIONAL = re.compile(rf"\A(?:(?P<first>{_IF}),{_MAIN}|{_MAIN},?(?P<last>{_IF}))")
 _OPENED = re.compile(r"uwC(?:,?o?wC)*")
 _PLAIN = re.compile(r"C(?:(?:,|&|,&)C)*")
 _JOINED = re.compile(
-    rf"{_CAUSES},{_EFFECTS}|{_EFFECTS},?{_CAUSES}|{_CAUSES},C,?{_CAUSES}"
-    rf"|C,?&?b{_EFFECTS}|C,?&?l,?{_EFFECTS}|l,?{_EFFECTS}"
+    rf"\A(?:{_CAUSES},{_EFFECTS}|{_EFFECTS},?{_CAUSES}|{_CAUSES},C,?{_CAUSES}"
+    rf"|C,?&?b{_EFFECTS}|C,?&?l,?{_EFFECTS}|l,?{_EFFECTS})"
 )
 _STRANGE = re.compile(r"[^CNcnbl,&]|[CN][CN]|(?<!n)(?<!N&)N|n(?!N)")
 _SHOWN, _MOST_SHOWN = 60, 3

@@ -73,7 +73,7 @@ _INDEX = re.compile(r"\b(?:index|gauge|PMI|ISM|indicator|survey|reading|baromete
 _OF_THE_WORLD = expression("exempt", "of_the_world")
 _COUNTED = re.compile(r"\s(?:\w+\s)?[a-z]+(?:s|people|men|women)\b")
 _OF_A_LINE = re.compile(r"\s(?:series|models?|lines?|handsets?|jets|consoles?)\b")
-_NAMED = re.compile(r"\b([A-Z][\w-]*)\s\Z")
+_NAMED = re.compile(r"\b([A-Z][\w-]{0,60})\s\Z")
 
 
 def is_version(side: Side, quantity: Quantity) -> bool:

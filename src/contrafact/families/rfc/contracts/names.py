@@ -132,7 +132,7 @@ def names_added(pair: Pair) -> Iterator[Finding]:
 # What is a name
 
 
-_INITIAL_END = re.compile(r"(?:\A|[.!?:;…\n]|[-–—|])[\s\"'“‘(]*\Z")
+_INITIAL_END = re.compile(r"(?:\A|[.!?:;…\n]|[-–—|])[\s\"'“‘(]{0,20}\Z")
 
 
 def is_name(side: Side, token: Token) -> bool:

@@ -237,7 +237,7 @@ def _reversals(pair: Pair, crossing: float) -> set[int]:
 
 
 _MAGNITUDES = frozenset(map(stem, SCALES))
-_CURRENCY_NAME = re.compile(r"[^\W\d_]+\Z")
+_CURRENCY_NAME = re.compile(r"(?<![^\W\d_])[^\W\d_]+\Z")
 
 
 def _is_other_currency(a: Quantity, b: Quantity) -> bool:

@@ -1,0 +1,152 @@
+"""How much a file may hold, and reading one in a process of its own that can hold no more.
+
+A file of a few kilobytes can stand for gigabytes. What it says of itself is looked at before its
+rows are read, and rows, cells and depth are counted while they are. What a library does with it in
+between is bounded by the operating system: `read_apart` reads a file that strangers sent in a
+process with so much memory and time.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from contrafact.errors import InputError
+
+__all__ = ["VARIABLE", "bounded_rows", "limit", "over", "read_apart"]
+
+VARIABLE = "CONTRAFACT_LIMITS"
+"""The variable that names other limits: ``rows=1000,cells=20000``."""
+
+_MIB, _GIB = 2**20, 2**30
+_LIMITS = {
+    "size": (64 * _GIB, "is over {:,} bytes"),
+    "unpacked": (16 * _GIB, "unpacks to over {:,} bytes"),
+    "whole": (2 * _GIB, "is over {:,} bytes, and can only be read whole"),
+    "row": (64 * _MIB, "has a row of over {:,} bytes"),
+    "rows": (500_000_000, "has over {:,} rows"),
+    "columns": (16_384, "has over {:,} columns"),
+    "cells": (100_000_000, "has over {:,} cells"),
+    "depth": (64, "is nested over {:,} deep"),
+    "seconds": (3_600, "takes over {:,} seconds of processor time to read"),
+    "memory": (16 * _GIB, "takes over {:,} bytes of memory to read"),
+}
+"""What is bounded, from where on, and the words for it; the last two where a file is read apart."""
+
+
+def limit(name: str) -> int:
+    """Return a limit, by its name in `VARIABLE` or as it is by itself."""
+    return _limits(os.environ.get(VARIABLE, "")).get(name, _LIMITS[name][0])
+
+
+def _limits(text: str) -> dict[str, int]:
+    limits = {}
+    for part in filter(None, text.split(",")):
+        name, _, number = part.partition("=")
+        if name not in _LIMITS or not (number.isascii() and number.isdigit()):
+            raise InputError(
+                f"{VARIABLE}: '{part}' is no limit",
+                hint=f"write NAME=NUMBER, NAME one of {', '.join(_LIMITS)}",
+            )
+        limits[name] = int(number)
+    return limits
+
+
+def over(name: str, file: str, line: int | None = None) -> InputError:
+    """Return the error that a file is over a limit."""
+    most = limit(name)
+    hint = f"if that is meant, set {VARIABLE}={name}=NUMBER to a larger one"
+    return InputError(_LIMITS[name][1].format(most), file=file, line=line, hint=hint)
+
+
+def bounded_rows(
+    rows: Iterator[tuple[int, dict[str, Any]]], file: str, *, nested: bool
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield rows while they are within the limits on rows, columns, cells and depth.
+
+    Args:
+        nested: Whether cells may be lists and objects, whose values count as cells.
+    """
+    names = ("rows", "columns", "cells", "depth", "unpacked")
+    most = [limit(name) for name in names]
+    cells, size = 0, 0
+    for count, (line, row) in enumerate(rows, start=1):
+        values, depth, characters = _extent(row) if nested else (len(row), 1, 0)
+        cells, size = cells + values, size + characters
+        found = (count, len(row), cells, depth, size)
+        for name, has, may in zip(names, found, most, strict=True):
+            if has > may:
+                raise over(name, file, line)
+        yield line, row
+
+
+def _extent(row: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Return how many values a row has, how deep they are, and the characters in them."""
+    level: list[Any] = [row]
+    values, depth, size = 0, 0, 0
+    while level:
+        inner = [one.values() if isinstance(one, dict) else one for one in level]
+        values, depth = values + sum(map(len, inner)), depth + 1
+        size += sum(
+            len(value) for part in inner for value in part if isinstance(value, str | bytes)
+        )
+        level = [value for part in inner for value in part if isinstance(value, dict | list)]
+    return values, depth, size
+
+
+def read_apart(path: Path, limits: Mapping[str, int], variable: str) -> None:
+    """Read a table once in a process of its own, which ends where a limit is passed.
+
+    Args:
+        limits: By name, what bounds it; what the variable says goes before.
+        variable: The environment's variable for limits of this kind of file.
+
+    Raises:
+        InputError: A limit is passed, or the table cannot be read.
+    """
+    limits = {**limits, **_limits(os.environ.get(variable, ""))}
+    told = ",".join(f"{name}={number}" for name, number in limits.items())
+    read = subprocess.run(
+        [sys.executable, "-m", "contrafact.files.limits", str(path)],
+        env={**os.environ, VARIABLE: told, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    if read.returncode == 0:
+        return
+    try:
+        problem, line, hint = json.loads(read.stdout)
+    except ValueError:  # the system ended it: by SIGXCPU, or where no memory was left
+        name = "seconds" if -read.returncode in (9, 24) else "memory"
+        problem, line = _LIMITS[name][1].format(limits[name]), None
+        hint = f"if that is meant, set {VARIABLE}={name}=NUMBER to a larger one"
+    raise InputError(problem, file=path, line=line, hint=hint.replace(VARIABLE, variable))
+
+
+def _main(path: str) -> int:
+    """Read a table to its end; a problem is printed, as JSON."""
+    import resource
+
+    memory, seconds = limit("memory"), limit("seconds")
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    from contrafact.files.tables import read_rows
+
+    try:
+        for _ in read_rows(path):
+            pass
+    except MemoryError:
+        return 1
+    except InputError as error:
+        print(json.dumps([error.problem, error.line, error.hint or ""]))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1]))

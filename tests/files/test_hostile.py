@@ -1,0 +1,215 @@
+"""Files that are made to fill memory and time, read in a process that has little of either."""
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from contrafact.errors import InputError
+from contrafact.files.limits import VARIABLE, read_apart
+from contrafact.files.tables import read_rows
+
+LIMITS = {
+    "size": 64 * 2**20,
+    "unpacked": 64 * 2**20,
+    "whole": 32 * 2**20,
+    "row": 4 * 2**20,
+    "rows": 200_000,
+    "columns": 1_000,
+    "cells": 1_000_000,
+    "depth": 32,
+}
+TOLD = ",".join(f"{name}={number}" for name, number in LIMITS.items())
+READER = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+from contrafact.errors import InputError
+from contrafact.files.tables import read_rows
+try:
+    for _ in read_rows(sys.argv[1]):
+        pass
+except InputError as error:
+    sys.exit(str(error))
+"""
+MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+PARTS = "http://schemas.openxmlformats.org/package/2006"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+CELL = '<c r="A{0}" t="inlineStr"><is><t>{1}</t></is></c>'
+ROWS = f'<row r="1">{CELL.format(1, "headline")}</row><row r="2">{CELL.format(2, "Ore")}</row>'
+
+
+def book(rows=ROWS, texts="", start="", more=None):
+    """A workbook of one sheet, by its XML."""
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{PARTS}/content-types">'
+        '<Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{SHEET}.sheet.main+xml"/>'
+        f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{SHEET}.worksheet+xml"/>'
+        f'<Override PartName="/xl/sharedStrings.xml" ContentType="{SHEET}.sharedStrings+xml"/>'
+        "</Types>",
+        "_rels/.rels": f'<Relationships xmlns="{PARTS}/relationships"><Relationship Id="r1" '
+        f'Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook {MAIN} xmlns:r="{OFFICE}"><sheets>'
+        '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{PARTS}/relationships">'
+        f'<Relationship Id="r1" Type="{OFFICE}/worksheet" Target="worksheets/sheet1.xml"/>'
+        f'<Relationship Id="r2" Type="{OFFICE}/sharedStrings" Target="sharedStrings.xml"/>'
+        "</Relationships>",
+        "xl/sharedStrings.xml": f"<sst {MAIN}>{texts}</sst>",
+        "xl/worksheets/sheet1.xml": f"{start}<worksheet {MAIN}><sheetData>{rows}</sheetData>"
+        "</worksheet>",
+        **(more or {}),
+    }
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, text in parts.items():
+            packed.writestr(name, text)
+    return sink.getvalue()
+
+
+def columns(**named):
+    sink = io.BytesIO()
+    parquet.write_table(pa.table(named), sink, compression="zstd")
+    return sink.getvalue()
+
+
+def nulls(number):
+    return pa.ListArray.from_arrays(pa.array([0, number], pa.int32()), pa.nulls(number))
+
+
+def repeated(rows):
+    return pa.DictionaryArray.from_arrays(pa.array([0] * rows), pa.array(["x" * 200_000]))
+
+
+def zstd(data):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as packed:
+        packed.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+LAUGHS = "".join(f'<!ENTITY {chr(98 + n)} "{("&" + chr(97 + n) + ";") * 10}">' for n in range(9))
+LAUGH = f'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">{LAUGHS}]>'
+
+FILES = {
+    # name: what is in it, and what its one line says
+    "empty-cells.csv": (lambda: b"a,b\n" + b"x,\n" * 600_000, "200,000 rows"),
+    "wide-empty-cells.csv": (
+        lambda: b",".join(b"%d" % n for n in range(60)) + (b"\nx" + b"," * 59) * 20_000,
+        "1,000,000 cells",
+    ),
+    "one-row-of-commas.csv": (lambda: b"a" + b"," * 3_000_000 + b"\n1\n", "1,000 columns"),
+    "a-long-row-of-commas.csv": (lambda: b"a" + b"," * 9_000_000 + b"\n1\n", "4,194,304 bytes"),
+    "an-open-quote.csv": (lambda: b'headline\n"' + b"x\n" * 5_000_000, "4,194,304 bytes"),
+    "one-cell.csv": (lambda: b"headline\n" + b"x" * 9_000_000, "4,194,304 bytes"),
+    "old-mac.csv": (lambda: b"headline\r" + b"x\r" * 20_000_000, "read whole"),
+    "windows-1252.csv": (lambda: b"headline\n\xe9t\xe9\n" + b"x\n" * 20_000_000, "read whole"),
+    "utf-16.csv": (lambda: ("headline\n" + "x\n" * 9_000_000).encode("utf-16"), "read whole"),
+    "semicolons.csv": (lambda: b"a;b\n" + b"1,5;\n" * 600_000, "200,000 rows"),
+    "nothing.csv": (lambda: b"\n" * 60_000_000, "empty"),
+    "too-large.csv": (lambda: b"headline\n" + b"x" * 70_000_000, "67,108,864 bytes"),
+    "tabs.tsv": (lambda: b"a\tb\n" + b"x\t\n" * 600_000, "200,000 rows"),
+    "wide.tsv": (lambda: b"\t".join(b"c%d" % n for n in range(2_000)) + b"\n", "1,000 columns"),
+    "empty.jsonl": (lambda: b'{"a":""}\n' * 600_000, "200,000 rows"),
+    "objects.jsonl": (lambda: (b'{"a":[' + b"{}," * 99 + b"{}]}\n") * 20_000, "1,000,000 cells"),
+    "one-row-of-objects.jsonl": (lambda: b'{"a":[' + b"{}," * 3_000_000, "4,194,304 bytes"),
+    "keys.jsonl": (
+        lambda: b"{" + b",".join(b'"%d":1' % n for n in range(9_000)) + b"}\n",
+        "1,000 columns",
+    ),
+    "deep.jsonl": (lambda: b'{"a":' + b"[" * 900 + b"]" * 900 + b"}\n", "32 deep"),
+    "without-end.jsonl": (lambda: b'{"a":' + b"[" * 2_000_000, "too deeply"),
+    "digits.jsonl": (lambda: b'{"a":' + b"9" * 3_000_000 + b"}\n", "digits"),
+    "nul.jsonl": (lambda: b"\0" * 9_000_000, "4,194,304 bytes"),
+    "objects.ndjson": (lambda: (b"{" + b'"a":{}' + b"}\n") * 600_000, "200,000 rows"),
+    "objects.json": (lambda: b"[" + b"{}," * 5_000_000 + b"{}]", "1,000,000 cells"),
+    "lists.json": (lambda: b"[" + b"[]," * 5_000_000 + b"[]]", "1,000,000 cells"),
+    "deep.json": (lambda: b'[{"a":' + b"[" * 900_000 + b"]" * 900_000 + b"}]", "too deeply"),
+    "one-text.json": (lambda: b'["' + b"x" * 40_000_000 + b'"]', "read whole"),
+    "nulls.parquet": (lambda: columns(text=nulls(300_000_000)), "1,000,000 cells"),
+    "one-text.parquet": (lambda: columns(text=repeated(2_000)), "67,108,864 bytes"),
+    "rows.parquet": (lambda: columns(text=pa.array(["x"] * 200_001)), "200,000 rows"),
+    "columns.parquet": (
+        lambda: columns(**{f"c{n}": pa.array(["x"]) for n in range(2_000)}),
+        "1,000 columns",
+    ),
+    "damaged.parquet": (lambda: b"PAR1" + b"\xff" * 999 + b"\xff\xff\xff\x7fPAR1", "damaged"),
+    "texts.xlsx": (lambda: book(texts="<si><t>a</t></si>" * 1_500_000), "1,000,000 cells"),
+    "empty-texts.xlsx": (lambda: book(texts="<si/>" * 5_000_000), "1,000,000 cells"),
+    "gap.xlsx": (lambda: book(ROWS.replace('r="2"', 'r="99999999"')), "1,000,000 cells"),
+    "far.xlsx": (
+        lambda: book("".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>'
+                             for n in range(1, 9_000))),
+        "1,000 columns",
+    ),
+    "entities.xlsx": (lambda: book(ROWS.replace("Ore", "&j;"), start=LAUGH), "damaged"),
+    "deep.xlsx": (lambda: book("<a>" * 900_000), "damaged"),
+    "spaces.xlsx": (lambda: book(more={"more.xml": " " * 90_000_000}), "67,108,864 bytes"),
+    "texts.xlsm": (lambda: book(texts="<si><t>a</t></si>" * 1_500_000), "1,000,000 cells"),
+    "text.csv.gz": (lambda: gzip.compress(b"a\n" + b"x\n" * 90_000_000, 1), "67,108,864 bytes"),
+    "noise.csv.gz": (lambda: b"\x1f\x8b" + bytes(range(256)) * 9, "damaged gzip"),
+    "text.jsonl.zst": (lambda: zstd(b'{"a":1}\n' * 20_000_000), "67,108,864 bytes"),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_stands_for_more_than_it_may_is_refused_in_one_line(name, tmp_path):
+    make, problem = FILES[name]
+    file = tmp_path / name
+    file.write_bytes(make())
+    read = subprocess.run(
+        [sys.executable, "-c", READER, str(file)],
+        env={**os.environ, VARIABLE: TOLD},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (line,) = read.stderr.splitlines() or [""]
+    assert line.startswith(str(file)) and problem in line, (read.returncode, read.stderr[-500:])
+    assert ("CONTRAFACT_LIMITS=" in line) == any(char.isdigit() for char in problem) or (
+        problem in ("read whole", "too deeply", "digits")
+    )
+
+
+def test_a_limit_is_raised_and_lowered_by_the_variable_that_the_message_names(
+    tmp_path, monkeypatch
+):
+    file = tmp_path / "rows.csv"
+    file.write_text("headline\n" + "Ore exports rise\n" * 3)
+    monkeypatch.setenv(VARIABLE, "rows=2")
+    with pytest.raises(
+        InputError, match=r"rows\.csv:4: has over 2 rows; .*CONTRAFACT_LIMITS=rows="
+    ):
+        list(read_rows(file))
+    monkeypatch.setenv(VARIABLE, "rows=3,cells=9")
+    assert len(list(read_rows(file))) == 3
+    monkeypatch.setenv(VARIABLE, "lines=3")
+    with pytest.raises(InputError, match="'lines=3' is no limit"):
+        list(read_rows(file))
+
+
+@pytest.mark.parametrize(
+    ("limits", "problem"),
+    [
+        ({"memory": 2**30, "seconds": 1}, "takes over 1 seconds of processor time"),
+        ({"memory": 600 * 2**20, "seconds": 60}, "takes over 629,145,600 bytes of memory"),
+    ],
+)
+@pytest.mark.slow
+def test_a_file_read_apart_ends_where_its_process_may_take_no_more(limits, problem, tmp_path):
+    file = tmp_path / "list.json"
+    file.write_text(json.dumps([{"a": n} for n in range(2_000_000)]))
+    with pytest.raises(InputError, match=problem) as raised:
+        read_apart(file, limits, "OURS")
+    assert "OURS=" in str(raised.value) and VARIABLE not in str(raised.value)

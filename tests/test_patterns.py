@@ -1,0 +1,183 @@
+"""No pattern of the package takes time that grows with the square of a text.
+
+Every compiled pattern is found in the modules, and run over texts that are made of it: what its
+repetitions take, over and over, with and without what stands before, and an end that fits none.
+"""
+
+import dataclasses
+import importlib
+import pkgutil
+import re
+import time
+from functools import cache
+from pathlib import Path
+from re import _constants as kinds
+from re import _parser
+
+import pytest
+
+import contrafact
+
+ROOMS = sorted(one.name for one in Path(contrafact.__file__).parent.iterdir() if one.is_dir())
+REPEATS = (kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT)
+PICKS = "a1 A\n.,-'$\"%|*_<&#:/([=é;"
+USUAL = (
+    *("a", "1", " ", "\n", "\t", "A", "A ", "a ", "1,", "1.", "1 ", "a.", "a-", "a'", "$1 ", "<a"),
+    *("&", '"', "*", "#", "[a](", "http://a.", "- ", "(", "Aa ", "the ", "of the ", "USD ", " \n"),
+)
+MANY = 50  # times from which a repetition is as good as endless
+AT_ONCE = 0.01  # CPU seconds: what grows with the square takes more for 50 kB
+MOST_GROWTH = 5.3  # from 50 to 200 kB
+
+
+@cache
+def patterns():
+    found = {}
+
+    def look(value, place, depth=0):
+        if isinstance(value, re.Pattern):
+            found.setdefault(value, place)
+        elif depth < 4 and isinstance(value, list | tuple | set | frozenset):
+            for one in value:
+                look(one, place, depth + 1)
+        elif depth < 4 and isinstance(value, dict):
+            look([*value.keys(), *value.values()], place, depth)
+        elif depth < 4 and dataclasses.is_dataclass(value) and not isinstance(value, type):
+            for field in dataclasses.fields(value):
+                look(getattr(value, field.name, None), place, depth + 1)
+
+    for module in pkgutil.walk_packages(contrafact.__path__, "contrafact."):
+        if module.name.endswith("__main__") or ".migrations" in module.name:
+            continue
+        names = vars(importlib.import_module(module.name))
+        for name, value in list(names.items()):
+            look(value, f"{module.name}.{name}")
+            if isinstance(value, type) and value.__module__ == module.name:
+                look(list(vars(value).values()), f"{module.name}.{name}")
+    return found
+
+
+def is_in(character, members):
+    """Whether a class of characters has one."""
+    if members[0][0] is kinds.NEGATE:
+        return not is_in(character, members[1:])
+    return re.match(classes(members), character) is not None
+
+
+def classes(members):
+    words = {
+        kinds.CATEGORY_DIGIT: r"\d",
+        kinds.CATEGORY_NOT_DIGIT: r"\D",
+        kinds.CATEGORY_SPACE: r"\s",
+        kinds.CATEGORY_NOT_SPACE: r"\S",
+        kinds.CATEGORY_WORD: r"\w",
+        kinds.CATEGORY_NOT_WORD: r"\W",
+    }
+    parts = []
+    for kind, value in members:
+        if kind is kinds.LITERAL:
+            parts.append(re.escape(chr(value)))
+        elif kind is kinds.RANGE:
+            parts.append("-".join(re.escape(chr(end)) for end in value))
+        else:
+            parts.append(words[value])
+    return f"[{''.join(parts)}]"
+
+
+def sample(items, pick, way):
+    """Return a text that the parsed pattern takes, of a character where it may choose."""
+    text = ""
+    for kind, value in items:
+        if kind is kinds.LITERAL:
+            text += chr(value)
+        elif kind is kinds.NOT_LITERAL:
+            text += next(one for one in pick + PICKS if ord(one) != value)
+        elif kind is kinds.ANY:
+            text += pick
+        elif kind is kinds.IN:
+            first = [chr(v if k is kinds.LITERAL else v[0]) for k, v in value
+                     if k in (kinds.LITERAL, kinds.RANGE)]  # fmt: skip
+            text += next((one for one in [pick, *PICKS, *first] if is_in(one, value)), "a")
+        elif kind in REPEATS:
+            text += sample(value[2], pick, way) * max(value[0], 1)
+        elif kind is kinds.SUBPATTERN:
+            text += sample(value[3], pick, way)
+        elif kind is kinds.ATOMIC_GROUP:
+            text += sample(value, pick, way)
+        elif kind is kinds.BRANCH:
+            text += sample(value[1][way % len(value[1])], pick, way)
+    return text
+
+
+def pumps(pattern):
+    """Yield (a beginning, what is repeated) for each repetition of a pattern."""
+    found = {("", one): None for one in USUAL}
+
+    def walk(items, before):
+        items = list(items)
+        for at, (kind, value) in enumerate(items):
+
+            def prefix(pick, way, at=at):
+                return before(pick, way) + sample(items[:at], pick, way)
+
+            if kind in REPEATS:
+                if value[1] >= MANY:
+                    for pick in PICKS[:10]:
+                        for way in (0, 1):
+                            body = sample(value[2], pick, way)
+                            start = prefix(pick, way)
+                            ways = (("", body), (start, body), ("", start + body + body))
+                            found.update(dict.fromkeys(one for one in ways if one[1]))
+                walk(value[2], prefix)
+            elif kind is kinds.SUBPATTERN:
+                walk(value[3], prefix)
+            elif kind is kinds.ATOMIC_GROUP:
+                walk(value, prefix)
+            elif kind is kinds.BRANCH:
+                for branch in value[1]:
+                    walk(branch, prefix)
+            elif kind in (kinds.ASSERT, kinds.ASSERT_NOT):
+                walk(value[1], prefix)
+
+    walk(_parser.parse(pattern.pattern, pattern.flags), lambda pick, way: "")
+    return found
+
+
+def seconds(pattern, text):
+    started = time.process_time()
+    for _ in pattern.finditer(text):
+        pass
+    return time.process_time() - started
+
+
+def growth(pattern, start, body):
+    texts = []
+    for size in (50_000, 200_000):
+        text = start + body * (size // len(body)) + "\x01"
+        texts.append(text if isinstance(pattern.pattern, str) else text.encode())
+    if (first := seconds(pattern, texts[0])) < AT_ONCE:
+        return 1.0
+    small, large = first, seconds(pattern, texts[1])
+    for _ in range(4):
+        if large < MOST_GROWTH * small:
+            break
+        small, large = (
+            min(small, seconds(pattern, texts[0])),
+            min(large, seconds(pattern, texts[1])),
+        )
+    return large / small
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ROOMS)
+def test_time_grows_with_a_text_and_not_with_its_square(where):
+    grown = {}
+    for pattern, place in patterns().items():
+        if place.split(".")[1] != where:
+            continue
+        for start, body in pumps(pattern):
+            found = growth(pattern, start, body)
+            if found >= MOST_GROWTH:
+                grown[place, pattern.pattern[:60], start, body] = round(found, 1)
+                break
+    assert grown == {}

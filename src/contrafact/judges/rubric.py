@@ -102,7 +102,8 @@ class Rubric(Generic[_V]):
         templates: The templates that criteria are asked by, and the variables that each must show:
             texts, ``criterion`` (`Criterion.text`), ``criteria`` (names that one call asks).
         ask: How one judge is asked.
-        optional: Variables that templates may show and that stay blank, but for ``criteria``.
+        optional: Variables that templates may show. They stay blank, but for ``criteria``, where a
+            template need not show them.
         each: Whether criteria that share a template are asked in calls of their own all the same.
     """
 
@@ -115,7 +116,9 @@ class Rubric(Generic[_V]):
 
     def __post_init__(self) -> None:
         self._opened = {
-            name: self.pack.template(name, required=set(shown), optional=set(self.optional))
+            name: self.pack.template(
+                name, required=set(shown), optional={*self.optional} - {*shown}
+            )
             for name, shown in self.templates.items()
         }
 
@@ -127,11 +130,12 @@ class Rubric(Generic[_V]):
         for one in criteria:
             groups.setdefault(one if self.each else one.template, []).append(one)
         known: dict[str, object] = {name: delimit(text) for name, text in texts.items()}
-        known |= dict.fromkeys(self.optional)
         found = []
         for group in groups.values():
-            template, names = self._opened[group[0].template], tuple(one.name for one in group)
-            values = {**known, "criterion": delimit(group[0].text), "criteria": names}
+            path, names = group[0].template, tuple(one.name for one in group)
+            template = self._opened[path]
+            blank = dict.fromkeys(self.optional.difference(self.templates[path]))
+            values = {**known, **blank, "criterion": delimit(group[0].text), "criteria": names}
             found.append((names, template.render(**{n: values[n] for n in template.variables})))
         return found
 

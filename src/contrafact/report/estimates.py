@@ -117,7 +117,7 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
     frame["valid"] = valid.astype(float)
     # What is counted over all outputs, such as what they cost, stands for invalid ones as well.
     counted = {m.column_of("all") for m in spec.measures if m.forms == ("all",)}
-    for column in sorted((own - counted) & set(frame.columns)) + criteria:
+    for column in ((own - counted) | set(criteria)) & set(frame.columns):
         frame[column] = frame[column].where(valid)
     if spec.prepare is not None:
         frame = spec.prepare(frame)

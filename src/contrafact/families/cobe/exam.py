@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from contrafact.errors import InputError
+from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.exam import RESPONSE, Examiner, ExamItem, ExamSpec, draw_crossed
 from contrafact.family.settings import TaskOptions
 from contrafact.judges.verifier import Subject
@@ -44,17 +45,25 @@ class CobeExamOptions(TaskOptions):
     judge_context: bool = Field(
         default=False, description="Show the judge story and query as well."
     )
+    judge_causes: bool = Field(
+        default=False,
+        description="Ask too whether causes that are named are so in the story.",
+    )
 
 
-def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
+def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list[ExamItem]:
     """Return every known answer of the stories as an item.
 
     The kind of a wrong answer is the criterion that it fails (``fails E2``). That of a right one
-    is what its story says of it, where other stories say the same, else ``right``.
+    is what its story says of it, where other stories say the same, else ``right``. With ``causes``
+    that is known as well, where the verifier ``proof`` decides it and connectors fit the answer.
 
     Raises:
         InputError: If there are no right or no wrong answers among them.
     """
+    from contrafact.families.cobe.data import subject_of
+    from contrafact.families.cobe.verifier import proof
+
     reasons = Counter(why for known in stories for why in {answer.why for answer in known.right})
     found: dict[str, ExamItem] = {}
     for known in stories:
@@ -63,17 +72,22 @@ def cobe_items(stories: "Sequence[KnownStory]") -> list[ExamItem]:
             verdicts = known.verdicts(answer)
             if _by_story(story):
                 del verdicts["E3"]
-                if answer.fails is not None and all(verdicts.values()):
-                    continue
+            if causes and verdicts.get("E3", True):
+                named = proof(CAUSES, subject_of(story, answer.text)).passed
+                verdicts |= {} if named is None else {CAUSES: named}
+            failed = [name for name, passes in verdicts.items() if not passes]
+            if answer.fails is not None and not failed:
+                continue
+            fails = answer.fails if answer.fails in failed else next(iter(failed), None)
             kind = f"right: {answer.why}" if answer.why and reasons[answer.why] > 1 else "right"
             item = ExamItem(
                 id=content_id(story.id, story.text, answer.text, prefix="x"),
                 cluster=story.id,
-                kind=kind if answer.fails is None else f"fails {answer.fails}",
+                kind=kind if fails is None else f"fails {fails}",
                 about=story.text,
                 text=answer.text,
                 known=verdicts,
-                whole=answer.fails is None,
+                whole=fails is None,
                 reference=story.answer or None,
                 material=story,
                 pair=answer.counterpart,
@@ -113,15 +127,17 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
     from contrafact.families.cobe.judging import Judging
     from contrafact.judges.rubric import letter
 
-    judging = Judging(pack, options.judge_context)
+    judging = Judging(pack, options.judge_context, causes=options.judge_causes)
+    seen = options.judge_context or options.judge_causes
 
     def prompts(item: ExamItem) -> Mapping[str, str]:
-        names = list(criteria_of(item.material))
+        names = [*criteria_of(item.material), *([CAUSES] if options.judge_causes else [])]
         asked = judging.prompts(item.material, item.material.queries[0], item.text)
-        return dict(zip(names, asked, strict=True))
+        every = zip(names, asked, strict=True)
+        return {name: prompt for name, prompt in every if name in item.known}
 
     def shown(item: ExamItem) -> Sequence[str]:
-        context = (item.about, item.material.queries[0]) if options.judge_context else ()
+        context = (item.about, item.material.queries[0]) if seen else ()
         return [delimit(text) for text in (item.text, *context)]
 
     def subject(item: ExamItem) -> Subject:
@@ -140,17 +156,19 @@ def _surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
 def _items(options: CobeExamOptions, n: int | None, seed: int) -> list[ExamItem]:
     from contrafact.families.cobe.data import load_known
 
+    causes = options.judge_causes
     if options.data is not None:
-        return draw_crossed(cobe_items(load_known(options.data)), n, seed)
+        return draw_crossed(cobe_items(load_known(options.data), causes=causes), n, seed)
     n = n or _DRAWN
     # Two items a story, so that stories are many and each weighs little: of a text, the one story
     # for which it is right, and one for which it is wrong.
-    return draw_crossed(cobe_items(drawn_known(max(10, (n + 1) // 2), seed)), n, seed)
+    drawn = drawn_known(max(10, (n + 1) // 2), seed)
+    return draw_crossed(cobe_items(drawn, causes=causes), n, seed)
 
 
 EXAM = ExamSpec(
     task="cobe",
-    criteria={**{f"E{n}": f"E{n}" for n in range(1, 6)}, "correct": RESPONSE},
+    criteria={**{f"E{n}": f"E{n}" for n in range(1, 6)}, CAUSES: CAUSES, "correct": RESPONSE},
     items=_items,
     examiner=examiner,
     options=CobeExamOptions,

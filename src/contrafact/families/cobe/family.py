@@ -28,6 +28,7 @@ FAMILY = Family(
     study={
         "rating": Lazy(f"{_HERE}.study:STUDY"),
         "reading": Lazy(f"{_HERE}.reading_study:READING"),
+        "causes": Lazy(f"{_HERE}.study:CAUSES_STUDY"),
     },
     exam=Lazy(f"{_HERE}.exam:EXAM"),
     verifiers={"proof": Lazy(f"{_HERE}.verifier:proof")},

@@ -35,6 +35,7 @@ none (its failure is the run's to tell). The columns, in this order:
                        a response that failed; NaN elsewhere
 ``answer``             the representative answer, or None
 ``unchanged``          the text of E1, or None; ``changed`` E2, ``numerical`` E4, ``latent`` E5
+``causes`` …           as E1, where ``--judge-causes`` asks it; else there are no such columns
 =====================  ================================================================
 
 Nothing is dropped or fixed here. A criterion was asked where its value is a number or its
@@ -43,12 +44,13 @@ as 0, in all rows that a judge saw or whose response was invalid, and so does a 
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from inspect_ai.log import EvalSample
 
 from contrafact.families.cobe.data import CRITERION_NAMES
+from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.task import score_of
 from contrafact.records import Story
 
@@ -107,14 +109,21 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
             "numerical": story.numerical,
             "latent": story.latent,
         }
+        verdicts = found.get("verdicts") or {}
         for name in CRITERION_NAMES:
-            verdict = (found.get("verdicts") or {}).get(name, {})
-            panel = verdict.get("panel", {})
-            row[name] = _number(panel.get("passed"))
-            row[f"{name}_invalid"] = panel.get("invalid")
-            row[f"{name}_probability"] = _number(verdict.get("probability"))
-        rows.append({column: row[column] for column in ITEM_COLUMNS})
+            row |= _verdict(name, verdicts.get(name, {}))
+        row = {column: row[column] for column in ITEM_COLUMNS}
+        rows.append(row | (_verdict(CAUSES, verdicts[CAUSES]) if CAUSES in verdicts else {}))
     return rows
+
+
+def _verdict(name: str, verdict: Mapping[str, Any]) -> dict[str, Any]:
+    panel = verdict.get("panel", {})
+    return {
+        name: _number(panel.get("passed")),
+        f"{name}_invalid": panel.get("invalid"),
+        f"{name}_probability": _number(verdict.get("probability")),
+    }
 
 
 def _scored(samples: Iterable[EvalSample]) -> Iterator[tuple[EvalSample, dict[str, Any]]]:

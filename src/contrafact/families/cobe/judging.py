@@ -1,8 +1,11 @@
-"""Judging edits: five causal criteria, each a call of its own, answered by T or F.
+"""Judging edits: causal criteria, each a call of its own, answered by T or F.
 
 CoBe, sections 3.2 and 4.2, appendix C.2. The judge sees a criterion and a response, as the paper's
 does; with context it sees the scenario and the query besides, as the paper's raters did. It never
 sees whose response it is. The question comes first in the prompt, so that prefix caches serve.
+
+E3 asks of connectors what the response alone tells. Whether the causes that they name are so in the
+story is the sixth, ``causes``, which is always put with scenario and query.
 """
 
 from collections.abc import Sequence
@@ -11,6 +14,7 @@ from dataclasses import dataclass, field
 from inspect_ai.model import CachePolicy, Model
 
 from contrafact.families.cobe.data import criteria_of, subject_of
+from contrafact.families.cobe.settings import CAUSES
 from contrafact.judges.judge import LetterVerdict
 from contrafact.judges.rubric import Judged, Rubric, letter
 from contrafact.prompts import PromptPack, open_pack
@@ -28,6 +32,7 @@ _TEMPLATES = {
     "E3": "cobe/judge-connectors",
     "E4": "cobe/judge-numerical",
     "E5": "cobe/judge-latent",
+    CAUSES: "cobe/judge-causes",
 }
 
 
@@ -41,30 +46,32 @@ class Judging:
 
     Attributes:
         context: Whether the judge sees scenario and query as well.
+        causes: Whether it is asked ``causes`` besides.
     """
 
     pack: PromptPack = field(default_factory=open_pack)
     context: bool = False
     logprobs: bool = True
     cache: bool | CachePolicy = False
+    causes: bool = False
     _rubric: Rubric[LetterVerdict] = field(init=False)
 
     def __post_init__(self) -> None:
         seen = frozenset(("story", "query"))
-        shown = {"response"} | (seen if self.context else set())
         templates = {
-            path: shown | ({"criterion"} if name != "E3" else set())
+            path: {"response"}
+            | (seen if self.context or name == CAUSES else set())
+            | ({"criterion"} if name not in ("E3", CAUSES) else set())
             for name, path in _TEMPLATES.items()
+            if name != CAUSES or self.causes
         }
         ask = letter(logprobs=self.logprobs, cache=self.cache)
-        self._rubric = Rubric(
-            self.pack, templates, ask, optional=frozenset() if self.context else seen
-        )
+        self._rubric = Rubric(self.pack, templates, ask, optional=seen)
 
     def prompts(self, story: Story, query: str, response: str) -> list[str]:
-        """Return one prompt per criterion, in the order of `criteria_of`."""
+        """Return one prompt per criterion, in the order of `criteria_of`, and ``causes`` last."""
         texts = {"story": story.text, "query": query, "response": response}
-        return [prompt for _, prompt in self._rubric.prompts(_asked(story), **texts)]
+        return [prompt for _, prompt in self._rubric.prompts(self._asked(story), **texts)]
 
     async def judge(
         self, judges: Sequence[Model], story: Story, response: str, *, query: str = ""
@@ -75,19 +82,19 @@ class Judging:
         """
         return await self._rubric.judge(
             judges,
-            _asked(story),
+            self._asked(story),
             subject=subject_of(story, response),
             story=story.text,
             query=query or story.queries[0],
             response=response,
         )
 
-
-def _asked(story: Story) -> list[Criterion]:
-    return [
-        Criterion(name=name, template=_TEMPLATES[name], text=text)
-        for name, text in criteria_of(story).items()
-    ]
+    def _asked(self, story: Story) -> list[Criterion]:
+        texts = criteria_of(story) | ({CAUSES: ""} if self.causes else {})
+        return [
+            Criterion(name=name, template=_TEMPLATES[name], text=text)
+            for name, text in texts.items()
+        ]
 
 
 def probability(votes: Sequence[LetterVerdict]) -> float | None:

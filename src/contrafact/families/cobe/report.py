@@ -17,6 +17,7 @@ from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS
 from contrafact.families.cobe.items import REFERENCE
 from contrafact.families.cobe.published import published_facts, published_notes, published_rows
 from contrafact.families.cobe.scoring import failure_modes
+from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.display import (
     PUBLISHED,
     Column,
@@ -52,6 +53,7 @@ CRITERION_LABELS: Mapping[str, str] = {
     "E3": "E3 connectors",
     "E4": "E4 quantities",
     "E5": "E5 latent facts stay",
+    CAUSES: "Named causes are there",
 }
 _SCOPES = {
     "graph": "type of graph",
@@ -83,9 +85,11 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
         "was_judged": judged,
         "correct_strict": items["correct"].fillna(0.0).mask(none, 0.0).where(judged),
     }
-    for name in CRITERION_NAMES:
-        # A criterion that a story lacks is not asked; E3 is asked of all.
-        has = items[_STORY_HAS[name]].notna() if name in _STORY_HAS else True
+    for name in (one for one in CRITERION_LABELS if one in items):
+        # A criterion that a story lacks is not asked; E3 is asked of all, the last of whole runs.
+        has: Any = items[_STORY_HAS[name]].notna() if name in _STORY_HAS else True
+        if name == CAUSES:
+            has = items[name].notna().groupby(items["system"]).transform("any")
         unread = items[f"{name}_invalid"].notna() | ((~valid | none) & has)
         added[f"{name}_fails"] = 1.0 - items[name]
         added[f"{name}_fails_strict"] = (1.0 - items[name]).mask(unread, 1.0).where(judged)
@@ -139,8 +143,8 @@ _ACCURACY = Measure(
 )
 _SPREAD = Measure("accuracy_spread", "± phrasings", better=None, judged=True, compute=_spread)
 _FAILURES = tuple(
-    Measure(f"{name}_fails", CRITERION_LABELS[name], criterion=name, better="low", judged=True)
-    for name in CRITERION_NAMES
+    Measure(f"{name}_fails", label, criterion=name, better="low", judged=True)
+    for name, label in CRITERION_LABELS.items()
 )
 _AXIS = "Accuracy, %"
 
@@ -331,11 +335,13 @@ def _facts(data: ChapterData) -> list[Fact]:
 
 
 def _unread(rows: pd.DataFrame) -> int:
-    return sum(int(rows[f"{name}_invalid"].notna().sum()) for name in CRITERION_NAMES)
+    names = (f"{name}_invalid" for name in CRITERION_LABELS)
+    return sum(int(rows[name].notna().sum()) for name in names if name in rows)
 
 
 def _verdicts(rows: pd.DataFrame) -> int:
-    return sum(int(rows[name].notna().sum()) for name in CRITERION_NAMES) + _unread(rows)
+    named = (rows[name] for name in CRITERION_LABELS if name in rows)
+    return sum(int(own.notna().sum()) for own in named) + _unread(rows)
 
 
 def _open(rows: pd.DataFrame) -> int:
@@ -399,8 +405,8 @@ SPEC = ReportSpec(
     },
     criteria=(
         *(
-            JudgedColumn(name, CRITERION_LABELS[name], name, leaderboard=False, answers=("T", "F"))
-            for name in CRITERION_NAMES
+            JudgedColumn(name, label, name, leaderboard=False, answers=("T", "F"))
+            for name, label in CRITERION_LABELS.items()
         ),
         JudgedColumn("correct", "all criteria", answers=("T", "F")),
     ),

@@ -40,6 +40,7 @@ def edit_reward(
     *,
     form: Form = "conjunction",
     context: bool = False,
+    causes: bool = False,
     pack: PromptPack | None = None,
     logprobs: bool = True,
     cache: bool | CachePolicy = False,
@@ -52,6 +53,7 @@ def edit_reward(
         form: ``conjunction``: 1.0 where all criteria pass, else 0.0, as the paper scores;
             ``share``: the share of criteria that pass, a denser signal.
         context: Whether the judge sees scenario and query as well.
+        causes: Whether ``causes`` is one of the criteria, as with ``--judge-causes``.
 
     Returns:
         ``reward(prompts, completions, story, **columns) -> list[float | None]``. Completions are
@@ -63,7 +65,7 @@ def edit_reward(
         InputError: A template of the pack is not in order.
     """
     named = [judges] if isinstance(judges, str | Model) else list(judges)
-    judging = Judging(pack or open_pack(), context, logprobs, cache)
+    judging = Judging(pack or open_pack(), context, logprobs, cache, causes)
 
     def cobe_reward(
         prompts: Sequence[Any], completions: Sequence[Any], **columns: Any

@@ -8,7 +8,7 @@ people mapped failures to modes by hand. Here stories carry modes as labels (wha
 to probe), and every failed response gets a *suggestion*, by a rule that looks only at which
 criteria failed and at the story's labels and type of graph:
 
-1. Of the criteria that failed, take them in the order E5, E1, E2, E4, E3.
+1. Of the criteria that failed, take them in the order E5, E1, E2, E4, E3, ``causes``.
 2. If the story is labelled with a mode that one of them can be a sign of, suggest that label: that
    of the first such criterion, and there the first in the rule's list.
 3. Else take the first failed criterion, and suggest the mode that goes with the story's type of
@@ -32,6 +32,7 @@ from inspect_ai.solver import TaskState
 from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS, StoryQuery, query_of
 from contrafact.families.cobe.items import SCORER
 from contrafact.families.cobe.judging import Judging, probability
+from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.task import log_scorer, output_of, rate_of
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
@@ -99,7 +100,8 @@ def rates_of(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[
       their mean, as in table 5; ``accuracy_spread``: their standard deviation (n - 1).
     - ``accuracy_strict``: over all responses, everything invalid, and what is no edit, counted as
       wrong.
-    - ``E1_failure`` to ``E5_failure``: the share of failures among valid verdicts (figure 5).
+    - ``E1_failure`` to ``E5_failure`` and ``causes_failure``: the share of failures among valid
+      verdicts (figure 5).
 
     What nobody judged, or no story asks, is left out.
     """
@@ -109,7 +111,7 @@ def rates_of(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[
     rates |= _accuracies(rows, stories)
     strict = [float(row["correct"] is True and not row.get("degenerate")) for row in rows]
     rates |= rate_of("accuracy_strict", strict, stories)
-    for name in CRITERION_NAMES:
+    for name in (*CRITERION_NAMES, CAUSES):
         if any(name in row["asked"] for row in rows):
             passed = [
                 row["verdicts"][name]["panel"]["passed"] if name in row["asked"] else None
@@ -151,6 +153,7 @@ def _accuracies(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> di
 def judged_edit(
     judged: bool = True,
     judge_context: bool = False,
+    judge_causes: bool = False,
     judge_logprobs: bool = True,
     prompts: str | None = None,
     cache_scope: str | None = None,
@@ -162,7 +165,7 @@ def judged_edit(
     judging = None
     if judged:
         cache = cache_policy(cache_scope)
-        judging = Judging(open_pack(prompts), judge_context, judge_logprobs, cache)
+        judging = Judging(open_pack(prompts), judge_context, judge_logprobs, cache, judge_causes)
 
     async def score(state: TaskState, target: Target) -> Score:
         question, edited = query_of(state.metadata), output_of(state)

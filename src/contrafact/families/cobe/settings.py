@@ -5,7 +5,11 @@ from pydantic import Field
 from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import ShotOptions, StructuredOptions
 
-__all__ = ["DEMO", "CobeOptions"]
+__all__ = ["CAUSES", "DEMO", "CobeOptions"]
+
+CAUSES = "causes"
+"""The criterion that is asked besides, on request, with story and query: would the causes that
+connectors name be there, had the story gone as is supposed?"""
 
 
 class CobeOptions(ShotOptions, StructuredOptions):
@@ -13,6 +17,9 @@ class CobeOptions(ShotOptions, StructuredOptions):
 
     judge_context: bool = Field(
         default=False, description="Show the judge the scenario and the query too."
+    )
+    judge_causes: bool = Field(
+        default=False, description="Ask too whether causes that are named are so in the story."
     )
 
 

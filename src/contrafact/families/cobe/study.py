@@ -4,17 +4,22 @@ CoBe, appendix C.3: 100 responses, three raters, strict majority. The paper drew
 system's responses; here every system gets its share, each story is drawn once as far as there are
 stories (in a phrasing and draw at random), and figures are of the sample as drawn. Responses whose
 verdict was open can be drawn, too.
+
+What ``--judge-causes`` asks besides has a sheet of its own.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contrafact.errors import InputError
+from contrafact.families.cobe.settings import CAUSES
 from contrafact.family.study import Question, StudySpec, StudyTable, spread_over
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["STUDY"]
+__all__ = ["CAUSES_STUDY", "STUDY"]
 
 
 def _pool(items: "pd.DataFrame") -> "pd.DataFrame":
@@ -62,3 +67,21 @@ STUDY = StudySpec(
     labels=("judge", "system", "draw", "sample_id", "phrasing"),
     published=_published,
 )
+
+
+def _asked(items: "pd.DataFrame") -> "pd.DataFrame":
+    if CAUSES not in items:
+        raise InputError("no judge was asked 'causes' here", hint="run them with --judge-causes")
+    return items[items[CAUSES].notna() | items[f"{CAUSES}_invalid"].notna()]
+
+
+CAUSES_STUDY = replace(
+    STUDY,
+    summary="whether the causes that edits name are there",
+    questions=(Question(CAUSES, verdict="judge_causes", criterion=CAUSES),),
+    guidelines=Path(__file__).with_name("study_causes.txt"),
+    key=("kind", *(one for one in STUDY.key if one != "judge_verdict"), "judge_causes"),
+    pool=_asked,
+    published=None,
+)
+"""``contrafact cobe study sample RUN --sheet causes``."""

@@ -80,13 +80,17 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         return queries_of(items)
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        """Refuse a judge's context where there is no judge."""
-        unused = _options(settings).judge_context and not settings.judges
-        refuse([("--judge-context", unused, "there is no --judge")])
+        """Refuse what only a judge is asked where there is no judge."""
+        options, why = _options(settings), "there is no --judge"
+        refuse([
+            ("--judge-context", options.judge_context and not settings.judges, why),
+            ("--judge-causes", options.judge_causes and not settings.judges, why),
+        ])  # fmt: skip
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
         """Return the questions to the judge, opened and checked."""
-        return Judging(pack, _options(settings).judge_context)
+        options = _options(settings)
+        return Judging(pack, options.judge_context, causes=options.judge_causes)
 
     def judge_prompts(self, judging: Judging, unit: StoryQuery) -> Sequence[str]:
         """Return what is asked about an edit as long as the story's answer."""
@@ -141,9 +145,10 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
-        """Return the scorer of the five criteria."""
-        names = ("judged", "judge_context", "judge_logprobs", "prompts", "cache_scope")
-        return judged_edit(**{name: arguments[name] for name in names if name in arguments})
+        """Return the scorer of the criteria."""
+        names = ("judged", "judge_context", "judge_causes", "judge_logprobs", "prompts")
+        known = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
+        return judged_edit(**known)
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per story, phrasing and draw."""

@@ -11,6 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from contrafact.families.cobe.data import CRITERION_NAMES
+from contrafact.families.cobe.settings import CAUSES
 from contrafact.families.cobe.synth.narrative import CLOSINGS, OPENINGS
 from contrafact.families.cobe.synth.prove import (
     Facts,
@@ -28,18 +30,19 @@ from contrafact.judges.verifier import Decision, Subject
 __all__ = ["decide", "proof", "reader_of"]
 
 _KEPT = 64
-_CRITERIA = ("E1", "E2", "E3", "E4", "E5")
+_CRITERIA = (*CRITERION_NAMES, CAUSES)
 _HOLDS = {
     "E1": "all that must stay is there",
     "E2": "all that must change has changed",
     "E3": "no connector is wrong",
     "E4": "it goes the right way",
     "E5": "nothing that is implied is denied",
+    CAUSES: "every cause that is named is there",
 }
 
 
 def proof(criterion: str, subject: Subject) -> Decision:
-    """Decide a criterion, ``E1`` to ``E5``, of a response from the proof of its story.
+    """Decide a criterion, ``E1`` to ``E5`` or ``causes``, of a response by its story's proof.
 
     The subject is made by `contrafact.families.cobe.data.subject_of`.
     """
@@ -89,7 +92,7 @@ def _all_open(reason: str) -> dict[str, Decision]:
 def decide(
     facts: Facts, reader: ResponseReader, response: str, *, drawn: bool = False
 ) -> dict[str, Decision]:
-    """Return the decision on every criterion, E1 to E5.
+    """Return the decision on every criterion, E1 to E5 and ``causes``.
 
     In a ``drawn`` story (its proof has a canary) "because" is judged by the rule of drawn stories:
     the effect follows from the causes, and from no supposition.
@@ -100,7 +103,10 @@ def decide(
     reading = facts.reader.read(whole.text)
     if reading.mentions != whole.mentions:
         return _all_open("its clauses can be read in two ways")
-    found = {"E3": _connectors(facts, whole, reading, drawn=drawn)}
+    if unjoined := _unjoined(whole, reading):
+        found = dict.fromkeys(("E3", CAUSES), Decision(None, unjoined))
+    else:
+        found = {"E3": _connectors(facts, reading, drawn=drawn), CAUSES: _causes(facts, reading)}
     for criterion, due in facts.about.items():
         each = [_fact(facts, reading, criterion, name) for name in due]
         # One fact that is told wrong decides; else one that is open leaves the criterion open.
@@ -122,22 +128,43 @@ def _fact(facts: Facts, reading: Reading, criterion: str, name: str) -> Decision
     return Decision(not why, why)
 
 
-def _connectors(facts: Facts, whole: ReadResponse, reading: Reading, *, drawn: bool) -> Decision:
+def _unjoined(whole: ReadResponse, reading: Reading) -> str:
+    """Return why it cannot be told what its connectors join; nothing if it can."""
+    if whole.unclear:
+        return f"cannot tell what joins what in '{whole.unclear[0]}'"
+    if reading.loose:
+        return "a connector joins nothing that is told"
+    joined = {one.name for claim in reading.claims for one in (*claim.causes, claim.effect)}
+    twice = [name for name, told in reading.values.items() if len(told) > 1 and name in joined]
+    return f"'{twice[0]}' is told in two ways" if twice else ""
+
+
+def _causes(facts: Facts, reading: Reading) -> Decision:
+    """Decide whether the causes that connectors name are there in the story under the supposition.
+
+    What is supposed has none in it. What an outcome is in spite of has to be there, too.
+    """
+    opened = ""
+    for claim in reading.claims:
+        if claim.follows and claim.effect.name in facts.proof.intervention:
+            why = "it is what was supposed, and nothing that is told brings it about"
+            return Decision(False, f"'{claim.effect.name}': {why}")
+        for one in claim.causes:
+            due = next((name for name, about in facts.about.items() if one.name in about), "")
+            if not due or one.value is None:
+                opened = f"'{one.name}', which is named as a cause, is left open"
+            elif told_wrong(facts, due, one.name, {one.value}):
+                return Decision(False, f"'{one.name}', which is named as a cause, is not so")
+    return Decision(None, opened) if opened else Decision(True, _HOLDS[CAUSES])
+
+
+def _connectors(facts: Facts, reading: Reading, *, drawn: bool) -> Decision:
     """Decide E3.
 
     A connector that turns a cause round decides it. One that is wrong by the rule of drawn stories
     alone does so in these, if it says that an effect follows; "although" and "but" may also be
     plain contrast.
     """
-    if whole.unclear:
-        return Decision(None, f"cannot tell what joins what in '{whole.unclear[0]}'")
-    if reading.loose:
-        return Decision(None, "a connector joins nothing that is told")
-    twice = {name for name, told in reading.values.items() if len(told) > 1}
-    for claim in reading.claims:
-        for one in (*claim.causes, claim.effect):
-            if one.name in twice:
-                return Decision(None, f"'{one.name}' is told in two ways")
     told = {name: next(iter(values)) for name, values in reading.values.items()}
     if facts.family is not None:
         return _joined(facts, misjoined(facts, reading.claims, told), by_rule=False)

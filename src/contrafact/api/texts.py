@@ -135,8 +135,6 @@ def check(
         InputError: The pairs cannot be read, a rule fails, or a judge cannot be used.
         ModelError: Every call failed. Pairs some of whose calls failed are undecided.
     """
-    import pandas as pd
-
     from contrafact.families.rfc.contracts.pair_check import (
         check_object,
         check_rows,
@@ -149,11 +147,7 @@ def check(
     named = {"exam": exam, "polarity_model": polarity_model, "bands": bands}
     asked = _check_options(names_of(judge), names_of(rule), {**options, **named})
     chosen, settings = open_options(*asked.chosen), asked.judging(numerical=asked.numerical)
-    if not is_path(data):
-        data = frame_of(data)
-        if "id" not in data.columns:
-            data = data.assign(id=[str(number) for number in range(1, len(data) + 1)])
-    with rows_file(data) as file:
+    with rows_file(_with_ids(data)) as file:
         if out is not None:
             guard_output(Path(out), file)
         facts = check_rows(read_pairs(file), str(file), options=chosen)
@@ -165,13 +159,32 @@ def check(
     lines = [check_object(row, found) for row, found in checked]
     if out is not None:
         write_rows(Path(out), lines)
+    notes += [f"row {p.line}: {p.problem}" for row, _ in checked if (p := row.problem) is not None]
+    return _checked(lines, sound, notes, judged=settings is not None)
+
+
+def _with_ids(data: Any) -> Any:
+    """Return rows that are handed in with numbers where they have no ids; a path as it is."""
+    if is_path(data):
+        return data
+    frame = frame_of(data)
+    if "id" in frame.columns:
+        return frame
+    return frame.assign(id=[str(number) for number in range(1, len(frame) + 1)])
+
+
+def _checked(
+    lines: list[dict[str, Any]], sound: "pd.DataFrame | None", notes: list[str], *, judged: bool
+) -> Result:
+    import pandas as pd
+
     items = pd.DataFrame(lines).astype({"passed": object})
     scores = _check_scores(items)
     if sound is not None:
         scores = scores.merge(sound, on="manipulation", how="outer", sort=False)
-    elif settings is None and (left := scores["undecided"].sum()):
-        notes.append(f"{left} are undecided: what they mean is for a judge or a person to say")
-    notes += [f"row {p.line}: {p.problem}" for row, _ in checked if (p := row.problem) is not None]
+    elif not judged and (left := scores["undecided"].sum()):
+        about = f"{left} are undecided: what they mean is for a judge or a person to say"
+        notes = [about, *notes]
     title = f"{len(items)} pairs, {scores['pass'].sum()} keep their contract"
     return Result(title, items, scores, tuple(notes))
 
@@ -282,6 +295,12 @@ def rewrite(
         dropped = read_frame(lost) if lost.exists() else pd.DataFrame()
     if items.empty:
         items = pd.DataFrame(columns=[*Rewrite.model_fields, "passed"])
+    return _rewritten(items, dropped)
+
+
+def _rewritten(items: "pd.DataFrame", dropped: "pd.DataFrame") -> Result:
+    import pandas as pd
+
     columns = ["manipulation", "undecided", "reason"]
     parts = [
         one.reindex(columns=columns).assign(kept=kept)

@@ -41,6 +41,20 @@ class _Screen(CallOptions):
     prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
     structured: bool = option("Ask providers for JSON by schema.", True)
 
+    def facts(self, candidates: "list[Candidate]", prompts: str | None) -> dict[str, Any]:
+        """Return what decides the proposals."""
+        from contrafact.files.journal import hash_of
+
+        return {
+            "input": hash_of([[one.id, one.item.model_dump()] for one in candidates]),
+            "model": self.model,
+            "prompts": prompts,
+            "structured": self.structured,
+            "near": self.near,
+            "against": [str(path) for path in self.against or ()],
+            "anonymise": self.anonymise,
+        }
+
 
 @takes(_Screen)
 def screen(options: _Screen) -> None:
@@ -65,7 +79,7 @@ def screen(options: _Screen) -> None:
         sheet_row,
     )
     from contrafact.files.delimited import Dialect
-    from contrafact.files.journal import Journal, hash_of
+    from contrafact.files.journal import Journal
     from contrafact.files.tables import write_frame
     from contrafact.models.calls import counted_calls
     from contrafact.prompts import open_pack
@@ -78,16 +92,8 @@ def screen(options: _Screen) -> None:
     pack = open_pack(options.prompts)
     template = None if model is None else screening_template(pack)
     candidates, dropped, events = _candidates(options)
-    settings = {
-        "input": hash_of([[one.id, one.item.model_dump()] for one in candidates]),
-        "model": model,
-        "prompts": pack.used_hash if model else None,
-        "structured": options.structured,
-        "near": options.near,
-        "against": [str(path) for path in options.against or ()],
-        "anonymise": options.anonymise,
-    }
-    journal = Journal.of_output(out, settings, what="`finforce screen`")
+    facts = options.facts(candidates, None if model is None else pack.used_hash)
+    journal = Journal.of_output(out, facts, what="`finforce screen`")
     if journal.finished():
         typer.echo(f"{out} is finished: no model was called")
         return

@@ -228,3 +228,20 @@ def test_passwords_that_everybody_guesses_first_are_refused(site, password):
     page = browser.post(path, {"password": password, "again": password})
     assert page.status_code == 422 and "easy to guess" in html.unescape(page.text)
     assert json.dumps(password) not in page.text
+
+
+def test_what_was_typed_is_shown_where_a_form_of_an_ended_session_is_refused(site):
+    studio = site()
+    studio.review("ours", "cobe-rating")
+    cem = studio.browser("Cem")
+    page = cem.get(WORK)
+    cem.http.cookies.clear()
+    typed = "Typed <b>for long</b>,\nabout the rain."
+    lost = cem.submit(page, {"rating": "No"}, comment=typed)
+    assert lost.status_code == 401 and typed in html.unescape(lost.text) and typed not in lost.text
+    cem.sign_in("Cem")
+    again = cem.submit(page, {"rating": "No"}, comment=typed)
+    assert again.status_code == 403 and typed in html.unescape(again.text)
+    forms = re.findall(r'<form method="post" action="([^"]+)"', again.text)
+    assert not [action for action in forms if action.startswith("/r/")], "it is not sent again"
+    assert not [e for e in studio.store.history("ours") if e.kind == "answered"]

@@ -93,8 +93,14 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
             rows.reset_dimensions()  # some programs write wrong ones
             for line, values in enumerate(rows.iter_rows(values_only=True), start=1):
                 size += len(values)
-                if size > limit("cells") or line > MAX_ROWS:
-                    raise over("cells" if size > limit("cells") else "rows", name, line)
+                if size > limit("cells"):
+                    raise over("cells", name, line)
+                if line > MAX_ROWS:
+                    raise InputError(
+                        f"has a row below the {MAX_ROWS:,} of a sheet",
+                        file=name,
+                        hint="save it again as .xlsx, or as CSV",
+                    )
                 cells = [_read(value) for value in values]
                 for at, cell in enumerate(cells):
                     if isinstance(cell, str) and cell in _ERRORS:

@@ -9,7 +9,7 @@ import re
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -90,13 +90,15 @@ async def _needs_sign_in(request: Request, _: Exception) -> Response:
     if request.method == "GET":
         wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return redirect_to(f"/sign-in?next={quote(wanted, safe='')}")
-    return render(request, "signed_out.html", status=401, next=_page_of_form(request))
+    shown = {"next": _page_of_form(request), "typed": await _typed(request)}
+    return render(request, "signed_out.html", status=401, **shown)
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     message = "There is no such page." if error.detail == "Not Found" else error.detail
-    response = _problem(request, error.status_code, message)
+    typed = await _typed(request) if error.status_code == 403 else ()
+    response = _problem(request, error.status_code, message, typed)
     response.headers.update(error.headers or {})
     return response
 
@@ -139,6 +141,23 @@ async def _unavailable(request: Request, error: Exception) -> Response:
     return response
 
 
+async def _typed(request: Request) -> list[tuple[str, str]]:
+    """Return the fields of a decision that is not taken, for whoever typed them to copy.
+
+    They are not offered to be sent: a form that another site made would be sent with them.
+    """
+    if request.method != "POST" or not request.url.path.startswith("/r/"):
+        return []
+    with suppress(HTTPException):
+        form = await request.form()
+        return [
+            (name, text)
+            for name, text in form.multi_items()
+            if isinstance(text, str) and text.strip() and name not in ("csrf", "key", "item")
+        ]
+    return []
+
+
 def _page_of_form(request: Request) -> str:
     """Return the page that a form was sent from, as far as one can go back to it."""
     found = re.match(r"(/r/[^/]+/)(work|adjudicate|undo)$", request.url.path)
@@ -161,9 +180,12 @@ async def _failure(request: Request, _: Exception) -> Response:
     return PlainTextResponse(message, status_code=500, headers=HEADERS)
 
 
-def _problem(request: Request, status: int, message: str) -> Response:
+def _problem(
+    request: Request, status: int, message: str, typed: Sequence[tuple[str, str]] = ()
+) -> Response:
     message = message[:1].upper() + message[1:]
-    return render(request, "problem.html", status=status, problem=message, code=status)
+    shown = {"problem": message, "code": status, "typed": typed}
+    return render(request, "problem.html", status=status, **shown)
 
 
 def settle_all(store: Store) -> None:

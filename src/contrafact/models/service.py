@@ -99,7 +99,7 @@ class _Guarded(ModelAPI):
         try:
             with under_way():
                 made = await super().generate(*args, **options)  # type: ignore[safe-super]
-        except (TypeError, AttributeError, LookupError) as error:
+        except (TypeError, AttributeError, LookupError, json.JSONDecodeError) as error:
             if not bodies:  # not of a reply: a fault of a program
                 raise
             raise NoAnswer(_words(bodies, f"{type(error).__name__}: {error}")) from error

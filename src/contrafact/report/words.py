@@ -130,9 +130,12 @@ def _judge_warnings(data: ChapterData) -> Warnings:
         )
         texts.append(("The judge was not examined", text))
     rates = rates[~rates["why"].str.startswith(NOT_EXAMINED)]
+    # Reasons that differ in a number of items are one.
+    whys = rates["why"].str.replace(r"\d+ judged items", "too few judged items", regex=True)
     lines = []
-    for (judge, why), rows in rates.groupby(["judge", "why"], sort=False):
-        of = listed(list(dict.fromkeys(found.labels[str(name)] for name in rows["criterion"])))
+    for (judge, why), rows in rates.groupby(["judge", whys], sort=False):
+        criteria = set(rows["criterion"])
+        of = listed([label for name, label in found.labels.items() if name in criteria])
         change = next((text for start, text in _CHANGES if start in str(why)), _MORE)
         lines.append(f"{judge} on {of}: {why}. {change}")
     if lines:

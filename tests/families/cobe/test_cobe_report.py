@@ -362,6 +362,8 @@ def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Pa
     assert rates["corrected"].isna().all()
     assert rates["known"].str.contains("sensitivity and specificity sum to 0.90").all()
     assert page.count("sum to 0.90, not above 1") == 1
+    few = report(tmp_path / "few", exams=[exam(0.9, 0.7)])[1]["warnings"][-1]["text"]
+    assert few.count("too few judged items") == 1 and "Judge more outputs" in few
     titles = [warning["title"] for warning in results["warnings"]]
     assert "Some judged rates cannot be corrected" in titles
     assert "this judge cannot tell" in page

@@ -125,7 +125,7 @@ def test_the_exam_finds_the_rates_and_intervals_hold_or_are_refused(
     # Of 95% intervals one in twenty misses; that as many as here miss has a chance below 1%.
     assert len(rates_missed) <= 4, rates_missed
     assert len(missed) <= 2, missed
-    able = {"good": {*NAMES, "whole"}, "useless": set(), "good at E1 only": {"E1"}}[worth]
+    able = {"good": {*NAMES}, "useless": set(), "good at E1 only": {"E1"}}[worth]
     # Few drawn stories hold something back, so few are asked of E5: below 100 it is refused.
     few = {name for name, why in reasons if "below 100 the correction was not tested" in why}
     assert few <= {"E5"} and set(corrected) == able - few, reasons

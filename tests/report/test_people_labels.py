@@ -52,7 +52,7 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
     assert len(labels) == len(rows)
     paths = build_report(tasks, tmp_path / "out", labels=labels, resamples=200)
     table = pd.read_csv(paths.tables / "corrected.csv")
-    assert {"by_labels", "by_labels_low", "by_labels_high", "labelled"} <= set(table.columns)
+    assert {"corrected", "corrected_low", "corrected_high", "labelled"} <= set(table.columns)
     results = json.loads(paths.results.read_text())
     assert results["labels"] == len(rows)
     rates = {row["criterion"]: row for row in results["judged_rates"]}
@@ -63,6 +63,8 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
     assert shown["by_labels"] == pytest.approx(wanted["corrected"])
     assert shown["by_labels_low"] == pytest.approx(wanted["low"])
     assert shown["labelled"] == wanted["labelled"]
+    for name in ("corrected", "low", "high", "by", "rests_on", "speaks_of"):
+        assert shown[name] == wanted[name]
     assert shown["by_labels"] < shown["raw"], "people are stricter here"
     assert rates["forward_compatibility"]["by_labels"] is None
     page = paths.page.read_text()
@@ -77,9 +79,12 @@ def test_the_rate_by_labels_stands_next_to_it_the_raw_one(study, tmp_path):
     tasks = runs_of(study)
     labels = read_labels([written(tmp_path, labels_of(tasks[0].items))])
     table = corrected_table(found(tasks, labels))
-    assert [c.key for c in table.columns] == ["criterion", "raw", "by_labels", "labelled", "n"]
+    columns = ["criterion", "raw", "corrected", "labelled", "n", "rests_on", "speaks_of", "known"]
+    assert [c.key for c in table.columns] == columns
     row = table.frame.set_index("criterion").loc["Directionality"]
-    assert row["by_labels_low"] < row["by_labels"] < row["by_labels_high"] < row["raw"]
+    assert row["corrected_low"] < row["corrected"] < row["corrected_high"]
+    assert row["corrected"] < row["raw"]
+    assert "of this run's" in row["rests_on"] and "new outputs of this system" in row["speaks_of"]
 
 
 def test_without_labels_nothing_of_them_is_shown(study):

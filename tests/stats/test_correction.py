@@ -11,7 +11,7 @@ from contrafact.stats.correction import (
     ExamRate,
     correct_rate,
     correction_bounds,
-    ppi_mean,
+    ppi_share,
 )
 
 STUDIES = 2_000
@@ -105,32 +105,74 @@ def test_outside_the_tested_regimes_it_says_that_it_does_not_know(se, sp, n, mes
     assert math.isnan(found.high)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("labelled", "n", "se", "sp"), [(50, 500, 0.7, 0.9), (200, 1_000, 0.6, 0.6)]
-)
-def test_prediction_powered_intervals_cover_and_gain(labelled, n, se, sp):
+def a_run(rng, n=400, labelled=100, se=0.8, sp=0.7, truth=0.6):
+    """Return labels of a random part, the judge's verdicts on all, and what is true."""
+    y = (rng.random(n) < truth).astype(float)
+    f = np.where(y == 1, rng.random(n) < se, rng.random(n) >= sp).astype(float)
+    labels = np.full(n, np.nan)
+    drawn = rng.choice(n, labelled, replace=False)
+    labels[drawn] = y[drawn]
+    return labels, f, y
+
+
+@given(st.integers(0, 10**6), st.floats(0.5, 1.0), st.floats(0.5, 1.0), st.floats(0.05, 0.95))
+def test_labels_speak_for_what_the_judge_said_alike(seed, se, sp, truth):
+    """People's share among what the judge passed and failed, each by its part of the run."""
+    labels, f, _ = a_run(np.random.default_rng(seed), se=se, sp=sp, truth=truth)
+    found = ppi_share(labels, f)
+    known = ~np.isnan(labels)
+    parts = [labels[known & (f == v)] for v in (0, 1)]
+    due = np.nanmean(labels)
+    if min(map(len, parts)) >= 5:
+        due = sum((f == v).mean() * part.mean() for v, part in enumerate(parts))
+    assert found.estimate == pytest.approx(due)
+    assert found.low - 1e-9 <= found.estimate <= found.high + 1e-9
+    assert (found.n, found.clusters) == (400, 400)
+    again = ppi_share(labels[::-1], f[::-1])
+    assert (again.low, again.high) == pytest.approx((found.low, found.high))
+
+
+def test_a_good_judge_is_worth_labels_and_a_coin_is_worth_none():
     rng = np.random.default_rng(5)
-    truth = 0.6
-    covered, widths, plain = 0, [], []
-    for _ in range(STUDIES):
-        y = (rng.random(n) < truth).astype(float)
-        f = np.where(y == 1, rng.random(n) < se, rng.random(n) >= sp).astype(float)
-        found = ppi_mean(y[:labelled], f[:labelled], f[labelled:])
-        covered += found.low <= truth <= found.high
-        widths.append(found.high - found.low)
-        plain.append(2 * 1.96 * y[:labelled].std(ddof=1) / math.sqrt(labelled))
-    assert 0.93 <= covered / STUDIES <= 0.97
-    assert np.mean(widths) < np.mean(plain) * 1.02
-    if se + sp > 1.5:
-        assert np.mean(widths) < 0.93 * np.mean(plain)
+    good, coin = (
+        np.mean([width(ppi_share(*a_run(rng, se=p, sp=p)[:2])) for _ in range(60)])
+        for p in (0.95, 0.5)
+    )
+    alone = width(ppi_share(a_run(rng)[0], np.ones(400)))
+    assert good < 0.8 * alone
+    assert coin == pytest.approx(alone, rel=0.05)
 
 
-def test_without_a_judge_worth_anything_the_labels_stand_alone():
-    y = np.r_[np.ones(30), np.zeros(20)]
-    found = ppi_mean(y, np.ones(50), np.ones(200))
-    assert found.estimate == pytest.approx(0.6)
-    assert "weight 0.00" in found.method
+def width(found):
+    return found.high - found.low
+
+
+def test_outputs_drawn_with_unequal_probabilities_are_weighed_back():
+    """Of what the judge failed, one part was drawn three times as often, and passes more."""
+    part = np.repeat([0, 1], [200, 200])
+    y = np.where(part == 1, 1.0, 0.0)
+    p = np.where(part == 1, 0.3, 0.1)
+    labels = np.full(400, np.nan)
+    labels[[*range(20), *range(200, 260)]] = y[[*range(20), *range(200, 260)]]
+    found = ppi_share(labels, np.zeros(400), probabilities=np.where(np.isnan(labels), np.nan, p))
+    assert found.estimate == pytest.approx(0.5)
+    assert np.nanmean(labels) == 0.75
+
+
+def test_labels_of_one_cluster_say_less_than_as_many_of_their_own():
+    rng = np.random.default_rng(1)
+    y = np.repeat((rng.random(100) < 0.5).astype(float), 4)
+    labels = np.where(np.arange(400) < 200, y, np.nan)
+    clustered = ppi_share(labels, np.ones(400), clusters=np.repeat(np.arange(100), 4))
+    assert width(clustered) > 1.6 * width(ppi_share(labels, np.ones(400)))
+
+
+def test_nothing_found_among_labels_is_not_nothing_and_too_few_say_nothing():
+    labels = np.where(np.arange(400) < 100, 1.0, np.nan)
+    none = ppi_share(labels, np.ones(400))
+    assert none.estimate == 1.0 and 0.96 < none.low < 0.97 and "exact" in none.method
+    few = ppi_share(np.where(np.arange(400) < 4, 1.0, np.nan), np.ones(400))
+    assert math.isnan(few.low) and "fewer than 5" in few.method
 
 
 def test_what_makes_no_sense_is_refused():
@@ -139,5 +181,7 @@ def test_what_makes_no_sense_is_refused():
         correct_rate([2.0], **exam)
     with pytest.raises(ValueError, match="makes no sense"):
         correct_rate([1.0], sensitivity=ExamRate(11, 10), specificity=ExamRate(9, 10))
-    with pytest.raises(ValueError, match="3 labels for 2"):
-        ppi_mean([1, 0, 1], [1, 0], [1])
+    with pytest.raises(ValueError, match="one label an item"):
+        ppi_share([1, 0, 1], [1, 0])
+    with pytest.raises(ValueError, match="1, 0 or NaN"):
+        ppi_share([0.5, 0], [1, 0])

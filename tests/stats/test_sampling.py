@@ -13,7 +13,10 @@ from contrafact.stats.sampling import (
     horvitz_thompson_mean,
     inclusion_probabilities,
     pivotal_sample,
+    proportional_allocation,
+    split_cells,
     stratified_share,
+    verdict_levels,
 )
 
 
@@ -169,6 +172,42 @@ def test_draws_are_shared_out_evenly_and_none_is_lost(sizes, n):
     # A stratum that still has items has at most one draw less than any other.
     open_ones = [own for own, size in zip(given_out, sizes, strict=True) if own < size]
     assert not open_ones or max(given_out) - min(open_ones) <= 1
+
+
+@given(
+    st.lists(st.integers(0, 60), min_size=1, max_size=8), st.integers(0, 200), st.integers(0, 12)
+)
+def test_draws_in_proportion_leave_no_stratum_below_its_least(sizes, n, least):
+    drawn = proportional_allocation(sizes, n, least=least)
+    assert sum(drawn) == min(n, sum(sizes))
+    assert all(own <= size for own, size in zip(drawn, sizes, strict=True))
+    if n >= sum(min(size, least) for size in sizes):
+        assert all(own >= min(size, least) for own, size in zip(drawn, sizes, strict=True))
+    if n <= sum(sizes):
+        # Nobody has more than one draw above its share, but for what it has at least.
+        assert all(
+            own <= max(min(size, least), n * size / max(1, sum(sizes))) + 1
+            for own, size in zip(drawn, sizes, strict=True)
+        )
+
+
+def test_what_the_judge_said_of_the_whole_and_halves_of_its_probability():
+    verdicts = np.array([[1, 1], [1, 0], [1, NAN], [0, NAN], [NAN, NAN]], dtype=float)
+    chances = np.array([[0.9, 0.6], [0.9, 0.2], [0.8, NAN], [0.1, NAN], [NAN, NAN]])
+    whole, half = verdict_levels(verdicts, chances)
+    assert whole.tolist() == [1, 0, 1, 0, 0]
+    assert half.tolist() == [0, 1, 1, 0, 0]  # of 0.6 and 0.8; of 0.2 and 0.1; none
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=60), st.integers(1, 10))
+def test_cells_are_never_smaller_than_asked_and_hold_what_is_alike(rows, least):
+    levels = list(np.array(rows).T)
+    counted = np.arange(len(rows)) % 2 == 0
+    cells = split_cells(levels, counted, least)
+    sizes = np.bincount(cells, counted)
+    assert len(sizes) == 1 or sizes.min() >= least
+    for row in set(rows):
+        assert len({cells[i] for i, one in enumerate(rows) if one == row}) == 1
 
 
 NAN = np.nan

@@ -95,11 +95,22 @@ def correct(
 ) -> Result:
     """Correct judged rates for what the judge is worth.
 
+    ================  ==================================  =====================================
+    by                use it when                         what it costs, and rests on
+    ================  ==================================  =====================================
+    an exam           nobody can label, and the run's     the judge's calls; the judge errs on
+                      texts are like the exam's           the run as in the exam
+    labels of a run   a rate is to be quoted, or it is    some 100 labels of each system on every
+                      of the whole output                 criterion; the labels are right
+    both              both are there                      both; labels decide where there are any
+    ================  ==================================  =====================================
+
     Args:
         judged: A run (`run`, `load`, or a run folder), which is corrected by files of exams or of
             labels; or plain verdicts, 1 or 0, which are corrected by two measured rates.
         exam: Of a run: files of exams of its judges.
-        labels: Of a run: files of what people said of a random part of its items.
+        labels: Of a run: files of what people said of a random part of its items, as drawn by
+            ``contrafact FAMILY study sample RUN --for calibration``.
         sensitivity: Of verdicts: of items that should pass, how many the judge passed, and how
             many it was given.
         specificity: Of verdicts: the same of items that should fail, and it failed.
@@ -110,7 +121,8 @@ def correct(
     Returns:
         ``items``: of a run its items, else the verdicts. ``scores``: rates ``raw`` and
         ``corrected`` (with ``low`` and ``high``), whether the bounds are ``usable``, and ``why``
-        not.
+        not; of a run besides ``by`` ("labels", "exam" or blank), what it ``rests_on``, and what it
+        ``speaks_of``.
 
     Raises:
         InputError: There is nothing to correct by, a verdict is none, or an exam is of no judge
@@ -160,7 +172,8 @@ def _corrected_run(
     folder: Path, exams: Sequence[Path], labels: Sequence[Path], level: float, seed: int
 ) -> Result:
     from contrafact.family.exam_file import read_exams
-    from contrafact.report.chapter import Options, chapter_data
+    from contrafact.report.chapter import Options, checked_data
+    from contrafact.report.estimates import corrected_rates
     from contrafact.report.frames import check_exams, check_labels, read_labels, read_tasks
 
     if not exams and not labels:
@@ -171,11 +184,11 @@ def _corrected_run(
     if labelled is not None:
         check_labels(labelled, tasks)
     (runs,) = tasks
-    options = Options(seed=seed, level=level, exams=tuple(known), labels=labelled)
-    rates = chapter_data(runs, options).judged
+    data = checked_data(runs, Options(seed=seed, level=level))
+    rates = corrected_rates(data, family=runs.family, exams=known, labels=labelled)
     if rates is None:
         raise InputError("nothing in it was judged", file=folder, hint="run it with a judge")
-    return Result(f"{runs.task}: judged rates, corrected", runs.items, rates.rates)
+    return Result(f"{runs.task}: judged rates, corrected", runs.items, rates)
 
 
 @Operation

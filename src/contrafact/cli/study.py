@@ -40,13 +40,20 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
     first, spec = next(iter(studies.items()))
 
     def sample(
-        sources: list[Path], out: Path, kind: str = first, n: int | None = None, seed: int = 0
+        sources: list[Path],
+        out: Path,
+        kind: str = first,
+        purpose: str | None = None,
+        n: int | None = None,
+        seed: int = 0,
     ) -> None:
         import numpy as np
 
-        from contrafact.study.sample import draw_study, read_source
+        from contrafact.study.sample import draw_study, for_calibration, read_source
 
         chosen = studies[kind]
+        if purpose:
+            kind, chosen = for_calibration(studies)
         wanted = chosen.n if n is None else n
         drawn = draw_study(
             chosen, read_source(chosen, sources), wanted, np.random.default_rng(seed), kind=kind
@@ -71,9 +78,20 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
         ("sources", list[Path], typer.Argument(metavar=metavar, help=source), ...),
         ("out", Path, typer.Option(metavar="FILE", help="The sheet: .csv or .xlsx."), ...),
         ("kind", kinds, typer.Option("--kind", "--sheet", help=kind_help), first),
+        (
+            "purpose",
+            Literal["calibration"] | None,
+            typer.Option(
+                "--for",
+                help="calibration: --n outputs of each system, drawn by what the judge said of "
+                "them, so that its rates can be corrected by people's labels.",
+            ),
+            None,
+        ),
         ("n", int | None, typer.Option("--n", min=1, metavar="N", help=number), None),
         ("seed", int, typer.Option(min=0, metavar="S", help="Seed of the drawing."), 0),
     ]
+    corrects = any(one.criterion for spec in studies.values() for one in spec.questions)
     example = "final.jsonl" if spec.load else "runs/a runs/b"
     chosen = f" --kind {first}" if first else ""
     return as_command(
@@ -81,7 +99,7 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
         [
             parameter(name, (kind, typer_option), default)
             for name, kind, typer_option, default in typed
-            if name != "kind" or len(studies) > 1
+            if (name != "kind" or len(studies) > 1) and (name != "purpose" or corrects)
         ],
         f"Draw {spec.noun}, and write a sheet for people to fill in.\n\n"
         "Next to the sheet stand its key (where each item comes from, and what is known of it; "

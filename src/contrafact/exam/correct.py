@@ -14,14 +14,16 @@ import numpy as np
 from contrafact.family import families
 from contrafact.family.exam import RESPONSE
 from contrafact.family.exam_file import CriterionExam, Exam
-from contrafact.stats.correction import Corrected, correct_conjunction, correct_rate, ppi_mean
+from contrafact.stats.correction import Corrected, correct_rate, ppi_share
 from contrafact.stats.intervals import Resampling, cluster_bootstrap, resampling
 from contrafact.stats.paired import Difference, compare_all, rank_intervals
+from contrafact.stats.sampling import verdict_levels
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "LABELS_DECIDE",
     "NOT_EXAMINED",
     "corrected_by_labels",
     "corrected_scores",
@@ -30,9 +32,19 @@ __all__ = [
 ]
 
 NOT_EXAMINED = "this judge was not examined"
+LABELS_DECIDE = (*("corrected", "low", "high", "usable", "why", "by", "rests_on", "speaks_of"),)
+"""What a rate by labels says in the place of an exam's."""
 
-_UNEQUAL = 1.05
-"""Inclusion probabilities that differ by more than this factor are taken apart into strata."""
+_SPEAKS = {
+    "labels": "new outputs of this system on inputs like these",
+    "exam": "new outputs of this system, if the judge errs on them as on the exam's items",
+}
+_NO_CORRECTION = {"by": "", "rests_on": "", "speaks_of": ""}
+
+_WHOLE = (
+    "not known from an exam: how often the verdict on the whole is wrong hangs on what this run "
+    "fails, and on errors that come together; people's labels of a part of the run say it"
+)
 
 
 def examined_criteria(family: str) -> Mapping[str, str]:
@@ -65,7 +77,8 @@ def corrected_scores(
         ``low``, ``high`` (NaN where nothing is claimed), ``usable``, ``why`` (the reason where
         not), ``examined``, ``sensitivity`` and ``specificity`` (with bounds, ``_low`` and
         ``_high``), ``exam_right`` and ``exam_wrong`` (items that should pass, and fail, in the
-        exam), ``by`` ("exam").
+        exam), ``by`` ("exam"), ``rests_on`` and ``speaks_of`` (what was examined, and what the rate
+        is one of; blank, as ``by`` is, where there is none).
     """
     import pandas as pd
 
@@ -83,12 +96,16 @@ def corrected_scores(
             row |= {"clusters": raw.clusters, **raw.columns("raw")}
             found = _nothing(why)
             if exam is not None and not why:
-                parts = {c: n for c, n in criteria.items() if n != RESPONSE and c in own.columns}
+                parts = [c for c, n in criteria.items() if n != RESPONSE and c in own.columns]
                 if name == RESPONSE and parts:
-                    found = _conjunction(own[own[column].notna()], parts, exam, how)
+                    found = _nothing(_WHOLE) | {"examined": True}
                 else:
                     found = _corrected(values, clusters, exam, name, how)
-            rows.append({**row, **found, "by": "exam"})
+            counts = (
+                f"an exam of {found['exam_right']:,} right and {found['exam_wrong']:,} wrong items"
+            )
+            about = {"by": "exam", "rests_on": counts, "speaks_of": _SPEAKS["exam"]}
+            rows.append({**row, **found, **(about if found["usable"] else _NO_CORRECTION)})
     return pd.DataFrame(rows)
 
 
@@ -115,21 +132,26 @@ def corrected_by_labels(
     Returns:
         One row per system, judge and criterion that has labels: ``system``, ``judge``,
         ``criterion``, ``n``, ``labelled``, ``raw``, ``corrected``, ``low``, ``high``, ``usable``,
-        ``why``, ``by`` ("labels").
+        ``why``, ``by`` ("labels"), ``rests_on``, ``speaks_of``.
     """
     import pandas as pd
 
+    columns = [name for name in criteria if name in items.columns]
+    items = items.reset_index(drop=True)
+    labelled = _labels_of(items, labels, unit)
+    by_rate = dict(iter(labelled.groupby(["system", "judge", "question"], sort=False)))
     rows = []
     for (system, judge), own in _by_system(items):
-        theirs = labels[(labels["system"] == system) & (labels["judge"] == judge)]
-        for column in criteria:
-            asked = theirs[theirs["question"] == column]
-            if asked.empty:
-                continue
-            row = {"system": system, "judge": judge, "criterion": column}
-            found = _from_labels(own, asked, column, unit, level)
+        for column in columns:
+            asked = by_rate.get((system, judge, column))
+            found = None
+            if asked is not None:
+                found = _from_labels(own, asked, column, columns, level)
             if found is not None:
-                rows.append({**row, **found, "by": "labels"})
+                row = {"system": system, "judge": judge, "criterion": column}
+                counts = f"labels of {found['labelled']:,} of this run's {found['n']:,} outputs"
+                about = {"by": "labels", "rests_on": counts, "speaks_of": _SPEAKS["labels"]}
+                rows.append({**row, **found, **about})
     return pd.DataFrame(rows)
 
 
@@ -249,99 +271,53 @@ def _corrected(
     return _row(found, part, (part.sensitivity.n, part.specificity.n))
 
 
-def _conjunction(
-    own: "pd.DataFrame", parts: Mapping[str, str], exam: Exam, how: Resampling
-) -> dict[str, Any]:
-    """Return the share of responses that pass everything, corrected criterion by criterion.
-
-    The exam's rate for the whole holds for its own mix of failures only, so it is not used.
-    """
-    judged = own[own[list(parts)].notna().any(axis=1)]
-    asked = [column for column in parts if judged[column].notna().any()]
-    missing = [parts[column] for column in asked if parts[column] not in exam.criteria]
-    if missing or not asked:
-        return _nothing(f"the exam did not ask {', '.join(missing) or 'any of its criteria'}")
-    if why := exam.errs_together():
-        return _nothing(why)
-    known = [exam.criteria[parts[column]] for column in asked]
-    level, _, rng = resampling(how)
-    found = correct_conjunction(
-        judged[asked].to_numpy(float),
-        judged["sample_id"].to_numpy(object),
-        names=asked,
-        sensitivity=[one.sensitivity.exam_rate for one in known],
-        specificity=[one.specificity.exam_rate for one in known],
-        level=level,
-        rng=rng,
-    )
-    asked_of = [exam.criteria[RESPONSE]] if RESPONSE in exam.criteria else known
-    counts = min(one.sensitivity.n for one in asked_of), min(one.specificity.n for one in asked_of)
-    return _row(found, None, counts)
+def _labels_of(items: "pd.DataFrame", labels: "pd.DataFrame", unit: str) -> "pd.DataFrame":
+    """Return the majority's label of every question and item, by the item's row; NaN if split."""
+    keys = [
+        name
+        for name in ("system", "judge", "draw", "sample_id", unit)
+        if name in labels.columns and name in items.columns
+    ]
+    # Where labels do not say which draw they are of, the first that matches is taken.
+    judged = items[items["judge"].notna()]
+    rows = judged.loc[~judged.duplicated(keys), keys].reset_index(names="_row")
+    has = {"probability": ("probability", "first")} if "probability" in labels.columns else {}
+    votes = labels.groupby([*keys, "question"], sort=False).agg(label=("answer", "mean"), **has)
+    found = votes[votes["label"] != 0.5].reset_index().merge(rows, on=keys)
+    return found.assign(label=found["label"].gt(0.5).astype(float))
 
 
 def _from_labels(
-    own: "pd.DataFrame", asked: "pd.DataFrame", column: str, unit: str, level: float
+    own: "pd.DataFrame",
+    asked: "pd.DataFrame",
+    column: str,
+    columns: Sequence[str],
+    level: float,
 ) -> dict[str, Any] | None:
     """Return one system's rate on one criterion, or none where no labelled item was judged."""
-    keys = [
-        name
-        for name in ("draw", "sample_id", unit)
-        if name in asked.columns and name in own.columns
-    ]
-    votes = asked.groupby(keys, sort=True).agg(
-        label=("answer", lambda given: float(np.mean([float(one) for one in given]))),
-        **({"probability": ("probability", "first")} if "probability" in asked.columns else {}),
-    )
-    votes = votes[votes["label"] != 0.5].reset_index()
-    votes["label"] = (votes["label"] > 0.5).astype(float)
+    by_row = asked.set_index("_row")
     judged = own[own[column].notna()]
-    # Where labels do not say which draw they are of, the first that matches is taken.
-    judged = judged.assign(_turn=judged.groupby(keys).cumcount())
-    merged = judged.merge(votes.assign(_turn=0), on=[*keys, "_turn"], how="left")
-    if not merged["label"].notna().any():
+    labels = by_row["label"].reindex(judged.index)
+    if not labels.notna().any():
         return None
-    strata = _strata(merged, unit)
-    parts = [_ppi(part, column, level) for part in strata]
-    sizes = np.array([len(part) for part in strata], dtype=float)
-    weight = sizes / sizes.sum()
-    estimate = float(weight @ [part.estimate for part in parts])
-    low, high = parts[0].low, parts[0].high
-    if len(parts) > 1:
-        # Strata were drawn apart, and what was labelled of each decides its width.
-        down = math.sqrt(float(weight**2 @ [(p.estimate - p.low) ** 2 for p in parts]))
-        up = math.sqrt(float(weight**2 @ [(p.high - p.estimate) ** 2 for p in parts]))
-        low, high = max(0.0, estimate - down), min(1.0, estimate + up)
-    usable = not math.isnan(low)
+    chances = [name for c in columns if (name := f"{c}_probability") in judged.columns]
+    drawn = by_row["probability"].reindex(judged.index) if "probability" in by_row else None
+    found = ppi_share(
+        labels.to_numpy(float),
+        judged[column].to_numpy(float),
+        levels=verdict_levels(judged[[*columns]].to_numpy(float), judged[chances].to_numpy(float)),
+        probabilities=None if drawn is None else drawn.to_numpy(float),
+        clusters=judged["sample_id"].to_numpy(object),
+        level=level,
+    )
+    usable = not math.isnan(found.low)
     return {
-        "n": len(merged),
-        "labelled": int(merged["label"].notna().sum()),
-        "raw": float(merged[column].mean()),
-        "corrected": estimate,
-        "low": low,
-        "high": high,
+        "n": len(judged),
+        "labelled": int(labels.notna().sum()),
+        "raw": float(judged[column].mean()),
+        "corrected": found.estimate,
+        "low": found.low,
+        "high": found.high,
         "usable": usable,
         "why": "" if usable else "not known: too few labelled items",
     }
-
-
-def _strata(merged: "pd.DataFrame", unit: str) -> "list[pd.DataFrame]":
-    """Return the parts in which items were drawn with one probability: all of them, if one."""
-    if "probability" not in merged.columns or unit not in merged.columns:
-        return [merged]
-    drawn = merged["probability"].dropna()
-    if drawn.max() <= _UNEQUAL * drawn.min():
-        return [merged]
-    return [part for _, part in merged.groupby(unit, sort=True)]
-
-
-def _ppi(part: "pd.DataFrame", column: str, level: float) -> Any:
-    labelled = part[part["label"].notna()]
-    rest = part[part["label"].isna()]
-    return ppi_mean(
-        labelled["label"].to_numpy(float),
-        labelled[column].to_numpy(float),
-        rest[column].to_numpy(float),
-        clusters=labelled["sample_id"].tolist(),
-        clusters_rest=rest["sample_id"].tolist(),
-        level=level,
-    )

@@ -325,8 +325,9 @@ class JudgedRates:
     """What judges said, what it is worth, and who stands where.
 
     ``rates`` are those of `contrafact.exam.correct.corrected_scores`; corrected figures that cannot
-    be used are NaN. Where people labelled items there are also ``by_labels``, its bounds and
-    ``labelled``, the number of items. ``ranks`` are those of
+    be used are NaN. Where people labelled items, those of
+    `contrafact.exam.correct.corrected_by_labels` stand in their place, and once more as
+    ``by_labels`` with its bounds; ``labelled`` is the number of items. ``ranks`` are those of
     `contrafact.exam.correct.ranked_systems`, with ``criterion``. ``labels`` are what a reader sees
     of each criterion.
     """

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from contrafact.stats.intervals import Interval
 
 __all__ = [
+    "NOT_ASKED",
     "TRUE_FALSE",
     "Answer",
     "AnsweredStudy",
@@ -39,6 +40,9 @@ TRUE_FALSE: Mapping[str, str] = {
     **dict.fromkeys(("f", "no", "n", "0", "0.0", "fail"), "false"),
 }
 """What people write for TRUE and FALSE."""
+
+NOT_ASKED = "n/a"
+"""What stands in a sheet where a question is none of an item's, as the judge was not asked it."""
 
 _JOINED = re.compile(r"(?<=\w)[\s_-]+(?=\w)")
 
@@ -286,6 +290,8 @@ class StudySpec:
         order_first: Whether the order of the sheet is drawn before the items' names, which say
             nothing. It decides what a seed draws, and nothing else.
         together: Whether the sheet has rows in the order in which they were chosen.
+        calibrates: Whether a judge's rates are to be corrected by it: ``--n`` is then the number of
+            each system, shared out in proportion to its strata.
         cluster: The key's column by which figures are resampled.
         allowed: Values that columns of the key may have.
         reference: What people's answers are held against: ``judge``, or ``gold`` where it is right.
@@ -314,6 +320,7 @@ class StudySpec:
     assign: Callable[["pd.DataFrame"], "pd.DataFrame"] | None = None
     order_first: bool = False
     together: bool = False
+    calibrates: bool = False
     cluster: str = "sample_id"
     allowed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reference: str = "judge"

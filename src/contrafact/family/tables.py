@@ -5,7 +5,6 @@ each measure and form that has figures. What it lacks, and what cannot be compar
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any, Literal
 
 import pandas as pd
@@ -135,7 +134,7 @@ _Judged = dict[Column, pd.DataFrame]
 
 
 def _judged(data: ChapterData, measures: Sequence[Measure]) -> tuple[_Judged, _Judged]:
-    """Return ranks, from three systems of a judge on, and corrected rates: by exam, by people."""
+    """Return ranks, from three systems of a judge on, and corrected rates."""
     found = data.judged
     return ({}, {}) if found is None else (_ranks(found, measures), _corrected(found, measures))
 
@@ -169,23 +168,17 @@ def _rank(row: Mapping[Hashable, Any]) -> str:
     return text if best == worst else f"{text} ({best}–{worst})"
 
 
-_WAYS = (
-    ("corrected", "low", "high", "Corrected, %"),
-    ("by_labels", "by_labels_low", "by_labels_high", "By people's labels, %"),
-)
-
-
 def _corrected(found: JudgedRates, measures: Sequence[Measure]) -> _Judged:
     columns: _Judged = {}
-    for (way, low, high, group), one in product(_WAYS, measures):
+    for one in measures:
         rows = found.rates[found.rates["criterion"].eq(one.criterion or one.column_of("valid"))]
-        if way not in rows or rows[way].isna().all():
+        if rows["corrected"].isna().all():
             continue
-        rows = rows[rows[way].notna()].set_index("system")[[way, low, high]]
+        rows = rows[rows["corrected"].notna()].set_index("system")[["corrected", "low", "high"]]
         if one.better == "low":  # the share that fails, of a criterion that is passed
-            rows = 1.0 - rows[[way, high, low]]
-        key = f"{one.name}_{way}"
-        column = Column(key, one.label, "share", group, one.better, ranked=False)
+            rows = 1.0 - rows[["corrected", "high", "low"]]
+        key = f"{one.name}_corrected"
+        column = Column(key, one.label, "share", "Corrected, %", one.better, ranked=False)
         columns[column] = rows.set_axis([key, f"{key}_low", f"{key}_high"], axis=1)
     return columns
 

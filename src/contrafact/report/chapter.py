@@ -39,9 +39,18 @@ from contrafact.report.tables import (
     panel_tables,
 )
 from contrafact.report.words import facts, how_to_read, warnings
+from contrafact.stats.intervals import Resampling
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = ["Chapter", "Options", "chapter_data", "eyebrow", "make_chapter", "sections_of"]
+__all__ = [
+    "Chapter",
+    "Options",
+    "chapter_data",
+    "checked_data",
+    "eyebrow",
+    "make_chapter",
+    "sections_of",
+]
 
 
 @dataclass(frozen=True)
@@ -170,32 +179,42 @@ def _judged_results(data: ChapterData) -> dict[str, object]:
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
     """Return what a chapter is made from: the items checked, every figure, the comparisons."""
+    data = checked_data(runs, options)
+    how: Resampling = {
+        "rng": data.streams["pairs"],
+        "resamples": data.resamples,
+        "level": data.level,
+    }
+    return replace(
+        data,
+        figures=estimate_figures(data.items, data.spec, data.bootstrap),
+        pairs=compare_systems(data.items, data.spec, data.comparable, **how),
+        judged=judged_rates(data, family=runs.family, exams=options.exams, labels=options.labels),
+    )
+
+
+def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
+    """Return the same without figures, comparisons and ranks, which take most of the time."""
     spec = runs.spec
     items = prepare_items(runs.items, spec)
-    comparable = comparability(items, spec, runs.meta)
     names = tuple(dict.fromkeys((*spec.streams, "panel", "opening")))
     spawned = np.random.SeedSequence(options.seed).spawn(len(names))
     streams = dict(zip(names, map(np.random.default_rng, spawned), strict=True))
     resamples, level = options.resamples, options.level
-    bootstrap = Bootstrap(rng=streams["figures"], resamples=resamples, level=level)
-    data = ChapterData(
+    return ChapterData(
         spec=spec,
         items=items,
         systems=systems_of(items),
         meta=runs.meta,
-        comparable=comparable,
-        figures=estimate_figures(items, spec, bootstrap),
-        pairs=compare_systems(
-            items, spec, comparable, rng=streams["pairs"], resamples=resamples, level=level
-        ),
+        comparable=comparability(items, spec, runs.meta),
+        figures=pd.DataFrame(),
+        pairs=pd.DataFrame(),
         published=options.with_published,
         level=level,
         resamples=resamples,
         streams=streams,
-        bootstrap=bootstrap,
+        bootstrap=Bootstrap(rng=streams["figures"], resamples=resamples, level=level),
     )
-    judged = judged_rates(data, family=runs.family, exams=options.exams, labels=options.labels)
-    return replace(data, judged=judged)
 
 
 def sections_of(data: ChapterData) -> Iterator[Section]:

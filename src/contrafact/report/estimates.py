@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from contrafact.errors import InputError
 from contrafact.exam.correct import (
+    LABELS_DECIDE,
     NOT_EXAMINED,
     corrected_by_labels,
     corrected_scores,
@@ -55,6 +56,7 @@ __all__ = [
     "comparability",
     "compare_figures",
     "compare_systems",
+    "corrected_rates",
     "estimate_figures",
     "judged_rates",
     "prepare_items",
@@ -521,6 +523,37 @@ def judged_rates(
     labels: pd.DataFrame | None = None,
 ) -> JudgedRates | None:
     """Return the judged rates of a task of a family, or None where nothing was judged."""
+    rates = corrected_rates(data, family=family, exams=exams, labels=labels)
+    if rates is None:
+        return None
+    spec, rng = data.spec, data.streams["judged"]
+    how: Resampling = {"rng": rng, "level": data.level, "resamples": data.resamples}
+    items, _ = _with_nothing_as_failed(data.items, spec)
+    ranked = items[items["role"].eq("asked")]
+    leaderboard = [one.column for one in spec.criteria if one.leaderboard]
+    ranks = [
+        ranked_systems(ranked, column, unit=_unit(spec), **how).assign(criterion=column)
+        for column in leaderboard
+        if rates["criterion"].eq(column).any()
+    ]
+    return JudgedRates(
+        rates,
+        pd.concat(ranks, ignore_index=True) if ranks else pd.DataFrame(),
+        bool(exams),
+        "by_labels" in rates,
+        {criterion.column: criterion.label for criterion in spec.criteria},
+        leaderboard,
+    )
+
+
+def corrected_rates(
+    data: ChapterData,
+    *,
+    family: str,
+    exams: Sequence[Exam] = (),
+    labels: pd.DataFrame | None = None,
+) -> pd.DataFrame | None:
+    """Return the rates of `judged_rates` alone: ranks compare all systems with each other."""
     spec, runs = data.spec, data.meta.runs
     if not spec.criteria:
         return None
@@ -532,7 +565,6 @@ def judged_rates(
     columns = [criterion.column for criterion in spec.criteria]
     named = examined_criteria(family)
     criteria = {column: named.get(column, column) for column in columns}
-    unit = next((name for name in spec.key if name != "sample_id"), "")
     rates = corrected_scores(
         items, exams, family=family, criteria=criteria, packs=packs, settings=asked, **how
     )
@@ -545,27 +577,17 @@ def judged_rates(
     rates.loc[nothing, "why"] = read
     rates.loc[nothing & unknown, "why"] = f"{NOT_EXAMINED}; {read}"
     rates.loc[~rates["usable"], ["corrected", "low", "high"]] = np.nan
-    leaderboard = [one.column for one in spec.criteria if one.leaderboard]
-    ranked = items[items["role"].eq("asked")]
-    ranks = [
-        ranked_systems(ranked, column, unit=unit, **how).assign(criterion=column)
-        for column in leaderboard
-        if rates["criterion"].eq(column).any()
-    ]
     own = None if labels is None else labels[labels["question"].isin(columns)]
-    if own is not None and own.empty:
-        own = None
-    if own is not None:
-        by_people = corrected_by_labels(items, own, criteria=columns, unit=unit, level=data.level)
+    if own is not None and not own.empty:
+        by_people = corrected_by_labels(
+            items, own, criteria=columns, unit=_unit(spec), level=data.level
+        )
         rates = _with_labels(rates, by_people)
-    return JudgedRates(
-        rates,
-        pd.concat(ranks, ignore_index=True) if ranks else pd.DataFrame(),
-        bool(exams),
-        own is not None,
-        {criterion.column: criterion.label for criterion in spec.criteria},
-        leaderboard,
-    )
+    return rates
+
+
+def _unit(spec: ReportSpec) -> str:
+    return next((name for name in spec.key if name != "sample_id"), "")
 
 
 def _with_nothing_as_failed(
@@ -587,9 +609,15 @@ def _with_nothing_as_failed(
 
 
 def _with_labels(rates: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
-    on = ["system", "judge", "criterion"]
+    """Return the rates with those by labels, which stand in an exam's place where there are any."""
     names = {"corrected": "by_labels", "low": "by_labels_low", "high": "by_labels_high"}
+    on = ["system", "judge", "criterion"]
     if found.empty:
         return rates.assign(**dict.fromkeys(names.values(), np.nan), labelled=np.nan)
     own = found[[*on, *names, "labelled"]].rename(columns=names)
-    return rates.merge(own, on=on, how="left")
+    merged = rates.merge(own, on=on, how="left")
+    taken = list(LABELS_DECIDE)
+    decided = rates[on].merge(found[[*on, *taken]], on=on, how="left")
+    there = merged["labelled"].notna()
+    merged.loc[there, taken] = decided.loc[there, taken]
+    return merged

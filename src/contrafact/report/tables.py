@@ -71,17 +71,16 @@ def corrected_table(data: ChapterData) -> Table | None:
         return None
     names = {"low": "corrected_low", "high": "corrected_high", "why": "known"}
     rates = found.rates.rename(columns=names)
-    by_labels = (
-        Column("by_labels", "By people's labels, %", "share"),
-        Column("labelled", "Labelled", "count"),
-    )
     columns = (
         Column("criterion", "Passed", "text"),
         Column("raw", "Raw, %", "share"),
-        *(by_labels if found.labelled else ()),
-        *([Column("corrected", "Corrected, %", "share")] if found.examined else ()),
+        Column("corrected", "Corrected, %", "share"),
+        *([Column("labelled", "Labelled", "count")] if found.labelled else ()),
         Column("n", "Verdicts", "count"),
-        *((*_OF_EXAMS, Column("known", "Why none is corrected", "text")) if found.examined else ()),
+        *(_OF_EXAMS if found.examined else ()),
+        Column("rests_on", "Rests on", "text"),
+        Column("speaks_of", "Speaks of", "text"),
+        Column("known", "Why none is corrected", "text"),
     )
     frame = rates.assign(
         band=rates["system"] + ", judged by " + rates["judge"],

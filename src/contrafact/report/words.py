@@ -145,6 +145,7 @@ def _judge_warnings(data: ChapterData) -> Warnings:
 
 _MORE = "An exam of more items may change this (exam --n)."
 _CHANGES = (
+    ("labels of a part", "Draw and label it: study sample RUN --for calibration."),
     ("cannot tell", "No number of items corrects such a judge: name another."),
     ("sum to", "A better judge, or another prompt for it, would change this."),
     ("judged items", "Judge more outputs (--limit) to change this."),
@@ -179,10 +180,11 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
             "to; the interval carries the exam's uncertainty too."
         )
     if judged is not None and judged.labelled:
-        standard["By people's labels"] = (
+        standard["Corrected by labels"] = (
             "What people would pass, from what most of them said of a random part of these very "
             "items and what the judge said of all (prediction-powered inference): it holds "
-            "whatever the judge is worth."
+            "whatever the judge is worth, speaks of new outputs on inputs like these, and stands "
+            "in the place of an exam's correction."
         )
     named = dict(spec.how)
     terms = {**named, **{term: text for term, text in standard.items() if term not in named}}

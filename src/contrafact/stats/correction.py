@@ -8,32 +8,36 @@ passes the share ``π se + (1 - π)(1 - sp)``. Two corrections are here:
   the observed rate and the exam's two rates are compatible with it at the level, their variances
   taken under that hypothesis. It carries the exam's uncertainty as well as the test's, and unlike
   a ratio's interval it stays honest when the judge is close to useless: it gets wide.
-- `ppi_mean`, where people labelled a random part of the same items (prediction-powered inference
-  with the tuned weight: Angelopoulos, Duchi and Zrnic, PPI++, 2023).
+- `ppi_share`, where people labelled a random part of the same items (prediction-powered inference
+  with the tuned weight, in strata: Angelopoulos, Duchi and Zrnic, PPI++, 2023; Fisch and others,
+  Stratified Prediction-Powered Inference, 2024). Of verdicts that are 1 or 0 the tuned estimate is
+  the post-stratified one: people's share among what the judge passed, and among what it failed,
+  each by its part of the run. Nothing is assumed of the judge, so it holds for verdicts on
+  responses as a whole, however the judge's errors on the criteria of one response hang together.
+  Bounds are Wilson's, or exact ones near 0 and 1, at the number of labels that it is worth.
 
-The share of responses that pass *all* criteria, `correct_conjunction`, is corrected criterion by
-criterion. A judge errs on each criterion at rates of its own, so how often its verdict on the whole
-is wrong depends on which criteria the responses fail: an exam's rate for the whole holds for the
-exam's mix of failures, not for a run's. Here nothing is assumed of the mix. If the judge's errors
-on the criteria of one response are independent given what is true of each, the shares of the
-verdicts' patterns are those of the true patterns under a product of two-by-two tables, one a
-criterion; inverting it gives the true shares, and the one that passes all is
+An exam says little of the whole: how often the verdict on a response is wrong hangs on which
+criteria it fails, and on whether errors on them come together, in which a run is not the exam.
+`correct_conjunction` takes what the pairs of a file fail from the file, and errors on the criteria
+of one pair as independent given what is true of each. The shares of the verdicts' patterns are then
+those of the true patterns under a product of two-by-two tables, one a criterion; inverting it gives
+the share that passes all:
 
-    mean over responses of the product over criteria of w,
+    mean over pairs of the product over criteria of w,
 
 with w = sp / (se + sp - 1) where the judge passed the criterion, and -(1 - sp) / (se + sp - 1)
-where it failed it. For one criterion this is Rogan and Gladen's estimate. The interval comes of
-resampling clusters of the run, and the exam's rates from their posteriors (beta, Jeffreys' prior).
+where it failed it. The interval comes of resampling clusters of the file, and the exam's rates from
+their posteriors (beta, Jeffreys' prior).
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from contrafact.stats.distributions import normal_quantile, t_quantile
+from contrafact.stats.distributions import normal_quantile
 from contrafact.stats.intervals import (
     MIN_CLUSTERS,
     Clusters,
@@ -41,9 +45,12 @@ from contrafact.stats.intervals import (
     check_settings,
     cluster_codes,
     effective_number,
+    exact_bounds,
     finite_values,
     variance_of_mean,
+    wilson_bounds,
 )
+from contrafact.stats.sampling import share_and_worth, split_cells
 
 __all__ = [
     "MIN_EXAM",
@@ -53,7 +60,7 @@ __all__ = [
     "correct_conjunction",
     "correct_rate",
     "correction_bounds",
-    "ppi_mean",
+    "ppi_share",
 ]
 
 MIN_YOUDEN = 0.2
@@ -63,6 +70,10 @@ MIN_ITEMS = 100
 MIN_EXAM = 25
 """Exam items with either known verdict below which coverage was not tested."""
 
+_CELL_STRENGTH = 2.0
+"""As `share_and_worth` takes it: cells of labelled items are never small."""
+_RARE, _NEAR_AN_END = 20, 0.25
+"""Bounds by labels are exact where the rarer answer is so rare, of all and in labels' worth."""
 _STEPS = 10
 _ZOOM, _ZOOMS = 65, 4
 
@@ -177,47 +188,61 @@ def correction_bounds(
     return np.where(fits, low, math.nan), np.where(fits, high, math.nan)
 
 
-def ppi_mean(
+def ppi_share(
     labels: ArrayLike,
-    judged_labelled: ArrayLike,
-    judged_rest: ArrayLike,
+    verdicts: ArrayLike,
     *,
-    clusters: Sequence[Hashable] | None = None,
-    clusters_rest: Sequence[Hashable] | None = None,
+    levels: Sequence[NDArray[np.intp]] = (),
+    probabilities: ArrayLike | None = None,
+    clusters: Clusters = None,
     level: float = 0.95,
 ) -> Interval:
-    """Return the mean that people would give all items, from their labels of a random part.
+    """Return the share of items that people would pass, from their labels of a random part.
 
-    Labels and the judge's verdicts on the same items have the shape (n,), its verdicts on all other
-    items (m,).
+    All arguments have one entry for each item that was judged. Labels are 1 or 0, NaN where there
+    is none; verdicts the judge's. ``levels`` are what else is known of all items (`verdict_levels`;
+    whole numbers), from the coarsest. Probabilities are those of being drawn, of labelled items;
+    where none are named all were drawn alike. Items that were drawn and not labelled are taken for
+    missing at random within what the judge said.
+
+    The interval speaks of new outputs like these.
 
     Raises:
-        ValueError: If shapes differ or values are missing.
+        ValueError: If lengths differ, or a label or verdict is none.
     """
     check_settings(level)
-    y, f = finite_values(labels, "labels"), finite_values(judged_labelled, "judged_labelled")
-    rest = finite_values(judged_rest, "judged_rest")
-    if len(y) != len(f):
-        raise ValueError(f"{len(y)} labels for {len(f)} judged items")
+    y, f = np.asarray(labels, dtype=np.float64), finite_values(verdicts, "verdicts")
+    known = ~np.isnan(y)
+    if y.shape != f.shape or not np.isin(y[known], (0.0, 1.0)).all():
+        raise ValueError("there must be one label an item, 1, 0 or NaN")
     codes, groups = cluster_codes(clusters, len(y))
-    if groups < MIN_CLUSTERS:
+    labelled = len(np.unique(codes[known]))
+    if labelled < MIN_CLUSTERS:
         why = f"no interval: fewer than {MIN_CLUSTERS} labelled clusters"
-        estimate = float(y.mean()) if len(y) else math.nan
-        return Interval(estimate, math.nan, math.nan, level, len(y), groups, why)
-    weight = _tuned_weight(y, f, len(rest))
-    difference = y - weight * f
-    estimate = float(difference.mean())
-    variance = variance_of_mean(difference, codes, groups)
-    if len(rest):
-        rest_codes, rest_groups = cluster_codes(clusters_rest, len(rest))
-        estimate += weight * float(rest.mean())
-        variance += weight**2 * variance_of_mean(rest, rest_codes, rest_groups)
-    reach = t_quantile(groups - 1, 0.5 + level / 2.0) * math.sqrt(variance)
-    bounds = (max(0.0, estimate - reach), min(1.0, estimate + reach))
-    method = f"prediction-powered, weight {weight:.2f}, {len(y)} labelled of {len(y) + len(rest)}"
-    return Interval(
-        min(1.0, max(0.0, estimate)), *bounds, level, len(y) + len(rest), groups, method
+        estimate = float(y[known].mean()) if known.any() else math.nan
+        return Interval(estimate, math.nan, math.nan, level, int(known.sum()), labelled, why)
+    cell = split_cells([f.astype(np.intp), *levels], known, MIN_CLUSTERS)
+    weight = np.ones(len(y))
+    if probabilities is not None:
+        weight[known] = 1.0 / finite_values(np.asarray(probabilities)[known], "probabilities")
+    own = cell[known]
+    weight = weight[known] * (np.bincount(cell) / np.bincount(own, weight[known]))[own]
+    expected = (np.bincount(own, weight * y[known]) / np.bincount(own, weight))[cell]
+    # The judge's shares are a sample's, too: they vary with the run's clusters.
+    spread = variance_of_mean(expected, codes, groups)
+    counted = float(expected.var()) / spread if spread > 0.0 else float(groups)
+    estimate, worth = share_and_worth(
+        y[known], weight, own, clusters=codes[known], strength=_CELL_STRENGTH, counted=counted,
+        level=level,
+    )  # fmt: skip
+    rarer = min(estimate, 1.0 - estimate)
+    exact = rarer < _NEAR_AN_END and rarer * worth < _RARE
+    bounds = (exact_bounds if exact else wilson_bounds)(estimate, worth, level)
+    method = (
+        f"prediction-powered, {known.sum()} labelled of {len(y)} in {cell.max() + 1} strata, worth "
+        f"{worth:.4g} labels alone; {'exact' if exact else 'score'} bounds"
     )
+    return Interval(estimate, *bounds, level, len(y), groups, method)
 
 
 def _unusable(n: int, sensitivity: ExamRate, specificity: ExamRate) -> str:
@@ -253,14 +278,6 @@ def _point(
     safe = np.where(youden > 0.0, youden, 1.0)
     corrected = np.where(youden > 0.0, (raw + specificity - 1.0) / safe, 0.5)
     return np.asarray(np.clip(corrected, 0.0, 1.0))
-
-
-def _tuned_weight(y: NDArray[np.float64], f: NDArray[np.float64], rest: int) -> float:
-    spread = float(f.var())
-    if rest == 0 or spread == 0.0:
-        return 0.0
-    together = float(((y - y.mean()) * (f - f.mean())).mean())
-    return min(1.0, max(0.0, together / spread / (1.0 + len(y) / rest)))
 
 
 def _score(pi: NDArray[np.float64], counts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -58,7 +58,11 @@ __all__ = [
     "horvitz_thompson_mean",
     "inclusion_probabilities",
     "pivotal_sample",
+    "proportional_allocation",
+    "share_and_worth",
+    "split_cells",
     "stratified_share",
+    "verdict_levels",
 ]
 
 _CERTAIN = 1e-9
@@ -79,6 +83,62 @@ def even_allocation(sizes: Sequence[int], n: int) -> list[int]:
             given[i] += more
             left -= more
     return given
+
+
+def proportional_allocation(sizes: Sequence[int], n: int, *, least: int = 0) -> list[int]:
+    """Share ``n`` draws out in proportion to the sizes of strata, to each ``least`` of its items.
+
+    All items are drawn where ``n`` is more. What does not divide goes to the largest remainders.
+    """
+    size = np.asarray(sizes, dtype=np.float64)
+    n = min(n, int(size.sum()))
+    floor = np.minimum(size, least)
+    if not len(size) or floor.sum() >= n:
+        return even_allocation([int(one) for one in floor], n)
+    more = np.clip(n * size / size.sum() - floor, 0.0, None)
+    share = floor + (n - floor.sum()) * more / more.sum()
+    whole = np.floor(share + _CERTAIN).astype(int)
+    whole[np.argsort(whole - share, kind="stable")[: n - int(whole.sum())]] += 1
+    return [int(one) for one in whole]
+
+
+def verdict_levels(
+    verdicts: NDArray[np.float64], chances: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return what a judge said of each item as a whole, and in which half of these it is.
+
+    The first is 1 where all verdicts passed; the second is 1 where the least of its probabilities
+    lies above the median of the items of the same first. Both are of shape (items, criteria), NaN
+    where there is none.
+    """
+    passed = np.where(np.isnan(verdicts), np.inf, verdicts).min(axis=1, initial=np.inf)
+    whole = ((passed >= 1.0) & np.isfinite(passed)).astype(np.intp)
+    least = np.where(np.isnan(chances), np.inf, chances).min(axis=1, initial=np.inf)
+    half = np.zeros(len(whole), dtype=np.intp)
+    for value in (0, 1):
+        own = (whole == value) & np.isfinite(least)
+        if own.any():
+            half[own] = least[own] > np.median(least[own])
+    return whole, half
+
+
+def split_cells(
+    levels: Sequence[NDArray[np.intp]], counted: NDArray[np.bool_], least: int
+) -> NDArray[np.intp]:
+    """Return a cell for each item: a cell is split by a level where all parts have enough items.
+
+    Levels are gone through from the first, and ``least`` of the items that are ``counted`` are
+    enough. Cells are whole numbers from 0.
+    """
+    cells = np.zeros(len(counted), dtype=np.intp)
+    for one in levels:
+        _, apart = np.unique(np.stack([cells, one]), axis=1, return_inverse=True)
+        apart = apart.reshape(-1)
+        enough = np.bincount(apart, counted, minlength=len(apart))[apart] >= least
+        short = np.unique(cells[~enough])
+        cells = np.where(np.isin(cells, short), cells, len(counted) + apart)
+        cells = np.unique(cells, return_inverse=True)[1].reshape(-1)
+    return cells
 
 
 def inclusion_probabilities(
@@ -216,10 +276,7 @@ def stratified_share(
     """Return a weighted share of outcomes that are 1, with bounds for small shares and samples.
 
     The interval is Wilson's (Journal of the American Statistical Association 22, 1927) at the
-    number of independent outcomes that the sample is worth: the variance of one outcome over that
-    of the stratified share (Korn and Graubard, Survey Methodology 24, 1998). For this variance a
-    stratum's share is smoothed towards the whole one, as if it were seen `_STRATUM_STRENGTH` times
-    more, so that a stratum in which nothing was found is not taken to have nothing. With fewer than
+    number of independent outcomes that the sample is worth (`share_and_worth`). With fewer than
     `MIN_CLUSTERS` clusters the bounds are the exact binomial ones (Clopper and Pearson, Biometrika
     26, 1934), a cluster counting once: nothing found among three is not nothing. The interval
     speaks of the process that the outcomes come from, without a correction for a finite population.
@@ -241,35 +298,54 @@ def stratified_share(
         raise ValueError("weights must be positive, one per outcome")
     if not len(y):
         return Interval(math.nan, math.nan, math.nan, level, 0, 0, "no values")
-    cluster_of, groups = cluster_codes(clusters, len(y))
-    code = np.zeros(len(y), dtype=np.intp)
+    _, groups = cluster_codes(clusters, len(y))
+    code, parts = np.zeros(len(y), dtype=np.intp), 1
     if strata is not None:
-        code, _ = cluster_codes(strata, len(y))
-    size = np.bincount(code, w)
-    part = size / size.sum()
-    worth = size**2 / np.bincount(code, w**2)  # of each stratum, in outcomes (Kish)
-    share = np.bincount(code, w * y) / size
-    estimate = float((part * share).sum())
-    smooth = (worth * share + _STRATUM_STRENGTH * estimate) / (worth + _STRATUM_STRENGTH)
-    variance = float((part**2 * smooth * (1.0 - smooth) / worth).sum())
-    if variance > 0.0:
-        typical = float((part * smooth).sum())
-        effective = typical * (1.0 - typical) / variance
-    else:  # all outcomes are equal
-        effective = 1.0 / float((part**2 / worth).sum())
+        code, parts = cluster_codes(strata, len(y))
+    estimate, worth = share_and_worth(y, w, code, clusters=clusters, level=level)
     few = groups < MIN_CLUSTERS
-    if groups < len(y):
-        off = w * (y - smooth[code]) if variance > 0.0 else None
-        effective /= _design_effect(off, cluster_of, groups, level)
-    low, high = (
-        exact_bounds(estimate, effective, level)
-        if few
-        else wilson_bounds(estimate, effective, level)
-    )
+    low, high = (exact_bounds if few else wilson_bounds)(estimate, worth, level)
     kind = "exact binomial bounds" if few else "Wilson score interval"
-    strata_note = f", {len(size)} strata" if len(size) > 1 else ""
-    method = f"{kind}, worth {effective:.4g} independent outcomes{strata_note}"
+    strata_note = f", {parts} strata" if parts > 1 else ""
+    method = f"{kind}, worth {worth:.4g} independent outcomes{strata_note}"
     return Interval(estimate, low, high, level, len(y), groups, method)
+
+
+def share_and_worth(
+    outcomes: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    strata: NDArray[np.intp],
+    *,
+    clusters: Clusters = None,
+    strength: float = _STRATUM_STRENGTH,
+    counted: float = math.inf,
+    level: float = 0.95,
+) -> tuple[float, float]:
+    """Return a stratified share, and how many independent outcomes the sample is worth.
+
+    That is the variance of one outcome over that of the share (Korn and Graubard, Survey
+    Methodology 24, 1998). For this variance a stratum's share is smoothed towards the whole one, as
+    if it were seen ``strength`` times more, so that a stratum in which nothing was found is not
+    taken to have nothing. Where the sizes of the strata (whole numbers from 0) were counted on a
+    sample themselves, ``counted`` is its number of independent items.
+    """
+    cluster_of, groups = cluster_codes(clusters, len(outcomes))
+    size = np.bincount(strata, weights)
+    part = size / size.sum()
+    worth = size**2 / np.bincount(strata, weights**2)  # of each stratum, in outcomes (Kish)
+    share = np.bincount(strata, weights * outcomes) / size
+    estimate = float((part * share).sum())
+    smooth = (worth * share + strength * estimate) / (worth + strength)
+    variance = float((part**2 * smooth * (1.0 - smooth) / worth).sum())
+    effect = 1.0
+    if groups < len(outcomes):
+        off = weights * (outcomes - smooth[strata]) if variance > 0.0 else None
+        effect = _design_effect(off, cluster_of, groups, level)
+    if variance <= 0.0:  # all outcomes are equal
+        return estimate, 1.0 / float((part**2 / worth).sum()) / effect
+    typical = float((part * smooth).sum())
+    between = float((part * (share - estimate) ** 2).sum()) / counted
+    return estimate, typical * (1.0 - typical) / (variance * effect + between)
 
 
 def _design_effect(

@@ -1,7 +1,7 @@
 """Drawing a study: a sheet that shows items and nothing of where they come from, and its key."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +9,22 @@ import numpy as np
 import pandas as pd
 
 from contrafact.errors import InputError
-from contrafact.family.study import StudySpec
+from contrafact.family import task_named
+from contrafact.family.study import NOT_ASKED, StudySpec, at_random
 from contrafact.files.sheets import item_check, item_names, write_sheet
 from contrafact.runs.items import read_items
-from contrafact.stats.sampling import even_allocation
+from contrafact.stats.sampling import (
+    even_allocation,
+    proportional_allocation,
+    split_cells,
+    verdict_levels,
+)
 from contrafact.text.delimit import printable
 
-__all__ = ["DrawnStudy", "draw_study", "read_source"]
+__all__ = ["LEAST_OF_A_STRATUM", "DrawnStudy", "draw_study", "for_calibration", "read_source"]
+
+LEAST_OF_A_STRATUM = 10
+"""So many items of a stratum are labelled at least where a judge's rates are to be corrected."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,9 @@ def draw_study(
         for values, own in pool.groupby(list(spec.strata), sort=True, observed=True, dropna=False)
     ]
     shortage: list[str] = []
-    if spec.each:
+    if spec.calibrates:
+        sizes, shortage = _in_proportion(spec, strata, n)
+    elif spec.each:
         sizes = [min(n, len(own)) for _, own in strata]
         shortage = [
             f"only {size:,} of {', '.join(map(str, values))}: there are no more"
@@ -120,6 +131,57 @@ def draw_study(
     return DrawnStudy(sheet, key, guidelines, shortage)
 
 
+def for_calibration(studies: Mapping[str, StudySpec]) -> tuple[str, StudySpec]:
+    """Return a family's study by which a judge's rates are corrected, with its kind.
+
+    It is the one that asks for most of the judged criteria. Of each system it draws by what the
+    judge said of the whole output, and by halves of its probability where there is one; a stratum
+    of fewer than `LEAST_OF_A_STRATUM` items is merged.
+    """
+    kind, spec = max(
+        studies.items(), key=lambda one: sum(bool(q.criterion) for q in one[1].questions)
+    )
+    criteria = [one.column for one in task_named(spec.task).report.load().criteria]
+
+    def pool(source: pd.DataFrame) -> pd.DataFrame:
+        there = (spec.pool or _judged(spec))(source)
+        columns = [name for name in criteria if name in there.columns]
+        chances = [name for c in columns if (name := f"{c}_probability") in there.columns]
+        stratum = np.zeros(len(there), dtype=np.intp)
+        for places in there.groupby(["system", "judge"], sort=False).indices.values():
+            own = there.iloc[places]
+            levels = verdict_levels(own[columns].to_numpy(float), own[chances].to_numpy(float))
+            every = np.ones(len(own), dtype=bool)
+            stratum[places] = 1 + split_cells(levels, every, LEAST_OF_A_STRATUM)
+        return there.assign(stratum=stratum)
+
+    return kind, replace(
+        spec,
+        pool=pool,
+        key=(*spec.key, "stratum"),
+        strata=("system", "judge", "stratum"),
+        choose=at_random,
+        each=False,
+        n=100,
+        calibrates=True,
+    )
+
+
+def _in_proportion(
+    spec: StudySpec, strata: Sequence[tuple[Any, pd.DataFrame]], n: int
+) -> tuple[list[int], list[str]]:
+    """Return how many are drawn of each stratum where each system has ``n``, and what lacks."""
+    systems = [values[:-1] for values, _ in strata]
+    sizes: list[int] = []
+    shortage = []
+    for system in dict.fromkeys(systems):
+        own = [len(part) for values, part in strata if values[:-1] == system]
+        sizes += proportional_allocation(own, n, least=LEAST_OF_A_STRATUM)
+        if sum(own) < n:
+            shortage.append(f"only {sum(own):,} of {', '.join(map(str, system))}: all are drawn")
+    return sizes, shortage
+
+
 def _judged(spec: StudySpec) -> Any:
     """Return the function that takes the rows in which all is there that the study shows."""
 
@@ -143,12 +205,14 @@ def _blinded(
     if spec.together:
         order = np.arange(len(drawn))
     verdicts = {one.verdict: one for one in spec.questions if one.verdict and one.criterion}
+    blanks = dict.fromkeys([*(question.name for question in spec.questions), "comment"], "")
     records = drawn.to_dict("records")
     sheet, key = [], []
     for name, place in zip(names, order, strict=True):
         row = records[int(place)]
         shown = {column: printable(_text(row[source])) for column, source in spec.shown.items()}
-        sheet.append({"item": name, **shown})
+        asked = {one.name: NOT_ASKED for one in spec.questions if _not_asked(row, one.criterion)}
+        sheet.append({"item": name, **shown, **blanks, **asked})
         own: dict[str, Any] = {
             "item": name,
             "kind": kind,
@@ -162,11 +226,16 @@ def _blinded(
             if column not in own:
                 own[column] = _text(row[column])
         key.append(own)
-    blanks = [*(question.name for question in spec.questions), "comment"]
-    columns = ["item", *spec.shown]
-    filled = pd.DataFrame(sheet, columns=columns).assign(**dict.fromkeys(blanks, ""))
+    columns = ["item", *spec.shown, *blanks]
+    filled = pd.DataFrame(sheet, columns=columns)
     in_order = sorted(key, key=lambda row: str(row["item"]))
     return filled, pd.DataFrame(in_order, columns=list(spec.key))
+
+
+def _not_asked(row: Mapping[Any, Any], criterion: str) -> bool:
+    """Return whether the judge was not asked a criterion of an item."""
+    unread = f"{criterion}_invalid"
+    return unread in row and pd.isna(row[criterion]) and pd.isna(row[unread])
 
 
 def _text(value: Any) -> str:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from contrafact.errors import InputError
 from contrafact.family.study import (
+    NOT_ASKED,
     Answer,
     AnsweredStudy,
     Question,
@@ -134,6 +135,8 @@ def read_answers(
             filled.people.append(row.person)
         for question in spec.questions:
             cell = row.cells.get(question.name, "").strip()
+            if cell == NOT_ASKED:
+                continue
             answer = question.read(cell) if cell else None
             why = ""
             if not cell and not question.optional:

@@ -27,6 +27,7 @@ FAMILY = Family(
     },
     study={
         "rating": Lazy(f"{_HERE}.study:STUDY"),
+        "criteria": Lazy(f"{_HERE}.study:CRITERIA"),
         "reading": Lazy(f"{_HERE}.reading_study:READING"),
         "causes": Lazy(f"{_HERE}.study:CAUSES_STUDY"),
     },

@@ -19,7 +19,7 @@ from contrafact.family.study import Question, StudySpec, StudyTable, spread_over
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CAUSES_STUDY", "STUDY"]
+__all__ = ["CAUSES_STUDY", "CRITERIA", "STUDY"]
 
 
 def _pool(items: "pd.DataFrame") -> "pd.DataFrame":
@@ -85,3 +85,28 @@ CAUSES_STUDY = replace(
     published=None,
 )
 """``contrafact cobe study sample RUN --sheet causes``."""
+
+_NAMES = ("E1", "E2", "E3", "E4", "E5")
+
+CRITERIA = replace(
+    STUDY,
+    summary="whether edits of stories are valid, and which criteria they pass",
+    shown={
+        **STUDY.shown,
+        **{name: name for name in ("unchanged", "changed", "numerical", "latent")},
+    },
+    questions=(
+        *STUDY.questions,
+        *(
+            Question(name, verdict=f"judge_{name}", criterion=name, optional=True)
+            for name in _NAMES
+        ),
+    ),
+    guidelines=Path(__file__).with_name("study_criteria.txt"),
+    key=(
+        *(name for name in STUDY.key if name not in ("probability", "check")),
+        *("kind", *(f"judge_{name}" for name in _NAMES), "probability", "check"),
+    ),
+    published=None,
+)
+"""The same with every criterion that the judge was asked: to correct its rates by."""

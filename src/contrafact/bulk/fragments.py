@@ -13,6 +13,7 @@ from pyarrow import parquet
 from contrafact.bulk.places import Place
 from contrafact.bulk.tables import from_cells
 from contrafact.errors import InputError
+from contrafact.files.tables import json_problem
 
 __all__ = ["BadRow", "FileFragments", "Fragment", "fragments_of", "read_fragment"]
 
@@ -72,7 +73,7 @@ def fragments_of(file: Place, size: int) -> FileFragments:
             rows = parquet.ParquetFile(stream).metadata.num_rows
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(
-            f"is not Parquet, or is damaged: {' '.join(str(error).split())[:200]}",
+            "is not Parquet, or is damaged",
             file=file.given,
             hint="write the file again",
         ) from error
@@ -163,7 +164,7 @@ def _lines(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
         except UnicodeDecodeError as error:
             yield number, BadRow(f"is not UTF-8 (byte 0x{line[error.start]:02x})")
         except (ValueError, RecursionError) as error:
-            yield number, BadRow(f"bad JSON: {error}")
+            yield number, BadRow(json_problem(error))
         else:
             if isinstance(row, dict):
                 yield number, row

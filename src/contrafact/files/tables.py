@@ -43,6 +43,7 @@ __all__ = [
     "Row",
     "Table",
     "json_line",
+    "json_problem",
     "line_list",
     "open_table",
     "read_rows",
@@ -443,18 +444,22 @@ def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
     return plain
 
 
-def _bad_json(error: ValueError | RecursionError, name: str, line: int) -> InputError:
+def json_problem(error: ValueError | RecursionError) -> str:
+    """Return what is wrong with a text that Python's reader of JSON refused."""
     if isinstance(error, json.JSONDecodeError):
-        line += error.lineno - 1
         found = next(
             (words for start, words in _BAD_JSON.items() if error.msg.startswith(start)), ""
         )
-        problem = f"bad JSON{found and ': '}{found} at column {error.colno}"
-    elif isinstance(error, RecursionError):
-        problem = "bad JSON: nested too deeply"
-    else:
-        problem = "bad JSON: a number of thousands of digits"
-    return InputError(problem, file=name, line=line, hint="fix the line, or leave it out")
+        return f"bad JSON{found and ': '}{found} at column {error.colno}"
+    if isinstance(error, RecursionError):
+        return "bad JSON: nested too deeply"
+    return "bad JSON: a number of thousands of digits"
+
+
+def _bad_json(error: ValueError | RecursionError, name: str, line: int) -> InputError:
+    line += error.lineno - 1 if isinstance(error, json.JSONDecodeError) else 0
+    hint = "fix the line, or leave it out"
+    return InputError(json_problem(error), file=name, line=line, hint=hint)
 
 
 def _object(value: Any, name: str, line: int) -> dict[str, Any]:

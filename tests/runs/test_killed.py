@@ -114,7 +114,9 @@ def test_no_answered_call_is_asked_again(
     assert repeated <= kills * CONNECTIONS
     cut, uncut = tmp_path / f"cut{suffix}", tmp_path / f"whole{suffix}"
     if repeated_in is not None:
-        assert repeated <= repeated_in(cut) <= kills * CONNECTIONS
+        # A run's answer is kept, by Inspect, a moment after its call has ended.
+        assert repeated <= repeated_in(cut) + kills
+        assert repeated_in(cut) <= kills * CONNECTIONS
         assert repeated_in(uncut) == 0
     if suffix:
         assert cut.read_bytes() == uncut.read_bytes().replace(b"whole.", b"cut.")

@@ -17,6 +17,7 @@ from inspect_ai.model import (
     ResponseSchema,
 )
 
+from contrafact.models.calls import is_empty
 from contrafact.models.service import is_service
 from contrafact.text.delimit import printable
 
@@ -35,7 +36,6 @@ __all__ = [
     "cause_of",
     "cut_off",
     "failure_cause",
-    "is_empty",
     "kept_reply",
     "no_answer",
     "redacted",
@@ -144,11 +144,6 @@ async def answer(
     if is_empty(output) and is_service(model):
         output = await model.generate(messages, config=config, cache=False)
     return output
-
-
-def is_empty(output: ModelOutput) -> bool:
-    """Tell whether a service ended an answer without a word: a slip, that is not kept."""
-    return output.stop_reason == "stop" and not output.completion.strip()
 
 
 def cut_off(output: ModelOutput) -> bool:

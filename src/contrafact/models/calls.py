@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
     from inspect_ai.model import ModelOutput
 
-__all__ = ["Calls", "counted_calls", "current_calls", "under_way"]
+__all__ = [
+    "Calls",
+    "asked_key",
+    "counted_calls",
+    "current_calls",
+    "is_empty",
+    "keep_answer",
+    "under_way",
+]
 
 _BEGUN, _ENDED = b"+", b"-"
 
@@ -88,6 +96,28 @@ class Calls:
 
 current_calls: ContextVar[Calls | None] = ContextVar("current_calls", default=None)
 """What the calls of a task belong to, and of the tasks that it begins."""
+
+asked_key: ContextVar[str | None] = ContextVar("asked_key", default=None)
+"""The key under which the answer is kept to what a task asks."""
+
+
+def is_empty(output: "ModelOutput") -> bool:
+    """Tell whether a service ended an answer without a word: a slip, that is not kept."""
+    return output.stop_reason == "stop" and not output.completion.strip()
+
+
+def keep_answer(output: "ModelOutput") -> None:
+    """Keep what was answered, once, where the current work keeps answers.
+
+    A service does it while the call still holds its connection: so no more answers are lost to a
+    kill than there are connections.
+    """
+    calls, key = current_calls.get(), asked_key.get()
+    if calls is None or calls.journal is None or key is None or key in calls.journal.known:
+        return
+    if not is_empty(output):
+        # As text, which takes a tenth of the memory.
+        calls.journal.keep(key, output.model_dump_json(exclude_none=True))
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, Mo
 
 from contrafact.console import Progress
 from contrafact.files.journal import Journal, hash_of
-from contrafact.models.asking import failure_cause, is_empty
-from contrafact.models.calls import Calls, current_calls
+from contrafact.models.asking import failure_cause
+from contrafact.models.calls import Calls, asked_key, current_calls, keep_answer
 from contrafact.models.opening import TRANSPORT
 
 __all__ = ["KeptModel", "work_open"]
@@ -81,10 +81,9 @@ class KeptModel(Model):
     async def _kept(
         self, calls: Calls, key: str, input: str | list[ChatMessage], config: GenerateConfig
     ) -> ModelOutput:
+        asked_key.set(key)  # of this task alone
         output = await self.ask(calls, input, config)
-        if calls.journal is not None and not is_empty(output):
-            # As text, which takes a tenth of the memory.
-            calls.journal.keep(key, output.model_dump_json(exclude_none=True))
+        keep_answer(output)
         return output
 
     async def ask(

@@ -26,7 +26,7 @@ from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput
 
-from contrafact.models.calls import under_way
+from contrafact.models.calls import keep_answer, under_way
 from contrafact.text.delimit import shorten
 
 __all__ = ["NoAnswer", "guard", "is_service"]
@@ -99,13 +99,15 @@ class _Guarded(ModelAPI):
         try:
             with under_way():
                 made = await super().generate(*args, **options)  # type: ignore[safe-super]
+                output = made[0] if isinstance(made, tuple) else made
+                if isinstance(output, ModelOutput) and output.choices:
+                    keep_answer(output)
         except (TypeError, AttributeError, LookupError, json.JSONDecodeError) as error:
             if not bodies:  # not of a reply: a fault of a program
                 raise
             raise NoAnswer(_words(bodies, f"{type(error).__name__}: {error}")) from error
         finally:
             _bodies.reset(token)
-        output = made[0] if isinstance(made, tuple) else made
         if isinstance(output, ModelOutput) and not output.choices:
             raise NoAnswer(_words(bodies, output.error or "no choices"))
         return made

@@ -17,6 +17,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -172,7 +173,9 @@ class BulkJob:
             if not stopped.is_set():
                 asyncio.run_coroutine_threadsafe(begun.put(end), loop)
 
-        threading.Thread(target=read, name="rows", daemon=True).start()
+        # In this context, which says what calls belong to.
+        context = copy_context()
+        threading.Thread(target=context.run, args=(read,), name="rows", daemon=True).start()
         try:
             while isinstance(task := await begun.get(), asyncio.Task):
                 each(await task)

@@ -14,9 +14,11 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+from xml.etree import ElementTree
 
 from contrafact.console import say_once
 from contrafact.errors import InputError
+from contrafact.files.fields import fold
 from contrafact.files.layout import KNOWN_NAMES, Cells, filled, laid_out
 from contrafact.files.limits import limit, over
 from contrafact.text.delimit import replace_surrogates
@@ -32,6 +34,9 @@ MAX_CELL = 32_767
 """Characters that a cell of Excel holds."""
 MAX_ROWS = 1_048_576
 
+_HIDDEN = "+hidden"
+_LOOKED_AT = 12  # rows of a sheet that say whether it holds the table
+_WIDEST = 60  # characters of a column; longer texts wrap
 _ERRORS = frozenset(
     ("#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!")
 )
@@ -64,13 +69,15 @@ def read_workbook(
     """Yield the rows of a sheet as ``(line, row)``; blank ones are passed over.
 
     Texts, numbers and booleans are as in the sheet, dates are `datetime.date` or
-    `datetime.datetime`, empty cells and errors are None.
+    `datetime.datetime`, empty cells and errors are None. Rows that are hidden, or that a filter
+    hides, are passed over, and said.
 
     Args:
-        sheet: The sheet; the first that is not hidden if none is named.
+        sheet: The sheet, with ``+hidden`` behind it (or alone) to read hidden rows too; if none is
+            named, the first visible one that has a known column, else the first visible one.
     """
     yield from laid_out(
-        _records(stream, name, sheet),
+        _records(stream, name, sheet, named),
         name,
         named=named,
         padded=False,
@@ -79,7 +86,9 @@ def read_workbook(
     )
 
 
-def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
+def _records(
+    stream: BinaryIO, name: str, sheet: str | None, named: Collection[str]
+) -> Iterator[Cells]:
     from openpyxl import load_workbook
 
     warnings.filterwarnings("ignore", category=UserWarning, module=r"openpyxl\.")
@@ -89,7 +98,20 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
         try:
             _check_size(stream, name)
             book = load_workbook(stream, read_only=True, data_only=True)
-            rows = _sheet(book.worksheets, name, sheet)
+            wanted, every = _wanted(sheet, book.sheetnames)
+            rows = _sheet(book.worksheets, name, wanted, named)
+            hidden, uncached = _notes(stream, rows.title)
+            if hidden and not every:
+                say_once(
+                    f"{name}: {len(hidden):,} hidden or filtered rows of '{rows.title}' are left "
+                    f"out; to read them, name {Path(name).name}#{rows.title}{_HIDDEN}"
+                )
+            if uncached:
+                say_once(
+                    f"{name}: cell {uncached[0]} has a formula without a value"
+                    + (f" (and {len(uncached) - 1:,} more)" if len(uncached) > 1 else "")
+                    + ", read as empty; open the file in Excel and save it, which works it out"
+                )
             rows.reset_dimensions()  # some programs write wrong ones
             for line, values in enumerate(rows.iter_rows(values_only=True), start=1):
                 size += len(values)
@@ -101,6 +123,8 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
                         file=name,
                         hint="save it again as .xlsx, or as CSV",
                     )
+                if line in hidden and not every:
+                    continue
                 cells = [_read(value) for value in values]
                 for at, cell in enumerate(cells):
                     if isinstance(cell, str) and cell in _ERRORS:
@@ -123,6 +147,59 @@ def _records(stream: BinaryIO, name: str, sheet: str | None) -> Iterator[Cells]:
         )
 
 
+def _wanted(sheet: str | None, titles: Sequence[str]) -> tuple[str | None, bool]:
+    """Return the sheet that is named, if any, and whether its hidden rows are asked for."""
+    if sheet is None or not sheet.endswith(_HIDDEN) or sheet in titles:
+        return sheet, False
+    return sheet.removesuffix(_HIDDEN) or None, True
+
+
+_OFFICE = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+
+
+def _notes(stream: BinaryIO, title: str) -> tuple[frozenset[int], list[str]]:
+    """Return a sheet's hidden rows, and its cells with a formula whose value is not stored.
+
+    openpyxl tells neither of a sheet that it reads row by row.
+    """
+    hidden: set[int] = set()
+    uncached: list[str] = []
+    with zipfile.ZipFile(stream) as packed:
+        sheets = [one for one in _parts(packed, "xl/workbook.xml") if _is(one, "sheet")]
+        key = next((one.get(_OFFICE) for one in sheets if one.get("name") == title), None)
+        links = _parts(packed, "xl/_rels/workbook.xml.rels")
+        target = next((one.get("Target", "") for one in links if one.get("Id") == key), "")
+        path = target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
+        if path not in packed.namelist():
+            return frozenset(), []
+        line = 0
+        with packed.open(path) as part:
+            for event, one in ElementTree.iterparse(part, ("start", "end")):
+                if event == "start" and _is(one, "row"):
+                    line = int(one.get("r") or line + 1)
+                    if one.get("hidden") in ("1", "true"):
+                        hidden.add(line)
+                elif event == "end" and _is(one, "c"):
+                    within = {inner.tag.rpartition("}")[2]: inner.text for inner in one}
+                    if "f" in within and within.get("v") is None and "is" not in within:
+                        uncached.append(one.get("r") or f"in line {line}")
+                elif event == "end" and _is(one, "row"):
+                    one.clear()
+    stream.seek(0)
+    return frozenset(hidden), uncached
+
+
+def _parts(packed: zipfile.ZipFile, name: str) -> "list[ElementTree.Element]":
+    if name not in packed.namelist():
+        return []
+    with packed.open(name) as part:
+        return list(ElementTree.parse(part).iter())
+
+
+def _is(element: "ElementTree.Element", name: str) -> bool:
+    return element.tag.rpartition("}")[2] == name
+
+
 def _check_size(stream: BinaryIO, name: str) -> None:
     with zipfile.ZipFile(stream) as packed:
         if "mimetype" in packed.namelist():
@@ -141,7 +218,7 @@ def _check_size(stream: BinaryIO, name: str) -> None:
     stream.seek(0)
 
 
-def _sheet(sheets: Sequence[Any], name: str, wanted: str | None) -> Any:
+def _sheet(sheets: Sequence[Any], name: str, wanted: str | None, named: Collection[str]) -> Any:
     if not sheets:
         raise InputError("the workbook has no sheet of cells", file=name, hint="add one")
     if wanted is not None:
@@ -157,12 +234,25 @@ def _sheet(sheets: Sequence[Any], name: str, wanted: str | None) -> Any:
             )
         return found
     seen = [one for one in sheets if one.sheet_state == "visible"] or list(sheets)
-    if len(seen) > 1:
-        say_once(
-            f"{name}: sheet '{seen[0].title}' of {len(seen)} is read; "
-            f"name another as {Path(name).name}#{seen[1].title}"
-        )
-    return seen[0]
+    if len(seen) == 1:
+        return seen[0]
+    found = next((one for one in seen if _has_table(one, named)), seen[0])
+    other = next(one for one in seen if one is not found)
+    say_once(
+        f"{name}: sheet '{found.title}' of {len(seen)} is read; "
+        f"name another as {Path(name).name}#{other.title}"
+    )
+    return found
+
+
+def _has_table(sheet: Any, named: Collection[str]) -> bool:
+    """Whether one of a sheet's first rows has a known column, and a row stands below it."""
+    sheet.reset_dimensions()
+    first = [filled(row) for row in sheet.iter_rows(max_row=_LOOKED_AT, values_only=True)]
+    header = next(
+        (at for at, row in enumerate(first) if any(fold(cell) in named for cell in row)), None
+    )
+    return header is not None and any(first[header + 1 :])
 
 
 def _read(value: Any) -> Any:
@@ -201,6 +291,8 @@ def workbook_bytes(
 ) -> bytes:
     """Return a workbook of one sheet: a header that stays in sight, and the rows below it.
 
+    Columns are as wide as their texts, up to a limit beyond which these wrap.
+
     Texts are stored as texts, whatever they begin with, and marked as such (as the apostrophe
     marks them that a person types): nothing in them is ever run, and every character is kept. The
     same table is the same bytes.
@@ -209,6 +301,7 @@ def workbook_bytes(
         rows: Plain values; None is an empty cell. Lists and objects become JSON.
     """
     from openpyxl import Workbook
+    from openpyxl.utils import get_column_letter
 
     hint = "name the file .csv, .jsonl or .parquet"
     kept = list(rows)
@@ -219,6 +312,11 @@ def workbook_bytes(
     book = Workbook(write_only=True)
     sheet: WriteOnlyWorksheet = book.create_sheet("data")
     sheet.freeze_panes = "A2"
+    for at, column in enumerate(zip(columns, *kept, strict=True), start=1):
+        lengths = (len(line) for value in column for line in str(value or "").splitlines())
+        sheet.column_dimensions[get_column_letter(at)].width = (
+            min(_WIDEST, max(lengths, default=0)) + 2
+        )
     for row in (tuple(columns), *kept):
         sheet.append([_cell(sheet, value) for value in row])
     packed = io.BytesIO()
@@ -228,6 +326,7 @@ def workbook_bytes(
 
 def _cell(sheet: "WriteOnlyWorksheet", value: Any) -> "WriteOnlyCell":
     from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Alignment
 
     value = _written(value)
     if not isinstance(value, str):
@@ -238,6 +337,8 @@ def _cell(sheet: "WriteOnlyWorksheet", value: Any) -> "WriteOnlyCell":
     cell.data_type = "s"  # openpyxl takes "=…" for a formula
     if value.startswith(_FORMULA):
         cell.quotePrefix = True
+    if len(value) > _WIDEST or "\n" in value:
+        cell.alignment = Alignment(wrap_text=True, vertical="top")
     return cell
 
 

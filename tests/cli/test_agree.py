@@ -163,3 +163,19 @@ def test_a_word_that_may_stand_for_no_rating_is_said_and_can_be_told_to(quick_co
     done = quick_contrafact("agree", "a.csv", "--missing", "na", "--out", "a.json")
     assert "NA" not in done.stderr and "2 missing" in done.stdout
     assert json.loads((tmp_path / "a.json").read_text())["categories"] == ["x", "y"]
+
+
+def test_free_text_is_no_rater_and_an_unknown_positive_is_an_error(quick_contrafact, tmp_path):
+    notes = ["the second claim is odd", "fine as far as I can see", "cites a wrong year, I think"]
+    rows = "".join(f'i{n},{"yn"[n % 2]},y,"{note}"\n' for n, note in enumerate(notes * 1))
+    (tmp_path / "a.csv").write_text("item,ann,ben,comment\n" + rows)
+    done = quick_contrafact("agree", "a.csv")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert "the column 'comment' looks like no rater" in done.stderr
+    assert "--rater ann --rater ben" in done.stderr
+    named = ["agree", "a.csv", "--rater", "ann", "--rater", "ben"]
+    assert quick_contrafact(*named).returncode == 0
+    for more in ([], ["--reference", "ben"]):
+        done = quick_contrafact(*named, "--positive", "yes", *more)
+        assert done.returncode == 2 and "there is no category 'yes'" in done.stderr
+    assert quick_contrafact(*named, "--positive", "y", "--reference", "ben").returncode == 0

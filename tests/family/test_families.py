@@ -1,6 +1,7 @@
 """The seam between families and engines: finding families, methods outside, identity of runs."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -186,3 +187,41 @@ def test_help_of_a_task_shows_its_own_options_and_no_other_s():
     assert "--rationale" in help_of("rfc-detect")
     assert "--shots" not in help_of("rfc-diagnose")
     assert "--model" in help_of("cobe")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("cobe -T judged=false -T draws=x", "Error: draws = 'x': Input should be a valid integer"),
+        ("cobe -T judged=false -T fingerprnt=1", "Error: cobe has no argument 'fingerprnt'; use"),
+        ("rfc-detect -T data=none.csv", "Error: none.csv: no such file; check the path"),
+        ("rfc-detect -T method=plane", "Error: rfc-detect has no method 'plane'; use one of"),
+        ("cobe", "Error: no judge is bound to the role 'grader'; name one"),
+    ],
+)
+def test_what_is_wrong_with_a_task_is_one_line_of_inspect(quick_inspect, tmp_path, words, line):
+    task, *arguments = words.split()
+    done = quick_inspect(
+        *("eval", f"contrafact/{task}", *arguments, "--model", "mockllm/model"),
+        *("--display", "plain", "--log-dir", "logs"),
+    )
+    shown = (done.stdout + done.stderr).strip()
+    assert done.returncode != 0 and "Traceback" not in shown
+    assert shown.splitlines()[-1].startswith(line)
+    assert not list((tmp_path / "logs").glob("*.eval"))
+
+
+def test_a_task_that_a_program_makes_finds_its_judge_when_it_is_evaluated():
+    from contrafact.families.cobe.task import cobe
+
+    assert cobe(limit=1).dataset
+    with pytest.raises(InputError, match="no such file"):
+        cobe(data="none.jsonl")
+
+
+def test_inspect_lists_our_tasks(quick_inspect, tmp_path):
+    import contrafact
+
+    folder = os.path.relpath(contrafact.__path__[0], tmp_path)  # it takes no absolute one
+    listed = quick_inspect("list", "tasks", folder).stdout
+    assert {line.rpartition("@")[2] for line in listed.split()} >= set(tasks())

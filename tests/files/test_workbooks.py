@@ -1,4 +1,4 @@
-"""Workbooks as analysts keep them: a readme sheet before the table, filters, formulas, long texts."""
+"""Workbooks as analysts keep them: a readme before the table, filters, formulas, long texts."""
 
 import pandas as pd
 import pytest

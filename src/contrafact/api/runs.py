@@ -161,7 +161,7 @@ def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run 
     with rows_file(data) as path:
         config = make_config(task, {**values, source: path})
         prepared = config.prepare()
-        if config.command.estimate:
+        if config.command.estimate or config.command.dry_run:
             return make_estimate(prepared)
         folder = _folder_once_confirmed(prepared, config.command)
         kept = _keep_data(prepared, path, folder)
@@ -205,7 +205,7 @@ def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
     from contrafact.report.frames import read_tasks
     from contrafact.runs.execute import execute
 
-    if command.estimate:
+    if command.estimate or command.dry_run:
         return make_estimate(prepared)
     folder = _folder_once_confirmed(prepared, command)
     result = execute(prepared, folder, prepared.estimate(tokens=False))

@@ -44,6 +44,9 @@ class _Options(Options):
         "Write everything as JSON; - for stdout.", None, "--json", metavar="FILE"
     )
     html: Path | None = option("Write a page that opens offline.", None, metavar="FILE")
+    junit: Path | None = option(
+        "Write what --fail-on-regression finds as JUnit XML.", None, metavar="FILE"
+    )
     show: int = option("Flipped outputs shown on the terminal.", 5, min=0, metavar="N")
 
     def check(self) -> None:
@@ -55,12 +58,13 @@ class _Options(Options):
             raise InputError("--html writes a file", hint="name one: --html diff.html")
         if html is not None and json_out is not None and html.resolve() == json_out.resolve():
             raise InputError("--json and --html name the same file", hint="name two")
-        for path in (html, json_out):
+        for path in (html, json_out, self.junit):
             if path is not None and str(path) != "-":
                 guard_output(path)
-        if self.rule != "difference" and not self.fail_on_regression:
+        if not self.fail_on_regression and (self.junit or self.rule != "difference"):
+            what = "--junit" if self.junit else f"--rule {self.rule}"
             raise InputError(
-                f"--rule {self.rule} says when a run is worse, and no measure is named",
+                f"{what} says when a run is worse, and no measure is named",
                 hint="add --fail-on-regression MEASURE",
             )
 
@@ -83,6 +87,7 @@ def diff(options: _Options) -> None:
     from contrafact.files.atomic import write_text
     from contrafact.report.diff import compared_measures, diff_runs
     from contrafact.report.diff_page import diff_json, render_diff
+    from contrafact.report.junit import junit_of_findings
     from contrafact.report.regression import find_regressions, parse_check
     from contrafact.report.write import render_json
 
@@ -97,6 +102,8 @@ def diff(options: _Options) -> None:
     findings = find_regressions(checks, found.differences, pairs, rule=options.rule)
     if html is not None:
         write_text(html, render_diff(found, findings))
+    if options.junit is not None:
+        write_text(options.junit, junit_of_findings(findings, task))
     if json_out is not None:
         text = render_json(diff_json(found, findings, options.rule))
         if to_stdout:
@@ -105,7 +112,7 @@ def diff(options: _Options) -> None:
             write_text(json_out, text)
     if not to_stdout:
         _show_diff(found, shown=options.show)
-        for path in (json_out, html):
+        for path in (json_out, html, options.junit):
             if path is not None:
                 typer.echo(f"written: {path}")
     for finding in findings:

@@ -10,7 +10,15 @@ from typer.core import TyperCommand, TyperGroup
 
 from contrafact.options import parameter
 
-__all__ = ["LazyGroup", "TaskGroup", "command_of", "option_of", "typed_after"]
+__all__ = [
+    "LazyGroup",
+    "MethodsCommand",
+    "TaskGroup",
+    "command_of",
+    "method_lines",
+    "option_of",
+    "typed_after",
+]
 
 
 @cache
@@ -21,6 +29,32 @@ def command_of(
     app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False, add_completion=False)
     app.command(name, cls=cls)(function)
     return typer.main.get_command(app)
+
+
+def method_lines(task: str) -> list[str]:
+    """Return a line for every method of a task, its default first where one is named so."""
+    from contrafact.family import task_named
+
+    found = task_named(task)
+    lines = found.run.load().methods.lines()
+    width = max(map(len, lines), default=0)
+    return [
+        f"{name:<{width}}  {line}{' (default)' if name in found.default_methods else ''}"
+        for name, line in lines.items()
+    ]
+
+
+class MethodsCommand(TyperCommand):
+    """A command whose help ends with the methods that it takes, a line each."""
+
+    methods_of: str
+    """The task whose methods they are."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        lines = "\n".join(method_lines(self.methods_of))
+        self.epilog = f"Methods (--method):\n\n\b\n{lines}"
+        super().format_help(ctx, formatter)
 
 
 def option_of(

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import inspect
 import io
 import os
 import sys
@@ -26,6 +27,7 @@ from contrafact.cli import (
     review,
     run,
     score,
+    start,
     study,
     train,
     whatif,
@@ -34,7 +36,7 @@ from contrafact.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     from contrafact.family import Command
-from contrafact.cli.lazy import LazyGroup, command_of
+from contrafact.cli.lazy import LazyGroup, MethodsCommand, command_of
 
 __all__ = ["app", "main"]
 
@@ -68,6 +70,8 @@ app = typer.Typer(
 )
 app.add_typer(run.app, name="run")
 app.add_typer(score.app, name="score")
+app.command("init")(start.init)
+app.command("methods")(start.methods)
 app.command("report")(report.report)
 app.command("diff")(diff.diff)
 app.command("agree")(agree.agree)
@@ -92,6 +96,7 @@ contrafact generates, builds, detects and judges counterfactual text, and says h
   contrafact report DIR                tables, figures and report.html from runs
   contrafact generate FILE --method zero-shot --model M --out FILE
                                        risk and opportunity scenarios for your headlines
+  contrafact init DIR                  a small project that runs, to begin with
   contrafact --help                    every command; each has --help with an example
 
 M is any Inspect model: embedded/smollm2-135m (no key, no network), openai/..., anthropic/...,
@@ -229,7 +234,12 @@ def _family_command(name: str) -> Any:
     family = families().get(name)
     found = command.app.load() if command else typer.Typer(callback=lambda: None)
     if not isinstance(found, typer.Typer):
-        return command_of(name, found)
+        of = next((one for one in families().values() if name in one.commands), None)
+        if of is None or "method" not in inspect.signature(found).parameters:
+            return command_of(name, found)
+        made = command_of(name, found, MethodsCommand)
+        made.methods_of = of.tasks[0].name
+        return made
     group: Any = typer.main.get_group(found)
     group.name = name
     if family is not None and family.study:

@@ -4,13 +4,13 @@ The options are those of every run and, behind them, the task's own, made from i
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contrafact.cli.lazy import TaskGroup, command_of, option_of, typed_after
+from contrafact.cli.lazy import MethodsCommand, TaskGroup, command_of, option_of, typed_after
 from contrafact.options import as_command, key_values, parameter
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ class RunGroup(TaskGroup):
     def more(self, name: str) -> Any:
         from contrafact.family import task_named
 
-        return command_of(name, _command(task_named(name)))
+        found = command_of(name, _command(task_named(name)), MethodsCommand)
+        found.methods_of = name
+        return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the task's command; a name that is no task's is an error that lists the tasks."""
@@ -195,6 +197,9 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
         notes = dict.fromkeys(note for cell in cells for note in cell.context_notes())
         show_estimate(summed([row for cell in cells for row in cell.estimate()]), notes)
         return
+    if command.dry_run:
+        show_dry_run(cells)
+        return
     folder = command.out or grid_folder(task, cells)
     begin_grid(plan, folder)
     if not command.yes:
@@ -218,6 +223,7 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
     if written:
         show_results(folder)
         typer.echo(f"report: {page}")
+    _write_junit(command, [result.folder for result in results])
     typer.echo(f"repeat: contrafact run --config {folder / CONFIG}")
     if any(result.failures for result in results):
         raise typer.Exit(1)
@@ -240,6 +246,9 @@ def run_and_report(prepared: "Prepared", command: "Command") -> None:
         show_preset_notes(prepared)
         show_estimate(prepared.estimate(), prepared.context_notes())
         return
+    if command.dry_run:
+        show_dry_run([prepared])
+        return
     result = evaluate(prepared, command.out, yes=command.yes)
     folder = result.folder
     if result.ran or command.with_published or not (folder / "report.html").exists():
@@ -250,10 +259,36 @@ def run_and_report(prepared: "Prepared", command: "Command") -> None:
         show_results(folder)
         show_agreement(folder)
     show_failures(result)
+    _write_junit(command, [folder])
     if written:
         typer.echo(f"report: {folder / 'report.html'}")
     if result.failures:
         raise typer.Exit(1)
+
+
+def show_dry_run(cells: "Sequence[Prepared]") -> None:
+    """Open the models of runs that were prepared, and say what would be run."""
+    from contrafact.runs.execute import check_models
+
+    for cell in cells:
+        check_models(cell)
+        models = ", ".join(cell.settings.models) or "no model"
+        methods = ", ".join((*cell.methods, *cell.baselines))
+        calls = sum(row.calls for row in cell.estimate(tokens=False))
+        typer.echo(
+            f"{cell.settings.task}: {cell.samples:,} samples of {cell.manifest.data.name}, "
+            f"{methods} with {models}: {calls:,} calls"
+        )
+    typer.echo("nothing is wrong, and no model was called")
+
+
+def _write_junit(command: "Command", folders: list[Path]) -> None:
+    if command.junit is not None:
+        from contrafact.files.atomic import write_text
+        from contrafact.report.junit import junit_of_runs
+
+        write_text(command.junit, junit_of_runs(folders))
+        typer.echo(f"written: {command.junit}")
 
 
 def evaluate(

@@ -121,7 +121,17 @@ def _command(
     return as_command(command, [first, *options.values()], summary)
 
 
-_OF_A_RUN = ("partial", "limit", "estimate", "with_published", "batch", "cache", "fluency_model")
+_OF_A_RUN = (
+    "partial",
+    "limit",
+    "estimate",
+    "dry_run",
+    "with_published",
+    "junit",
+    "batch",
+    "cache",
+    "fluency_model",
+)
 
 
 def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> None:

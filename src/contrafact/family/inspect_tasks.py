@@ -5,19 +5,24 @@ arguments are plain: they are the settings of a run of one method, flat.
 """
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 from inspect_ai import Epochs, Task
 from inspect_ai.dataset import MemoryDataset
+from inspect_ai.model import get_model
+from pydantic import ValidationError
 
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.run import Prepared, TaskRun, absolute, open_inputs
 from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.family.task import method_solver
+from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 
 __all__ = ["make_task", "task_arguments"]
@@ -51,10 +56,11 @@ def task_arguments(
 
 _ARGUMENTS = (
     *("data", "method", "seed", "prompts", "limit", "columns", "judged"),
-    *("cache_scope", "fingerprint", "shots", "shots_from", "draws", "structured"),
-    "judge_logprobs",
+    *("shots", "shots_from", "draws", "structured", "judge_logprobs"),
 )
 """What any task may be given besides its own options."""
+_OF_A_RUN = ("cache_scope", "fingerprint")
+"""What `contrafact run` gives a task besides: by these its logs are found again."""
 
 
 def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
@@ -77,13 +83,49 @@ def make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
             - ``columns``: by field, what the file of data calls its column.
 
     Raises:
-        InputError: For the first thing that is wrong with them.
+        InputError: For the first thing that is wrong with them, in one line of Inspect's too.
     """
+    try:
+        return _make_task(run, arguments)
+    except (InputError, ValidationError) as error:
+        raise _TaskError(error) from None
+
+
+class _TaskError(InputError, click.ClickException):
+    """What is wrong with a task's arguments; Inspect's command line shows it as one line."""
+
+    exit_code = 2
+
+    def __init__(self, error: InputError | ValidationError) -> None:
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            name = ".".join(map(str, first["loc"])) or "an argument"
+            message = first["msg"].removeprefix("Value error, ")
+            error = InputError(f"{name} = {str(first['input'])[:40]!r}: {message}")
+        super().__init__(error.problem, file=error.file, line=error.line, hint=error.hint)
+
+
+def _check_grader() -> None:
+    """Refuse a task to be judged in an evaluation of no judge, before it begins.
+
+    A task that a program makes is bound to its roles only when it is evaluated, and is let be.
+    """
+    try:
+        get_model()
+    except ValueError:  # nothing is being evaluated
+        return
+    if "INSPECT_EVAL_MODEL" not in os.environ:
+        judges_of_role()
+
+
+def _make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
     method, given = arguments["method"], {n: v for n, v in arguments.items() if v is not None}
     # Inspect parts arguments at commas, which stand between a method's options.
     spec = method if isinstance(method, str) else ",".join(map(str, method))
     settings = _settings(run, spec, given)
     draws, given = given.get("draws"), dict(settings.options) | given
+    if given.get("judged", False):
+        _check_grader()
     inputs = open_inputs(run, settings)
     chosen = inputs.methods[spec]
     return Task(
@@ -113,7 +155,7 @@ def _settings(run: TaskRun[Any, Any], spec: str, given: Mapping[str, Any]) -> Ru
     options = task_named(run.name).options
     model = options.load() if options else TaskOptions
     known = dict.fromkeys((*_ARGUMENTS, *model.model_fields))
-    if unknown := next((name for name in given if name not in known), None):
+    if unknown := next((name for name in given if name not in (*known, *_OF_A_RUN)), None):
         raise InputError(f"{run.name} has no argument '{unknown}'", hint=f"use {', '.join(known)}")
     return RunSettings(
         task=run.name,

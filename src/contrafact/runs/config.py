@@ -55,8 +55,10 @@ class Command(BaseModel):
 
     out: Path | None = option(None, "Run folder. [runs/TASK-HASH]", metavar="DIR")
     estimate: bool = option(False, "Say calls, tokens and cost, and stop.")
+    dry_run: bool = option(False, "Check everything, call no model, and stop.")
     yes: bool = option(False, "Do not ask before many calls.")
     with_published: bool = option(False, "Show the paper's rows in the report.")
+    junit: Path | None = option(None, "Write each output as a test, JUnit XML.", metavar="FILE")
 
 
 class Source(BaseModel):
@@ -110,7 +112,8 @@ _EVERY_RUN: Mapping[str, FieldInfo] = {
 """The options of every run, by name, in the order of the help page."""
 
 SCORING = (
-    *("judge", "data", "limit", "out", "prompts", "estimate", "yes", "with_published"),
+    *("judge", "data", "limit", "out", "prompts", "estimate", "dry_run", "yes"),
+    *("with_published", "junit"),
     *("judge_args", *Transport.model_fields, "cache"),
 )
 """The options of every run that mean something where nothing is generated."""

@@ -43,7 +43,7 @@ from contrafact.runs.folder import (
 )
 from contrafact.runs.items import Failure, write_items
 
-__all__ = ["RunResult", "Seen", "calls_to_confirm", "default_folder", "execute"]
+__all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
 
 CACHE = "cache"
 _CALLS = ".calls"
@@ -167,6 +167,11 @@ class _Models:
         if all(str(model).startswith(IN_PROCESS) for model in models):
             return 16
         return max(64, int(max_connections or 0))
+
+
+def check_models(prepared: Prepared) -> None:
+    """Open the models that a run names, and call none; `InputError` for one that cannot be used."""
+    _Models.open(prepared.settings, asking=bool(prepared.methods))
 
 
 def _check_models(settings: RunSettings, methods: Iterable[Method[Any, Any]]) -> None:

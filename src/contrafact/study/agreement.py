@@ -152,6 +152,8 @@ def agreement(
     known = _categories(table, categories)
     how: dict[str, Any] = {"level": level, "resamples": resamples}
     against: list[Against] = []
+    if positive is not None:
+        _category_named(known, positive)
     if reference is not None:
         if reference not in table.raters:
             raise InputError(
@@ -262,11 +264,7 @@ def _positive(known: Sequence[Rating], named: str | None) -> Rating:
             hint="leave --reference out, or rate with two",
         )
     if named is not None:
-        wanted = named.strip().casefold()
-        for one in known:
-            if wanted in (_word(one).casefold(), str(one).casefold()):
-                return one
-        raise InputError(f"there is no category '{named}'", hint=f"there are {_both(known)}")
+        return _category_named(known, named)
     first, second = known
     words = str(first).casefold(), str(second).casefold()
     if _POSITIVE.get(words[0]) == words[1]:
@@ -276,6 +274,14 @@ def _positive(known: Sequence[Rating], named: str | None) -> Rating:
             f"which of {_both(known)} is positive is not plain", hint="say it with --positive"
         )
     return second
+
+
+def _category_named(known: Sequence[Rating], named: str) -> Rating:
+    wanted = named.strip().casefold()
+    for one in known:
+        if wanted in (_word(one).casefold(), str(one).casefold()):
+            return one
+    raise InputError(f"there is no category '{named}'", hint=f"there are {_both(known)}")
 
 
 def _both(known: Sequence[Rating]) -> str:

@@ -18,6 +18,9 @@ Rating = str | float | None
 MOST_APART = 2
 """Categories a rater, on average, beyond which raters who share none of them are no raters."""
 
+_WORDS = 2
+"""Words of a rating, on average, beyond which ratings that hardly ever come twice are free text."""
+
 _LONG = ("item", "rater", "rating")
 _ITEM_NAMES = ("item", "id", "item_id", "sample", "sample_id")
 
@@ -73,6 +76,13 @@ def read_ratings(
     if absent := {word.strip().casefold() for word in missing}:
         rows = [(line, _without(row, absent)) for line, row in rows]
     table = ratings_of(rows, name, raters=raters, count=count)
+    if not raters and (texts := _free_texts(table)):
+        rest = [one for one in table.raters if one not in texts]
+        raise InputError(
+            f"the column '{texts[0]}' looks like no rater: nearly every cell is a text of its own",
+            file=name,
+            hint=f"name the raters: {' '.join(f'--rater {one}' for one in rest or table.raters)}",
+        )
     if not _share_none(table):
         return table
     problem = "no two raters have a value in common, so these are no ratings"
@@ -114,6 +124,17 @@ def _without(row: Mapping[str, Any], absent: Collection[str]) -> dict[str, Any]:
         name: None if isinstance(cell, str) and cell.strip().casefold() in absent else cell
         for name, cell in row.items()
     }
+
+
+def _free_texts(table: RatingsTable) -> list[str]:
+    """Return raters whose ratings are texts, of several words, that hardly ever come twice."""
+    found = []
+    for rater in table.raters:
+        cells = [cell for cell in table.column(rater) if isinstance(cell, str)]
+        words = sum(len(cell.split()) for cell in cells)
+        if len(cells) > 2 and words > _WORDS * len(cells) and len(set(cells)) > len(cells) / 2:
+            found.append(rater)
+    return found
 
 
 def _share_none(table: RatingsTable) -> bool:

@@ -1,0 +1,55 @@
+"""What contrafact adds to pytest: ``no_regression``, which fails a test where a run got worse.
+
+pytest loads it by its entry point in every session, so that nothing is imported before it is used.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from contrafact.report.regression import Rule
+
+__all__ = ["no_regression"]
+
+
+def _check(
+    run_a: str | Path,
+    run_b: str | Path,
+    *checks: str,
+    rule: "Rule" = "difference",
+    systems: tuple[str, ...] = (),
+) -> None:
+    __tracebackhide__ = True
+    from contrafact.errors import InputError
+    from contrafact.family import task_named
+    from contrafact.report.diff import compared_measures, diff_runs
+    from contrafact.report.regression import find_regressions, parse_check
+    from contrafact.runs.folder import read_manifest
+
+    if not checks:
+        pytest.fail("no_regression needs a check, as in 'accuracy:2%'", pytrace=False)
+    try:
+        spec = task_named(read_manifest(Path(run_a)).task).report.load()
+        wanted = [parse_check(text, compared_measures(spec)) for text in checks]
+        found = diff_runs(Path(run_a), Path(run_b), systems=systems)
+        pairs = [(pair.first, pair.second) for pair in found.pairs]
+        findings = find_regressions(wanted, found.differences, pairs, rule=rule)
+    except InputError as error:
+        pytest.fail(str(error), pytrace=False)
+    worse = [f"regression: {one.text}" for one in findings if one.regressed]
+    if worse:
+        pytest.fail("\n".join(worse), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def no_regression() -> Callable[..., None]:
+    """Fail a test where a run got worse than another, by ``contrafact diff``'s figures.
+
+    Called as ``no_regression(RUN_A, RUN_B, *checks, rule=…, systems=…)``. Checks are what
+    ``--fail-on-regression`` takes (``"accuracy:2%"``), ``rule`` is ``--rule``'s, and ``systems``
+    holds ``--system``'s pairs (``"zero-shot=few-shot"``). What cannot be compared fails too.
+    """
+    return _check

@@ -1,0 +1,60 @@
+"""``contrafact init`` and ``methods``: a small project that runs, and what there is to run."""
+
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from contrafact.cli.lazy import method_lines
+
+__all__ = ["init", "methods"]
+
+_FILES = {
+    "README.md": "readme.txt",
+    "headlines.csv": "headlines.csv",
+    "run.yaml": "run.yaml",
+    "mine/terse.py": "method.txt",
+    "tests/test_regression.py": "test.txt",
+    ".github/workflows/check.yml": "workflow.yml",
+}
+"""The files of the project, and what each is called among the package's."""
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder, or an empty one.")],
+) -> None:
+    """Write a small project that runs: headlines, a run's options, a method, tests, a CI workflow.
+
+    It runs offline with the embedded model; its README.md says how, and how to put your own data,
+    model and method in the place of each.
+
+    Example: contrafact init my-project
+    """
+    from contrafact.files.atomic import write_folder
+
+    source = resources.files("contrafact.cli") / "project"
+    files = {name: (source / kept).read_text("utf-8") for name, kept in _FILES.items()}
+    write_folder(folder, {**files, ".gitignore": "runs/\n__pycache__/\n"})
+    for name in files:
+        typer.echo(f"written: {folder / name}")
+    typer.echo(f"\nNext: cd {folder}, then the commands in README.md")
+
+
+def methods(
+    task: Annotated[
+        str | None, typer.Argument(metavar="TASK", help="A task; every task's if none is named.")
+    ] = None,
+) -> None:
+    """List the methods that a task takes, with a line on each.
+
+    Any other is named by the import path of its module: --method package.module.
+
+    Example: contrafact methods TASK
+    """
+    from contrafact.family import task_named, tasks
+
+    for name in tasks() if task is None else [task_named(task).name]:
+        typer.echo(f"{name}: {task_named(name).summary}")
+        for line in method_lines(name):
+            typer.echo(f"  {line}")

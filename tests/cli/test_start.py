@@ -1,0 +1,135 @@
+"""The first project: what `init` writes runs as its README says, and fails where it got worse."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+EMBEDDED = "embedded/smollm2-135m"
+
+
+@pytest.fixture
+def project(quick_contrafact, tmp_path, service):
+    """A fresh project whose model is the one of the server on loopback."""
+    done = quick_contrafact("init", "project")
+    assert (done.returncode, done.stderr) == (0, "")
+    folder = tmp_path / "project"
+    config = folder / "run.yaml"
+    text = config.read_text(encoding="utf-8")
+    assert f"model: {EMBEDDED}" in text
+    config.write_text(text.replace(EMBEDDED, service.model), encoding="utf-8")
+    return folder
+
+
+def commands(page):
+    return re.findall(r"^\$ (?:PYTHONPATH=\. )?contrafact (.*)$", page.read_text(), re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_commands_of_a_projects_readme_run_and_its_test_sees_a_regression(
+    project, contrafact, service
+):
+    paths = os.pathsep.join((".", str(ROOT / "src")))
+    environment = {**os.environ, **service.environment, "PYTHONPATH": paths}
+    lines = commands(project / "README.md")
+    assert [line.split()[0] for line in lines] == ["methods", "run", "run", "run", "diff"]
+    printed = ""
+    for line in lines:
+        done = contrafact(*line.split(), cwd=project, env=environment)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        printed += done.stdout
+        if "--dry-run" in line:
+            assert not service.stats().get("answered") and not (project / "runs").exists()
+    assert "nothing is wrong, and no model was called" in printed
+    assert (project / "runs/base/report.html").stat().st_size > 10_000
+    (suite,) = ElementTree.parse(project / "runs/diff.xml").getroot()
+    assert suite.get("failures") == "0" and suite.get("tests") == "2"
+
+    def tested(check):
+        test = project / "tests/test_regression.py"
+        test.write_text(test.read_text().replace("valid:5%", check))
+        plugin = ["-p", "contrafact.cli.pytest_plugin", "-p", "no:cacheprovider", "-q", "tests"]
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", *plugin],
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert tested("valid:5%").returncode == 0
+    wrong = tested("velid")
+    assert wrong.returncode == 1 and "there is no measure 'velid'" in wrong.stdout
+    assert "Traceback" not in wrong.stdout
+
+
+def test_a_project_is_written_into_no_folder_that_holds_something(quick_contrafact, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a.txt").write_text("mine")
+    done = quick_contrafact("init", "full")
+    assert done.returncode == 2 and "holds something else" in done.stderr
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["a.txt"]
+
+
+def test_the_projects_workflow_runs_what_its_readme_does(project):
+    workflow = yaml.safe_load((project / ".github/workflows/check.yml").read_text())
+    runs = " ".join(step.get("run", "") for step in workflow["jobs"]["check"]["steps"])
+    for line in commands(project / "README.md")[3:]:
+        assert line in runs
+    assert workflow["permissions"] == {"contents": "read"} and "secrets" not in runs
+    entry = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert entry["pytest11"] == {"contrafact": "contrafact.cli.pytest_plugin"}
+
+
+def test_methods_are_listed_with_a_line_each_also_in_help(quick_contrafact):
+    done = quick_contrafact("methods", "cobe")
+    assert "graph-first" in done.stdout and "(default)" in done.stdout
+    everything = quick_contrafact("methods").stdout
+    assert "surface" in everything and everything.count("(default)") >= 4
+    for command in (["run", "rfc-detect"], ["generate"]):
+        shown = quick_contrafact(*command, "--help", env={"COLUMNS": "200"}).stdout
+        name, line = ("majority", "always the label") if "run" in command else ("guided", "judge")
+        assert re.search(rf"{name} +.*{line}", shown), shown
+    wrong = quick_contrafact("methods", "nope")
+    assert wrong.returncode == 2 and "use finforce, rfc-detect" in wrong.stderr
+
+
+def test_a_dry_run_finds_what_a_run_would_end_at(quick_contrafact, service):
+    run = ["run", "finforce", "--dry-run", "--limit", "2", "--model"]
+    good = quick_contrafact(*run, service.model, env=service.environment)
+    assert good.returncode == 0 and "2 samples of bundled samples" in good.stdout
+    for wrong in (
+        ["nowhere/m"],
+        [service.model, "--method", "zeroshot"],
+        [service.model, "-M", "x"],
+    ):
+        done = quick_contrafact(*run, *wrong, env=service.environment)
+        assert done.returncode == 2 and len(done.stderr.strip().splitlines()) == 1
+    assert not service.stats().get("answered")
+
+
+def test_scored_outputs_are_tests_of_a_build_server(quick_contrafact, service, tmp_path):
+    texts = [f"Tern Foods rose {n}% after its results." for n in range(4)]
+    replies = ["false", "who knows", "false", "?"]
+    rows = [f"{text},{reply}" for text, reply in zip(texts, replies, strict=True)]
+    (tmp_path / "answers.csv").write_text("\n".join(("text,reply", *rows)))
+    rows = [f"{text},{label},numerical" for text, label in zip(texts, ["true"] * 4, strict=True)]
+    (tmp_path / "data.csv").write_text("\n".join(("text,label,manipulation", *rows)))
+    score = "score rfc-detect answers.csv --data data.csv --out scored --junit junit.xml"
+    done = quick_contrafact(*score.split())
+    assert done.returncode == 0, done.stderr
+    (suite,) = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == (
+        "rfc-detect",
+        "4",
+        "2",
+    )
+    assert any("invalid" in one.get("message", "") for one in suite.iter("failure"))

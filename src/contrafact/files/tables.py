@@ -245,25 +245,9 @@ def open_table(
         suffix = Path(file).with_suffix("").suffix.lower()
     stream = _open(file, source_name(file) if name == source_name(path) else name)
     stream = _unpacked(stream, name)
-    named = KNOWN_NAMES | {fold(have) for have in (columns or {}).values()}
-    dialect, encoding = Dialect(), Encoding()
+    dialect, named = Dialect(), KNOWN_NAMES | {fold(have) for have in (columns or {}).values()}
     try:
-        head = stream.read(65536)
-        text = head.removeprefix(BOM).lstrip(_SPACE)
-        if not text and not any(
-            part.strip(_SPACE) for part in iter(lambda: stream.read(65536), b"")
-        ):
-            raise InputError("the file is empty", file=name, hint="give a file with rows in it")
-        kind = next((known for mark, known in _STARTS.items() if head.startswith(mark)), None)
-        kind = kind or _KINDS.get(suffix)
-        for mark, found, hint in _FOREIGN:  # which would else fail as bad text
-            if head.startswith(mark) and kind != "parquet":
-                raise InputError(found, file=name, hint=hint)
-        if kind in (None, "json", "jsonl"):
-            stream, encoding = utf8_stream(stream, name, legacy=False)
-            text = stream.read(65536).removeprefix(BOM).lstrip(_SPACE)
-            kind = kind or {b"[": "json", b"{": "jsonl"}.get(text[:1], "csv")
-        stream.seek(0)
+        stream, kind, encoding = _recognised(stream, suffix, name)
         rows: Iterator[Row]
         if kind == "parquet":
             rows = _parquet(stream, name)
@@ -278,10 +262,8 @@ def open_table(
                 dialect = replace(dialect, mark=True)
             if decimals and dialect.delimiter != ",":
                 rows = with_decimal_points(rows)
-        elif kind == "json" and text[:1] != b"{":
-            rows = _json_list(stream, name)
         else:
-            rows = _json_lines(stream, name)  # also .json files that hold one object a line
+            rows = (_json_list if kind == "json" else _json_lines)(stream, name)
         rows = bounded_rows(rows, name, nested=kind in ("json", "jsonl", "parquet"))
     except BaseException:
         stream.close()
@@ -289,6 +271,28 @@ def open_table(
     if columns:
         rows = _renamed(rows, columns, name, ragged=kind in ("json", "jsonl"))
     return Table(rows, kind, dialect)
+
+
+def _recognised(stream: BinaryIO, suffix: str, name: str) -> tuple[BinaryIO, str, Encoding]:
+    """Return a file from its start, what kind it is, and what its text was before it was UTF-8."""
+    encoding = Encoding()
+    head = stream.read(65536)
+    text = head.removeprefix(BOM).lstrip(_SPACE)
+    if not text and not any(part.strip(_SPACE) for part in iter(lambda: stream.read(65536), b"")):
+        raise InputError("the file is empty", file=name, hint="give a file with rows in it")
+    kind = next((known for mark, known in _STARTS.items() if head.startswith(mark)), None)
+    kind = kind or _KINDS.get(suffix)
+    for mark, found, hint in _FOREIGN:  # which would else fail as bad text
+        if head.startswith(mark) and kind != "parquet":
+            raise InputError(found, file=name, hint=hint)
+    if kind in (None, "json", "jsonl"):
+        stream, encoding = utf8_stream(stream, name, legacy=False)
+        start = stream.read(65536).removeprefix(BOM).lstrip(_SPACE)[:1]
+        kind = kind or {b"[": "json", b"{": "jsonl"}.get(start, "csv")
+        if kind == "json" and start == b"{":  # one object a line, or no list: its reader says so
+            kind = "jsonl"
+    stream.seek(0)
+    return stream, kind, encoding
 
 
 def _renamed(

@@ -299,7 +299,6 @@ READERS = {
     "rfc study sample": "rfc study sample FILE --out o.csv",
     "rfc study score": "rfc study score FILE",
     "agree": "agree FILE",
-    "perplexity": "perplexity FILE --out o.jsonl",
 }
 UNREADABLE = ("none.jsonl", "folder", "broken.jsonl", "latin.jsonl")
 

@@ -49,11 +49,12 @@ COMMANDS = {
     "train srlm --model": "train srlm tiny --model NAME --out out",
     "train srlm --judge": "train srlm tiny --judge NAME --out out",
 }
-NO_MODEL_OF_INSPECT = {"--judge-arg", "--judge-faults", "--judge-context", "--judge-positive"}
+NO_MODEL_OF_INSPECT = {
+    *("--judge-arg", "--judge-causes", "--judge-context", "--judge-faults", "--judge-positive"),
+}
 """Options with a model or a judge in their name that name none."""
 ELSEWHERE = {
     "review plan --judge": "a column of a file",
-    "perplexity --model": "loaded by the same function as run --fluency-model",
     "rfc check --polarity-model": "a folder of a classifier",
     "rfc rewrite --polarity-model": "a folder of a classifier",
     "whatif --counterfactual-model": "loaded by the same function as whatif --model",

@@ -23,7 +23,6 @@ from contrafact.bulk.stage import (
     KEPT,
     REJECTS,
     Asked,
-    HoldsWeights,
     ModelStage,
     Prepared,
     Stage,
@@ -252,9 +251,6 @@ def _work(
     output = summary.output
     if isinstance(stage, ModelStage):
         settings = _askers(stage, output, engine, ray, len(left), facts)
-    elif isinstance(stage, HoldsWeights):
-        # Each actor keeps what `work_on` opened: the model is loaded once.
-        work, settings = partial, _holders(stage, output, ray, len(left))
     else:
         work = partial(work_on, stage, output)
     began, before = time.perf_counter(), progress.done
@@ -264,15 +260,6 @@ def _work(
         speed = (done - before) / (time.perf_counter() - began)
         note = _note(summary, (summary.given - done) / speed if speed else 0.0)
         progress.step(manifest["input"]["rows"], note=note)
-
-
-def _holders(stage: Any, output: Output, ray: Cluster, partitions: int) -> dict[str, Any]:
-    """Return how many actors hold a model: one a GPU, or where there is none one a processor."""
-    from ray.data import ActorPoolStrategy
-
-    size = max(1, min(partitions, ray.gpus or ray.cpus))
-    own = {"num_gpus": 1} if ray.gpus else {"num_cpus": 1}
-    return {"arguments": (work_on, stage, output), "compute": ActorPoolStrategy(size=size), **own}
 
 
 def _askers(

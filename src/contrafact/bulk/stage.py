@@ -19,7 +19,6 @@ __all__ = [
     "LEDGER",
     "REJECTS",
     "Asked",
-    "HoldsWeights",
     "InputRow",
     "ModelStage",
     "Prepared",
@@ -99,14 +98,6 @@ class Uniqueness(Protocol):
     def key(self, fields: dict[str, Any]) -> str | None:
         """Return what rows that repeat one another share; None of a row that repeats none."""
         ...
-
-
-@runtime_checkable
-class HoldsWeights(Protocol):
-    """A stage whose workers hold a model of their own, and are actors for it."""
-
-    @property
-    def weights(self) -> bool: ...  # noqa: D102
 
 
 @runtime_checkable

@@ -21,7 +21,6 @@ from contrafact.cli import (
     exam,
     models,
     news,
-    perplexity,
     prompts,
     report,
     review,
@@ -76,7 +75,6 @@ app.command("report")(report.report)
 app.command("diff")(diff.diff)
 app.command("agree")(agree.agree)
 app.command("whatif")(whatif.whatif)
-app.command("perplexity")(perplexity.perplexity)
 app.add_typer(data.app, name="data")
 app.add_typer(models.app, name="models")
 app.add_typer(news.app, name="news")

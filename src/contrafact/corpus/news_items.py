@@ -18,7 +18,6 @@ from contrafact.text.delimit import replace_surrogates
 __all__ = [
     "NewsNotes",
     "NewsRow",
-    "day_and_time",
     "day_of",
     "item_of",
     "load_news",
@@ -38,11 +37,6 @@ def day_of(text: str) -> str | None:
     (``Fri, 18 Apr 2025 09:30:00 GMT``), and seconds or milliseconds since 1970. A time with a zone
     gives the day in UTC. A date that could be read two ways (``04/05/2025``) is not read at all.
     """
-    return day_and_time(text)[0]
-
-
-def day_and_time(text: str) -> tuple[str | None, datetime | None]:
-    """Return what `day_of` says, and the time with its zone, if any, where that can be read."""
     text = text.strip()
     day = _ISO_DAY.match(text)
     try:
@@ -54,9 +48,9 @@ def day_and_time(text: str) -> tuple[str | None, datetime | None]:
         else:
             moment = parsedate_to_datetime(text)
         in_utc = moment.astimezone(UTC) if moment.tzinfo else moment
-        return in_utc.date().isoformat(), moment
+        return in_utc.date().isoformat()
     except (ValueError, OverflowError):  # the first and last days there are have no day in UTC
-        return _plain_day(day), None
+        return _plain_day(day)
 
 
 def _plain_day(found: re.Match[str] | None) -> str | None:

@@ -18,8 +18,6 @@ from inspect_ai.model import (
     get_model,
 )
 
-from contrafact.corpus.related import Dated, comes_before, moment_of
-from contrafact.errors import InputError
 from contrafact.families.finforce.data import bundled_shots
 from contrafact.families.finforce.generation import check_texts, read_pair, run_method
 from contrafact.families.finforce.methods import METHODS
@@ -32,7 +30,7 @@ from contrafact.families.finforce.verifying import (
 from contrafact.family.method import MethodContext
 from contrafact.family.settings import RunSettings
 from contrafact.models.asking import Ask
-from contrafact.records import SIDES, Headline, NewsItem
+from contrafact.records import SIDES, Headline
 from contrafact.text.degenerate import (
     EQUAL_SIDES,
     FOREIGN,
@@ -127,7 +125,7 @@ def check_best(made, replies):
 
 
 ONE_ANSWER = (
-    *("zero-shot", "guided", "few-shot", "grounded", "llms-for-cfs", "counterfactual-distil"),
+    *("zero-shot", "guided", "few-shot", "llms-for-cfs", "counterfactual-distil"),
     *("metacognitive", "least-to-most", "best-of:n=2", "repair:rounds=1"),
 )
 """Every method whose reply is one pair."""
@@ -296,48 +294,6 @@ def test_a_verifiers_reply_that_is_none_leaves_a_text_open():
         assert found["risk"].score is None and found["risk"].failed is None
 
 
-DAYS = ["2025-04-16", "2025-04-17", "2025-04-18", "2025-04-19"]
-DATES = st.builds(
-    "{}{}".format,
-    st.sampled_from(DAYS),
-    st.sampled_from(["", "T00:00:00Z", "T09:30:00Z", "T23:30:00-05:00", "T09:30:00"]),
-)
-TITLES = st.sampled_from(
-    ["Norwind Bank may cut rates", "Key rate falls", "Rate cut expected in Norwind", "Ore is up",
-     "Third cut this year, says Norwind Bank", "Lenders fear a rate cut", "Steel prices rise"]
-)  # fmt: skip
-NEWS = st.lists(st.tuples(TITLES, st.one_of(DATES, st.just("someday"))), max_size=8)
-
-
-@given(DATES, NEWS, NEWS)
-def test_nothing_after_the_date_leaks_into_a_grounded_prompt(date, news, others):
-    headline = HEADLINE.model_copy(update={"date": date})
-
-    def prompt(rows):
-        dated = [Dated(NewsItem.of(t, date=d[:10]), moment_of(d)) for t, d in rows]
-        context = MethodContext(items=(headline,), files={"news": dated})
-        return METHODS.make("grounded", context).plan(headline)[0].prompt
-
-    def is_earlier(row):
-        moment = moment_of(row[1])
-        return moment is not None and comes_before(moment, moment_of(date))
-
-    earlier = [row for row in news if is_earlier(row)]
-    later = [row for row in others if not is_earlier(row)]
-    # Whatever else there is, on that day, later, or of no known day, changes not one character.
-    assert prompt([*news, *later]) == prompt(earlier)
-
-
-def test_grounded_shows_the_lead_and_refuses_to_stand_on_nothing():
-    led = Headline.of("Rates fall", description="The bank </lead> said so.")
-    prompt = METHODS.make("grounded", MethodContext(items=(led,))).plan(led)[0].prompt
-    assert "<lead>The bank ‹/lead> said so.</lead>" in prompt
-    with pytest.raises(InputError, match="nothing to stand on"):
-        METHODS.make("grounded", CONTEXT)
-    with pytest.raises(InputError, match="no headline has a date"):
-        METHODS.make("grounded", MethodContext(items=(led,), files={"news": []}))
-
-
 ROLES = ("--model", "openai-api/fake/writer", "--judge", "openai-api/fake/judge")
 
 
@@ -348,8 +304,6 @@ def test_a_verifier_that_is_the_judge_or_that_nobody_asks_is_refused(quick_contr
     assert "the verifier openai-api/fake/judge is also the judge" in done.stderr
     done = quick_contrafact(*run[:-1], "guided", "--verifier", "openai-api/fake/v", env=writers)
     assert done.returncode == 2 and "no method here asks a verifier" in done.stderr
-    done = quick_contrafact(*run[:-1], "guided", "--news", "x.csv", env=writers)
-    assert done.returncode == 2 and "only grounded reads it" in done.stderr
 
 
 @pytest.mark.slow

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from inspect_ai.model import GenerateConfig, Model
 
 from contrafact.bulk.stage import KEPT, REJECTS, Asked, InputRow, StageOutput
-from contrafact.corpus.related import load_dated
-from contrafact.errors import InputError
 from contrafact.families.finforce.bulk import (
     BulkJob,
     ResultRow,
@@ -86,10 +84,6 @@ class GenerateStage:
     def context(self) -> MethodContext:
         """What the method is made from, but for the headlines it is used on."""
         options = self.options
-        if options.news is not None and not (
-            self.spec.partition(":")[0] == "grounded" or "." in self.spec
-        ):
-            raise InputError("--news has no use here: only grounded reads it", hint="leave it out")
         settings = RunSettings(
             task="finforce", models=(options.model,), seed=options.seed, options=self.own_options
         )
@@ -97,7 +91,6 @@ class GenerateStage:
             settings,
             pack=self.pack,
             pool=load_headlines(options.shots_from) if options.shots_from else bundled_shots(),
-            files={} if options.news is None else {"news": load_dated(options.news)},
         )
 
     @property
@@ -149,7 +142,6 @@ class GenerateStage:
             **({"columns": dict(self.columns)} if self.columns else {}),
             **{option: dict(own) for option, own in arguments.items() if own},
             **({"verifier": options.verifier} if options.verifier else {}),
-            **({"news": sha256_of(options.news)} if options.news else {}),
         }
 
     def job(

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -29,12 +28,6 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
         default=None,
         description="Ranks drafts of best-of and repair; their likelihood if none.",
         json_schema_extra={"metavar": "M", "generation": True, "role": "verifier"},
-    )
-
-    news: Path | None = Field(
-        default=None,
-        description="News that the method grounded searches for what came before a headline.",
-        json_schema_extra={"metavar": "FILE", "generation": True},
     )
 
     @field_validator("verifier")

@@ -19,7 +19,6 @@ from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
-from contrafact.corpus.related import load_dated
 from contrafact.errors import InputError
 from contrafact.families.finforce.data import FIELDS, LoadNotes, load_headlines
 from contrafact.families.finforce.generation import (
@@ -42,8 +41,6 @@ from contrafact.family.run import (
     Prepared,
     TaskRun,
     cost_columns,
-    load_once,
-    refuse,
 )
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import Solving, score_of, verdict_columns
@@ -116,21 +113,14 @@ class FinforceRun(TaskRun[Headline, Headline]):
         notes = LoadNotes()
         return load_headlines(path, notes, columns=columns), notes.lines()
 
-    def load_files(self, settings: RunSettings) -> Mapping[str, tuple[Path, Sequence[Any]]]:
-        """Return the news that ``grounded`` searches."""
-        path = _options(settings).news
-        return {} if path is None else {"news": (path, load_once(load_dated, path))}
-
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        """Refuse a number of examples that shows none, and news that nothing reads."""
+        """Refuse a number of examples that shows none."""
         options = _options(settings)
-        reads = any(name.partition(":")[0] == "grounded" or "." in name for name in asking)
-        refuse([("--news", options.news is not None and not reads, "only grounded reads it")])
         if "shots" in options.model_fields_set and options.shots == 0:
             raise InputError(
                 "--shots 0 shows no examples", hint="use --method zero-shot, or leave --shots out"
             )
-        if _options(settings).verifier is None:
+        if options.verifier is None:
             say_unranked(asking)
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:

@@ -52,9 +52,6 @@ class GenerateOptions(CallOptions):
     verifier: str | None = option(
         "Ranks drafts; never a judge. Their likelihood if none.", None, metavar="M"
     )
-    news: Path | None = option(
-        "News that grounded searches: what came before.", None, metavar="FILE"
-    )
     seed: int = option("Seed of the draw of examples.", 0, min=0, metavar="S")
     prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
     temperature: float | None = option(None, None, panel=SAMPLING, min=0)
@@ -111,7 +108,7 @@ def generate(options: GenerateOptions, bulk: dict[str, Any] | None = None) -> No
     from contrafact.files.fields import checked_columns, named_columns
 
     names = checked_columns(named_columns(options.columns), FIELDS)
-    paths = {name: getattr(options, name) for name in ("shots_from", "news", "prompts")}
+    paths = {name: getattr(options, name) for name in ("shots_from", "prompts")}
     whole: dict[str, Any] = {
         name: None if path is None else path.absolute() for name, path in paths.items()
     }

@@ -7,10 +7,11 @@ own article, nor a text that shares most of its words with the item (the same st
 wire would give the answer away).
 """
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from contrafact.corpus.related import Bm25, is_same_story
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
 from contrafact.families.rfc.data import Item
@@ -20,7 +21,7 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import NewsItem, Rewrite
 from contrafact.text.delimit import delimit
 
-__all__ = ["OPTIONS", "SHOWN", "Background", "Memory", "method"]
+__all__ = ["OPTIONS", "SHOWN", "Background", "Bm25", "Memory", "method"]
 
 OPTIONS = CONSTRAINED
 
@@ -28,6 +29,39 @@ SHOWN = 3
 
 ITEM_CHARACTERS = 1_200
 """An earlier item is cut here; a title with its lead is seldom longer."""
+
+SAME_STORY = 0.5
+"""Two texts whose words overlap by more than this (Jaccard) tell the same story."""
+
+K1 = 1.5
+"""How soon a word said again counts no more."""
+B = 0.75
+"""How far long texts are held back, 0 to 1."""
+
+
+class Bm25:
+    """Texts searched by BM25 (Robertson and Zaragoza, 2009), with Lucene's weight of a word."""
+
+    def __init__(self, texts: Sequence[Sequence[str]]):
+        self._lengths = [len(text) for text in texts]
+        self._counts: dict[str, dict[int, int]] = {}
+        for place, text in enumerate(texts):
+            for word, times in Counter(text).items():
+                self._counts.setdefault(word, {})[place] = times
+
+    def scores(self, query: Sequence[str]) -> dict[int, float]:
+        """Return the score of each text that shares a word with the query, by its place."""
+        texts = len(self._lengths)
+        mean = sum(self._lengths) / texts if texts else 0.0
+        found: dict[int, float] = {}
+        for word, asked in sorted(Counter(query).items()):
+            holds = self._counts.get(word, {})
+            weight = math.log1p((texts - len(holds) + 0.5) / (len(holds) + 0.5))
+            for place, times in holds.items():
+                long = 1 - B + B * self._lengths[place] / mean
+                score = asked * weight * times / (times + K1 * long)
+                found[place] = found.get(place, 0.0) + score
+        return found
 
 
 @dataclass(frozen=True)
@@ -59,12 +93,12 @@ class Background:
     def before(self, item: Item) -> list[str]:
         """Return the texts of the earlier items that fit best, best first; perhaps none."""
         words = _words(item.shown or item.pair.original)
-        scores = self._index.scores(words, range(len(self._entries)))
+        scores = self._index.scores(words)
         found: list[str] = []
         # Equal scores keep the file's order, so that the same item always sees the same.
         for position in sorted(scores, key=lambda at: (-scores[at], at)):
             entry = self._entries[position]
-            if self._is_earlier(entry, position, item) and not is_same_story(entry.words, words):
+            if self._is_earlier(entry, position, item) and not _is_same_story(entry.words, words):
                 found.append(entry.text)
             if len(found) == SHOWN:
                 break
@@ -115,3 +149,9 @@ def method(context: MethodContext) -> Memory:
 
 def _words(text: str) -> list[str]:
     return [word.strip(".,;:!?()[]\"'“”’‘") or word for word in text.casefold().split()]
+
+
+def _is_same_story(one: Collection[str], other: Collection[str]) -> bool:
+    """Return whether the words of two texts overlap so much that they tell the same story."""
+    first, second = set(one), set(other)
+    return len(first & second) > SAME_STORY * len(first | second)

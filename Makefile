@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" UV_TORCH_BACKEND=$${UV_TORCH_BACKEND:-cpu} \
   $(or $(shell command -v uv),$(BIN)/uv)
 
-.PHONY: demo test test-slow test-newer lint format bench verify wheel release-check docs docs-serve gallery clean
+.PHONY: demo test test-slow test-newer lint format bench verify wheel release-check docs docs-serve clean
 
 # uv, where there is none on the path.
 HAVE_UV = command -v uv >/dev/null || test -x $(BIN)/uv || $(PIP) uv || echo "uv cannot be had: pip is used"
@@ -79,11 +79,6 @@ release-check:
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean \
 	  --site-dir site/$$($(BIN)/python -c 'import contrafact; print(contrafact.__version__)')
-
-# The reports of the site's gallery, from real runs of the embedded model: ten minutes of processor
-# time, once. The tests render a small one.
-gallery: $(VENV)/.dev
-	$(BIN)/python tools/gallery.py build/gallery
 
 docs-serve: docs
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory site 8001

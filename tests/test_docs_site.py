@@ -2,12 +2,9 @@
 
 import functools
 import http.server
-import importlib.machinery
-import importlib.util
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import threading
@@ -16,7 +13,6 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-from tests.conftest import run_fork
 from tests.support.browser import axe, axe_violations, chromium
 
 import contrafact
@@ -26,43 +22,21 @@ __all__ = ["axe", "chromium"]
 pytest.importorskip("mkdocs", reason="mkdocs is not installed")
 pytest.importorskip("material", reason="mkdocs-material is not installed")
 
-pytestmark = pytest.mark.slow  # the site is built, and reports of runs for its gallery
+pytestmark = pytest.mark.slow  # the site is built
 
 ROOT = Path(__file__).parents[1]
 
-REPORTS = ("detect", "corrected", "comparison")
-
 
 @pytest.fixture(scope="session")
-def site(make_once, tmp_path_factory, _forks, chance_path):
-    """The built site of this version, with a gallery of real runs that were made here.
-
-    Two items each, of a model that writes by chance, by the commands of ``make gallery``.
-    """
-    loader = importlib.machinery.SourceFileLoader("gallery_tool", str(ROOT / "tools/gallery.py"))
-    tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("gallery_tool", loader))
-    sys.modules["gallery_tool"] = tool  # where its dataclass looks itself up
-    loader.exec_module(tool)
-    environment = {**os.environ, "PYTHONPATH": chance_path}
-    streams = tmp_path_factory.mktemp("streams")
-
-    def run(command, work):
-        done = run_fork(_forks, shlex.split(command), folder=work, streams=streams, env=environment)
-        assert done.returncode == 0, f"{command}: {done.stderr}"
+def site(make_once):
+    """The built site of this version."""
 
     def build(folder):
-        gallery = folder / "gallery"
-        only = [word for name in REPORTS for word in ("--only", name)]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(tool, "run", run)
-            patch.setattr(tool, "pictures", lambda pages: [])
-            patch.setattr(sys, "argv", ["gallery", str(gallery), "--limit", "2", *only])
-            tool.main()
         target = folder / "site" / contrafact.__version__
         done = subprocess.run(
             [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)],
             cwd=ROOT,
-            env={**os.environ, "CONTRAFACT_GALLERY": str(gallery), "NO_MKDOCS_2_WARNING": "1"},
+            env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
             capture_output=True,
             text=True,
             check=False,
@@ -70,17 +44,6 @@ def site(make_once, tmp_path_factory, _forks, chance_path):
         assert done.returncode == 0, done.stderr[-3000:]
 
     return make_once("docs-site", build) / "site" / contrafact.__version__
-
-
-def test_the_gallery_holds_reports_of_runs(site, pages):
-    shown = pages[site / "gallery" / "index.html"]
-    assert {f"{name}.html" for name in REPORTS} <= set(shown.leads)
-    assert "contrafact run rfc-detect --model embedded/smollm2-135m" in "".join(shown.words)
-    for name in REPORTS:
-        words = "".join(pages[site / "gallery" / f"{name}.html"].words)
-        assert "What was run" in words, name
-        made = (site / "gallery" / f"{name}.html").read_text("utf-8")
-        assert not re.search(r"<th[^>]*></th>", made), f"{name}: a column has no heading"
 
 
 class Links(HTMLParser):
@@ -139,8 +102,7 @@ def test_every_page_is_in_the_navigation(site, pages):
         if not urlsplit(one).scheme
     }
     for page in pages:
-        inside = page.relative_to(site).parts
-        if page.name == "index.html" and inside[0] != "gallery":
+        if page.name == "index.html":
             assert page.parent in shown, f"{page.relative_to(site)} is in no menu"
 
 
@@ -245,7 +207,6 @@ KINDS = (
     "commands/run/",
     "api/text/",
     "comparison/",
-    "gallery/",
 )
 
 

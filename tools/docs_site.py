@@ -1,14 +1,13 @@
 """MkDocs hooks: the pages that are made from the code, and the folders of versions.
 
 `make docs` runs them. They add a page for every command (its options and its example, as the
-program has them), the table of methods, criteria and measures, the pages of the repository that lie
-outside ``docs``, and the reports that ``tools/gallery.py`` made. After the build they write
-``versions.json``, which the selector of versions in the header reads, beside the version's folder.
+program has them), the table of methods, criteria and measures, and the pages of the repository that
+lie outside ``docs``. After the build they write ``versions.json``, which the selector of versions
+in the header reads, beside the version's folder.
 """
 
 import importlib
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from html import escape
@@ -27,7 +26,6 @@ from contrafact.family.method import Methods
 from contrafact.plugins import family_entries
 
 ROOT = Path(__file__).parents[1]
-GALLERY = Path(os.environ.get("CONTRAFACT_GALLERY", ROOT / "build" / "gallery"))
 OUTSIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages of the repository that the site shows, by where they lie there."""
 NOT_SHOWN = re.compile(
@@ -57,21 +55,15 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         made[name] = (ROOT / path).read_text("utf-8").replace("](docs/", "](")
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
-    if GALLERY.is_dir():
-        for path in sorted(GALLERY.glob("*")):
-            if path.suffix in (".html", ".png"):
-                uri = f"gallery/{path.name}"
-                files.append(File.generated(config, uri, abs_src_path=str(path)))
     return files
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn links to the repository's own pages into links of the site, and list the gallery."""
+    """Turn links to the repository's own pages into links of the site."""
     for path, name in OUTSIDE.items():
         above = "../" * page.file.src_uri.count("/")
         markdown = re.sub(rf"\]\((?:\.\./)+{re.escape(path)}", f"]({above}{name}", markdown)
-    markdown = NOT_SHOWN.sub(lambda found: found[1] or found[2], markdown)
-    return markdown.replace("<!-- gallery -->", gallery_list())
+    return NOT_SHOWN.sub(lambda found: found[1] or found[2], markdown)
 
 
 def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
@@ -248,21 +240,6 @@ def _measures(measures: Any) -> str:
             f"{', '.join(one.forms)} | {judged} |"
         )
     return "\n".join(rows)
-
-
-def gallery_list() -> str:
-    """Return the list of rendered reports; how to make them where there are none."""
-    listing = GALLERY / "gallery.json"
-    if not listing.is_file():
-        return "No reports were rendered into this copy of the site: `make gallery` renders them."
-    parts = []
-    for one in json.loads(listing.read_text("utf-8")):
-        picture = f"[![]({one['picture']})]({one['page']})\n\n" if one.get("picture") else ""
-        parts.append(
-            f"## {one['title']}\n\n{one['text']}\n\n```console\n{one['commands']}\n```\n\n"
-            f"{picture}[Open the report]({one['page']})"
-        )
-    return "\n\n".join(parts)
 
 
 def _fill(section: list[Any], title: str, entries: list[Any]) -> None:

@@ -22,11 +22,10 @@ SUM = hashlib.sha256(DATA).hexdigest()
 
 
 class Server:
-    """Serves ``data`` with Range and If-Range; ``faults`` are used up first, one a request."""
+    """Serves ``data``; ``faults`` are used up first, one a request."""
 
     def __init__(self):
-        self.data, self.etag = DATA, '"one"'
-        self.ranges_ignored = False
+        self.data = DATA
         self.faults = []
         self.asked = []
         self.pause = 0.0
@@ -52,31 +51,14 @@ class Server:
         self.url = f"http://127.0.0.1:{self.http.server_port}/file.json"
 
     def good(self, request, *, most=None):
-        wanted = request.headers.get("Range", "")
-        same = request.headers.get("If-Range") in (None, self.etag)
-        first = int(wanted[6:].rstrip("-")) if wanted and same and not self.ranges_ignored else 0
-        if first >= len(self.data):
-            request.send_response(416)
-            request.send_header("Content-Range", f"bytes */{len(self.data)}")
-            request.send_header("Content-Length", "0")
-            request.end_headers()
-            return
-        request.send_response(206 if first else 200)
-        if first:
-            last = len(self.data) - 1
-            request.send_header("Content-Range", f"bytes {first}-{last}/{len(self.data)}")
-        request.send_header("Content-Length", str(len(self.data) - first))
-        if self.etag:
-            request.send_header("ETag", self.etag)
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(self.data)))
         request.end_headers()
-        body = self.data[first:][:most]
+        body = self.data[:most]
         for start in range(0, len(body), 20_000):
             request.wfile.write(body[start : start + 20_000])
             request.wfile.flush()
             time.sleep(self.pause)
-
-    def ranges(self):
-        return [asked.get("Range") for asked in self.asked]
 
     def drop_after(self, most):
         return lambda request: self.good(request, most=most)
@@ -157,73 +139,11 @@ def test_a_file_at_hand_is_not_fetched_again_but_a_damaged_one_is(server, get):
 
 
 @pytest.mark.parametrize("sha256", [SUM, None])
-def test_a_dropped_connection_is_resumed_where_it_broke(server, get, sha256):
+def test_a_dropped_connection_is_tried_again_from_the_start(server, get, tmp_path, sha256):
     server.faults = [server.drop_after(100_000), server.drop_after(50_000)]
     assert get(sha256).read_bytes() == DATA
-    assert server.ranges() == [None, "bytes=100000-", "bytes=150000-"]
-    assert server.asked[1]["If-Range"] == '"one"'
     assert get.waits == [0.5, 1.0]
-
-
-def test_a_server_that_ignores_range_sends_the_whole_file(server, get):
-    server.ranges_ignored = True
-    server.faults = [server.drop_after(100_000)]
-    assert get().read_bytes() == DATA
-    assert server.ranges() == [None, "bytes=100000-"]
-
-
-@pytest.mark.parametrize("pinned", [True, False])
-def test_a_file_that_changed_midway_is_started_over(server, get, pinned):
-    newer = DATA[::-1]
-
-    def drop_then_change(request):
-        server.good(request, most=100_000)
-        server.data, server.etag = newer, '"two"'
-
-    server.faults = [drop_then_change]
-    found = get(hashlib.sha256(newer).hexdigest() if pinned else None)
-    assert found.read_bytes() == newer
-
-
-def test_without_a_validator_the_sum_decides_whether_to_resume(server, get):
-    server.etag = ""
-    server.faults = [server.drop_after(100_000)]
-    assert get().read_bytes() == DATA
-    assert server.ranges() == [None, "bytes=100000-"]
-
-
-def test_without_a_validator_and_a_sum_nothing_is_resumed(server, get):
-    server.etag = ""
-    server.faults = [server.drop_after(100_000)]
-    assert get(None).read_bytes() == DATA
-    assert server.ranges() == [None, None]
-
-
-def test_parts_of_two_files_are_not_kept_as_one(server, get):
-    """No validator, and the file changed between two requests: the sum gives it away."""
-    server.etag = ""
-
-    def drop_then_change(request):
-        server.good(request, most=100_000)
-        server.data = DATA[::-1]
-
-    server.faults = [drop_then_change]
-    expected = hashlib.sha256(DATA[::-1]).hexdigest()
-    assert get(expected).read_bytes() == DATA[::-1]
-    assert server.ranges() == [None, "bytes=100000-", None]
-
-
-def test_a_wrong_place_in_a_partial_answer_starts_over(server, get):
-    def elsewhere(request):
-        request.send_response(206)
-        request.send_header("Content-Range", f"bytes 5-9/{len(DATA)}")
-        request.send_header("Content-Length", "5")
-        request.end_headers()
-        request.wfile.write(b"wrong")
-
-    server.faults = [server.drop_after(100_000), elsewhere]
-    assert get().read_bytes() == DATA
-    assert server.ranges() == [None, "bytes=100000-", None]
+    assert left(tmp_path) == []
 
 
 def test_wrong_bytes_leave_nothing_behind(server, get, tmp_path):
@@ -277,25 +197,7 @@ def test_attempts_are_bounded(server, get, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="could not be downloaded in 3 attempts, the last: peer"):
         get()
     assert len(server.asked) == 3
-    assert visible(tmp_path) == []
-    server.faults = []
-    assert get().read_bytes() == DATA, "a later call goes on"
-    assert server.ranges()[3] == "bytes=3000-"
-
-
-def test_a_part_that_is_whole_already_is_taken(server, get, tmp_path, monkeypatch):
-    monkeypatch.setattr("contrafact.files.download.ATTEMPTS", 1)
-    server.faults = [server.drop_after(1000)]
-    with pytest.raises(InputError):
-        get()
-    (tmp_path / ".file.json.part").write_bytes(DATA)
-    assert get().read_bytes() == DATA
-    assert server.ranges() == [None, f"bytes={len(DATA)}-"]
-
-
-def test_a_part_longer_than_the_file_starts_over(server, get, tmp_path):
-    (tmp_path / ".file.json.part").write_bytes(DATA + b"more")
-    assert get().read_bytes() == DATA
+    assert visible(tmp_path) == left(tmp_path) == []
 
 
 def test_no_connection_is_reported_soon(get, server):
@@ -328,7 +230,7 @@ def python(script):
     return [sys.executable, "-c", textwrap.dedent(script)]
 
 
-def test_a_full_disk_is_reported_and_the_part_kept(server, tmp_path):
+def test_a_full_disk_is_reported_and_nothing_kept(server, tmp_path):
     """A limit on file size stands in for the disk's end: the system refuses the write alike."""
     script = f"""
         import resource
@@ -342,9 +244,7 @@ def test_a_full_disk_is_reported_and_the_part_kept(server, tmp_path):
     """
     done = subprocess.run(python(script), capture_output=True, text=True, check=True)
     assert "cannot be written: file too large" in done.stdout
-    assert visible(tmp_path) == []
-    assert fetch(server.url, tmp_path / "file.json", sha256=SUM).read_bytes() == DATA
-    assert server.ranges()[-1] == "bytes=100000-"
+    assert visible(tmp_path) == left(tmp_path) == []
 
 
 def test_killed_midway_and_run_again(server, tmp_path):
@@ -364,11 +264,8 @@ def test_killed_midway_and_run_again(server, tmp_path):
         finally:
             os.kill(process.pid, signal.SIGKILL)
     assert visible(tmp_path) == []
-    size = part.stat().st_size
-    assert 0 < size < len(DATA)
     server.pause = 0.0
     assert fetch(server.url, tmp_path / "file.json", sha256=SUM).read_bytes() == DATA
-    assert server.ranges()[-1] == f"bytes={size}-"
     assert left(tmp_path) == []
 
 

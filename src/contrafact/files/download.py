@@ -1,13 +1,11 @@
-"""Downloads: over HTTPS, checked, resumed, never half a file under the final name; their cache."""
+"""Downloads: over HTTPS, checked, never half a file under the final name; their cache."""
 
 import hashlib
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import TypeVar
 import httpx
 
 from contrafact.errors import InputError
-from contrafact.files.atomic import os_problem, write_text
+from contrafact.files.atomic import os_problem
 from contrafact.files.lock import locked_file
 
 __all__ = [
@@ -73,7 +71,7 @@ _TIMEOUT = httpx.Timeout(30.0, connect=15.0)
 RETRY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Answers after which the same request may succeed."""
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-# Content coding would change what Range counts, so the file is asked for as it is.
+# Content coding would change the length, so that the file is asked for as it is.
 _HEADERS = {"User-Agent": "contrafact", "Accept-Encoding": "identity"}
 
 
@@ -84,40 +82,6 @@ class _TryAgainError(Exception):
         self.reason = reason
         self.wait = wait
         super().__init__(reason)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A download under way: the bytes so far, and what identifies the file they are of."""
-
-    data: Path
-    note: Path
-
-    @classmethod
-    def of(cls, path: Path) -> "_Part":
-        return cls(path.with_name(f".{path.name}.part"), path.with_name(f".{path.name}.part.json"))
-
-    def size(self) -> int:
-        return self.data.stat().st_size if self.data.exists() else 0
-
-    def validator(self, url: str) -> str | None:
-        """Return the ETag or date that the bytes so far came with, if they came from ``url``."""
-        try:
-            note = json.loads(self.note.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return None
-        return note.get("validator") if isinstance(note, dict) and note.get("url") == url else None
-
-    def begin(self, url: str, response: httpx.Response) -> None:
-        self.clear()
-        etag = response.headers.get("etag", "")
-        strong = etag if etag and not etag.startswith("W/") else None  # a weak one allows no Range
-        note = {"url": url, "validator": strong or response.headers.get("last-modified")}
-        write_text(self.note, json.dumps(note))
-
-    def clear(self) -> None:
-        self.data.unlink(missing_ok=True)
-        self.note.unlink(missing_ok=True)
 
 
 def fetch(
@@ -131,11 +95,10 @@ def fetch(
     """Download ``url`` to ``path`` and return the path; nothing is downloaded if it is there.
 
     A file that is at ``path`` already counts as there if its sum is ``sha256``, or if no sum is
-    known. A connection that drops, a 429 and a server error are tried again, with growing pauses or
-    the pause the server asks for. What was downloaded is kept next to ``path`` under a hidden name
-    and gone on with, also by a later run, as long as the server says the file is the same; if it
-    changed, or the server cannot send the rest alone, the download starts over. Two processes that
-    fetch one file take turns. ``path`` appears when the file is whole and its sum is right.
+    known. A connection that drops, a 429 and a server error are tried again from the start, with
+    growing pauses or the pause the server asks for. Two processes that fetch one file take turns.
+    ``path`` appears when the file is whole and its sum is right; until then it comes under a hidden
+    name beside it, which nothing but a kill leaves behind and the next call replaces.
 
     Args:
         url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only,
@@ -150,11 +113,13 @@ def fetch(
                 raise InputError("cannot be written: is a folder", file=target, hint="remove it")
             if target.exists() and sha256 in (None, sha256_of(target)):
                 return target
-            part = _Part.of(target)
-            with _client() as client:
-                _in_attempts(lambda: _attempt(client, url, part, sha256, progress), url, sleep)
-            part.data.replace(target)
-            part.clear()
+            part = target.with_name(f".{target.name}.part")
+            try:
+                with _client() as client:
+                    _in_attempts(lambda: _receive(client, url, part, sha256, progress), url, sleep)
+                part.replace(target)
+            finally:
+                part.unlink(missing_ok=True)
     except OSError as error:
         raise os_problem(error, target, doing="cannot be written") from error
     return target
@@ -237,7 +202,7 @@ def _in_attempts(attempt: Callable[[], Result], url: str, sleep: Callable[[float
     raise InputError(
         f"could not be downloaded in {number} attempt{'s' * (number != 1)}, the last: {reason}",
         file=url,
-        hint="check the connection and run the command again: it goes on where it stopped",
+        hint="check the connection and run the command again",
     )
 
 
@@ -256,7 +221,7 @@ def _request(
 
 def _check_status(response: httpx.Response, url: str) -> None:
     status = response.status_code
-    if status in (200, 206):
+    if status == 200:
         return
     if status in RETRY_STATUSES:
         raise _TryAgainError(f"the server answered {status}", retry_after(response))
@@ -281,71 +246,27 @@ def retry_after(response: httpx.Response) -> float | None:
     return max(0.0, (until - datetime.now(UTC)).total_seconds()) if until.tzinfo else None
 
 
-def _attempt(
-    client: httpx.Client, url: str, part: _Part, sha256: str | None, progress: Progress | None
+def _receive(
+    client: httpx.Client, url: str, part: Path, sha256: str | None, progress: Progress | None
 ) -> None:
-    """Get the file, or the rest of it, into ``part``, whole and with the right sum."""
-    validator = part.validator(url)
-    if validator is None and sha256 is None:
-        part.clear()  # nothing would tell if the rest were another file's
-    have = part.size()
-    headers = {"Range": f"bytes={have}-"} if have else {}
-    if have and validator is not None:
-        headers["If-Range"] = validator
-    with _request(client, url, headers, pinned=sha256 is not None) as response:
-        first, total = _content_range(response)
+    """Get the file into ``part``, whole and with the right sum."""
+    with _request(client, url, {}, pinned=sha256 is not None) as response, part.open("wb") as sink:
+        _check_status(response, url)
+        length = response.headers.get("content-length", "")
         coded = response.headers.get("content-encoding", "identity") != "identity"
-        misplaced = response.status_code == 206 and (first != have or coded)
-        if have and response.status_code == 416 and total == have:
-            pass  # all of it had come before
-        elif (have and response.status_code == 416) or misplaced:
-            part.clear()
-            raise _TryAgainError("the server has another file now", wait=0.0)
-        else:
-            _check_status(response, url)
-            if response.status_code == 200:
-                part.begin(url, response)
-            _receive(response, part, total, progress)
-    if sha256 is None:
-        return
-    found = sha256_of(part.data)
-    if found != sha256:
-        part.clear()
-        if have:
-            raise _TryAgainError("the parts do not make up the file", wait=0.0)
+        total, size = int(length) if length.isdecimal() and not coded else None, 0
+        for piece in response.iter_bytes():
+            sink.write(piece)
+            size += len(piece)
+            if size > _MOST_BYTES:
+                raise InputError(f"is over {_MOST_BYTES} bytes", file=url)
+            if progress is not None:
+                progress(size, total)
+        sink.flush()
+        os.fsync(sink.fileno())
+    if sha256 is not None and (found := sha256_of(part)) != sha256:
         raise InputError(
             f"the SHA-256 of what came is {found}, not {sha256}",
             file=url,
             hint="the source has changed or was tampered with: nothing was kept",
         )
-
-
-def _content_range(response: httpx.Response) -> tuple[int | None, int | None]:
-    """Return the first byte that a response holds and the whole file's size, where it says so."""
-    if response.status_code == 200:
-        length = response.headers.get("content-length", "")
-        coded = "content-encoding" in response.headers
-        return 0, int(length) if length.isdecimal() and not coded else None
-    given = re.fullmatch(
-        r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", response.headers.get("content-range", "")
-    )
-    if given is None:
-        return None, None
-    first, total = given.groups()
-    return (int(first) if first else None), (int(total) if total != "*" else None)
-
-
-def _receive(
-    response: httpx.Response, part: _Part, total: int | None, progress: Progress | None
-) -> None:
-    with part.data.open("ab") as sink:
-        size = sink.tell()
-        for piece in response.iter_bytes():
-            sink.write(piece)
-            size += len(piece)
-            if size > _MOST_BYTES:
-                raise InputError(f"is over {_MOST_BYTES} bytes", file=str(response.url))
-            if progress is not None:
-                progress(size, total)
-        sink.flush()
-        os.fsync(sink.fileno())

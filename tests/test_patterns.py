@@ -111,7 +111,7 @@ def sample(items, pick, way):
 
 def pumps(pattern):
     """Yield (a beginning, what is repeated) for each repetition of a pattern."""
-    found = {("", one): None for one in USUAL}
+    found = {(start, one): None for one in USUAL for start in ("", "\x01")}
 
     def walk(items, before):
         items = list(items)

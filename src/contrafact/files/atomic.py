@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _NAME_ROOM = 100  # of a name's 255 bytes, so that dot, random part and suffix always fit
-_DRAFT = re.compile(r"\..*\.draft-[0-9a-f]{12}(?:\..*)?", re.DOTALL)
+_DRAFT = re.compile(r"\A\..*\.draft-[0-9a-f]{12}(?:\..*)?", re.DOTALL)
 
 
 def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:

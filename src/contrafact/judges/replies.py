@@ -62,7 +62,7 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 _SECOND_THOUGHT = re.compile(
-    r"\n\s*\n[ \t*_]*(?:(?:wait|hmm+|no), |scratch that|correction:"
+    r"\n[^\S\n]*\n[ \t*_]*(?:(?:wait|hmm+|no), |scratch that|correction:"
     r"|(?:wait, )?on (?:second thoughts?|reflection),"
     r"|let me (?:rewrite|redo|revise|correct|try) (?:that|this|it|again)\b)",
     re.IGNORECASE,

@@ -162,7 +162,7 @@ def _pair_of(generation: Generation) -> Answer | None:
 
 _LONGEST = 250
 _FEWEST_WORDS = 4
-_WRAPS = re.compile(r"^</?example>|</?example>$|^[\"“'‘`*#\-•\s]+|[\"”'’`*\s]+$")
+_WRAPS = re.compile(r"^</?example>|</?example>$|^[\"“'‘`*#\-•\s]+|(?<![\"”'’`*\s])[\"”'’`*\s]+$")
 _LABEL = re.compile(
     r"^(?:new\s+)?(?:headline|title|news|answer)\s*(?:\d+\s*)?[:.]\s*", re.IGNORECASE
 )

@@ -65,6 +65,37 @@ print(json.dumps([texts, sorted({name.split(".")[0] for name in sys.modules})]))
         assert "Usage: contrafact" in texts[command]
 
 
+def test_what_is_not_there_is_told_before_anything_heavy_is_loaded():
+    code = """
+import contextlib, io, json, sys
+from contrafact.cli.main import main
+told = {}
+for command in json.loads(sys.argv[1]):
+    sys.argv = ["contrafact", *command.split()]
+    with contextlib.redirect_stderr(io.StringIO()) as output:
+        try:
+            main()
+        except SystemExit as ended:
+            assert ended.code == 2, command
+    told[command] = output.getvalue()
+print(json.dumps([told, sorted({name.split(".")[0] for name in sys.modules})]))
+"""
+    commands = [
+        *("run cobe --model x/y --data {}.csv", "run --config {}.yaml", "report {}", "diff {} {}"),
+        *("score cobe {}.jsonl", "score {} --judge x/y", "rfc check {}.jsonl", "cobe leak {}"),
+        *("rfc rewrite {}.jsonl --out o.jsonl", "cobe augment {}.json --model x/y --out o.json"),
+        *("finforce release {}.jsonl --out o", "generate {}.csv --model x/y --out o.csv"),
+    ]
+    named = [command.replace("{}", "none/such") for command in commands]
+    run = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(named)], capture_output=True, text=True, check=True
+    )
+    told, modules = json.loads(run.stdout)
+    assert all("none/such" in line for line in told.values()), told
+    heavy = {"torch", "transformers", "spacy", "pandas", "matplotlib", "inspect_ai", "sklearn"}
+    assert heavy.isdisjoint(modules)
+
+
 def test_it_runs_as_a_module_where_its_script_is_not_on_the_path():
     module = [sys.executable, "-m", "contrafact"]
     wrong = subprocess.run([*module, "agree", "none.csv"], capture_output=True, text=True)

@@ -102,7 +102,7 @@ def score(
             there would be many paid calls and ``yes=True`` is not given.
         ModelError: Every sample failed.
     """
-    from contrafact.runs.again import source_and_task
+    from contrafact.runs.folder import source_and_task
 
     values = {"judge": judge, "data": items, "out": out, **options}
     if data is None:

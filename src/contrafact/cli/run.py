@@ -169,9 +169,10 @@ def _run(task: str, values: dict[str, Any]) -> None:
         config = make_config(task, given)
         prepared = config.prepare()
     else:
+        file = read_config(path)
         from contrafact.runs.grid import make_plan, prepare_cells
 
-        plan = make_plan(read_config(path), given, task)
+        plan = make_plan(file, given, task)
         cells = prepare_cells(plan)
         if plan.grid:
             _run_grid(plan, cells)

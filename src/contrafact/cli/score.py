@@ -47,7 +47,7 @@ class ScoreGroup(TaskGroup):
 
         if not args or args[0].startswith("-") or args[0] in self.more_names():
             return super().resolve_command(ctx, args)
-        from contrafact.runs.again import source_and_task
+        from contrafact.runs.folder import source_and_task
 
         found = task_named(source_and_task(args[0])[1])
         return "RUN", command_of(f"score {found.name} again", _score_again(found)), args

@@ -6,7 +6,6 @@ judges stand beside those of the new ones.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -35,31 +34,16 @@ from contrafact.family.run import (
 from contrafact.family.settings import RunSettings
 from contrafact.models.fluency import FLUENCY
 from contrafact.runs.config import task_options
-from contrafact.runs.folder import BASELINE_LOGS, LOGS, read_manifest
+from contrafact.runs.folder import BASELINE_LOGS, LOGS, read_manifest, task_of
 from contrafact.runs.items import ITEMS, VERDICTS
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import missing_notes, output_fields, scored
 
-__all__ = ["prepare_again", "source_and_task"]
+__all__ = ["prepare_again", "task_of_log"]
 
 
-def source_and_task(named: str | PathLike[str]) -> tuple[Path, str]:
-    """Return where a run or a log that was named is, and its task."""
-    source = Path(named)
-    if not source.exists():
-        known = ", ".join(tasks())
-        if str(named) in tasks():
-            raise InputError(f"no outputs of {named} are given", hint="name a file, or give rows")
-        raise InputError(
-            f"there is no task '{named}', and no run folder or log of that name",
-            hint=f"use {known}, or the path of a run",
-        )
-    return source, _task_of(source)
-
-
-def _task_of(source: Path) -> str:
-    if source.is_dir():
-        return read_manifest(source).task
+def task_of_log(source: Path) -> str:
+    """Return the task of a log of Inspect."""
     log = _read_log(source, header_only=True)
     name = str(log.eval.task_registry_name or log.eval.task).rpartition("/")[2]
     if name not in tasks():
@@ -75,7 +59,7 @@ def prepare_again(
 
     Prompts, data and options are the run's own where they are not given.
     """
-    if (found_task := _task_of(source)) != task:
+    if (found_task := task_of(source)) != task:
         hint = f"say task: {found_task}"
         raise InputError(f"is of {found_task}, not of {task}", file=source, hint=hint)
     if not given.get("judges"):

@@ -1,12 +1,14 @@
 """The run folder: its manifest, one run at a time in it, and never two different ones."""
 
 from datetime import UTC, datetime
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from contrafact.errors import InputError
+from contrafact.family import tasks
 from contrafact.family.manifest import Manifest
 from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import write_text
@@ -32,6 +34,8 @@ __all__ = [
     "now",
     "read_manifest",
     "read_prompts",
+    "source_and_task",
+    "task_of",
     "write_manifest",
 ]
 
@@ -60,6 +64,29 @@ def read_manifest(folder: Path) -> Manifest:
     except (ValidationError, UnicodeDecodeError) as error:
         first = str(error).splitlines()[0]
         raise InputError(f"not a manifest: {first}", file=path) from None
+
+
+def source_and_task(named: str | PathLike[str]) -> tuple[Path, str]:
+    """Return where a run or a log that was named is, and its task."""
+    source = Path(named)
+    if not source.exists():
+        known = ", ".join(tasks())
+        if str(named) in tasks():
+            raise InputError(f"no outputs of {named} are given", hint="name a file, or give rows")
+        raise InputError(
+            f"there is no task '{named}', and no run folder or log of that name",
+            hint=f"use {known}, or the path of a run",
+        )
+    return source, task_of(source)
+
+
+def task_of(source: Path) -> str:
+    """Return the task of a run folder, or of a log of Inspect."""
+    if source.is_dir():
+        return read_manifest(source).task
+    from contrafact.runs.again import task_of_log
+
+    return task_of_log(source)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from contrafact.files.tables import require_tables
 from contrafact.options import SAMPLING, TRANSPORT, CallOptions, argument, option, takes
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def augment(options: _Options) -> None:
 
     Example: contrafact cobe augment core.json --model openai/gpt-5-mini --out variations.json
     """
+    require_tables(options.file)
     from inspect_ai.model import GenerateConfig
 
     from contrafact.families.cobe.augment import augment as augment_stories

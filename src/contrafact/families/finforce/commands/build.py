@@ -274,6 +274,9 @@ def release(options: _Release) -> None:
 
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """
+    from contrafact.files.tables import require_tables
+
+    require_tables(options.file)
     from contrafact.corpus.ledger import Ledger
     from contrafact.corpus.release import write_release
     from contrafact.families.finforce.release import release_files

@@ -14,6 +14,7 @@ import typer
 
 from contrafact.errors import InputError, ModelError
 from contrafact.families.rfc.commands.shared import BANDS, JudgeOptions, absolute, counts_below
+from contrafact.files.tables import require_tables
 from contrafact.options import argument, bulk_options, option, takes
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
 
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
+    if bulk is None:
+        require_tables(options.file)
     settings = options.judging(numerical=options.numerical)
     if settings is None:
         options.refuse(_ONLY_JUDGED, "without --judge", "name a judge")

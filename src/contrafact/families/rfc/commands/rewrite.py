@@ -102,9 +102,11 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
     """
     from contrafact.errors import InputError
     from contrafact.files.atomic import guard_output
+    from contrafact.files.tables import require_tables
 
     file, out, model = options.file, options.out, options.model
     if bulk is None:
+        require_tables(file)
         guard_output(out, file)
     rewriter = options.rewriter or ("rules" if model is None else "model")
     if (model is None) == (rewriter == "model"):

@@ -304,6 +304,12 @@ WRONG = {
     "whatif --model M --factual-prompt a": "nothing is to be changed",
     "whatif --model none/ --factual-prompt a --counterfactual-prompt b --text c": "none",
     # prompts
+    "init": "Missing argument 'DIR'",
+    "init news.jsonl": "news.jsonl: holds something else",
+    "init news.jsonl/project": "news.jsonl/project: cannot be written",
+    "methods nothing": "there is no task 'nothing'",
+    "methods cobe more": "unexpected extra argument",
+    "methods --task cobe": "No such option",
     "prompts export": "Missing argument 'DIR'",
     "prompts export folder": "folder: exists and is not an empty folder",
     "prompts export news.jsonl/pack": "not a directory",

@@ -1,8 +1,12 @@
 """Commands that are found when they are asked for, and options made from a model's fields."""
 
+import ast
 import inspect
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -31,17 +35,27 @@ def command_of(
     return typer.main.get_command(app)
 
 
-def method_lines(task: str) -> list[str]:
-    """Return a line for every method of a task, its default first where one is named so."""
-    from contrafact.family import task_named
+def method_lines(
+    packages: Sequence[str], wanted: Callable[[str], bool] = bool, default: Collection[str] = ()
+) -> list[str]:
+    """Return a line for every module of packages, from its docstring: it is read, not imported.
 
-    found = task_named(task)
-    lines = found.run.load().methods.lines()
+    Args:
+        wanted: Whether a method of that name is listed.
+        default: The names that are marked as what is run where none is named.
+    """
+    lines = {}
+    for package in packages:
+        spec = find_spec(package)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            for path in sorted(Path(folder).glob("[!_]*.py")):
+                name = path.stem.replace("_", "-")
+                text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or name
+                line = text.splitlines()[0].removeprefix(f"{name}: ").rstrip(".")
+                line += " (default)" if name in default else ""
+                lines[name] = re.sub(r" \([^)]*(section|table)[^)]*\)", "", line)
     width = max(map(len, lines), default=0)
-    return [
-        f"{name:<{width}}  {line}{' (default)' if name in found.default_methods else ''}"
-        for name, line in lines.items()
-    ]
+    return [f"{name:<{width}}  {line}" for name, line in lines.items() if wanted(name)]
 
 
 class MethodsCommand(TyperCommand):
@@ -52,8 +66,14 @@ class MethodsCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
-        lines = "\n".join(method_lines(self.methods_of))
-        self.epilog = f"Methods (--method):\n\n\b\n{lines}"
+        from contrafact.family import task_named
+
+        task = task_named(self.methods_of)
+        # By where a family keeps them, since its methods themselves are heavy to load.
+        folder = task.run.path.partition(":")[0].rpartition(".")[0]
+        places = [f"{folder}.methods", f"{folder}.baselines"]
+        if lines := "\n".join(method_lines(places, default=task.default_methods)):
+            self.epilog = f"Methods (--method):\n\n\b\n{lines}"
         super().format_help(ctx, formatter)
 
 

@@ -54,7 +54,10 @@ def methods(
     """
     from contrafact.family import task_named, tasks
 
-    for name in tasks() if task is None else [task_named(task).name]:
-        typer.echo(f"{name}: {task_named(name).summary}")
-        for line in method_lines(name):
+    for one in tasks().values() if task is None else [task_named(task)]:
+        typer.echo(f"{one.name}: {one.summary}")
+        found = one.run.load().methods
+        known = {*found.names(), *found.baseline_names()}
+        places = [found.package, *([found.baselines] if found.baselines else [])]
+        for line in method_lines(places, known.__contains__, one.default_methods):
             typer.echo(f"  {line}")

@@ -12,10 +12,8 @@ method with templates of its own has them in a folder ``prompts`` next to its mo
 as ``context.pack.template("its-name/template", …)``.
 """
 
-import ast
 import importlib
 import pkgutil
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -133,21 +131,6 @@ class Methods:
     def baseline_names(self) -> list[str]:
         """Return the names of those that ask none."""
         return self._modules(self.baselines) if self.baselines else []
-
-    def lines(self) -> dict[str, str]:
-        """Return every method with a line on it, from its module's docstring; none is imported."""
-        found = {}
-        for package, names in (
-            (self.package, self.names()),
-            (self.baselines, self.baseline_names()),
-        ):
-            for name in names:
-                spec = find_spec(f"{package}.{name.replace('-', '_')}")
-                text = Path(str(spec and spec.origin)).read_text(encoding="utf-8")
-                first, *_ = (ast.get_docstring(ast.parse(text)) or name).splitlines()
-                line = first.partition(": ")[2] or first
-                found[name] = re.sub(r" \([^)]*(section|table)[^)]*\)", "", line).rstrip(".")
-        return found
 
     def asks_none(self, spec: str) -> bool:
         """Return whether a method, by its name or with options, asks no model."""

@@ -127,6 +127,7 @@ def cross_validated(
     Returns:
         Shape (items, labels). A label that a fold has not seen has probability 0 there.
     """
+    require("sklearn", "baselines")
     from scipy.sparse import issparse
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

@@ -45,6 +45,7 @@ def augment(options: _Options) -> None:
     require_tables(options.file)
     from inspect_ai.model import GenerateConfig
 
+    from contrafact.errors import require
     from contrafact.families.cobe.augment import augment as augment_stories
     from contrafact.families.cobe.augment import augment_template
     from contrafact.files.journal import Journal
@@ -52,6 +53,7 @@ def augment(options: _Options) -> None:
     from contrafact.models.opening import call_config, open_model
     from contrafact.prompts import open_pack
 
+    require("datasketch", "near-duplicates")
     out, at_once, structured = options.out, options.max_connections, options.structured
     stories = _stories(options.file, out)
     pack = open_pack(options.prompts)

@@ -7,6 +7,7 @@ the topic word are kept.
 import re
 from collections.abc import Sequence
 
+from contrafact.errors import require
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
 from contrafact.family.method import MethodContext
 from contrafact.judges.replies import answer_text
@@ -79,7 +80,8 @@ def mask_headline(text: str, topic: str) -> tuple[str, bool]:
 
 
 def method(context: MethodContext) -> CounterfactualDistil:
-    """Return the method."""
+    """Return the method; `InputError` without spaCy."""
+    require("spacy", "noun phrases")
     return CounterfactualDistil(context)
 
 

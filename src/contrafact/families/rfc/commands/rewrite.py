@@ -100,7 +100,7 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
 
     Example: contrafact rfc rewrite labelled.jsonl --seed 7 --out pairs.jsonl
     """
-    from contrafact.errors import InputError
+    from contrafact.errors import InputError, require
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import require_tables
 
@@ -114,6 +114,8 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
         raise InputError(problem, hint="give --model M, with --rewriter model or alone")
     if model is None:
         options.refuse(_ONLY_WRITING, f"with --rewriter {rewriter}", "leave it out")
+    else:
+        require("bpe_openai", "the lengths of rewrites")
     tries, bands = options.attempts or _ATTEMPTS[rewriter], absolute(options.bands)
     writing = options.writing(tries)
     if bulk is None:

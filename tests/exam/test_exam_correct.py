@@ -21,7 +21,8 @@ FORWARD = "forward_compatibility"
 CRITERIA = examined_criteria("finforce")
 
 
-def exam(sensitivity, specificity, *, n=200, judge="j", **options):
+def exam(sensitivity, specificity, *, n=200, judge="j", unsure=None, sways=0, **options):
+    """An exam whose longer items pass by ``sways`` more often, and with this share unsure."""
     rows = []
     for number in range(n):
         known = number % 2 == 0
@@ -30,8 +31,10 @@ def exam(sensitivity, specificity, *, n=200, judge="j", **options):
         rows.append(
             ExamRow(
                 item=f"x{number}", cluster=f"h{number}", kind="any", criterion=FORWARD,
-                known=known, passed=known == right, invalid=None, probability=None,
-                repeats=(known == right,), swapped=None, asked_swapped=False, words=9, text="",
+                known=known, passed=known == right, invalid=None,
+                probability=None if unsure is None else 0.5 if number % 10 < unsure * 10 else 0.99,
+                repeats=(known == right,), swapped=None, asked_swapped=False,
+                words=9 + (known == right if sways else number // 2 % 2), text="",
             )
         )  # fmt: skip
     given = {"family": "finforce", "task_version": "1-A", "items": "i", "seed": 0}
@@ -97,6 +100,33 @@ def test_what_cannot_be_corrected_keeps_its_row_with_the_reason(exams, options, 
     assert why in row["why"]
     assert np.isnan(row["low"])
     assert 0.5 < row["raw"] < 0.7
+
+
+def judged_by(frame, sat):
+    found = corrected_scores(
+        frame, [sat], family="finforce", criteria=CRITERIA, rng=np.random.default_rng(0)
+    )
+    return found.iloc[0]
+
+
+@pytest.mark.parametrize(("unsure", "refused"), [(0.2, False), (0.5, True)])
+def test_a_judge_that_is_unsure_of_more_than_in_its_exam_met_other_items(unsure, refused):
+    frame = items(0.8, 0.7, 0.9)
+    chance = np.where(np.arange(500) % 100 < unsure * 100, 0.4, 0.95)
+    row = judged_by(frame.assign(**{f"{FORWARD}_probability": chance}), exam(0.7, 0.9, unsure=0.2))
+    assert row["usable"] == (not refused)
+    assert ("unsure of 50% of these outputs, and of 20% of the exam's" in row["why"]) == refused
+    assert np.isnan(row["low"]) == refused
+
+
+@pytest.mark.parametrize("sways", [False, True])
+def test_longer_outputs_are_named_and_decide_where_length_sways_the_judge(sways):
+    frame = items(0.8, 0.7, 0.9).assign(text="word " * 30)
+    row = judged_by(frame, exam(0.7, 0.9, sways=sways))
+    assert "100% of these outputs are longer than the exam's median" in row["unlike"]
+    assert row["usable"] == (not sways)
+    alike = ["word " * (9 + n % 2) for n in range(500)]
+    assert judged_by(frame.assign(text=alike), exam(0.7, 0.9))["unlike"] == ""
 
 
 def test_unjudged_systems_and_unread_verdicts_count_for_nothing():

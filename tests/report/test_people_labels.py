@@ -1,6 +1,9 @@
 """People's labels of a run's items: read from files, and judged rates corrected by them."""
 
 import json
+import sys
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -8,10 +11,15 @@ import pytest
 
 from contrafact.errors import InputError
 from contrafact.exam.correct import corrected_by_labels, examined_criteria
+from contrafact.family.exam_file import Seen
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.frames import check_labels, read_labels, task_runs
 from contrafact.report.tables import corrected_table
+from contrafact.report.words import warnings
+
+sys.path.append(str(Path(__file__).parents[1] / "support"))
+from made_exams import exam_with, rate
 
 
 def runs_of(study):
@@ -92,6 +100,29 @@ def test_without_labels_nothing_of_them_is_shown(study):
     data = found(tasks, None)
     assert corrected_table(data) is None
     assert "by_labels" not in data.judged.rates.columns
+
+
+def test_a_report_warns_where_a_run_is_not_like_the_judges_exam(study):
+    """Its outputs are longer than the exam's; labels make that of no account."""
+    tasks = runs_of(study)
+    known = dict.fromkeys(("forward_compatibility", "directionality"), ((90, 100), (80, 100)))
+    sat = exam_with(known, judge=study.judge)
+    seen = {"long": Seen(right=rate(20, 100), wrong=rate(30, 100))}
+    criteria = {name: one.model_copy(update={"seen": seen}) for name, one in sat.criteria.items()}
+    sat = sat.model_copy(update={"family": "finforce", "words": 3.0, "criteria": criteria})
+    items = pd.concat([tasks[0].items.assign(draw=draw) for draw in (1, 2)])
+    run = replace(tasks[0], items=items)
+    title = "The exam's items are not like the run's"
+    (text,) = (t for heading, t in warnings(chapter_data(run, Options(resamples=50, exams=(sat,))))
+               if heading == title)  # fmt: skip
+    assert "100% of these outputs are longer than the exam's median, and 20% to 30%" in text
+    drawn = items[items["directionality"].notna()]
+    labels = pd.DataFrame(
+        {**drawn[["system", "judge", "draw", "sample_id", "side"]].to_dict("list"),
+         "question": name, "answer": 1.0} for name in known
+    ).explode(["system", "judge", "draw", "sample_id", "side"])  # fmt: skip
+    data = chapter_data(run, Options(resamples=50, exams=(sat,), labels=labels))
+    assert title not in [heading for heading, _ in warnings(data)]
 
 
 def test_files_say_the_same_in_every_form(study, tmp_path):

@@ -13,9 +13,14 @@ import numpy as np
 
 from contrafact.family import families
 from contrafact.family.exam import RESPONSE
-from contrafact.family.exam_file import CriterionExam, Exam
+from contrafact.family.exam_file import UNSURE, CriterionExam, Exam, Seen
 from contrafact.stats.correction import Corrected, correct_rate, ppi_share
-from contrafact.stats.intervals import Resampling, cluster_bootstrap, resampling
+from contrafact.stats.intervals import (
+    Resampling,
+    cluster_bootstrap,
+    effective_number,
+    resampling,
+)
 from contrafact.stats.paired import Difference, compare_all, rank_intervals
 from contrafact.stats.sampling import verdict_levels
 
@@ -75,10 +80,11 @@ def corrected_scores(
         One row per system, judge and criterion that has verdicts: ``system``, ``judge``,
         ``criterion``, ``n``, ``clusters``, ``raw``, ``raw_low``, ``raw_high``, ``corrected``,
         ``low``, ``high`` (NaN where nothing is claimed), ``usable``, ``why`` (the reason where
-        not), ``examined``, ``sensitivity`` and ``specificity`` (with bounds, ``_low`` and
-        ``_high``), ``exam_right`` and ``exam_wrong`` (items that should pass, and fail, in the
-        exam), ``by`` ("exam"), ``rests_on`` and ``speaks_of`` (what was examined, and what the rate
-        is one of; blank, as ``by`` is, where there is none).
+        not), ``unlike`` (in what can be seen run and exam differ), ``examined``, ``sensitivity``
+        and ``specificity`` (with bounds, ``_low`` and ``_high``), ``exam_right`` and ``exam_wrong``
+        (items that should pass, and fail, in the exam), ``by`` ("exam"), ``rests_on`` and
+        ``speaks_of`` (what was examined, and what the rate is one of; blank, as ``by`` is, where
+        there is none).
     """
     import pandas as pd
 
@@ -101,6 +107,7 @@ def corrected_scores(
                     found = _nothing(_WHOLE) | {"examined": True}
                 else:
                     found = _corrected(values, clusters, exam, name, how)
+                    found |= _unlike_exam(found, own, column, exam, parts, name)
             counts = (
                 f"an exam of {found['exam_right']:,} right and {found['exam_wrong']:,} wrong items"
             )
@@ -243,6 +250,7 @@ def _row(
         "high": found.high,
         "usable": found.usable,
         "why": found.why,
+        "unlike": "",
         "examined": examined,
         **measured,
         **dict(zip(("exam_right", "exam_wrong"), counts, strict=True)),
@@ -269,6 +277,92 @@ def _corrected(
         level=resampling(how)[0],
     )
     return _row(found, part, (part.sensitivity.n, part.specificity.n))
+
+
+_APART, _ERRORS = 0.05, 3.0
+"""A share differs from the exam's by more than this, and by so many standard errors."""
+_SEEN = {
+    "unsure": "the judge is unsure of {} of these outputs, and of {} of the exam's",
+    "others": "the judge fails {} of these outputs by another criterion, and {} of the exam's",
+    "long": "{} of these outputs are longer than the exam's median, and {} of the exam's",
+}
+
+
+def _unlike_exam(
+    found: Mapping[str, Any],
+    own: "pd.DataFrame",
+    column: str,
+    exam: Exam,
+    parts: Sequence[str],
+    name: str,
+) -> dict[str, Any]:
+    """Return in what run and exam differ, as ``unlike``, and a refusal where that decides.
+
+    Whatever share of a run should pass, what can be seen of it lies between what was seen of the
+    exam's right and of its wrong items, if it is like them. A judge that is unsure of more or fewer
+    meets other items, and so does one that lengths sway and that meets other lengths: then its
+    rates in the exam are not those in the run.
+    """
+    part = exam.criteria.get(name)
+    if part is None:
+        return {}
+    texts, refused = [], ""
+    for feature, values in _seen_of(own[own[column].notna()], column, parts, exam).items():
+        seen = part.seen.get(feature)
+        if seen is None or not len(values):
+            continue
+        text = _outside(values, seen, _SEEN[feature])
+        swayed = (part.length.low or 0.0) * (part.length.high or 0.0) > 0.0
+        if text and (feature == "unsure" or (feature == "long" and swayed)):
+            refused = refused or text
+        texts += [text] if text else []
+    if refused and found["usable"]:
+        why = f"not known: {refused}; the exam's items are not like these"
+        nothing = dict.fromkeys(("corrected", "low", "high"), math.nan)
+        return {**nothing, "usable": False, "why": why, "unlike": "; ".join(texts)}
+    return {"unlike": "; ".join(texts)}
+
+
+def _seen_of(
+    judged: "pd.DataFrame", column: str, parts: Sequence[str], exam: Exam
+) -> "dict[str, pd.Series[Any]]":
+    """Return what can be seen of a run's outputs, by cluster, as `Seen` has it of an exam."""
+    clusters = judged["sample_id"]
+    found: dict[str, pd.Series[Any]] = {}
+    if (name := f"{column}_probability") in judged.columns:
+        given = judged[name].dropna()
+        found["unsure"] = given.gt(UNSURE[0]) & given.lt(UNSURE[1])
+    rest = judged[[one for one in parts if one != column]].dropna(how="all")
+    found["others"] = rest.eq(0.0).any(axis=1)
+    words = exam.words
+    if words is not None and "text" in judged.columns:
+        found["long"] = judged["text"].dropna().map(lambda text: len(text.split()) > words)
+    return {
+        one: values.astype(float).set_axis(clusters[values.index]) for one, values in found.items()
+    }
+
+
+def _outside(values: "pd.Series[Any]", seen: Seen, text: str) -> str:
+    """Return how a share lies outside those of right and wrong items; blank where it does not."""
+    share = float(values.mean())
+    ends = sorted((seen.right, seen.wrong), key=lambda rate: rate.estimate or 0.0)
+    low, high = (rate.estimate or 0.0 for rate in ends)
+    near = ends[0] if share < low else ends[1]
+    gap = max(low - share, share - high)
+    numbers = (
+        (share, effective_number(values, values.index.to_numpy(object))),
+        (
+            near.estimate or 0.0,
+            near.n_effective,
+        ),
+    )
+    spread = math.sqrt(
+        sum((p * n + 1.0) * (n - p * n + 1.0) / (n + 2.0) ** 2 / n for p, n in numbers)
+    )
+    if gap <= _APART or gap <= _ERRORS * spread:
+        return ""
+    between = f"{low:.0%}" if round(low, 2) == round(high, 2) else f"{low:.0%} to {high:.0%}"
+    return text.format(f"{share:.0%}", between)
 
 
 def _labels_of(items: "pd.DataFrame", labels: "pd.DataFrame", unit: str) -> "pd.DataFrame":

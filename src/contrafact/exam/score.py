@@ -19,6 +19,7 @@ from contrafact.errors import InputError
 from contrafact.exam.questions import JudgeCall
 from contrafact.family.exam import RESPONSE, ExamItem
 from contrafact.family.exam_file import (
+    UNSURE,
     CriterionExam,
     Exam,
     Figure,
@@ -26,6 +27,7 @@ from contrafact.family.exam_file import (
     OrderEffect,
     Rate,
     Repeats,
+    Seen,
     SurfaceRow,
 )
 from contrafact.judges.judge import all_pass, panel_verdict
@@ -180,12 +182,20 @@ def examine(
     for row in sorted(rows, key=lambda row: (row.criterion == RESPONSE, row.criterion)):
         by_criterion.setdefault(row.criterion, []).append(row)
     figures = _Estimates(level, resamples, seed)
+    words = float(np.median([row.words for row in rows])) if rows else None
+    visible = _Visible(
+        [row for row in rows if row.criterion != RESPONSE and row.criterion not in wholes],
+        words or 0.0,
+    )
     return Exam(
         **known,
         n=len({row.item for row in rows}),
         seed=seed,
         level=level,
-        criteria={name: figures.criterion(name, own) for name, own in by_criterion.items()},
+        criteria={
+            name: figures.criterion(name, own, visible) for name, own in by_criterion.items()
+        },
+        words=words,
         surface_scores=figures.surface(
             by_criterion.get(surface_of, []), surface_features or likeness
         ),
@@ -251,7 +261,7 @@ class _Estimates:
         rng = np.random.default_rng([self.seed, _STREAMS[stream], *name.encode()])
         return {"level": self.level, "resamples": self.resamples, "rng": rng}
 
-    def criterion(self, name: str, rows: Sequence[ExamRow]) -> CriterionExam:
+    def criterion(self, name: str, rows: Sequence[ExamRow], visible: "_Visible") -> CriterionExam:
         read = [row for row in rows if row.passed is not None]
         how = self.how("criterion", name)
         # Where nothing could be read there are no outcomes, and every figure is undefined.
@@ -279,7 +289,24 @@ class _Estimates:
                 )
                 for kind, of in sorted(_by_kind(read).items())
             },
+            seen=self._seen(read, visible),
         )
+
+    def _seen(self, rows: Sequence[ExamRow], visible: "_Visible") -> dict[str, Seen]:
+        found = {}
+        for name in ("unsure", "others", "long"):
+            value: Callable[[ExamRow], bool | None] = getattr(visible, name)
+            there = [row for row in rows if value(row) is not None]
+            sides = [[row for row in there if row.known is known] for known in (True, False)]
+            if all(sides):
+                right, wrong = (
+                    Rate.of(
+                        clustered_proportion(_column(own, value), _clusters(own), level=self.level)
+                    )
+                    for own in sides
+                )
+                found[name] = Seen(right=right, wrong=wrong)
+        return found
 
     def surface(self, rows: Sequence[ExamRow], features: SurfaceFeatures) -> dict[str, Figure]:
         # A text that is its own reference is as like it as can be: that is no test of a score.
@@ -355,6 +382,28 @@ class _Estimates:
             changed=self._rate(both, lambda row: row.passed != row.swapped),
             shift=Figure.of(cluster_bootstrap(shift, _clusters(both), **how)),
         )
+
+
+class _Visible:
+    """What can be seen of items whose verdict is not known."""
+
+    def __init__(self, rows: Sequence[ExamRow], words: float) -> None:
+        self._words = words
+        self._passed: dict[str, dict[str, bool]] = {}
+        for row in rows:
+            if row.passed is not None:
+                self._passed.setdefault(row.item, {})[row.criterion] = row.passed
+
+    def unsure(self, row: ExamRow) -> bool | None:
+        return None if row.probability is None else UNSURE[0] < row.probability < UNSURE[1]
+
+    def others(self, row: ExamRow) -> bool | None:
+        given = self._passed.get(row.item, {})
+        others = [passed for name, passed in given.items() if name != row.criterion]
+        return not all(others) if others and row.criterion in given else None
+
+    def long(self, row: ExamRow) -> bool:
+        return row.words > self._words
 
 
 def _length(

@@ -17,6 +17,7 @@ from contrafact.stats.intervals import Interval, Proportion
 __all__ = [
     "FORMAT",
     "MOST_TOGETHER",
+    "UNSURE",
     "VERSION",
     "CriterionExam",
     "Exam",
@@ -25,6 +26,7 @@ __all__ = [
     "OrderEffect",
     "Rate",
     "Repeats",
+    "Seen",
     "SurfaceRow",
     "read_exam",
     "read_exams",
@@ -33,6 +35,9 @@ __all__ = [
 
 FORMAT: Literal["contrafact-exam"] = "contrafact-exam"
 VERSION: Literal[1] = 1
+
+UNSURE = (0.1, 0.9)
+"""Between these probabilities of true a judge is unsure."""
 
 MOST_TOGETHER = 0.05
 """How far the judge's errors on the criteria of one response may depend on one another: what is
@@ -103,6 +108,13 @@ class OrderEffect(_Part):
     shift: Figure = Field(description="Share passed in the other order less that in the usual one.")
 
 
+class Seen(_Part):
+    """A share that can be seen of items whose verdict is not known, by what their verdict is."""
+
+    right: Rate = Field(description="Among items that should pass.")
+    wrong: Rate = Field(description="Among items that should fail.")
+
+
 class CriterionExam(_Part):
     """What was found of a judge on one criterion, over replies that could be read."""
 
@@ -122,6 +134,11 @@ class CriterionExam(_Part):
     )
     order: OrderEffect | None = Field(description="None where it was not asked.")
     kinds: dict[str, KindRate] = Field(description="By how the items were made.")
+    seen: dict[str, Seen] = Field(
+        default_factory=dict,
+        description="Where the judge is 'unsure' (a probability between 0.1 and 0.9), which items "
+        "it fails by 'others' of the criteria, and which are 'long' (above the exam's median).",
+    )
 
 
 class SurfaceRow(_Part):
@@ -169,6 +186,7 @@ class Exam(_Part):
         "if errors on them were independent; none where there is no whole.",
     )
     repeats: Repeats = Field(description="Self-consistency.")
+    words: Number = Field(default=None, description="The median length of its items, in words.")
     items: str = Field(description="The file of items, next to this one.")
     notes: list[str] = Field(default_factory=list, description="What a reader should know.")
 

@@ -140,12 +140,26 @@ def _judge_warnings(data: ChapterData) -> Warnings:
         lines.append(f"{judge} on {of}: {why}. {change}")
     if lines:
         texts.append(("Some judged rates cannot be corrected", " ".join(lines)))
+    unlike = found.rates[found.rates["by"].eq("exam") & found.rates["unlike"].ne("")]
+    differ = [
+        f"{row['system']}, {found.labels[str(row['criterion'])]}: {row['unlike']}."
+        for _, row in unlike.iterrows()
+    ]
+    if differ:
+        more = len(differ) - _DIFFERENCES
+        differ[_DIFFERENCES:] = [f"So do {more:,} more rates."] if more > 0 else []
+        differ.append("Label a part of the run to know: study sample RUN --for calibration.")
+        texts.append(("The exam's items are not like the run's", " ".join(differ)))
     return texts
 
+
+_DIFFERENCES = 4
+"""So many rates are named whose run differs from the exam."""
 
 _MORE = "An exam of more items may change this (exam --n)."
 _CHANGES = (
     ("labels of a part", "Draw and label it: study sample RUN --for calibration."),
+    ("are not like these", "Draw and label a part: study sample RUN --for calibration."),
     ("cannot tell", "No number of items corrects such a judge: name another."),
     ("sum to", "A better judge, or another prompt for it, would change this."),
     ("judged items", "Judge more outputs (--limit) to change this."),

@@ -12,6 +12,7 @@ from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun, answered_calls
+from contrafact.files.journal import hash_of
 from contrafact.files.tables import write_frame
 from contrafact.models.asking import cause_of, redacted
 from contrafact.models.fluency import FLUENCY
@@ -22,6 +23,7 @@ from contrafact.text.delimit import replace_surrogates
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from inspect_ai.event import ModelEvent
     from numpy.typing import NDArray
 
     from contrafact.family.outputs import RecordedSystem
@@ -308,8 +310,10 @@ class _Used:
 def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
     """Return what each model of a log was sent and gave back in each role, and what that costs.
 
-    A text that was written here, with no call in the log, counts as one call.
+    A text that was written here, with no call in the log, counts as one call. Of equal calls that
+    the cache answered, one counts, where none of the log was made: an earlier start has made it.
     """
+    made = {_request_key(e) for s in log.samples or [] for e in answered_calls(s) if not _read(e)}
     used: dict[tuple[str, str], _Used] = {}
 
     def of(model: str, role: str) -> _Used:
@@ -320,6 +324,10 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
         for read, written in () if prepared.recorded else prepared.run.local_calls(sample):
             of(log.eval.model, SUBJECT).calls.append(Tokens(read, written))
         for event in answered_calls(sample):
+            if _read(event):
+                if (key := _request_key(event)) in made:
+                    continue
+                made.add(key)
             role = JUDGE if event.role == "grader" else event.role or SUBJECT
             one = of(event.model, role)
             counted = event.output.usage
@@ -327,6 +335,15 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
             one.reasoning += (counted.reasoning_tokens or 0) if counted else 0
     method = str((log.eval.metadata or {})["method"])
     return [one.row(model, method, role) for (model, role), one in used.items()]
+
+
+def _read(event: "ModelEvent") -> bool:
+    return event.cache == "read"
+
+
+def _request_key(event: "ModelEvent") -> str:
+    messages = [(message.role, message.text) for message in event.input]
+    return hash_of([event.model, event.config.model_dump(mode="json"), messages])
 
 
 def _calls(

@@ -325,16 +325,10 @@ def test_an_exam_corrects_the_rates_of_its_judge(tmp_path: Path) -> None:
     rates = pd.read_csv(paths.tables / "corrected.csv")
     poor = rates[rates["band"].str.startswith(POOR)].set_index("criterion")
     whole = poor.loc["all criteria"]
-    # Of every response, the product of what each verdict counts for; only E2 varies here.
-    passed, failed = 0.7 / 0.6, -0.3 / 0.6
-    expected = passed**2 * (whole["raw"] * passed + (1 - whole["raw"]) * failed)
-    assert whole["corrected"] == pytest.approx(expected)
-    assert whole["corrected_low"] < whole["corrected"] < whole["corrected_high"]
+    assert pd.isna(whole["corrected"]), "an exam has another mix of failures than the run"
+    assert whole["known"].startswith("not known from an exam")
     second = poor[poor.index.str.startswith("E2")].iloc[0]
     assert second["corrected"] == pytest.approx((second["raw"] + 0.7 - 1) / (0.9 + 0.7 - 1))
-    overall = pd.read_csv(paths.tables / "overall.csv").set_index("system").loc[POOR]
-    for end in ("", "_low", "_high"):
-        assert overall[f"accuracy_corrected{end}"] == whole[f"corrected{end}"]
     criteria = pd.read_csv(paths.tables / "criteria.csv").set_index("system").loc[POOR]
     assert criteria["E2_fails_corrected"] == pytest.approx(1 - second["corrected"])
     assert criteria["E2_fails_corrected_low"] == pytest.approx(1 - second["corrected_high"])
@@ -351,7 +345,7 @@ def test_an_exam_of_whole_verdicts_alone_corrects_no_run_with_another_mix(tmp_pa
     rates = pd.read_csv(tables / "corrected.csv")
     assert rates["corrected"].isna().all()
     whole = rates["criterion"].eq("all criteria")
-    assert (rates.loc[whole, "known"] == "the exam did not ask E1, E2, E3").all()
+    assert rates.loc[whole, "known"].str.startswith("not known from an exam").all()
     assert (rates.loc[~whole, "known"] == "the exam did not ask this criterion").all()
 
 
@@ -360,7 +354,8 @@ def test_a_judge_that_cannot_tell_corrects_nothing_and_is_warned_of(tmp_path: Pa
     page, results, tables = report(tmp_path, exams=[exam(0.6, 0.3)])
     rates = pd.read_csv(tables / "corrected.csv")
     assert rates["corrected"].isna().all()
-    assert rates["known"].str.contains("sensitivity and specificity sum to 0.90").all()
+    parts = rates[rates["criterion"].ne("all criteria")]
+    assert parts["known"].str.contains("sensitivity and specificity sum to 0.90").all()
     assert page.count("sum to 0.90, not above 1") == 1
     few = report(tmp_path / "few", exams=[exam(0.9, 0.7)])[1]["warnings"][-1]["text"]
     assert few.count("too few judged items") == 1 and "Judge more outputs" in few

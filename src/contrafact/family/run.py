@@ -10,6 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -459,28 +460,26 @@ class Prepared:
         prompts = ((str(unit.id), longest(unit)) for unit in units)
         return context_notes(self.settings.models, prompts)
 
-    def tables(
-        self, evaluated: Sequence[Evaluated], scorer: "CausalModel | None", folder: Path
-    ) -> "tuple[pd.DataFrame, pd.DataFrame]":
-        """Return the per-item table and the judges' own verdicts.
-
-        Rows come system by system, baselines last, each by draw, item and `TaskRun.order`.
-        """
-        import pandas as pd
-
-        place = {str(unit.id): position for position, unit in enumerate(self.units)}
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The places of units and items in the data, by id."""
+        found = {str(unit.id): position for position, unit in enumerate(self.units)}
         for position, item in enumerate(self.items):
-            place.setdefault(str(item.id), position)
-        rows: list[Mapping[str, Any]] = []
-        verdicts: list[Mapping[str, Any]] = []
-        baselines = set(self.baselines)
-        for one in sorted(evaluated, key=lambda one: one.method in baselines):
-            own = list(self.run.rows(one))
-            rows += sorted(own, key=lambda r: (r["draw"], place[r["sample_id"]], self.run.order(r)))
-            verdicts += self.run.verdict_rows(one)
-        columns = list(dict.fromkeys((*self.run.columns, *(name for row in rows for name in row))))
-        items = self.run.finish(pd.DataFrame(rows, columns=columns), scorer, folder)
-        return self.run.check_across(items), pd.DataFrame(verdicts)
+            found.setdefault(str(item.id), position)
+        return found
+
+    def rows(self, evaluated: Evaluated) -> list[Mapping[str, Any]]:
+        """Return a system's rows of the per-item table, by draw, item and `TaskRun.order`."""
+        place, order = self.places, self.run.order
+        own = self.run.rows(evaluated)
+        return sorted(own, key=lambda row: (row["draw"], place[row["sample_id"]], order(row)))
+
+    def table(
+        self, rows: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
+    ) -> "pd.DataFrame":
+        """Return the per-item table of all rows, with what is computed of them."""
+        columns = [*dict.fromkeys((*self.run.columns, *rows.columns))]
+        return self.run.check_across(self.run.finish(rows.reindex(columns=columns), scorer, folder))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from contrafact.errors import InputError
 from contrafact.family import families, family_named
-from contrafact.judges.verifier import METADATA
+from contrafact.judges.verifier import METADATA, Decision, Subject
 
 __all__ = ["VerifierAPI"]
 
@@ -38,6 +38,11 @@ class VerifierAPI(ModelAPI):
                 f"a verifier takes no '{next(iter(model_args))}'", hint="leave --judge-arg out"
             )
 
+    def decide(self, criterion: str, subject: Subject) -> Decision:
+        """Return the decision on one criterion."""
+        verifier = family_named(subject["family"]).verifiers[self.model_name].load()
+        return verifier(criterion, subject)
+
     async def generate(
         self,
         input: list[ChatMessage],
@@ -52,9 +57,7 @@ class VerifierAPI(ModelAPI):
                 "a verifier judges what it is handed as data, not what a prompt says",
                 hint="use a verifier as a judge only",
             )
-        subject = asked["subject"]
-        verifier = family_named(subject["family"]).verifiers[self.model_name].load()
-        found = verifier(asked["criterion"], subject)
+        found = self.decide(asked["criterion"], asked["subject"])
         verdict: dict[str, Any] = {"passed": found.passed, "reason": found.reason}
         if found.probability is not None:
             verdict["probability"] = found.probability

@@ -210,7 +210,12 @@ async def _verified(
     subject: Subject | None,
     cache: bool | CachePolicy,
 ) -> _V:
-    found = await decision_by(model, prompt, criterion, subject, cache=cache)
+    # Outside an evaluation there is no log that a call would stand in.
+    decide = getattr(model.api, "decide", None) if bound_judges.get() else None
+    if decide is None:
+        found = await decision_by(model, prompt, criterion, subject, cache=cache)
+    else:
+        found = decide(criterion, subject or {})
     invalid = f"{UNDECIDED}: {found.reason}" if found.passed is None else None
     return kind(
         criterion=criterion,

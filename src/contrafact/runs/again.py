@@ -15,6 +15,7 @@ from contrafact.errors import InputError
 from contrafact.family import task_named, tasks
 from contrafact.family.manifest import DataRecord, Manifest, file_record, hash_file
 from contrafact.family.outputs import (
+    OUTPUTS,
     RECORDED_ITEMS,
     LeftOut,
     RecordedOutputs,
@@ -242,7 +243,9 @@ def _read(source: Path) -> _Found:
             if log.samples:
                 newest[log.eval.task_id] = log
     if not newest:
-        raise InputError("the run holds no log with samples", file=source, hint="run it again")
+        scored = (source / OUTPUTS).exists()
+        hint = "score the file of its outputs with --judge" if scored else "run it again"
+        raise InputError("the run holds no log with samples", file=source, hint=hint)
     return _Found(source, list(newest.values()), manifest)
 
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,11 +39,14 @@ __all__ = [
     "VERDICTS",
     "Failure",
     "RunItems",
+    "Used",
     "agreement",
     "cluster_labels",
+    "failure_of",
     "read_items",
     "with_verdicts",
     "write_items",
+    "write_tables",
 ]
 
 ITEMS = "items.parquet"
@@ -125,8 +128,7 @@ def _rename(tables: "Iterable[pd.DataFrame | None]", names: Mapping[str, str]) -
 def write_items(
     folder: Path, prepared: Prepared, logs: list[EvalLog], scorer: "CausalModel | None"
 ) -> list[Failure]:
-    """Write the family's tables, what the models used, and the failures; return the failures."""
-    import numpy as np
+    """Write the tables of a run's logs, as `write_tables`; return the failures."""
     import pandas as pd
 
     evaluated: list[Evaluated] = []
@@ -139,17 +141,43 @@ def write_items(
         usage += _usage(prepared, log)
         label = prepared.label(log)
         scored: list[EvalSample] = []
-        for sample in sorted(log.samples or [], key=lambda s: (str(s.id), s.epoch)):
+        places = prepared.places
+        for sample in sorted(log.samples or [], key=lambda s: (s.epoch, places[str(s.id)])):
             if sample.error is not None or not sample.scores:
-                failures.append(_failure(label, sample))
+                failures.append(failure_of(label, sample))
             else:
                 scored.append(sample)
         evaluated.append(Evaluated(label, log, scored, judge))
+    evaluated.sort(key=lambda one: one.method in prepared.baselines)
+    rows = pd.DataFrame([row for one in evaluated for row in prepared.rows(one)])
+    verdicts = pd.DataFrame([row for one in evaluated for row in prepared.run.verdict_rows(one)])
+    key = task_named(prepared.settings.task).report.load().key
+    calls = [row for one in evaluated for row in _calls(prepared.run, one, key)]
+    if calls:
+        write_frame(pd.DataFrame(calls), folder / CALLS)
+    write_tables(folder, prepared, rows, verdicts, usage, failures, scorer)
+    return failures
+
+
+def write_tables(
+    folder: Path,
+    prepared: Prepared,
+    rows: "pd.DataFrame",
+    verdicts: "pd.DataFrame",
+    usage: list[dict[str, Any]],
+    failures: Sequence[Failure],
+    scorer: "CausalModel | None",
+) -> None:
+    """Write a run's tables of its rows and its judges' verdicts, what models used, and failures."""
+    import numpy as np
+    import pandas as pd
+
     spec = task_named(prepared.settings.task).report.load()
-    items, verdicts = prepared.tables(evaluated, scorer, folder)
+    items = prepared.table(rows, scorer, folder)
     if prepared.recorded is not None:
         earlier = [row for one in prepared.recorded.systems.values() for row in one.verdicts]
-        verdicts = pd.DataFrame([*earlier, *verdicts.to_dict("records")])
+        if earlier:
+            verdicts = pd.concat([pd.DataFrame(earlier), verdicts], ignore_index=True)
         if any(one.cost for one in spec.measures):
             items = with_recorded_costs(items, prepared.recorded.systems)
     items = with_verdicts(items, verdicts)
@@ -161,18 +189,13 @@ def write_items(
         )
         if len(agreed):
             write_frame(agreed.drop(columns="method"), folder / AGREEMENT)
-    calls = [row for one in evaluated for row in _calls(prepared.run, one, spec.key)]
-    if calls:
-        write_frame(pd.DataFrame(calls), folder / CALLS)
-    usage += _fluency(folder, scorer)
-    table = pd.DataFrame(usage, columns=list(_USAGE))
+    table = pd.DataFrame([*usage, *_fluency(folder, scorer)], columns=list(_USAGE))
     write_frame(table.astype(dict.fromkeys(_COUNTS, "Int64")), folder / USAGE)
     lost = folder / FAILURES
     if failures:
         write_frame(pd.DataFrame([vars(failure) for failure in failures]), lost)
     else:
         lost.unlink(missing_ok=True)
-    return failures
 
 
 def with_recorded_costs(
@@ -285,13 +308,14 @@ _USAGE = ("model", "method", "role", *_COUNTS, "dollars", "price")
 
 
 @dataclass
-class _Used:
+class Used:
     """What one model used in one role."""
 
     calls: list[Tokens]
     reasoning: int = 0
 
     def row(self, model: str, method: str, role: str) -> dict[str, Any]:
+        """Return it as a row of the table of usage."""
         cost = dollars(model, self.calls)
         return {
             "model": model,
@@ -314,10 +338,10 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
     the cache answered, one counts, where none of the log was made: an earlier start has made it.
     """
     made = {_request_key(e) for s in log.samples or [] for e in answered_calls(s) if not _read(e)}
-    used: dict[tuple[str, str], _Used] = {}
+    used: dict[tuple[str, str], Used] = {}
 
-    def of(model: str, role: str) -> _Used:
-        return used.setdefault((model, role), _Used([]))
+    def of(model: str, role: str) -> Used:
+        return used.setdefault((model, role), Used([]))
 
     for sample in log.samples or []:
         # Of outputs made elsewhere, none was written here.
@@ -382,7 +406,8 @@ def _fluency(folder: Path, scorer: "CausalModel | None") -> list[dict[str, Any]]
     return [{**row, "calls": texts, "dollars": 0.0, "price": FREE}]
 
 
-def _failure(label: str, sample: EvalSample) -> Failure:
+def failure_of(label: str, sample: EvalSample) -> Failure:
+    """Return the failure that a system's sample ended in."""
     message = sample.error.message if sample.error else "ended without a score"
     # Retries wrap what went wrong; a chained traceback names the cause first.
     causes = _ERROR_LINE.findall(sample.error.traceback) if sample.error else []

@@ -13,17 +13,11 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Task
-from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec
-from inspect_ai.model import ChatMessageUser, GenerateConfig, Model, ModelName, ModelOutput
-from inspect_ai.scorer import Target
-from inspect_ai.solver import TaskState
-from inspect_ai.util import registry_info
+from inspect_ai.model import GenerateConfig, Model
 
 from contrafact.bulk.stage import INDEX, KEPT, REJECTS, Asked, InputRow, StageOutput
 from contrafact.errors import InputError
@@ -35,10 +29,10 @@ from contrafact.files.atomic import write_bytes
 from contrafact.files.fields import rename_row
 from contrafact.judges.judge import bound_judges
 from contrafact.judges.verifier import is_verifier
-from contrafact.models.asking import failure_cause
 from contrafact.models.opening import NO_MODEL, call_config, open_model
 from contrafact.prompts import open_pack
 from contrafact.runs.config import task_options
+from contrafact.runs.direct import evaluated, judged_sample
 from contrafact.runs.items import with_verdicts
 from contrafact.runs.prepare import make_settings
 from contrafact.runs.score import OutputReader, prepare_outputs
@@ -217,63 +211,14 @@ class ScoreStage:
         system: Any = prepared.baselines[spec]
         recorded: RecordedSystem = system
         by_id = {str(sample.id): sample for sample in task.dataset}
-        work = [
-            self._sample(task, by_id[name], draw, slots)
-            for name, draw in recorded.outputs
-            if name in by_id
-        ]
-        samples = await asyncio.gather(*work)
-        log = EvalLog(
-            eval=EvalSpec(
-                created=datetime.now(UTC).isoformat(),
-                task=self.task,
-                dataset=EvalDataset(),
-                model=NO_MODEL,
-                config=EvalConfig(),
-                metadata=task.metadata,
-            )
-        )
-        judge = " + ".join(self.settings.judges) or None
-        return [Evaluated(recorded.name, log, [sample], judge) for sample in samples]
 
-    async def _sample(
-        self, task: Task, sample: Any, draw: int, slots: asyncio.Semaphore
-    ) -> EvalSample:
-        target = Target(sample.target or "")
-        state = TaskState(
-            model=ModelName(NO_MODEL),
-            sample_id=sample.id,
-            epoch=draw,
-            input=sample.input,
-            messages=[ChatMessageUser(content=str(sample.input))],
-            target=target,
-            output=ModelOutput(),
-            metadata=dict(sample.metadata or {}),
-        )
-        whole: dict[str, Any] = {
-            "id": sample.id,
-            "epoch": draw,
-            "input": sample.input,
-            "target": sample.target or "",
-            "metadata": state.metadata,
-        }
-        solve: Any = task.solver
-        scorers: Any = task.scorer
-        try:
+        async def judged(name: str, draw: int) -> Evaluated:
             async with slots:
-                state = await solve(state, None)
-                # A log names scorers without the first part of their names, the package.
-                names = [registry_info(one).name.partition("/")[2] for one in scorers]
-                found = [await one(state, target) for one in scorers]
-        except InputError:
-            raise
-        except Exception as error:  # noqa: BLE001 - the row's reason; a rerun asks again
-            from inspect_ai.log import EvalError
+                sample = await judged_sample(task, by_id[name], draw)
+            return evaluated(prepared, task, recorded.name, [sample])
 
-            problem = EvalError(message=failure_cause(error), traceback="", traceback_ansi="")
-            return EvalSample(**whole, error=problem)
-        scores = dict(zip(names, found, strict=True))
-        return EvalSample(**whole, store=dict(state.store.items()), scores=scores)
+        work = [judged(name, draw) for name, draw in recorded.outputs if name in by_id]
+        return await asyncio.gather(*work)
 
     def _tables(
         self,

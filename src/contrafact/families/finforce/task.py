@@ -179,20 +179,11 @@ class FinforceRun(TaskRun[Headline, Headline]):
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
         """Return one row per counterfactual."""
-        # A file of one side alone was not asked for the other.
-        sides = [
-            side
-            for side in SIDES
-            if any(
-                one.store["generation"]["invalid"].get(side) != _NOT_RECORDED.format(side)
-                for one in evaluated.samples
-            )
-        ]
         for sample in evaluated.samples:
             generation = sample.store["generation"]
             panels = _panels(sample)
             cost = cost_columns(sample, evaluated.log.eval.model, self.local_calls(sample))
-            for side in sides:
+            for side in SIDES:
                 row: dict[str, Any] = {
                     **evaluated.facts,
                     "draw": sample.epoch,
@@ -232,6 +223,9 @@ class FinforceRun(TaskRun[Headline, Headline]):
         # What reads quantities takes a while to import, and nothing before needs it.
         from contrafact.families.finforce.error_classes import classify_many
 
+        # A file of one side alone was not asked for the other.
+        lacking = items["invalid_reason"].eq(items["side"].map(_NOT_RECORDED.format))
+        items = items[~lacking.groupby([items["system"], items["side"]]).transform("all")]
         items = items.sort_values("system", kind="stable", ignore_index=True)
         scored = score_fluency([*items["headline"], *items["text"].dropna()], scorer, folder)
         items = items.assign(

@@ -1,0 +1,210 @@
+"""Outputs judged without an evaluation of Inspect's around them: no log, and little besides.
+
+The solver, the scorers and the rows are those of a run that has a log, and so are its tables. Rows
+are kept a batch at a time: killed and started again, the finished batches stand.
+"""
+
+import asyncio
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from inspect_ai import Task
+from inspect_ai.log import EvalConfig, EvalDataset, EvalError, EvalLog, EvalSample, EvalSpec
+from inspect_ai.model import ChatMessageUser, Model, ModelName, ModelOutput
+from inspect_ai.scorer import Target
+from inspect_ai.solver import TaskState
+from inspect_ai.util import registry_info
+
+from contrafact.console import Progress
+from contrafact.errors import InputError
+from contrafact.family.run import Evaluated, Prepared
+from contrafact.files.tables import write_frame
+from contrafact.judges.judge import bound_judges
+from contrafact.judges.verifier import is_verifier
+from contrafact.models.asking import failure_cause
+from contrafact.models.opening import NO_MODEL
+from contrafact.models.prices import Tokens
+from contrafact.runs.items import JUDGE, Failure, Used, failure_of, write_tables
+
+if TYPE_CHECKING:
+    from contrafact.models.whitebox.weights import CausalModel
+
+__all__ = ["MOST_LOGGED", "PARTS", "evaluated", "is_direct", "judged_sample", "write_direct"]
+
+MOST_LOGGED = 2_000
+"""Of more outputs that no model judges there is no log."""
+
+PARTS = "parts"
+"""The folder of the batches that are finished, while a run is under way."""
+
+_BATCH = 500
+_LOST = "~"
+"""Marks a batch in which a sample failed: the next start does it again."""
+
+
+def is_direct(prepared: Prepared) -> bool:
+    """Tell whether a run is judged without a log: many outputs are there, and no model is asked."""
+    many = prepared.recorded is not None and prepared.samples > MOST_LOGGED
+    return many and all(map(is_verifier, prepared.settings.judges))
+
+
+async def judged_sample(task: Task, sample: Any, draw: int) -> EvalSample:
+    """Return a sample as a log would have it, put through its task's solver and scorers.
+
+    Raises:
+        InputError: Of a judge that cannot be used; another failure is the sample's error.
+    """
+    target = Target(sample.target or "")
+    state = TaskState(
+        model=ModelName(NO_MODEL),
+        sample_id=sample.id,
+        epoch=draw,
+        input=sample.input,
+        messages=[ChatMessageUser(content=str(sample.input))],
+        target=target,
+        output=ModelOutput(),
+        metadata=dict(sample.metadata or {}),
+    )
+    whole: dict[str, Any] = {
+        "id": sample.id,
+        "epoch": draw,
+        "input": sample.input,
+        "target": sample.target or "",
+        "metadata": state.metadata,
+    }
+    solve: Any = task.solver
+    scorers: Any = task.scorer
+    try:
+        state = await solve(state, None)
+        # A log names scorers without the first part of their names, the package.
+        names = [registry_info(one).name.partition("/")[2] for one in scorers]
+        found = [await one(state, target) for one in scorers]
+    except InputError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the sample's reason; a rerun asks again
+        problem = EvalError(message=failure_cause(error), traceback="", traceback_ansi="")
+        return EvalSample(**whole, error=problem)
+    scores = dict(zip(names, found, strict=True))
+    return EvalSample(**whole, store=dict(state.store.items()), scores=scores)
+
+
+def evaluated(
+    prepared: Prepared, task: Task, label: str, samples: Sequence[EvalSample]
+) -> Evaluated:
+    """Return samples that were judged as the rows of a table are made of them."""
+    spec = EvalSpec(
+        created=datetime.now(UTC).isoformat(),
+        task=prepared.settings.task,
+        dataset=EvalDataset(),
+        model=NO_MODEL,
+        config=EvalConfig(),
+        metadata=task.metadata,
+    )
+    judge = " + ".join(prepared.settings.judges) or None
+    return Evaluated(label, EvalLog(eval=spec), samples, judge)
+
+
+def write_direct(
+    folder: Path, prepared: Prepared, judges: Sequence[Model], scorer: "CausalModel | None"
+) -> list[Failure]:
+    """Judge all outputs of a run, batch by batch, and write its tables; return the failures."""
+    parts = folder / PARTS
+    parts.mkdir(exist_ok=True)
+    for old in parts.glob(f"*{_LOST}*"):
+        old.unlink()
+    failures: list[Failure] = []
+    with (
+        Progress("samples", prepared.samples) as progress,
+        asyncio.Runner() as runner,
+        _nobody_asked(),
+    ):
+        for name, task, system, batch in _batches(prepared):
+            if not _part(parts, "items", name).exists():
+                found = runner.run(_judged(task, batch, judges))
+                lost = [failure_of(system, one) for one in found if one.error is not None]
+                failures += lost
+                ended = [one for one in found if one.error is None]
+                made = evaluated(prepared, task, system, ended)
+                name += _LOST * bool(lost)
+                # A batch is finished when its items are there: they are written last.
+                votes = pd.DataFrame(list(prepared.run.verdict_rows(made)))
+                write_frame(votes, _part(parts, "verdicts", name))
+                write_frame(pd.DataFrame(prepared.rows(made)), _part(parts, "items", name))
+            progress.step(len(batch))
+    rows, verdicts = (_table(parts.glob(f"{kind}-*")) for kind in ("items", "verdicts"))
+    write_tables(folder, prepared, rows, verdicts, _usage(prepared, verdicts), failures, scorer)
+    if not failures:
+        shutil.rmtree(parts)
+    return failures
+
+
+def _batches(prepared: Prepared) -> Iterator[tuple[str, Task, str, list[tuple[Any, int]]]]:
+    """Yield batches in the order of the table's rows: name, task, system, samples with draws."""
+    assert prepared.recorded is not None
+    asked, items, number = prepared.recorded.asked, list(prepared.items), 0
+    # A task of one item: the samples of the others are made as they are needed.
+    few = replace(prepared, settings=prepared.settings.model_copy(update={"limit": 1}))
+    for spec, system in prepared.baselines.items():
+        task = few.task(spec)
+        for draw in range(1, prepared.draws(spec) + 1):
+            for start in range(0, len(items), _BATCH):
+                # The others stand behind, for what a sample says of all of them.
+                size = min(_BATCH, len(items) - start)
+                samples = prepared.run.samples(items[start:] + items[:start], size)
+                batch = [(one, draw) for one in samples if str(one.id) in asked]
+                yield f"{number:06}", task, system.name, batch
+                number += 1
+
+
+async def _judged(
+    task: Task, batch: Sequence[tuple[Any, int]], judges: Sequence[Model]
+) -> list[EvalSample]:
+    bound_judges.set(judges)
+    return [await judged_sample(task, sample, draw) for sample, draw in batch]
+
+
+def _part(parts: Path, kind: str, name: str) -> Path:
+    return parts / f"{kind}-{name}.parquet"
+
+
+def _table(parts: Iterable[Path]) -> "pd.DataFrame":
+    """Return batches as one table."""
+    from pyarrow import concat_tables, parquet  # type: ignore[import-untyped]
+
+    tables = [parquet.read_table(path) for path in sorted(parts)]
+    found: pd.DataFrame = concat_tables(tables, promote_options="permissive").to_pandas()
+    return found
+
+
+def _usage(prepared: Prepared, verdicts: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return what each judge was asked: a verdict is a call of a verifier."""
+    if not len(verdicts):
+        return []
+    assert prepared.recorded is not None
+    methods = {name: one.method for name, one in prepared.recorded.systems.items()}
+    asked = Counter(zip(verdicts["system"], verdicts["judge"], strict=True))
+    return [
+        Used([Tokens(0, 0)] * n).row(judge, methods[system], JUDGE)
+        for (system, judge), n in asked.items()
+    ]
+
+
+@contextmanager
+def _nobody_asked() -> Iterator[None]:
+    """Let Inspect's model under test be none, as who made the outputs is not asked."""
+    name, before = "INSPECT_EVAL_MODEL", os.environ.get("INSPECT_EVAL_MODEL")
+    os.environ[name] = NO_MODEL
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before

@@ -101,7 +101,7 @@ def test_without_labels_the_share_that_passes_everything_is_refused(simulated, r
 @pytest.mark.parametrize("regime", ["together", "shift .2", "half hard", "weak"])
 def test_intervals_by_labels_cover_whatever_the_judge_is_worth(simulated, regime):
     """A quick version of ``tools/simulate_correction.py``."""
-    n = 150
+    n = 60
     found = simulated.summary(
         pd.DataFrame(
             row
@@ -110,7 +110,7 @@ def test_intervals_by_labels_cover_whatever_the_judge_is_worth(simulated, regime
         )
     )
     assert (found["known"] == 1).all()
-    # 93% less three standard errors of so many studies, and of all together less two.
+    # 93% less three standard errors of so many studies.
     assert (found["coverage"] >= 0.93 - 3 * np.sqrt(0.93 * 0.07 / n)).all(), found
-    assert 0.93 <= found["coverage"].mean() <= 0.985, found
+    assert 0.93 <= found["coverage"].mean() <= 0.99, found
     assert (found["to_wilson"] <= 1.1).all(), found

@@ -70,8 +70,8 @@ MIN_ITEMS = 100
 MIN_EXAM = 25
 """Exam items with either known verdict below which coverage was not tested."""
 
-_CELL_STRENGTH = 2.0
-"""As `share_and_worth` takes it: cells of labelled items are never small."""
+_STRENGTH = 3.0
+"""As `share_and_worth` takes it, of all cells together: none of them is small."""
 _RARE, _NEAR_AN_END = 20, 0.25
 """Bounds by labels are exact where the rarer answer is so rare, of all and in labels' worth."""
 _STEPS = 10
@@ -232,7 +232,7 @@ def ppi_share(
     spread = variance_of_mean(expected, codes, groups)
     counted = float(expected.var()) / spread if spread > 0.0 else float(groups)
     estimate, worth = share_and_worth(
-        y[known], weight, own, clusters=codes[known], strength=_CELL_STRENGTH, counted=counted,
+        y[known], weight, own, clusters=codes[known], strength=_STRENGTH / (cell.max() + 1), counted=counted,
         level=level,
     )  # fmt: skip
     rarer = min(estimate, 1.0 - estimate)

@@ -232,8 +232,8 @@ def ppi_share(
     spread = variance_of_mean(expected, codes, groups)
     counted = float(expected.var()) / spread if spread > 0.0 else float(groups)
     estimate, worth = share_and_worth(
-        y[known], weight, own, clusters=codes[known], strength=_STRENGTH / (cell.max() + 1), counted=counted,
-        level=level,
+        y[known], weight, own, clusters=codes[known], strength=_STRENGTH / (cell.max() + 1),
+        counted=counted, level=level,
     )  # fmt: skip
     rarer = min(estimate, 1.0 - estimate)
     exact = rarer < _NEAR_AN_END and rarer * worth < _RARE

@@ -102,7 +102,7 @@ def test_a_project_can_be_another_one_with_other_stages():
         ('title = "First"', 'title = "First"\nshows = ["last"]', "is blind"),
         ('options = ["yes", "no"]', 'options = ["yes"]', "needs two answers or more"),
         ('title = "First"', 'title = "First"\nquorum = 2', "quorum"),
-        ('title = "First"', 'title = "First', "is not TOML"),
+        ('title = "First"', 'title = "First', "not TOML"),
     ],
 )
 def test_what_is_wrong_with_a_project_is_reported(old, new, message):

@@ -169,6 +169,46 @@ def test_what_is_wrong_in_a_file_is_one_line(run, service, what, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run.yaml"]
 
 
+BROKEN = [
+    ("a.yaml", "model: x\ndata: a: b\n", ":2: not YAML: a key is indented unlike the one above, "
+               "or a text holds ': '; align the keys, and put the text in quotation marks"),
+    ("a.yaml", "a: 1\nb: [1, 2\nc: 3\n", ":2: not YAML: brackets or quotation marks do not match"),
+    ("a.yaml", "a:\n\tb: 1\n", ":2: not YAML: a tab stands before a key or a value; indent with"),
+    ("a.yaml", "a: 1\nb\nc: 1\n", ":2: not YAML: a line has no colon; write key: value"),
+    ("a.yaml", "a: @b\n", ":1: not YAML: a value begins with @, ` or %; put it in quotation marks"),
+    ("a.yaml", "a: 1\n---\nb: 2\n", ":2: not YAML: a second document begins; keep one"),
+    ("a.yaml", "a: 1\nb: \a\n", ":2: not YAML: an invisible character; remove it"),
+    ("a.yaml", "a: !!int x\n", ": not YAML: a number or date cannot be read; put it in"),
+    ("a.toml", "a = 1\nb = x\n", ":2: not TOML: a value cannot be read, or there is more behind"),
+    ("a.toml", "a = 1\nb 1\n", ":2: not TOML: a key = \"value\" is expected; write key = "),
+    ("a.toml", "a = 1\na = 2\n", ":2: not TOML: a key is there twice; keep one"),
+    ("a.toml", "a = 1\nb = [1\n", ":2: not TOML: brackets or quotation marks do not match"),
+    ("a.json", '{"a": 1,\n"b": x}', ":2: bad JSON: a value is expected at column 6; fix it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "shown"), BROKEN)
+def test_what_a_file_of_settings_breaks_is_said_with_its_line_and_what_to_do(
+    name, text, shown, tmp_path
+):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError) as caught:
+        read_config(tmp_path / name)
+    assert f"{name}{shown}" in str(caught.value)
+
+
+@given(st.sampled_from(BROKEN), st.text(), st.integers(0), st.sampled_from(["", "[" * 3_000]))
+def test_no_damage_to_a_file_of_settings_is_more_than_a_line(tmp_path_factory, one, new, at, deep):
+    name, text, _ = one
+    at %= len(text)
+    path = tmp_path_factory.getbasetemp() / name
+    path.write_text(text[:at] + new.replace("\r", "") + deep + text[at:], errors="replace")
+    try:
+        read_config(path)
+    except InputError as error:
+        assert len(str(error).splitlines()) == 1
+
+
 def test_what_is_wrong_with_the_command_is_one_line(run, tmp_path):
     (tmp_path / "busy").mkdir()
     (tmp_path / "busy" / "mine.txt").write_text("mine")

@@ -12,10 +12,46 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
+from contrafact.files.tables import json_problem
 
-__all__ = ["ConfigFile", "nearest", "read_config", "render_config"]
+__all__ = ["ConfigFile", "nearest", "read_config", "read_toml", "render_config"]
 
 _FEW = 12
+_UNCLOSED = ("brackets or quotation marks do not match", "close each that is opened")
+_NO_COLON = ("a line has no colon", "write key: value, one a line")
+_NO_NUMBER = ("a number or date cannot be read", "put it in quotation marks")
+_BAD_YAML = {  # what its reader says, or what it was at: what is wrong, and what to do
+    r"quoted scalar.* end of stream|^while parsing a flow|but found ']'|but found '}'": _UNCLOSED,
+    r"character '\\t'": ("a tab stands before a key or a value", "indent with spaces"),
+    r"character '[@`%]'": ("a value begins with @, ` or %", "put it in quotation marks"),
+    r"undefined alias": ("a value begins with *", "put it in quotation marks"),
+    r"unknown escape": (
+        "no known escape follows a backslash",
+        "double the backslash, or use single quotation marks",
+    ),
+    r"constructor for the tag": ("a value begins with !", "put it in quotation marks"),
+    r"another document": ("a second document begins", "keep one, and leave --- out"),
+    r"mapping values": (
+        "a key is indented unlike the one above, or a text holds ': '",
+        "align the keys, and put the text in quotation marks",
+    ),
+    r"expected ':'": _NO_COLON,
+    r"block|document start": ("a line is indented unlike those above", "align the keys"),
+    r"": ("this cannot be read", "write key: value, one a line"),
+}
+_BAD_TOML = {
+    r"Cannot (overwrite|declare|mutate)|twice|Duplicate": ("a key is there twice", "keep one"),
+    r"Unclosed|Unterminated|Expected '[^=]|Expected \"": _UNCLOSED,
+    r"Unescaped": (
+        "no known escape follows a backslash",
+        "double the backslash, or use single quotation marks",
+    ),
+    r"Invalid (value|date)|after a statement": (
+        "a value cannot be read, or there is more behind it",
+        "put texts in quotation marks; write true and false small",
+    ),
+    r"": ('a key = "value" is expected', 'write key = "value", one a line'),
+}
 
 
 @dataclass(frozen=True)
@@ -79,16 +115,12 @@ def _yaml(text: str, path: Path) -> _Read:
         node = yaml.compose(text, Loader=loader)
         values = yaml.load(text, Loader=loader)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "cannot be read"
-        raise InputError(
-            f"not YAML: {problem}",
-            file=path,
-            line=None if mark is None else mark.line + 1,
-            hint="write key: value, one a line",
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not YAML: {error}", file=path) from error
+        raise _bad_yaml(error, text, path) from error
+    except RecursionError as error:
+        raise InputError("not YAML: nested too deeply", file=path) from error
+    except ValueError as error:
+        problem, hint = _NO_NUMBER
+        raise InputError(f"not YAML: {problem}", file=path, hint=hint) from error
     lines: dict[tuple[str, ...], int] = {}
 
     def note(node: Any, at: tuple[str, ...]) -> None:
@@ -112,6 +144,21 @@ def _yaml(text: str, path: Path) -> _Read:
         except RecursionError:
             raise InputError("not YAML: an alias that stands in itself", file=path) from None
     return values, lines
+
+
+def _bad_yaml(error: Any, text: str, path: Path) -> InputError:
+    if (at := getattr(error, "position", None)) is not None:  # of its reader of characters
+        problem, line = "not YAML: an invisible character", text.count("\n", 0, at) + 1
+        return InputError(problem, file=path, line=line, hint="remove it")
+    message = f"{error.context or ''} {error.problem or ''}".strip()
+    problem, hint = words = _in_words(_BAD_YAML, message)
+    mark = (error.context_mark if words in (_UNCLOSED, _NO_COLON) else None) or error.problem_mark
+    at_line = None if mark is None else mark.line + 1
+    return InputError(f"not YAML: {problem}", file=path, line=at_line, hint=hint)
+
+
+def _in_words(table: Mapping[str, tuple[str, str]], message: str) -> tuple[str, str]:
+    return next(words for form, words in table.items() if re.search(form, message))
 
 
 _RESOLVED = {
@@ -163,23 +210,36 @@ def render_config(values: Mapping[str, Any]) -> str:
     return text
 
 
-def _toml(text: str, path: Path) -> _Read:
+def read_toml(text: str, name: str | Path) -> dict[str, Any]:
+    """Return what a TOML text holds; ``name`` is for messages.
+
+    Raises:
+        InputError: It is none.
+    """
     try:
-        return tomllib.loads(text), _first_lines(text, r"\s*\[*\"?([\w.-]+)\"?\s*[=\]]")
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise InputError("not TOML: nested too deeply", file=name) from error
     except tomllib.TOMLDecodeError as error:
+        problem, hint = _in_words(_BAD_TOML, str(error))
         place = re.search(r"line (\d+)", str(error))
-        raise InputError(
-            f"not TOML: {error}", file=path, line=int(place.group(1)) if place else None
-        ) from error
+        line = int(place.group(1)) if place else len(text.rstrip().splitlines()) or 1
+        raise InputError(f"not TOML: {problem}", file=name, line=line, hint=hint) from error
+    except ValueError as error:
+        problem, hint = _NO_NUMBER
+        raise InputError(f"not TOML: {problem}", file=name, hint=hint) from error
+
+
+def _toml(text: str, path: Path) -> _Read:
+    return read_toml(text, path), _first_lines(text, r"\s*\[*\"?([\w.-]+)\"?\s*[=\]]")
 
 
 def _json(text: str, path: Path) -> _Read:
     try:
         return json.loads(text), _first_lines(text, r"[\s{,]*\"([^\"]+)\"\s*:")
-    except json.JSONDecodeError as error:
-        raise InputError(f"not JSON: {error.msg}", file=path, line=error.lineno) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}", file=path) from error
+        line = getattr(error, "lineno", None)
+        raise InputError(json_problem(error), file=path, line=line, hint="fix it") from error
 
 
 def _first_lines(text: str, key: str) -> dict[tuple[str, ...], int]:

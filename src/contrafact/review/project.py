@@ -5,7 +5,6 @@ wrong with one is found when it is read: `validate_project` checks statements ab
 so they hold of every item that will ever go through it.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from contrafact.errors import InputError
 from contrafact.family import draft_checks
 from contrafact.files.atomic import os_problem
+from contrafact.files.config import read_toml
 from contrafact.records import content_id
 
 __all__ = [
@@ -536,13 +536,11 @@ def parse_project(text: str, name: str | Path) -> Project:
         InputError: It is no TOML, or no valid project.
     """
     try:
-        described = tomllib.loads(text)
+        described = read_toml(text, name)
         base = described.pop("based_on", None)
         if base is not None:
             described = _as_in(base, described, name)
         project = Project.model_validate(described)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"is not TOML: {error}", file=name, hint="fix the file") from error
     except RecursionError as error:
         raise InputError("is nested too deeply", file=name, hint=_HINT) from error
     except ValidationError as error:

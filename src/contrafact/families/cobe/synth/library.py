@@ -7,7 +7,6 @@ where they share an event (docs/synth-private.md).
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError
+from contrafact.files.config import read_toml
 from contrafact.records import DOMAINS
 
 __all__ = [
@@ -184,11 +184,11 @@ def load_library(folder: str | Path) -> Library:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return read_toml(path.read_text(encoding="utf-8"), path)
     except OSError:
         raise InputError("cannot be read", file=path, hint="a library needs this file") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"is not readable as TOML: {error}", file=path) from None
+    except UnicodeDecodeError:
+        raise InputError("not UTF-8 text", file=path, hint="save it as UTF-8") from None
 
 
 def _scene(path: Path, fields: Mapping[str, Any], names: Mapping[str, Any]) -> Scene:

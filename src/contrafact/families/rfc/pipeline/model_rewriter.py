@@ -6,7 +6,6 @@ what its manipulation asks for. What they cannot decide is kept, as undecided.
 """
 
 import asyncio
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -38,6 +37,7 @@ from contrafact.families.rfc.pipeline.rewrite import (
     seed_of,
 )
 from contrafact.files.atomic import os_problem
+from contrafact.files.config import read_toml
 from contrafact.judges.replies import answer_text
 from contrafact.models.asking import answer, no_answer
 from contrafact.models.opening import call_config, open_model
@@ -80,13 +80,13 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
     source = path or files("contrafact.families.rfc.pipeline").joinpath("decoding.toml")
     try:
         text = Path(str(source)).read_text(encoding="utf-8")
-        tables = tomllib.loads(text)
+        tables = read_toml(text, str(source))
     except FileNotFoundError:
         raise InputError("no such file", file=path, hint="check the path") from None
     except OSError as error:
         raise os_problem(error, str(path), doing="cannot be read") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not TOML: {error}", file=path, hint="fix it") from None
+    except UnicodeDecodeError:
+        raise InputError("not UTF-8 text", file=path, hint="save it as UTF-8") from None
     if set(tables) != set(MANIPULATIONS):
         odd = sorted(set(tables) ^ set(MANIPULATIONS))
         raise InputError(

@@ -226,5 +226,6 @@ def test_a_release_is_published_with_its_card_and_metadata(call, hub, tmp_path, 
 )
 def test_what_is_wrong_is_one_line(call, tmp_path, arguments, message):
     more = ("--model", "mockllm/model") if arguments[0] == "run" else ()
+    (tmp_path / "s.jsonl").write_text('{"headline": "Mills close"}\n')
     assert message in one_line(call(*arguments, *more))
     assert not (tmp_path / "r").exists()

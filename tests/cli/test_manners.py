@@ -207,7 +207,7 @@ WRONG = {
     "models list x": "Got unexpected extra argument(s) (x)",
     "models list --nope": "No such option: --nope",
     "models list smollm2-135m x": "Got unexpected extra argument(s)",
-    "cobe augment none.json --model M --out news.jsonl/o.json": "part of the path is a file",
+    "cobe augment nohead.jsonl --model M --out news.jsonl/o.json": "part of the path is a file",
     "cobe augment none.json --model M --out o.json": "none.json: no such file",
     "cobe augment folder --model M --out o.json": "folder: is a folder",
     "cobe augment nohead.jsonl --model M --out o.json": "nohead.jsonl:1: the key 'Variation te",

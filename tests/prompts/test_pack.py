@@ -86,7 +86,7 @@ def open_cobe(pack):
 
     for name in METHODS.names():
         METHODS.make(name, MethodContext(pack=pack))
-    Judging(pack, context=True)
+    Judging(pack, context=True, causes=True)
     augment_template(pack)
 
 

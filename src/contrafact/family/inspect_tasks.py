@@ -124,7 +124,7 @@ def _make_task(run: TaskRun[Any, Any], arguments: Mapping[str, Any]) -> Task:
     spec = method if isinstance(method, str) else ",".join(map(str, method))
     settings = _settings(run, spec, given)
     draws, given = given.get("draws"), dict(settings.options) | given
-    if given.get("judged", False):
+    if given.get("judged", False) and not given.keys() & {*_OF_A_RUN}:
         _check_grader()
     inputs = open_inputs(run, settings)
     chosen = inputs.methods[spec]

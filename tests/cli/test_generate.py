@@ -331,40 +331,6 @@ def until(process, ready) -> None:
 
 
 @pytest.mark.slow
-def test_killed_and_run_again_it_goes_on(
-    quick_contrafact, start_contrafact, start_service, tmp_path
-):
-    texts = [f"News item {n}" for n in range(12)]
-    headlines(tmp_path / "in.jsonl", texts)
-    with start_service("--latency", "0.2") as service:
-
-        def command(out):
-            return (
-                "in.jsonl", "--model", service.model, "--judge", service.judge,
-                "--out", out, "--max-connections", "3",
-            )  # fmt: skip
-
-        arguments = ("generate", *command("out.csv"))
-        with start_contrafact(*arguments, env=service.environment) as process:
-            until(process, lambda: len(service.stats()["answered"]) > 20)
-            process.send_signal(signal.SIGKILL)
-        assert not (tmp_path / "out.csv").exists()
-        other = quick_contrafact(
-            "generate", *command("out.csv"), "--seed", "9", env=service.environment
-        )
-        assert "another generation for it is not finished (it differs in seed)" in one_line(other)
-        result = quick_contrafact("generate", *command("out.csv"), env=service.environment)
-        stats = service.stats()["answered"]
-        unkilled = quick_contrafact("generate", *command("whole.csv"), env=service.environment)
-    assert result.returncode == unkilled.returncode == 0, result.stderr
-    assert len(stats) == 12 * 5
-    # What was on its way when the process died may be asked again: three rows' calls at most.
-    assert sum(stats.values()) - len(stats) <= 12
-    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
-    assert not list(tmp_path.glob(".*.part"))
-
-
-@pytest.mark.slow
 def test_ctrl_c_stops_and_says_how_to_go_on(
     quick_contrafact, start_contrafact, start_service, tmp_path
 ):

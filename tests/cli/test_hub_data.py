@@ -205,12 +205,9 @@ def test_a_release_is_published_with_its_card_and_metadata(call, hub, tmp_path, 
     ("arguments", "message"),
     [
         (("run", "cobe", "--data", "hf://"), "is no address of a dataset; write hf://OWNER/NAME"),
-        (("run", "cobe", "--data", "hf://news"), "is no address of a dataset"),
-        (("run", "cobe", "--data", "hf://a/b:c:d"), "is no address of a dataset"),
         (("run", "cobe", "--data", "cobe"), "'cobe' has no public download; get the file"),
         (("run", "cobe", "--data", "fin-forse"), "no such file"),
         (("generate", "hf://a", "--model", "m", "--out", "o.csv"), "is no address of a dataset"),
-        (("data", "check", "hf://a/b/c/d"), "is no address of a dataset"),
         (("finforce", "release", "s.jsonl", "--out", "r", "--public"), "--public goes with --push"),
         (
             ("finforce", "release", "s.jsonl", "--out", "r", "--push", "harbour/made"),

@@ -1,8 +1,6 @@
 """``contrafact rfc rewrite``: pairs out, in order, with what was dropped and the ledger."""
 
 import json
-import signal
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -80,32 +78,6 @@ def test_one_seed_one_result_and_a_finished_one_is_left_alone(quick_contrafact, 
     assert "seed" in one_line(other)
     quick_contrafact("rfc", "rewrite", "in.jsonl", "--seed", "6", "--out", "c.jsonl")
     assert (tmp_path / "c.jsonl").read_bytes() != (tmp_path / "a.jsonl").read_bytes()
-
-
-@pytest.mark.slow
-def test_killed_and_run_again_it_ends_in_the_same_bytes(
-    quick_contrafact, start_contrafact, tmp_path
-):
-    rows = [
-        ("numerical", f"Norrick Steel shares rise {n}%", f"Sales grew {n + 1}% to ${n} million.")
-        for n in range(3, 70)
-    ]
-    write(tmp_path / "in.jsonl", rows)
-    command = ("rfc", "rewrite", "in.jsonl", "--seed", "9", "--out")
-    assert quick_contrafact(*command, "whole.jsonl").returncode == 0
-    journal = tmp_path / ".cut.jsonl.part"
-    with start_contrafact(*command, "cut.jsonl") as process:
-        while process.poll() is None:
-            if journal.exists() and journal.read_bytes().count(b"\n") > 10:
-                process.kill()
-                break
-            time.sleep(0.01)
-    assert process.returncode == -signal.SIGKILL
-    assert not (tmp_path / "cut.jsonl").exists()
-    assert quick_contrafact(*command, "cut.jsonl").returncode == 0
-    for name in ("", ".dropped.jsonl"):
-        cut, whole = (tmp_path / f"{stem}.jsonl{name}" for stem in ("cut", "whole"))
-        assert cut.read_bytes() == whole.read_bytes()
 
 
 NEWS = [

@@ -3,7 +3,6 @@
 import csv
 import json
 import subprocess
-import time
 
 import jsonschema
 import pytest
@@ -17,8 +16,6 @@ NEWS = [
     ("Grain ships leave Port Sable", "The strike ended on 12 May 2025."),
     ("Ostrava mill lifts its forecast", "Sales may improve modestly, managers said."),
 ]
-
-CAUSAL = ["numerical", "causal"]
 
 
 def write(path, rows):
@@ -103,39 +100,6 @@ def test_a_model_is_asked_for_open_articles_once(quick_contrafact, bucketed, tmp
     assert "the model's reply has no label" in reason, "the stand-in answers with something else"
     other = quick_contrafact(*command[:-3], service.judge, *command[-2:], env=service.environment)
     assert "it differs in model" in one_line(other)
-
-
-@pytest.mark.slow
-def test_labelling_that_was_killed_goes_on_and_ends_in_the_same_bytes(
-    quick_contrafact, start_contrafact, start_service, tmp_path
-):
-    rows = [
-        {**NewsItem.of(f"Ferry {n} gained 8% due to demand").model_dump(), "candidates": CAUSAL}
-        for n in range(16)
-    ]
-    write(tmp_path / "in.jsonl", rows)
-    with start_service("--latency", "0.2") as service:
-
-        def command(out):
-            return (
-                *("rfc", "label", "in.jsonl", "--per-article", "one", "--out", out),
-                *("--model", service.model, "--max-connections", "2"),
-            )
-
-        answers = tmp_path / "cut.jsonl.answers.jsonl"
-        with start_contrafact(*command("cut.jsonl"), env=service.environment) as process:
-            while not answers.exists() or answers.read_bytes().count(b"\n") < 5:
-                assert process.poll() is None, "it ended too early"
-                time.sleep(0.02)
-            process.kill()
-        assert not (tmp_path / "cut.jsonl").exists()
-        assert quick_contrafact(*command("cut.jsonl"), env=service.environment).returncode == 0
-        asked = sum(service.stats()["answered"].values())
-        assert 16 <= asked <= 18, "what was on its way is asked again, and nothing else"
-        assert quick_contrafact(*command("whole.jsonl"), env=service.environment).returncode == 0
-    for name in ("", ".dropped.jsonl", ".apart.jsonl"):
-        cut, whole = (tmp_path / f"{stem}.jsonl{name}" for stem in ("cut", "whole"))
-        assert cut.read_bytes() == whole.read_bytes()
 
 
 def test_a_call_that_fails_is_reported_and_made_again(quick_contrafact, tmp_path, service):

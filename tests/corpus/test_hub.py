@@ -70,15 +70,6 @@ def test_statistics_are_off_and_no_token_is_made_up(hub, pauses):
     assert not [line for line in hub.asked if "telemetry" in line or "agent" in line]
 
 
-def test_a_drop_in_the_middle_is_gone_on_with(hub, pauses, monkeypatch):
-    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 4096)
-    hub.commit(REPO, {"news.jsonl": JSONL})
-    hub.faults = [(f"/datasets/{REPO}/resolve", "drop")]
-    assert rows_of(f"hf://{REPO}", pauses)[0] == ROWS
-    ranges = [headers["range"] for headers in hub.headers if "range" in headers]
-    assert ranges == ["bytes=8192-"]
-
-
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_what_may_pass_is_tried_again(hub, pauses, status):
     hub.commit(REPO, {"news.jsonl": JSONL})

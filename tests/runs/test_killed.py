@@ -9,7 +9,10 @@ import random
 import time
 from collections import Counter
 
+import pandas as pd
 import pytest
+
+from contrafact.records import NewsItem
 
 CONNECTIONS = 4
 KILLS = {"exam": 10, "rfc rewrite": 10}
@@ -43,6 +46,15 @@ def articles(folder):
     (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+def unlabelled(folder):
+    rows = [
+        NewsItem.of(f"Ferry {n} gained 8% due to demand").model_dump()
+        | {"candidates": ["numerical", "causal"]}
+        for n in range(16)
+    ]
+    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
 def manifest(out):
     return json.loads((out / "manifest.json").read_text())["repeated_calls"]
 
@@ -62,6 +74,11 @@ COMMANDS = {
     ),
     "score": (outputs, ("score", "finforce", "in.jsonl", *JUDGE, *NO_FLUENCY), manifest),
     "generate": (headlines, ("generate", "in.jsonl", *MODEL, *JUDGE), record),
+    "rfc label": (
+        unlabelled,
+        ("rfc", "label", "in.jsonl", "--per-article", "one", *MODEL),
+        None,
+    ),
     "exam": (None, ("exam", *JUDGE, "--n", "20"), None),
     "rfc rewrite": (
         articles,
@@ -69,6 +86,9 @@ COMMANDS = {
         record,
     ),
 }
+
+SUFFIXES = {"exam": ".json", "generate": ".csv", "rfc label": ".jsonl", "rfc rewrite": ".jsonl"}
+"""What each command's file is called; the others write a folder."""
 
 
 @pytest.mark.slow
@@ -80,7 +100,7 @@ def test_no_answered_call_is_asked_again(
     kills = KILLS.get(name, 3)
     if inputs is not None:
         inputs(tmp_path)
-    suffix = {"exam": ".json", "generate": ".csv", "rfc rewrite": ".jsonl"}.get(name, "")
+    suffix = SUFFIXES.get(name, "")
     end = ("--max-connections", str(CONNECTIONS), "--out")
     chance = random.Random(name)
     with (
@@ -120,5 +140,13 @@ def test_no_answered_call_is_asked_again(
         assert repeated_in(uncut) == 0
     if suffix:
         assert cut.read_bytes() == uncut.read_bytes().replace(b"whole.", b"cut.")
+        for path in tmp_path.glob(f"whole{suffix}.*.jsonl"):  # what was dropped or set apart
+            if not path.name.endswith((".ledger.jsonl", ".answers.jsonl")):
+                other = path.with_name(path.name.replace("whole", "cut"))
+                assert other.read_bytes() == path.read_bytes()
+    else:
+        for table in ("items", "verdicts"):
+            first, second = (pd.read_parquet(out / f"{table}.parquet") for out in (cut, uncut))
+            pd.testing.assert_frame_equal(first, second)
     hidden = [path.name for path in tmp_path.rglob(".*")]
     assert not [name for name in hidden if name.endswith((".calls", ".part")) or "draft" in name]

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -458,38 +457,6 @@ def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
     )  # fmt: skip
     assert "no judge is bound to the role 'grader'" in alone.stdout
     assert "Traceback" not in alone.stdout + alone.stderr
-
-
-@pytest.mark.slow
-def test_killed_it_goes_on_and_asks_nothing_twice(
-    quick_contrafact, start_contrafact, start_service, tmp_path
-):
-    rows = [
-        {**row, "headline": f"{row['headline']} in {town}"}
-        for row in WIDE
-        for town in ("Osk", "Ulm", "Vaal", "Tern")
-    ]
-    lines(tmp_path / "o.jsonl", rows)
-    with start_service("--latency", "0.3") as service:
-        command = ("score", "finforce", "o.jsonl", "--judge", service.judge, *QUIET,
-                   "--max-connections", "4")  # fmt: skip
-        environment = service.environment
-        with start_contrafact(*command, "--out", "run", env=environment) as process:
-            while len(service.stats()["answered"]) <= 15:
-                assert process.poll() is None, "the command ended before it could be killed"
-                time.sleep(0.05)
-            process.kill()
-        assert len(service.stats()["answered"]) < 12 * 4
-        second = quick_contrafact(*command, "--out", "run", env=environment)
-        assert second.returncode == 0, second.stderr
-        answered = service.stats()["answered"]
-        assert len(answered) == 12 * 4
-        assert sum(count > 1 for count in answered.values()) <= 4
-        whole = quick_contrafact(*command, "--out", "whole", env=environment)
-        assert whole.returncode == 0, whole.stderr
-    pd.testing.assert_frame_equal(table(tmp_path / "run"), table(tmp_path / "whole"))
-    for name in sorted((tmp_path / "whole" / "tables").glob("*.csv")):
-        assert name.read_bytes() == (tmp_path / "run" / "tables" / name.name).read_bytes()
 
 
 def test_the_estimate_counts_what_would_be_judged_and_calls_nobody(

@@ -114,19 +114,7 @@ class HubServer:
             self.send(handler, 404, b"{}", **{"X-Error-Code": "EntryNotFound"})
             return
         tags = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": commit}
-        asked = handler.headers.get("Range", "")
-        first = int(asked.removeprefix("bytes=").split("-")[0]) if asked else 0
-        if asked:
-            tags["Content-Range"] = f"bytes {first}-{len(data) - 1}/{len(data)}"
-        if fault == "drop":
-            handler.send_response(200)
-            for name, value in {**tags, "Content-Length": str(len(data))}.items():
-                handler.send_header(name, value)
-            handler.end_headers()
-            handler.wfile.write(data[: len(data) // 2])
-            handler.close_connection = True
-            return
-        self.send(handler, 206 if asked else 200, data[first:], **tags)
+        self.send(handler, 200, data, **tags)
 
     def post(self, handler, path, body, token):
         if not token:

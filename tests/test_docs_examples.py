@@ -1,14 +1,16 @@
 """Every example of the tutorials, the concepts, the recipes and the questions runs as it stands.
 
 A page's blocks are taken in order, in a folder of the page's own: a block with a file's name as its
-title is that file; of a console block every command is run; Python is executed; and what is said to
-be printed has been. Models are those of a server on loopback.
+title is that file; of a block for the shell every command is run; Python is executed; and what is
+said to be printed has been. Models are those of a server on loopback.
 """
 
+import io
 import os
 import re
 import shlex
 import tomllib
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,8 +44,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def command_lines(block: Block) -> list[str]:
-    lines = block.body.replace("\\\n", " ").splitlines()
-    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+    return [line for line in block.body.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +66,7 @@ def test_the_examples_of_a_page_run_as_they_stand(
     page, running, quick_contrafact, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     paths = os.pathsep.join(filter(None, (".", os.environ.get("PYTHONPATH"))))
     environment = {**running.environment, "PYTHONPATH": paths}
     printed, names = "", {}
@@ -72,7 +74,7 @@ def test_the_examples_of_a_page_run_as_they_stand(
         if block.title == "prints":
             for line in block.body.splitlines():
                 assert line in printed, f"this was not printed: {line}"
-        elif block.kind == "console":
+        elif block.kind == "bash":
             for line in command_lines(block):
                 done = run(line, running, quick_contrafact, environment)
                 printed += done.stdout + done.stderr
@@ -83,7 +85,9 @@ def test_the_examples_of_a_page_run_as_they_stand(
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(block.body, encoding="utf-8")
         elif block.kind == "python":
-            exec(block.body, names)
+            with redirect_stdout(io.StringIO()) as said:
+                exec(block.body, names)
+            printed += said.getvalue()
         elif block.kind == "toml":
             tomllib.loads(block.body)
 
@@ -107,5 +111,5 @@ def test_an_example_that_fails_would_be_found(running, quick_contrafact):
     done = run("contrafact rfc check none.jsonl", running, quick_contrafact, running.environment)
     assert done.returncode == 2
     kinds = {block.kind for page in PAGES for block in blocks(page)}
-    assert {"console", "python", "csv"} <= kinds
+    assert {"bash", "python", "csv"} <= kinds
     assert sum(len(command_lines(block)) for page in PAGES for block in blocks(page)) > 30

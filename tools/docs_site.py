@@ -28,6 +28,7 @@ from contrafact.plugins import family_entries
 ROOT = Path(__file__).parents[1]
 OUTSIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages of the repository that the site shows, by where they lie there."""
+LAST_FOUND = ("decisions/", "changelog")
 NOT_SHOWN = re.compile(
     r"\[([^\]]+)\]\((?:\.\./)+(?:register|tests|src|tools)/[^)]*\)|"
     r"\[([^\]]+)\]\((?:diff-workflow\.yml|[^):]*\.ipynb|decisions/)\)"
@@ -59,7 +60,12 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn links to the repository's own pages into links of the site."""
+    """Turn links to the repository's own pages into links of the site.
+
+    What was decided and what has changed is found last by the search.
+    """
+    if page.file.src_uri.startswith(LAST_FOUND):
+        page.meta["search"] = {"boost": 0.1}
     for path, name in OUTSIDE.items():
         above = "../" * page.file.src_uri.count("/")
         markdown = re.sub(rf"\]\((?:\.\./)+{re.escape(path)}", f"]({above}{name}", markdown)
@@ -144,7 +150,7 @@ def _described(path: tuple[str, ...], command: Any) -> list[str]:
     usage = " ".join(["contrafact", *path, *wanted])
     parts = [said.strip(), f"```text\n{usage}{' [OPTIONS]' if options else ''}\n```"]
     if example:
-        parts += ["Example:", f"```console\n$ {' '.join(example.split())}\n```"]
+        parts += ["Example:", f"```bash\n{' '.join(example.split())}\n```"]
     if more.strip():
         parts.append(more.strip())
     panels: dict[str, list[Any]] = {}

@@ -80,4 +80,5 @@ def test_columns_are_as_wide_as_their_texts_and_long_ones_wrap(tmp_path):
     assert widths["A"] < 8 and 40 < widths["B"] < 80 and widths["C"] < 8
     assert sheet["B2"].alignment.wrap_text and sheet["B3"].alignment.wrap_text
     assert not sheet["A2"].alignment.wrap_text
+    assert sheet.auto_filter.ref == "A1:C3"
     pd.testing.assert_frame_equal(pd.read_excel(tmp_path / "out.xlsx"), frame)

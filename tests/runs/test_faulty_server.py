@@ -217,3 +217,6 @@ def test_refusals_and_filters_are_told_from_what_cannot_be_read(
     assert [invalid[key] / 2 for key in ("refused", "filtered", "cut_off")] == [*wanted.values()]
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Refused" in page and "Filtered" in page
+    assert f"The token limit ended {2 * met['length']} of {len(items)} of " in " ".join(
+        result.stdout.split()
+    )

@@ -289,7 +289,7 @@ def _check_texts(cells: Iterable[tuple[str, Any]], file: str | Path, line: int, 
 def workbook_bytes(
     columns: Sequence[str], rows: Iterator[tuple[Any, ...]], file: str | Path
 ) -> bytes:
-    """Return a workbook of one sheet: a header that stays in sight, and the rows below it.
+    """Return a workbook of one sheet: a header that stays in sight and filters the rows.
 
     Columns are as wide as their texts, up to a limit beyond which these wrap.
 
@@ -317,6 +317,8 @@ def workbook_bytes(
         sheet.column_dimensions[get_column_letter(at)].width = (
             min(_WIDEST, max(lengths, default=0)) + 2
         )
+    if columns:
+        sheet.auto_filter.ref = f"A1:{get_column_letter(len(columns))}{len(kept) + 1}"
     for row in (tuple(columns), *kept):
         sheet.append([_cell(sheet, value) for value in row])
     packed = io.BytesIO()

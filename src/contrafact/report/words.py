@@ -6,6 +6,7 @@ from contrafact.exam.correct import NOT_EXAMINED
 from contrafact.family.display import Fact, Warnings, format_number, listed, percent
 from contrafact.family.report import ROLES, ChapterData, ReportSpec
 from contrafact.family.run_facts import Cost, ReportMeta, RunFacts, Setting
+from contrafact.models.asking import CUT_OFF
 from contrafact.models.gguf import EMBEDDED_NAMES
 
 __all__ = ["facts", "how_to_read", "run_facts", "warnings"]
@@ -81,7 +82,22 @@ def warnings(data: ChapterData) -> Warnings:
             f"unless all {spec.output[1]} truly are alike: contrafact exam finds out which."
         )
         found.append(("The judge hardly distinguishes", " ".join(same)))
-    return [*found, *_unfinished(meta), *_judge_warnings(data)]
+    return [*found, *_cut_off(data), *_unfinished(meta), *_judge_warnings(data)]
+
+
+def _cut_off(data: ChapterData) -> Warnings:
+    items = data.items
+    cut = items["invalid_reason"].astype(str).str.startswith(CUT_OFF)
+    if not cut.any():
+        return []
+    counts = cut.groupby(items["system"], sort=False).agg(["sum", "size"])
+    shares = [f"{cut:,} of {size:,} of {name}" for name, cut, size in counts.itertuples() if cut]
+    text = (
+        f"The token limit ended {listed(shares)}, which are therefore invalid and wrong in the "
+        "strict form: this compares lengths of replies, not systems. Give all systems more room "
+        "with --max-tokens."
+    )
+    return [(f"Some {data.spec.output[1]} were cut off", text)]
 
 
 def _one_answer(data: ChapterData) -> list[str]:

@@ -6,6 +6,7 @@ said to be printed has been. Models are those of a server on loopback.
 """
 
 import io
+import json
 import os
 import re
 import shlex
@@ -14,7 +15,9 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+from tools.docs_tables import columns
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -90,6 +93,23 @@ def test_the_examples_of_a_page_run_as_they_stand(
             printed += said.getvalue()
         elif block.kind == "toml":
             tomllib.loads(block.body)
+    check_columns(tmp_path)
+
+
+def check_columns(folder):
+    """The site's page of columns names every one that the page's runs have."""
+    for path in folder.rglob("items.parquet"):
+        task = json.loads((path.parent / "manifest.json").read_text("utf-8"))["settings"]["task"]
+        tables = {path: columns(task.replace("rfc-diagnose", "rfc-detect"))}
+        tables |= {
+            path.with_name(f"{name}.parquet"): columns(name) for name in ("verdicts", "calls")
+        }
+        for table, known in tables.items():
+            found = pq.read_schema(table).names if table.exists() else ()
+            assert {name for name in found if " · " not in name} <= {*known}, table
+        results = path.with_name("results.json")
+        if results.exists():
+            assert {*json.loads(results.read_text("utf-8"))} <= {*columns("results")}
 
 
 def run(line, running, quick_contrafact, environment):

@@ -1,9 +1,9 @@
 """MkDocs hooks: the pages that are made from the code, and the folders of versions.
 
 `make docs` runs them. They add a page for every command (its options and its example, as the
-program has them), the table of methods, criteria and measures, and the pages of the repository that
-lie outside ``docs``. After the build they write ``versions.json``, which the selector of versions
-in the header reads, beside the version's folder.
+program has them), the table of methods, criteria and measures, the pages of ``docs_tables``, and
+those of the repository that lie outside ``docs``. After the build they write ``versions.json``,
+which the selector of versions in the header reads, beside the version's folder.
 """
 
 import importlib
@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import docs_tables
 import typer
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -51,10 +52,20 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages that are made."""
     made = {f"commands/{name}.md": command_page(name, one) for name, one in top_commands()}
-    made["catalogue.md"] = catalogue_page()
+    agents = (ROOT / "docs" / "llms.txt").read_text("utf-8")
+    made |= {
+        "catalogue.md": catalogue_page(),
+        "columns.md": docs_tables.columns_page(),
+        "scenarios.md": docs_tables.scenarios_page(),
+        "agents.md": docs_tables.agents_page(agents),
+        "llms.txt": docs_tables.for_agents(agents),
+        **docs_tables.schemas(),
+    }
     for path, name in OUTSIDE.items():
         made[name] = (ROOT / path).read_text("utf-8").replace("](docs/", "](")
     for uri, text in made.items():
+        if found := files.get_file_from_path(uri):
+            files.remove(found)
         files.append(File.generated(config, uri, content=text))
     return files
 

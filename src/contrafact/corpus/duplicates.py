@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
@@ -10,6 +10,7 @@ from functools import cache
 from itertools import chain
 from typing import Any, Literal
 from urllib.parse import urlsplit
+from zlib import crc32
 
 from contrafact.corpus.ledger import LedgerEvent
 from contrafact.corpus.news_items import news_record
@@ -44,6 +45,22 @@ _OUTLET = re.compile(
 )
 _FIGURE = re.compile(rf"((?<!\w)[-−])?({DIGITS})")
 
+
+class _Characters(dict[int, str | None]):
+    """What characters become, for `str.translate`; each is looked at once."""
+
+    def __init__(self, become: Callable[[str], str | None]) -> None:
+        self._become = become
+
+    def __missing__(self, code: int) -> str | None:
+        found = self[code] = self._become(chr(code))
+        return found
+
+
+# A soft hyphen is no space.
+_SHOWN = _Characters(lambda one: None if unicodedata.category(one) == "Cf" else one)
+_SIGNS = _Characters(lambda one: one if one.isalnum() or one in ".%-−" else " ")
+_NO_NUMBER = re.compile(r"(?<!\d)\.|\.(?!\d)|(?<!\d)%|[-−](?!\d)|(?<=\w)[-−]")
 
 _Kind = Literal["exact", "address", "near"]
 
@@ -94,18 +111,8 @@ def normal_form(text: str) -> str:
     Signs go, except where they make another number of the one next to them (a decimal point, a
     minus, a percent sign).
     """
-    shown = (one for one in text if unicodedata.category(one) != "Cf")  # a soft hyphen is no space
-    folded = unicodedata.normalize("NFKC", "".join(shown)).casefold()
-    kept = []
-    for place, character in enumerate(folded):
-        before, after = folded[place - 1 : place], folded[place + 1 : place + 2]
-        numeric = (
-            (character == "." and before.isdigit() and after.isdigit())
-            or (character == "%" and before.isdigit())
-            or (character in "-−" and after.isdigit() and not before.isalnum())
-        )
-        kept.append(character if character.isalnum() or numeric else " ")
-    return " ".join("".join(kept).split())
+    folded = unicodedata.normalize("NFKC", text.translate(_SHOWN)).casefold()
+    return " ".join(_NO_NUMBER.sub(" ", folded.translate(_SIGNS)).split())
 
 
 def figures_of(text: str) -> frozenset[Decimal]:
@@ -145,10 +152,13 @@ def find_duplicates(
         raise ValueError("the threshold is above 0 and at most 1")
     before, found = _Before(threshold), []
     for position, text in enumerate(chain(against, texts), start=-len(against)):
-        entry = _Entry.of(position, text, figures=figures, seed=seed)
-        other = before.find(entry) if position >= 0 else None
+        form = normal_form(text.text)
+        grams = _grams(form)
+        keys = _candidate_keys(text.signature or _signature(grams, seed), threshold)
+        entry = _Entry.of(position, text, form, figures=figures)
+        other = before.find(entry, grams, keys) if position >= 0 else None
         if other is None:
-            before.add(entry)
+            before.add(entry, keys)
         else:
             found.append(Duplicate(position, *other))
         progress()
@@ -238,12 +248,17 @@ def signature_of(text: Text, seed: int) -> bytes:
 
 
 def _signature(grams: frozenset[str], seed: int) -> bytes:
+    sketch = _empty(seed).copy()
+    sketch.update_batch([gram.encode("utf-8", "surrogatepass") for gram in grams])
+    return bytes(sketch.hashvalues.tobytes())
+
+
+@cache
+def _empty(seed: int) -> Any:
     require("datasketch", "near-duplicates")
     from datasketch import MinHash  # type: ignore[import-untyped]
 
-    sketch = MinHash(num_perm=_PERMUTATIONS, seed=seed)
-    sketch.update_batch([gram.encode("utf-8", "surrogatepass") for gram in sorted(grams)])
-    return bytes(sketch.hashvalues.tobytes())
+    return MinHash(num_perm=_PERMUTATIONS, seed=seed, hashfunc=crc32)
 
 
 @cache
@@ -274,28 +289,26 @@ class _Entry:
     body: str  # without the names of outlets
     figures: frozenset[Decimal]
     address: str | None
-    grams: frozenset[str]
-    signature: bytes
 
     @classmethod
-    def of(cls, place: int, text: Text, *, figures: bool, seed: int) -> "_Entry":
-        form = normal_form(text.text)
-        grams = _grams(form)
+    def of(cls, place: int, text: Text, form: str, *, figures: bool) -> "_Entry":
         numbers = figures_of(text.text) if figures else frozenset[Decimal]()
-        signature = text.signature or _signature(grams, seed)
-        body = normal_form(_OUTLET.sub("", text.text))
-        return cls(place, text.id, form, body, numbers, _address(text.url), grams, signature)
+        body = _OUTLET.sub("", text.text)
+        body = form if body == text.text else normal_form(body)
+        return cls(place, text.id, form, body, numbers, _address(text.url))
 
-    def bands(self, threshold: float) -> Iterator[tuple[int, bytes]]:
-        """Yield the parts of the signature: texts that share one are candidates."""
-        bands, rows = _bands(threshold)
-        size = len(self.signature) // _PERMUTATIONS * rows
-        return ((at, self.signature[at * size : (at + 1) * size]) for at in range(bands))
 
-    def similarity(self, other: "_Entry") -> float:
-        """Return the Jaccard similarity of the 5-grams of two texts, 0 to 1."""
-        shared = len(self.grams & other.grams)
-        return shared / (len(self.grams) + len(other.grams) - shared)
+def _candidate_keys(signature: bytes, threshold: float) -> list[int]:
+    """Return hashes of the parts of a signature: texts that share one are candidates."""
+    bands, rows = _bands(threshold)
+    size = len(signature) // _PERMUTATIONS * rows
+    return [hash((at, signature[at * size : (at + 1) * size])) for at in range(bands)]
+
+
+def _similarity(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the Jaccard similarity of the 5-grams of two texts, 0 to 1."""
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
 
 
 class _Before:
@@ -304,29 +317,30 @@ class _Before:
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
         self._same: dict[tuple[_Kind, str], _Entry] = {}
-        self._near: dict[tuple[int, bytes], list[_Entry]] = {}
+        self._near: dict[int, list[_Entry]] = {}
 
-    def add(self, entry: _Entry) -> None:
+    def add(self, entry: _Entry, keys: Sequence[int]) -> None:
         self._same.setdefault(("exact", entry.form), entry)
         if entry.address is not None:
             self._same.setdefault(("address", entry.address), entry)
-        for band in entry.bands(self._threshold):
-            self._near.setdefault(band, []).append(entry)
+        for key in keys:
+            self._near.setdefault(key, []).append(entry)
 
-    def find(self, entry: _Entry) -> tuple[str, _Kind, float, bool] | None:
+    def find(
+        self, entry: _Entry, grams: frozenset[str], keys: Sequence[int]
+    ) -> tuple[str, _Kind, float, bool] | None:
         """Return what a text repeats: its id, how, how alike they are, and if of the other set."""
         if same := self._same.get(("exact", entry.form)):
             return same.id, "exact", 1.0, same.place < 0
         if entry.address is not None and (same := self._same.get(("address", entry.address))):
-            return same.id, "address", entry.similarity(same), same.place < 0
-        bands = entry.bands(self._threshold)
-        candidates = {one.place: one for band in bands for one in self._near.get(band, ())}
+            return same.id, "address", _similarity(grams, _grams(same.form)), same.place < 0
+        candidates = {one.place: one for key in keys for one in self._near.get(key, ())}
         near = [
             (alike, -one.place)
             for one in candidates.values()
             # Where each has a figure that the other lacks, they are two texts.
             if not (entry.figures - one.figures and one.figures - entry.figures)
-            and (alike := entry.similarity(one)) >= self._threshold
+            and (alike := _similarity(grams, _grams(one.form))) >= self._threshold
         ]
         for alike, behind in sorted(near, reverse=True):  # of equals the first
             one = candidates[-behind]

@@ -263,9 +263,11 @@ class Batch:
         if other is not None and tokens == words(other):
             return EQUAL_SIDES
         mine = {run for form in forms for run in runs(form)}
-        asked = Shown(shown)
-        if copied_share(text, asked, mine) >= COPIED or _echoes(text, asked, forms):
-            return OF_PROMPT
+        exchanges = list(shown)
+        if exchanges:  # nothing was, where outputs were made elsewhere
+            asked = Shown(exchanges)
+            if copied_share(text, asked, mine) >= COPIED or _echoes(text, asked, forms):
+                return OF_PROMPT
         if sum((one,) in mine for one in tokens) < _KEPT * len(tokens):
             variants = [*map(words, same), *map(words, own)]
             if tokens in self._known and tokens not in variants:

@@ -22,8 +22,10 @@ __all__ = [
     "argument",
     "as_command",
     "bulk_options",
+    "checked_value",
     "key_values",
     "option",
+    "option_problem",
     "parameter",
     "parameters_of",
     "takes",
@@ -235,6 +237,34 @@ def _engine_settings(engine: str | None, **given: Any) -> dict[str, Any] | None:
             option = "--" + name.replace("_", "-")
             raise InputError(f"{option} has no use without --engine ray", hint="leave it out")
     return None
+
+
+def checked_value(name: str, kind: Any, value: Any) -> Any:
+    """Return a value as its type has it: a number for its text, a path for its name.
+
+    Args:
+        name: What the message calls it.
+        kind: A type, `Annotated` with pydantic's bounds, or with what Typer has of an option.
+
+    Raises:
+        InputError: It is of another type, or out of bounds.
+    """
+    from pydantic import Field, TypeAdapter, ValidationError
+
+    for one in getattr(kind, "__metadata__", ()):
+        if isinstance(one, typer.models.ParameterInfo):
+            kind = Annotated[kind.__origin__, Field(ge=one.min, le=one.max)]
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise option_problem(name, error.errors()[0]["msg"], value) from None
+
+
+def option_problem(name: str, message: str, value: Any) -> InputError:
+    """Return what pydantic says of an option as an error that names it."""
+    message = message.removeprefix("Value error, ")
+    text = f"{name}: {message[:1].lower()}{message[1:]} (it is {value!r:.60})"
+    return InputError(text, hint="change it")
 
 
 def key_values(option: str, given: Sequence[str] | None) -> dict[str, Any]:

@@ -1,15 +1,20 @@
 """About judges: how far one can be trusted, and rates corrected for what it is worth."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
+
+from pydantic import Field, ValidationError
 
 from contrafact.api.operation import Operation
 from contrafact.api.results import Result, Run, paths_of
 from contrafact.api.tables import (
+    Level,
     PathLikeOrNone,
-    check_options,
+    Paths,
+    Seed,
+    as_given,
     command_options,
     names_of,
     output_file,
@@ -17,8 +22,22 @@ from contrafact.api.tables import (
     rows_file,
 )
 from contrafact.errors import InputError
+from contrafact.options import option_problem
 
 __all__ = ["agreement", "correct", "exam"]
+
+_Counts = tuple[Annotated[float, Field(ge=0)], Annotated[float, Field(gt=0)]]
+"""How many were right, of how many."""
+
+
+class _Reading(TypedDict, total=False):
+    """How ratings are measured."""
+
+    categories: Sequence[str]
+    reference: str | None
+    positive: str | None
+    seed: Seed
+    level: Level
 
 
 @Operation
@@ -62,7 +81,12 @@ def exam(
     own_options = spec.load().options
     names = [*own_options.model_fields]
     options = command_options(ExamOptions, options, f"the exam of {name}", names)
-    own = own_options(**{one: options.pop(one) for one in names if one in options})
+    given = {one: options.pop(one) for one in names if one in options}
+    try:
+        own = own_options(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise option_problem(str(first["loc"][0]), first["msg"], first["input"]) from None
     with output_file(out, "exam.json") as path:
         asked = ExamOptions(judge=names_of(judge), family=name, out=path, **options)
         found, _ = run_exam(asked, own)
@@ -85,13 +109,13 @@ def exam(
 def correct(
     judged: Any,
     *,
-    exam: Any = (),
-    labels: Any = (),
-    sensitivity: tuple[float, float] | None = None,
-    specificity: tuple[float, float] | None = None,
-    clusters: Sequence[Any] | None = None,
-    level: float = 0.95,
-    seed: int = 0,
+    exam: Paths = (),
+    labels: Paths = (),
+    sensitivity: _Counts | None = None,
+    specificity: _Counts | None = None,
+    clusters: Iterable[Any] | None = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
 ) -> Result:
     """Correct judged rates for what the judge is worth.
 
@@ -138,7 +162,7 @@ def correct(
 
 
 def _corrected_verdicts(
-    judged: Any, sensitivity: Any, specificity: Any, clusters: Sequence[Any] | None, level: float
+    judged: Any, sensitivity: Any, specificity: Any, clusters: Iterable[Any] | None, level: float
 ) -> Result:
     import pandas as pd
 
@@ -147,10 +171,9 @@ def _corrected_verdicts(
     if sensitivity is None or specificity is None:
         hint = "give sensitivity=(right, n) and specificity=(right, n)"
         raise InputError("verdicts are corrected by two measured rates", hint=hint)
-    for name, rate in (("sensitivity", sensitivity), ("specificity", specificity)):
-        if not isinstance(rate, Sequence) or len(rate) != 2:
-            hint = f"give {name}=(45, 50) for 45 of 50"
-            raise InputError(f"{name} is {rate!r}, and not a pair of counts", hint=hint)
+    for name, (right, n) in (("sensitivity", sensitivity), ("specificity", specificity)):
+        if right > n:
+            raise InputError(f"{name}: {right:g} of {n:g}", hint="give (right, n), as (45, 50)")
     try:
         verdicts = [float(one) for one in judged]
         found = correct_rate(
@@ -161,7 +184,7 @@ def _corrected_verdicts(
             level=level,
         )
     except (TypeError, ValueError) as error:
-        raise InputError(str(error), hint="give verdicts, 1 or 0") from None
+        raise InputError(f"judged: {error}", hint="give verdicts, 1 or 0") from None
     row = {"raw": found.raw, "corrected": found.estimate, "low": found.low, "high": found.high,
            "usable": found.usable, "why": found.why}  # fmt: skip
     items = pd.DataFrame({"verdict": verdicts})
@@ -198,7 +221,8 @@ def agreement(
     rater: Sequence[str] = (),
     count: str | None = None,
     missing: Sequence[str] = (),
-    **options: Any,
+    columns: Mapping[str, str] | None = None,
+    **options: Unpack[_Reading],
 ) -> Result:
     """Say how far raters agree, as ``contrafact agree`` does.
 
@@ -208,6 +232,7 @@ def agreement(
         rater: Take only these raters.
         count: A column that says how many items each row stands for.
         missing: Words that stand for no rating, as in ``["NA"]``.
+        columns: What columns are called otherwise, as in ``{"item": "story"}``.
         options: ``reference`` (measure the others against this rater, as the truth), ``positive``
             (of two categories, the positive one), ``categories`` (all in their order, for Gwet's
             AC2), ``seed`` of the intervals, and their ``level``.
@@ -224,8 +249,7 @@ def agreement(
     from contrafact.study.agreement import agreement as agree
     from contrafact.study.ratings import read_ratings
 
-    check_options(options, ("categories", "reference", "positive", "seed", "level"))
-    with rows_file(data) as file:
+    with rows_file(data, columns=columns) as file:
         found = agree(
             read_ratings(str(file), raters=rater, count=count, missing=missing), **options
         )
@@ -237,6 +261,8 @@ def agreement(
             for one in figures
         ]
     )  # fmt: skip
-    items = pd.DataFrame([{"item": one.item, **one.ratings} for one in found.disagreements])
+    names = ["item", *found.raters]
+    rows = [{"item": one.item, **one.ratings} for one in found.disagreements]
+    items = as_given(data, pd.DataFrame(rows, columns=names))
     title = f"{found.items} items, {len(found.raters)} raters, {found.ratings} ratings"
     return Result(title, items, scores, found.notes)

@@ -1,19 +1,34 @@
 """Functions that need a model's weights: perplexity, and what would have been written."""
 
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict, Unpack
+
+from pydantic import Field
 
 from contrafact.api.operation import Operation
 from contrafact.api.results import Result
-from contrafact.api.tables import frame_of
+from contrafact.api.tables import Count, Seed, as_given, frame_of
 from contrafact.errors import InputError
 
 __all__ = ["perplexity", "whatif"]
 
 
+class _Writing(TypedDict, total=False):
+    """How many texts, how long, under which noise, and whether prompts are messages."""
+
+    samples: Count
+    max_tokens: Count
+    seed: Seed
+    chat: bool | None
+
+
 @Operation
 def perplexity(
-    data: Any, *, model: str = "smollm2-135m", column: str = "text", batch_tokens: int | None = None
+    data: Any,
+    *,
+    model: str = "smollm2-135m",
+    column: str = "text",
+    batch_tokens: Count | None = None,
 ) -> Result:
     """Score texts for fluency: their perplexity under a causal model.
 
@@ -34,7 +49,8 @@ def perplexity(
 
     from contrafact.models.whitebox.perplexity import perplexities
 
-    frame = frame_of([data] if isinstance(data, str) else data, text=column)
+    data = [data] if isinstance(data, str) else data
+    frame = frame_of(data, text=column)
     if column not in frame.columns:
         found = ", ".join(map(str, frame.columns[:8]))
         raise InputError(f"no column '{column}' (found: {found})", hint="name it with column=")
@@ -48,6 +64,7 @@ def perplexity(
     scores = pd.DataFrame({"measure": [*figures], "value": [*figures.values()]})
     without = [one.reason for one in made if one.reason]
     notes = (f"{len(without)} texts have no perplexity: {without[0]}",) if without else ()
+    items = as_given(data, items, rows=True)
     return Result(f"perplexity under {model}", items, scores, notes)
 
 
@@ -60,9 +77,9 @@ def whatif(
     counterfactual_prompt: str | None = None,
     counterfactual_model: str | None = None,
     noise: Literal["shared", "fresh"] = "shared",
-    temperature: float = 1.0,
-    top_p: float = 1.0,
-    **options: Any,
+    temperature: Annotated[float, Field(gt=0)] = 1.0,
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0,
+    **options: Unpack[_Writing],
 ) -> Result:
     """Say what a model would have written, its noise held, as ``contrafact whatif`` does.
 
@@ -88,11 +105,9 @@ def whatif(
     """
     import pandas as pd
 
-    from contrafact.api.tables import check_options
     from contrafact.models.whitebox.noise import Sampling, counterfactual_texts
     from contrafact.models.whitebox.weights import load_causal
 
-    check_options(options, ("samples", "max_tokens", "seed", "chat"))
     if counterfactual_prompt is None and counterfactual_model is None:
         hint = "give counterfactual_prompt, counterfactual_model or both"
         raise InputError("nothing is to be changed", hint=hint)

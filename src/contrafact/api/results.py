@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from contrafact.api.tables import Paths, frame_of
 from contrafact.files.atomic import write_text
 from contrafact.text.delimit import visible_html, visible_text
 
@@ -27,6 +28,12 @@ _STYLE = (
     "th,td{padding:.25em .7em;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
     "body{font:14px system-ui,sans-serif;margin:1.5em;max-width:75em}"
 )
+
+
+def _no_rows() -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(columns=["reason"])
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,12 +67,15 @@ class Result:
         scores: The figures over all items, one a row: ``estimate`` with its interval (``low``,
             ``high``), or counts.
         notes: What a reader should know.
+        dropped: Rows that are not among the items, each with its ``reason``; without rows where
+            all are.
     """
 
     title: str
     items: "pd.DataFrame"
     scores: "pd.DataFrame"
     notes: Sequence[str] = field(default=())
+    dropped: "pd.DataFrame" = field(default_factory=_no_rows, kw_only=True)
 
     def report(self) -> Page:
         """Return the figures and the items as one page of HTML."""
@@ -114,7 +124,7 @@ class Run(Result):
     failures: "pd.DataFrame" = field(kw_only=True)
     usage: "pd.DataFrame" = field(kw_only=True)
 
-    def report(self, *, with_published: bool = False, exam: Any = (), labels: Any = ()) -> Page:
+    def report(self, *, with_published: bool = False, exam: Paths = (), labels: Paths = ()) -> Page:
         """Write the report into the run's folder, and return its page.
 
         Args:
@@ -227,8 +237,9 @@ def _cell(value: Any) -> str:
 
 def _table(frame: "pd.DataFrame", most: int | None = None) -> Markup:
     """Return a table as HTML: escaped, hidden characters shown, at most so many rows."""
-    if frame.empty:
+    if len(frame) == 0:
         return Markup("")
+    frame = frame_of(frame)  # items may be of the caller's kind
     shown = frame if most is None else frame.head(most)
     rows = _joined(
         "<tr>{}</tr>",

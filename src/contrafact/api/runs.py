@@ -8,11 +8,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import InstanceOf
+
 from contrafact.api.operation import Operation
 from contrafact.api.results import Estimate, Run, make_estimate
 from contrafact.api.tables import Names, PathLikeOrNone, frame_of, is_path, rows_file
 from contrafact.errors import InputError, ModelError
 from contrafact.files.fields import fold
+from contrafact.options import checked_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +71,7 @@ def run(
 
 @Operation
 def score(
-    task: str | PathLike[str] | Run,
+    task: str | PathLike[str] | InstanceOf[Run],
     data: Any = None,
     *,
     judge: Names = None,
@@ -113,9 +116,12 @@ def score(
             "a run is judged again on its own, without a task or other outputs",
             hint="write score(run, judge=…)",
         )
-    if not is_path(data) and "system" not in options:
-        names = {fold(name) for name in frame_of(data).columns}
-        if not (names & {"system", "model"} or "system" in options.get("columns", {})):
+    if not is_path(data):
+        data = frame_of(data)
+        names = {fold(name) for name in data.columns}
+        columns = checked_value("columns", dict[str, str] | None, options.get("columns"))
+        named = "system" in {**options, **(columns or {})}
+        if not (named or names & {"system", "model"}):
             values["system"] = "data"
     return _start(task, values, "score", data)
 

@@ -3,23 +3,31 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
 
 from contrafact.errors import InputError
-from contrafact.files.tables import read_rows, write_frame
-from contrafact.options import Options, parameters_of
+from contrafact.files.tables import of_one_type, read_rows, write_frame, write_rows
+from contrafact.options import Options, checked_value, parameters_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "Count",
+    "Level",
     "Names",
     "PathLikeOrNone",
+    "Paths",
+    "Seed",
+    "as_given",
     "as_path",
     "check_options",
+    "columns_of",
     "command_options",
     "frame_of",
     "is_path",
@@ -32,8 +40,14 @@ __all__ = [
 PathLikeOrNone = str | PathLike[str] | None
 Names = str | Sequence[str] | None
 """One name, several, or none."""
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]] | None
+"""One file, several, or none."""
+Count = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0)]
+Level = Annotated[float, Field(gt=0, lt=1)]
+"""The level of an interval, as a share."""
 
-_OF_COMMANDS = ("file", "out", "columns", "estimate", "yes")
+_OF_COMMANDS = ("file", "out", "estimate", "yes")
 _MAPPINGS = {"judge_arg": "judge_args"}
 
 
@@ -48,39 +62,118 @@ def is_path(data: object) -> bool:
 
 
 def frame_of(data: Any, *, text: str = "text", name: str = "data") -> "pd.DataFrame":
-    """Return rows at hand (frame, mappings, texts) as a data frame; missing values are None."""
+    """Return rows at hand as a data frame.
+
+    They are a table that narwhals knows (pandas, Polars, Arrow, …), mappings or texts.
+
+    Raises:
+        InputError: There are no rows, one is no mapping, or two columns have one name.
+    """
+    import narwhals as nw
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):
-        frame = data
+        frame = data.rename(columns=str)
     elif isinstance(data, pd.Series):
         frame = data.to_frame(text)
-    elif isinstance(data, Sequence) and all(isinstance(row, Mapping) for row in data):
-        frame = pd.DataFrame([dict(row) for row in data], dtype=object)
-    elif isinstance(data, Sequence) and all(isinstance(row, str) for row in data):
-        frame = pd.DataFrame({text: list(data)}, dtype=object)
+    elif (table := _table_of(data, name)) is not None:
+        frame = pd.DataFrame(table.rows(named=True), columns=table.columns, dtype=object)
     else:
+        if isinstance(data, nw.Series):
+            data = data.to_list()
+        frame = _frame_of_rows(data, text, name)
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise InputError(
+            f"two columns are called '{twice[0]}'", file=name, hint="rename one of them"
+        )
+    if frame.empty:
+        raise InputError(f"{name} has no rows", hint="give at least one")
+    return frame
+
+
+def as_given(data: Any, items: "pd.DataFrame", *, rows: bool = False) -> Any:
+    """Return items as a table of the kind that was handed in; of other rows, and of files, pandas.
+
+    Args:
+        data: What was handed in.
+        items: What came of it.
+        rows: Whether they are its first rows, whose index a frame of pandas keeps.
+    """
+    import narwhals as nw
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame | pd.Series):
+        return items.set_axis(data.index[: len(items)], axis=0) if rows else items
+    table = None if is_path(data) else _table_of(data, "data")
+    if table is None:
+        return items
+    import pyarrow  # type: ignore[import-untyped]
+
+    whole = pyarrow.Table.from_pandas(of_one_type(items), preserve_index=False)
+    return nw.from_arrow(whole, backend=table.implementation).to_native()
+
+
+def _table_of(data: Any, name: str) -> Any:
+    """Return a table as narwhals has it, a lazy one collected; None of what is no table."""
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        table = nw.from_native(data, pass_through=True)
+    except DuplicateError as error:
+        problem = f"two columns have one name: {error}"
+        raise InputError(problem, file=name, hint="rename one of them") from None
+    table = table.collect() if isinstance(table, nw.LazyFrame) else table
+    return table if isinstance(table, nw.DataFrame) else None
+
+
+def _frame_of_rows(data: Any, text: str, name: str) -> "pd.DataFrame":
+    import pandas as pd
+
+    if not isinstance(data, Iterable) or isinstance(data, Mapping | bytes):
         raise InputError(
             f"{name} is {type(data).__name__}, and no table",
             hint="give a DataFrame, a list of dicts, a list of texts, or a file's path",
         )
-    if frame.empty:
-        raise InputError(f"{name} has no rows", hint="give at least one")
-    return frame.rename(columns=str)
+    rows = list(data)
+    texts = bool(rows) and isinstance(rows[0], str)
+    for line, row in enumerate(rows, start=1):
+        if not isinstance(row, str if texts else Mapping):
+            problem = f"the row is {type(row).__name__}, and no {'text' if texts else 'dict'}"
+            raise InputError(problem, file=name, line=line, hint="give dicts, or texts alone")
+    return pd.DataFrame([{text: row} if texts else dict(row) for row in rows], dtype=object)
 
 
 @contextmanager
-def rows_file(data: Any, *, text: str = "text", name: str = "data") -> Iterator[Path]:
-    """Yield a file that holds the rows; errors about it name the argument and its row."""
-    if is_path(data):
-        if str(data) == "-":
-            raise InputError("standard input is not read here", hint="name a file, or give rows")
+def rows_file(
+    data: Any,
+    *,
+    text: str = "text",
+    name: str = "data",
+    columns: Mapping[str, str] | None = None,
+) -> Iterator[Path]:
+    """Yield a file that holds the rows; errors about it name the argument and its row.
+
+    Args:
+        data: Rows, or a file.
+        text: The column of rows that are texts.
+        name: The argument.
+        columns: By the name that is wanted, that of the column.
+    """
+    if str(data) == "-" and is_path(data):
+        raise InputError("standard input is not read here", hint="name a file, or give rows")
+    if is_path(data) and not columns:
         yield Path(data)
         return
     with TemporaryDirectory(prefix="contrafact-") as folder:
         path = Path(folder) / f"{name}.jsonl"
-        write_frame(frame_of(data, text=text, name=name), path)
         try:
+            if not is_path(data):
+                write_frame(frame_of(data, text=text, name=name), path)
+            if columns:
+                source = data if is_path(data) else path
+                write_rows(path, [row for _, row in read_rows(source, columns)])
             yield path
         except InputError as error:
             if error.file != str(path):
@@ -125,6 +218,14 @@ def check_options(options: Iterable[str], known: Sequence[str], of: str = "") ->
             raise InputError(problem, hint=nearest(name, known))
 
 
+def columns_of(options: dict[str, Any]) -> dict[str, str]:
+    """Take what columns are called otherwise out of options."""
+    columns: dict[str, str] = checked_value(
+        "columns", dict[str, str] | None, options.pop("columns", None)
+    )
+    return columns or {}
+
+
 def command_options(
     model: type[Options], options: Mapping[str, Any], of: str = "", more: Sequence[str] = ()
 ) -> dict[str, Any]:
@@ -141,8 +242,12 @@ def command_options(
     found = {}
     for name, value in options.items():
         if isinstance(value, Mapping):
-            value = [f"{key}={json.dumps(one)}" for key, one in value.items()]
-        elif name in known and value is not None and "Path" in str(known[name].annotation):
-            value = Path(value)
+            plain = name == "columns"
+            value = [f"{k}={one if plain else json.dumps(one)}" for k, one in value.items()]
+        if name in known:
+            kind = known[name].annotation
+            value = [value] if isinstance(value, str) and "list[" in str(kind) else value
+            value = fspath(value) if isinstance(value, PathLike) else value
+            value = checked_value(name, kind, value)
         found[known[name].name if name in known else name] = value
     return found

@@ -2,15 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from contrafact.api.operation import Operation
 from contrafact.api.results import Result
 from contrafact.api.tables import (
+    Count,
     PathLikeOrNone,
+    Seed,
+    as_given,
     as_path,
+    columns_of,
     command_options,
     frame_of,
     is_path,
@@ -24,7 +29,7 @@ from contrafact.errors import InputError, ModelError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from contrafact.families.cobe.stories import Form, Stories
+    from contrafact.families.cobe.stories import Stories
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.commands.check import CheckOptions
     from contrafact.families.rfc.contracts import Check
@@ -73,7 +78,8 @@ def generate(
     options = command_options(GenerateOptions, options)
     judges = names_of(judge)
     options |= {"method": method, "judge": judges or None, "yes": True}
-    with rows_file(data, text="headline") as file, output_file(out, "scenarios.jsonl") as made:
+    frame = data if is_path(data) else frame_of(data, text="headline")
+    with rows_file(frame) as file, output_file(out, "scenarios.jsonl") as made:
         failed = False
         try:
             command(file=str(file), model=model, out=str(made), **options)
@@ -92,7 +98,8 @@ def generate(
         rows.append((str(name), passed.mean(), len(passed)))
     scores = pd.DataFrame(rows, columns=["measure", "share", "n"])
     notes = [f"{len(causes)} rows failed; the column error says why"] if len(causes) else []
-    return Result(f"{len(items)} headlines, {model} · {method}", items, scores, tuple(notes))
+    title = f"{len(items)} headlines, {model} · {method}"
+    return Result(title, as_given(data, items, rows=True), scores, tuple(notes))
 
 
 @Operation
@@ -123,6 +130,7 @@ def check(
         options: With a judge ``each`` (ask each criterion in a call of its own), ``numerical``
             (ask about numerical pairs too, for ``review`` alone), ``prompts``, ``structured``,
             ``judge_args``, ``max_connections``, ``max_retries``, ``timeout``, ``attempt_timeout``.
+            ``columns`` says what columns are called otherwise: ``{"original": "before"}``.
 
     Returns:
         ``items``: ``id``, ``manipulation``, ``passed`` (None where it is undecided),
@@ -145,9 +153,10 @@ def check(
     from contrafact.files.tables import write_rows
 
     named = {"exam": exam, "polarity_model": polarity_model, "bands": bands}
+    columns = columns_of(options)
     asked = _check_options(names_of(judge), names_of(rule), {**options, **named})
     chosen, settings = open_options(*asked.chosen), asked.judging(numerical=asked.numerical)
-    with rows_file(_with_ids(data)) as file:
+    with rows_file(_with_ids(data, columns), columns=columns) as file:
         if out is not None:
             guard_output(Path(out), file)
         facts = check_rows(read_pairs(file), str(file), options=chosen)
@@ -160,15 +169,16 @@ def check(
     if out is not None:
         write_rows(Path(out), lines)
     notes += [f"row {p.line}: {p.problem}" for row, _ in checked if (p := row.problem) is not None]
-    return _checked(lines, sound, notes, judged=settings is not None)
+    found = _checked(lines, sound, notes, judged=settings is not None)
+    return replace(found, items=as_given(data, found.items, rows=True))
 
 
-def _with_ids(data: Any) -> Any:
+def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
     """Return rows that are handed in with numbers where they have no ids; a path as it is."""
     if is_path(data):
         return data
     frame = frame_of(data)
-    if "id" in frame.columns:
+    if "id" in frame.columns or "id" in columns:
         return frame
     return frame.assign(id=[str(number) for number in range(1, len(frame) + 1)])
 
@@ -267,12 +277,13 @@ def rewrite(
         out: A file to write (JSON Lines): killed and called again, it goes on. What is dropped and
             every decision stand next to it.
         options: What else the command takes, by its name there with underscores: ``rewriter``,
-            ``seed``, ``attempts``, ``bands``, ``polarity_model``, ``decoding``, ``prompts``, …
+            ``seed``, ``attempts``, ``bands``, ``polarity_model``, ``decoding``, ``prompts``, …,
+            and ``columns``, what columns are called otherwise.
 
     Returns:
         ``items``: the pairs, ``passed`` being None where one is undecided, which says why under
-        ``undecided``. ``scores``: by manipulation, how many are kept, undecided and dropped, and
-        the most frequent reason. ``notes``: every reason.
+        ``undecided``. ``dropped``: the other rows, each with its ``reason``. ``scores``: by
+        manipulation, how many are kept, undecided and dropped, and the most frequent reason.
 
     Raises:
         InputError: Something is wrong with what was asked, or with a row.
@@ -285,17 +296,22 @@ def rewrite(
     from contrafact.files.journal import sidecar_path
     from contrafact.records import Rewrite
 
+    columns = columns_of(options)
     options = command_options(RewriteOptions, options)
     # Rules take no time, and where no file is named there is none to tell of.
     shown = redirect_stderr(StringIO()) if model is None and out is None else nullcontext()
-    with rows_file(data) as file, output_file(out, "pairs.jsonl") as made:
+    with rows_file(data, columns=columns) as file, output_file(out, "pairs.jsonl") as made:
         with shown:
             command(file=str(file), out=str(made), model=model, judge=names_of(judge), **options)
         items, lost = read_frame(made), sidecar_path(made, "dropped")
         dropped = read_frame(lost) if lost.exists() else pd.DataFrame()
+        if dropped.empty:
+            dropped = pd.DataFrame(columns=["title", "summary", "manipulation", "reason"])
     if items.empty:
         items = pd.DataFrame(columns=[*Rewrite.model_fields, "passed"])
-    return _rewritten(items, dropped)
+    found = _rewritten(items, dropped)
+    whole = {"items": as_given(data, items), "dropped": as_given(data, dropped)}
+    return replace(found, **whole)
 
 
 def _rewritten(items: "pd.DataFrame", dropped: "pd.DataFrame") -> Result:
@@ -328,9 +344,9 @@ def _rewritten(items: "pd.DataFrame", dropped: "pd.DataFrame") -> Result:
 
 @Operation
 def synth(
-    n: int,
+    n: Count,
     *,
-    seed: int = 0,
+    seed: Seed = 0,
     graph: str | None = None,
     domain: str | None = None,
     private_lexicon: PathLikeOrNone = None,
@@ -360,8 +376,6 @@ def synth(
     from contrafact.families.cobe.synth.compose import story_lines
     from contrafact.files.atomic import guard_output, write_text
 
-    if n < 1:
-        raise InputError(f"n is {n}", hint="draw at least one story")
     lexicon = as_path(private_lexicon)
     if out is not None:
         guard_output(Path(out), lexicon)
@@ -382,11 +396,12 @@ def synth(
     return Result(f"{n} stories of {sources} templates, seed {seed}", items, scores)
 
 
+@Operation
 def stories(
-    seed: int = 0,
+    seed: Seed = 0,
     *,
     difficulty: int | Mapping[str, Any] | None = None,
-    form: "Form" = "conjunction",
+    form: Literal["conjunction", "share"] = "conjunction",
     private_lexicon: PathLikeOrNone = None,
 ) -> "Stories":
     """Draw stories to be edited, without end, each with a reward that is proven, for trainers.

@@ -45,6 +45,7 @@ __all__ = [
     "json_line",
     "json_problem",
     "line_list",
+    "of_one_type",
     "open_table",
     "read_rows",
     "render_csv",
@@ -350,7 +351,7 @@ def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
         cells = (tuple(_native(value) for value in row) for row in _rows(frame))
         return workbook_bytes(names, cells, path)
     # Parquet refuses lone surrogates.
-    whole = frame.copy()
+    whole = of_one_type(frame)
     for column in whole.columns:
         if whole[column].dtype == object or str(whole[column].dtype).startswith("str"):
             whole[column] = whole[column].map(
@@ -359,6 +360,29 @@ def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
     sink = io.BytesIO()
     whole.to_parquet(sink, engine="pyarrow", index=False)
     return sink.getvalue()
+
+
+def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return a copy of a table in which each column has one type, as Arrow and Parquet have it.
+
+    Lists and objects stay as they are where all are of one type. A column with values of several
+    becomes JSON, its texts as they are.
+    """
+    import pyarrow
+
+    whole = frame.copy()
+    for column in whole.columns:
+        try:
+            pyarrow.array(whole[column], from_pandas=True)
+        except (pyarrow.ArrowException, OverflowError, UnicodeError):
+            whole[column] = whole[column].map(
+                lambda value: (
+                    value
+                    if value is None or isinstance(value, str)
+                    else json.dumps(_plain(value), ensure_ascii=False, default=str)
+                )
+            )
+    return whole
 
 
 def json_line(row: Mapping[str, Any]) -> str:

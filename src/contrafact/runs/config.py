@@ -27,6 +27,7 @@ from contrafact.family.settings import (
 )
 from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.models.secrets import secrets_dropped
+from contrafact.options import option_problem
 
 if TYPE_CHECKING:
     from contrafact.family.run import Prepared
@@ -263,11 +264,8 @@ def make_config(
         if not first["loc"]:  # what is wrong with several together
             raise problem(SOURCES[:1], message, "leave one of them out") from None
         name = str(first["loc"][0])
-        raise problem(
-            first["loc"],
-            f"{name}: {message[:1].lower()}{message[1:]} (it is {given[name]!r:.60})",
-            "change it",
-        ) from None
+        wrong = option_problem(name, message, given[name])
+        raise problem(first["loc"], wrong.problem, "change it") from None
 
 
 def config_schema() -> dict[str, Any]:

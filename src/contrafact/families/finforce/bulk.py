@@ -419,8 +419,7 @@ def result_frame(
 ) -> "pd.DataFrame":
     """Return the results as a table: the input's columns in their order, then ours.
 
-    For Parquet, whose columns have one type each, a column of the input with values of several
-    becomes JSON text. For CSV, an apostrophe stands before what a model wrote that a spreadsheet
+    For CSV, an apostrophe stands before what a model wrote that a spreadsheet
     would run as a formula.
 
     Args:
@@ -440,26 +439,7 @@ def result_frame(
         for plain, name in names.items():
             if plain.startswith(SIDES) and frame[name].dtype == "string":
                 frame[name] = frame[name].map(guarded, na_action="ignore")
-    if suffix == ".parquet":
-        for column in columns[: len(columns) - len(names)]:
-            frame[column] = _uniform(frame[column])
     return frame
-
-
-def _uniform(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    import pyarrow  # type: ignore[import-untyped]
-
-    try:
-        pyarrow.array(column, from_pandas=True)
-    except (pyarrow.ArrowException, OverflowError):
-        return column.map(
-            lambda value: (
-                value
-                if value is None or isinstance(value, str)
-                else json.dumps(value, ensure_ascii=False, default=str)
-            )
-        )
-    return column
 
 
 def _shared_key(headline: Headline) -> tuple[str | None, ...]:

@@ -68,16 +68,17 @@ def _choose_examples(
         chosen = chosen.loc[turn.sort_values(kind="stable").index]
     names = list(chosen[by].itertuples(index=False, name=None))
     if not spec.in_turn:
-        parts = dict(list(rows.groupby(by, sort=False)))
-        return [parts[name] for name in names[:count]]
+        parts = rows.groupby(by, sort=False)
+        return [parts.get_group(name) for name in names[:count]]
     systems = list(dict.fromkeys(rows["system"]))
-    apart = dict(list(rows.groupby(["system", *by], sort=False)))
+    apart = rows.groupby(["system", *by], sort=False).indices
     pairs = [
         (systems[(i + turn) % len(systems)], *name)
         for turn in range(len(systems))
         for i, name in enumerate(names)
     ]
-    return [apart[pair] for pair in dict.fromkeys(pairs) if pair in apart][:count]
+    known = [pair for pair in dict.fromkeys(pairs) if pair in apart]
+    return [rows.iloc[apart[pair]] for pair in known[:count]]
 
 
 def _by_column(rows: pd.DataFrame, data: ChapterData) -> Example:

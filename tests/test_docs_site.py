@@ -140,12 +140,12 @@ def test_the_readme_shows_what_its_code_prints(capsys):
     quoted = re.search(r"((?:^>.*\n)+)", readme, re.MULTILINE)[1]
     plain = " ".join(re.sub(r"^> ?|\*\*", "", quoted, flags=re.MULTILINE).split())
     told = dict(re.findall(r"\*(A story\.|Right:|Wrong:)\* (.*?)(?= \*| — \*|$)", plain))
-    code = re.search(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)[1]
-    exec(code, {})
+    names = {}
+    for code in re.findall(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE):
+        exec(code, names)
     printed = " ".join(capsys.readouterr().out.split())
     assert len(told) == 3 and all(text in printed for text in told.values())
-    figures = re.findall(r"\$\d+ million|\d+%", re.search(r"# (\$.*)", code)[1])
-    assert len(figures) == 3 and all(text in printed for text in figures)
+    assert re.search(r"^```text\n(.*)$", readme, re.MULTILINE)[1] in printed
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

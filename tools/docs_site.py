@@ -29,7 +29,7 @@ from contrafact.plugins import family_entries
 ROOT = Path(__file__).parents[1]
 OUTSIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages of the repository that the site shows, by where they lie there."""
-LAST_FOUND = ("decisions/", "changelog")
+LAST_FOUND = ("decisions/", "changelog", "api/")
 NOT_SHOWN = re.compile(
     r"\[([^\]]+)\]\((?:\.\./)+(?:register|tests|src|tools)/[^)]*\)|"
     r"\[([^\]]+)\]\((?:diff-workflow\.yml|[^):]*\.ipynb|decisions/)\)"
@@ -73,7 +73,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn links to the repository's own pages into links of the site.
 
-    What was decided and what has changed is found last by the search.
+    What was decided, what has changed and modules' docstrings are found last by the search.
     """
     if page.file.src_uri.startswith(LAST_FOUND):
         page.meta["search"] = {"boost": 0.1}

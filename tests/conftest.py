@@ -325,6 +325,10 @@ class Service:
         """Begin to count anew."""
         self._get("forget")
 
+    def mend(self) -> None:
+        """Answer all requests from now on."""
+        self._get("mend")
+
     def _get(self, what: str) -> Any:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{what}", timeout=10) as reply:
             return json.loads(reply.read())

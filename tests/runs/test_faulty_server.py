@@ -198,6 +198,42 @@ def test_what_a_faulty_service_does_changes_no_output_and_asks_nothing_twice(
         assert manifest["repeated_calls"] == faulty["met"].get("stall", 0)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_used_up_quota_ends_a_command_with_what_it_has_and_the_next_goes_on(
+    quick_contrafact, start_service, tmp_path, name
+):
+    """The first request of a fifth that finds the quota used up is the last but those in flight."""
+    inputs, options, out = COMMANDS[name]
+    if inputs is not None:
+        inputs(tmp_path)
+    connections = 4
+
+    def command(kind):
+        (tmp_path / kind).mkdir(exist_ok=True)
+        return quick_contrafact(
+            *name.split(), *options, "--out", f"{kind}/{out}", "--max-connections",
+            str(connections), env=service.environment,
+        )  # fmt: skip
+
+    with start_service() as service:
+        well = command("well")
+        wanted, answered = made_by(tmp_path / "well" / out), service.stats()["answered"]
+    with start_service("--faults", "quota", "--share", "0.2") as service:
+        ended = command("spent")
+        met, before = service.stats()["met"]["quota"], service.stats()["answered"]
+        service.mend()
+        resumed = command("spent")
+        after = service.stats()["answered"]
+    assert ended.returncode == 1 and "Traceback" not in ended.stderr
+    assert 1 <= met <= connections and 0 < len(before) < len(answered)
+    assert resumed.returncode == well.returncode, resumed.stderr
+    assert made_by(tmp_path / "spent" / out) == wanted
+    # Edits that are the same word for word are judged at once, or one after the other.
+    assert after.keys() == answered.keys() and (name == "run cobe" or after == answered)
+    assert "the quota is used up: " in ended.stderr and "you have spent it" in ended.stderr
+
+
 def test_refusals_and_filters_are_told_from_what_cannot_be_read(
     quick_contrafact, start_service, tmp_path
 ):

@@ -7,7 +7,7 @@ As a program it prints its port and serves until its standard input closes:
 Every distinct request meets one of the faults before it is answered, the same one every time
 the server is started; "quota" and "later" it meets each time. A request with the word "doomed" in
 its last message never is answered. What was answered is counted: GET /stats gives the number of
-good answers per request, GET /forget begins to count anew.
+good answers per request, GET /forget begins to count anew, GET /mend ends the faults.
 
 The model "scored" gives log-probabilities where they are asked for, "refusing" refuses requests
 that ask for them, and others leave them out.
@@ -69,6 +69,9 @@ class OpenAIServer:
                     self._write(writer, "200 OK", json.dumps(stats).encode())
                 elif head.startswith(b"GET /forget"):
                     self.forget()
+                    self._write(writer, "200 OK", b"{}")
+                elif head.startswith(b"GET /mend"):
+                    self.faults = ()
                     self._write(writer, "200 OK", b"{}")
                 elif not await self._complete(writer, json.loads(body)):
                     return

@@ -197,7 +197,7 @@ def _find_home() -> None:
 
 def _can_be_written(folder: Path) -> bool:
     """Tell whether a folder is there and can be written, or can be made."""
-    there = next(one for one in (folder, *folder.parents) if one.exists())
+    there = next(one for one in (folder, *folder.parents) if os.access(one, os.F_OK))
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 

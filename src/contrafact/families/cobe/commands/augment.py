@@ -120,6 +120,7 @@ def _planned(stories: "list[Story]", file: Path, n: int, seed: int) -> "list[Var
 
 
 def _write(found: "Augmented", out: Path, planned: int) -> None:
+    from contrafact.errors import ModelError
     from contrafact.families.cobe.data import write_stories
     from contrafact.files.atomic import write_text
 
@@ -132,8 +133,7 @@ def _write(found: "Augmented", out: Path, planned: int) -> None:
         typer.echo(f"{rejects}: {len(found.rejected)} not kept")
     for reason, count in reasons.most_common():
         typer.echo(f"  {count} x {reason}")
-    failed = sum(one.failed for one in found.rejected)
-    if failed:
-        typer.echo(f"{failed} calls failed; the same command makes them again", err=True)
-    if failed or not found.stories:
+    if failed := [one.reason for one in found.rejected if one.failed]:
+        raise ModelError(f"{len(failed)} calls failed; the same command makes them again:", failed)
+    if not found.stories:
         raise typer.Exit(1)

@@ -190,10 +190,11 @@ def _by_model(
     """Return what a model proposes about the headlines that rules leave open, by id.
 
     Raises:
-        typer.Exit: With 1, if calls failed.
+        ModelError: Calls failed.
     """
     from inspect_ai.model import GenerateConfig
 
+    from contrafact.errors import ModelError
     from contrafact.families.finforce.screen import ask_screening, proposal_from_reply
     from contrafact.models.asking import Ask
     from contrafact.models.kept import work_open
@@ -211,14 +212,11 @@ def _by_model(
 
     failures = work_open(left, reply, journal, at_once=at_once, noun="headlines")
     if failures:
-        for why, number in Counter(failures.values()).most_common(5):
-            typer.echo(f"  {number} x {why}", err=True)
-        typer.echo(
-            f"{len(failures):,} calls failed; the same command tries them again, and nothing is "
-            "written before",
-            err=True,
+        raise ModelError(
+            f"{len(failures):,} calls failed, and nothing is written yet; the same command tries "
+            "them again:",
+            failures.values(),
         )
-        raise typer.Exit(1)
     return {name: proposal_from_reply(journal.known[name], model) for name in left}
 
 

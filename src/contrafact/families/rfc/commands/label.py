@@ -44,6 +44,7 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
     """
     from contrafact.console import show_counts
     from contrafact.corpus.ledger import write_stage
+    from contrafact.errors import ModelError
     from contrafact.families.rfc.pipeline.label import label_rows, open_rows
     from contrafact.families.rfc.pipeline.stages import read_stage
     from contrafact.files.atomic import guard_output
@@ -68,8 +69,7 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
         typer.echo(f"{sidecar_path(out, 'apart')}: {len(result.apart):,} articles without a label")
     if failures:
         calls = f"{len(failures)} {'call' if len(failures) == 1 else 'calls'}"
-        typer.echo(f"{calls} failed; the same command tries again", err=True)
-        raise typer.Exit(1)
+        raise ModelError(f"{calls} failed; the same command tries again:", failures.values())
 
 
 def _in_bulk(options: _Options, bulk: dict[str, Any]) -> None:

@@ -182,7 +182,7 @@ def test_stories_are_drawn_and_run(models):
             cf.synth(**wrong)
 
 
-def test_a_judge_is_examined_and_a_run_corrected_by_it(models):
+def test_a_judge_is_examined_and_a_run_corrected_by_it(models, monkeypatch):
     found = cf.exam(models.judge, family="cobe", n=6, out="exam.json", order=False)
     assert set(found.scores["measure"]) == {"sensitivity", "specificity", "unreadable"}
     assert found.items["item"].nunique() == 6 and found.items["known"].notna().all()
@@ -197,6 +197,11 @@ def test_a_judge_is_examined_and_a_run_corrected_by_it(models):
     assert rates["why"].str.len().gt(0).all()
     with pytest.raises(cf.InputError, match="nothing to correct by"):
         cf.correct(run)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    priced = cf.exam("openai/gpt-4o", family="cobe", n=6, estimate=True)
+    assert priced.paid_calls == priced.calls > 6 and priced.dollars > 0
+    with pytest.raises(cf.InputError, match=r"about [\d,]+ paid calls; add yes=True"):
+        cf.exam("openai/gpt-4o", family="cobe", n=6, repeats=500)
     with pytest.raises(cf.InputError, match="no option 'colour'"):
         cf.exam(models.judge, family="cobe", colour="red")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from pydantic import Field, ValidationError
 
 from contrafact.api.operation import Operation
-from contrafact.api.results import Result, Run, paths_of
+from contrafact.api.results import Result, Run, make_estimate, paths_of, refuse_many
 from contrafact.api.tables import (
     Level,
     PathLikeOrNone,
@@ -46,6 +46,7 @@ def exam(
     *,
     family: str | None = None,
     out: PathLikeOrNone = None,
+    estimate: bool = False,
     **options: Any,
 ) -> Result:
     """Put items whose verdict is known to a judge, as ``contrafact exam`` does.
@@ -55,23 +56,25 @@ def exam(
         family: Whose questions it is to answer; the first family's by default.
         out: The exam's file (JSON), for ``report(exam=…)`` and `correct`; its answers stand next
             to it, so that nothing is asked twice.
+        estimate: Say calls, tokens and dollars, and call no model.
         options: What else the command takes, by its name there with underscores: ``n``, ``seed``,
-            ``repeats``, ``order``, ``prompts``, ``judge_args``, ``max_connections``, …, and the
+            ``repeats``, ``order``, ``yes``, ``prompts``, ``judge_args``, …, and the
             family's own options of its exam.
 
     Returns:
         ``items``: every question with its verdict. ``scores``: by criterion, how often the judge
         passes what is right (``sensitivity``) and fails what is wrong (``specificity``), with
-        intervals.
+        intervals. With ``estimate`` an `Estimate`.
 
     Raises:
-        InputError: Something is wrong with what was asked; no model was called.
+        InputError: Something is wrong with what was asked, or there would be more than 1,000 paid
+            calls and ``yes=True`` is not given; no model was called.
         ModelError: Calls failed; repeated with ``out``, only they are made again.
     """
     import pandas as pd
 
     from contrafact.exam import ExamOptions
-    from contrafact.exam.run import run_exam
+    from contrafact.exam.run import prepare_exam, run_exam
     from contrafact.family import families, family_named
 
     name = family or next(name for name, one in families().items() if one.exam)
@@ -89,7 +92,9 @@ def exam(
         raise option_problem(str(first["loc"][0]), first["msg"], first["input"]) from None
     with output_file(out, "exam.json") as path:
         asked = ExamOptions(judge=names_of(judge), family=name, out=path, **options)
-        found, _ = run_exam(asked, own)
+        if estimate:
+            return make_estimate(f"the exam of {name}", prepare_exam(asked, own).estimate())
+        found, _ = run_exam(asked, own, refuse_many)
         items = read_frame(path.with_name(found.items))
     rows = [
         {"criterion": criterion, "measure": measure, "estimate": rate.estimate, "low": rate.low,

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from contrafact.api.tables import Paths, frame_of
+from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
 from contrafact.text.delimit import visible_html, visible_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from contrafact.family.run import Prepared
+    from contrafact.models.estimate import CallEstimate
 
-__all__ = ["Estimate", "Page", "Result", "Run", "make_estimate", "paths_of"]
+__all__ = ["Estimate", "Page", "Result", "Run", "make_estimate", "paths_of", "refuse_many"]
 
 SHOWN = 10
 """Rows of a table that a notebook shows; the data frame has them all."""
@@ -188,13 +189,20 @@ class Estimate(Result):
     dollars: float = 0.0
 
 
-def make_estimate(prepared: "Prepared") -> Estimate:
-    """Return what a run that is ready to start would take, by model and role."""
+def refuse_many(calls: int) -> None:
+    """Refuse many paid calls that nobody has agreed to."""
+    raise InputError(
+        f"this makes about {calls:,} paid calls",
+        hint="add yes=True to make them, or estimate=True to see what they cost",
+    )
+
+
+def make_estimate(what: str, rows: "Sequence[CallEstimate]") -> Estimate:
+    """Return what something would take, by model and role."""
     import pandas as pd
 
     from contrafact.models.estimate import NOT_COUNTED, paid_calls, unpriced
 
-    rows = prepared.estimate()
     frame = pd.DataFrame([vars(row) for row in rows])
     frame["dollars"] = [None if row.dollars is None else float(row.dollars) for row in rows]
     totals: dict[str, Any] = {
@@ -205,8 +213,9 @@ def make_estimate(prepared: "Prepared") -> Estimate:
     }
     unknown = unpriced(rows)
     notes = [NOT_COUNTED, *([f"no price is known of {', '.join(unknown)}"] if unknown else [])]
-    title = f"{prepared.settings.task}: estimate, before the first call"
-    return Estimate(title, frame, pd.DataFrame([totals]), notes, **totals)
+    return Estimate(
+        f"{what}: estimate, before the first call", frame, pd.DataFrame([totals]), notes, **totals
+    )
 
 
 def paths_of(files: Any) -> list[Path]:

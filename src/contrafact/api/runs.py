@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import InstanceOf
 
 from contrafact.api.operation import Operation
-from contrafact.api.results import Estimate, Run, make_estimate
+from contrafact.api.results import Estimate, Run, make_estimate, refuse_many
 from contrafact.api.tables import Names, PathLikeOrNone, frame_of, is_path, rows_file
 from contrafact.errors import InputError, ModelError
 from contrafact.files.fields import fold
@@ -168,7 +168,7 @@ def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run 
         config = make_config(task, {**values, source: path})
         prepared = config.prepare()
         if config.command.estimate or config.command.dry_run:
-            return make_estimate(prepared)
+            return make_estimate(prepared.settings.task, prepared.estimate())
         folder = _folder_once_confirmed(prepared, config.command)
         kept = _keep_data(prepared, path, folder)
     config = make_config(task, {**values, source: kept, "out": folder})
@@ -181,10 +181,7 @@ def _folder_once_confirmed(prepared: "Prepared", command: "Command") -> Path:
     folder = command.out or default_folder(prepared)
     plan = [(prepared, folder, prepared.estimate(tokens=False))]
     if not command.yes and (calls := calls_to_confirm(plan)):
-        raise InputError(
-            f"this run makes about {calls:,} paid calls",
-            hint="add yes=True to make them, or estimate=True to see what they cost",
-        )
+        refuse_many(calls)
     return folder
 
 
@@ -212,7 +209,7 @@ def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
     from contrafact.runs.execute import execute
 
     if command.estimate or command.dry_run:
-        return make_estimate(prepared)
+        return make_estimate(prepared.settings.task, prepared.estimate())
     folder = _folder_once_confirmed(prepared, command)
     result = execute(prepared, folder, prepared.estimate(tokens=False))
     if result.failures:

@@ -47,7 +47,7 @@ Seed = Annotated[int, Field(ge=0)]
 Level = Annotated[float, Field(gt=0, lt=1)]
 """The level of an interval, as a share."""
 
-_OF_COMMANDS = ("file", "out", "estimate", "yes")
+_OF_COMMANDS = ("file", "out", "estimate")
 _MAPPINGS = {"judge_arg": "judge_args"}
 
 

@@ -20,6 +20,7 @@ class ExamOptions(CallOptions):
     repeats: int = option("Put each question so often.", 1, min=1, metavar="R")
     order: bool = option("Put each once more, the texts before the rubric.", True)
     estimate: bool = option("Say calls, tokens and cost, and stop.", False, "--estimate")
+    yes: bool = option("Make many paid calls without a question.", False, "--yes", "-y")
     prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
     judge_arg: list[str] | None = option(
         "Provider argument of the judges.", None, metavar="KEY=VALUE", panel=TRANSPORT

@@ -1,6 +1,6 @@
 """An exam from its settings to its two files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,14 @@ from contrafact.files.atomic import guard_output
 from contrafact.files.journal import Journal
 from contrafact.files.tables import write_frame
 from contrafact.models.calls import counted_calls
-from contrafact.models.estimate import CallEstimate, judge_estimates, sampled
+from contrafact.models.estimate import (
+    ASK_ABOVE,
+    CallEstimate,
+    ask_first,
+    judge_estimates,
+    paid_calls,
+    sampled,
+)
 from contrafact.models.opening import call_config, open_model
 from contrafact.models.secrets import without_secrets
 from contrafact.options import key_values
@@ -164,7 +171,9 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
     )
 
 
-def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
+def run_exam(
+    options: ExamOptions, own: TaskOptions, confirm: Callable[[int], None] = ask_first
+) -> tuple[Exam, int]:
     """Put an exam's questions to a judge, and write its two files.
 
     Answers are kept as they come, next to the exam's file: repeated, nothing is asked twice.
@@ -172,6 +181,8 @@ def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
     Args:
         options: Those of every exam.
         own: Those of the family's.
+        confirm: Called with how many paid calls are to be made, if they are many and ``yes`` is
+            not among the options; it stops the work by what it raises.
 
     Returns:
         The exam, and how many questions had to be asked.
@@ -193,6 +204,9 @@ def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
     journal = Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts)
     with journal as answers, counted_calls(journal):
         left = len({q.key for q in prepared.questions if q.key not in answers.known})
+        paid = 0 if options.yes else min(left, paid_calls(prepared.estimate()))
+        if paid > ASK_ABOVE:
+            confirm(paid)
         failures = put(
             prepared.questions,
             prepared.examiner,

@@ -14,7 +14,6 @@ from typing import Any
 import click
 from inspect_ai import Epochs, Task
 from inspect_ai.dataset import MemoryDataset
-from inspect_ai.model import get_model
 from pydantic import ValidationError
 
 from contrafact.errors import InputError
@@ -108,13 +107,13 @@ class _TaskError(InputError, click.ClickException):
 def _check_grader() -> None:
     """Refuse a task to be judged in an evaluation of no judge, before it begins.
 
-    A task that a program makes is bound to its roles only when it is evaluated, and is let be.
+    A task that a program makes is bound to its roles only when it is evaluated, and is let be:
+    what an evaluation before it left bound says nothing of it.
     """
-    try:
-        get_model()
-    except ValueError:  # nothing is being evaluated
-        return
-    if "INSPECT_EVAL_MODEL" not in os.environ:
+    if (
+        click.get_current_context(silent=True) is not None
+        and "INSPECT_EVAL_MODEL" not in os.environ
+    ):
         judges_of_role()
 
 

@@ -79,7 +79,7 @@ _REFUSAL = re.compile(
     r"[.!](?: [^.!?\n]{1,120}[.!?])?",
     re.IGNORECASE,
 )
-_KEPT = re.compile(rf"\[((?:{'|'.join(map(re.escape, CAUSES))})[^\n]*)\]")
+_KEPT = re.compile(rf"\A\[((?:{'|'.join(map(re.escape, CAUSES))})[^\n]*)\]")
 _UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
 _EDGE = " \t\r\n`*_#>\"'“”„‘’‚«»‹›「」『』.,:;!()[]-–—"
 _TRUTH = {"true": True, "false": False}

@@ -151,7 +151,7 @@ def test_a_run_over_http_leaves_its_tables_and_feeds_a_study(quick_contrafact, s
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     items = pd.read_parquet(tmp_path / "run" / "items.parquet")
-    assert tuple(items.columns.drop("invalid")) == ITEM_COLUMNS
+    assert tuple(items.columns.drop(["invalid", "invalid_cause"])) == ITEM_COLUMNS
     assert len(items) == 18
     assert items["E1"].notna().any()
     assert set(items["E3_invalid"].dropna()) <= {"neither T nor F: 'Perhaps'"}

@@ -45,7 +45,7 @@ def base(contrafact, tmp_path, service):
         ("baselines", "run rfc-detect --method surface --limit 8"),
         ("corpus", "news dedupe news.csv --out once.csv"),
         ("hub", "data check hf://nobody/nothing"),
-        ("bulk", "generate news.csv --model M --engine ray --out folder"),
+        ("bulk", "generate labelled.jsonl --model M --engine ray --out folder"),
         ("review", "review serve --db sqlite:///review.db"),
     ],
 )

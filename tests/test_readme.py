@@ -80,4 +80,4 @@ def test_the_recorded_verdict_is_what_the_judge_says(contrafact, tmp_path):
     lines = (tmp_path / "exam.answers.jsonl").read_text(encoding="utf-8").splitlines()[1:]
     answers = [json.loads(line)["answer"] for line in lines]
     replies = {one["reply"] for one in answers if one["criterion"] == "E3"}
-    assert replies == {"The"} and not any(one["passed"] is not None for one in answers)
+    assert "The" in replies and not any(one["passed"] is not None for one in answers)

@@ -455,7 +455,7 @@ def test_a_log_of_inspect_is_judged_again_and_inspect_scores_ours(
         "eval", "contrafact/finforce", "--model", "none", "--limit", "1",
         "--log-dir", str(tmp_path / "logs"), env=service.environment,
     )  # fmt: skip
-    assert "no judge is bound to the role 'grader'" in alone.stdout
+    assert "no judge is bound to the role 'grader'" in alone.stdout + alone.stderr
     assert "Traceback" not in alone.stdout + alone.stderr
 
 

@@ -14,6 +14,7 @@ from contrafact.family import task_named
 from contrafact.family.run import COST_COLUMNS, Evaluated, Prepared, TaskRun, answered_calls
 from contrafact.files.journal import hash_of
 from contrafact.files.tables import write_frame
+from contrafact.judges.verifier import is_verifier
 from contrafact.models.asking import cause_of, redacted
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.prices import FREE, Tokens, dollars, price_note
@@ -362,7 +363,8 @@ def _usage(prepared: Prepared, log: EvalLog) -> list[dict[str, Any]]:
 
 
 def _read(event: "ModelEvent") -> bool:
-    return event.cache == "read"
+    """Return whether the cache answered a call that costs something: a verifier's does not."""
+    return event.cache == "read" and not is_verifier(event.model)
 
 
 def _request_key(event: "ModelEvent") -> str:

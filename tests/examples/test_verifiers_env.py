@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -87,6 +87,6 @@ def test_its_own_command_scores_answers_by_proof(programs: Path, editor: str, tm
     assert [one["errors"] for one in episodes] == [[]] * TASKS
     episodes.sort(key=lambda one: one["task"]["data"]["idx"])
     assert [one["rewards"]["proven"]["score"] for one in episodes] == [1, 0] * (TASKS // 2)
-    for place, one in zip(count(), episodes, strict=False):
+    for place, one in enumerate(episodes):
         assert one["metrics"]["open"] == place % 2
         assert one["metrics"]["E3"] == 1 - place % 2

@@ -150,19 +150,20 @@ class Stories:
             IndexError: The index is negative.
             InputError: No story of this difficulty came of many draws.
         """
-        if index < 0:
-            raise IndexError("tasks are counted from 0, and have no last one")
-        block, place = divmod(index, SIZE)
-        return self._entry(index, self._block(block)[place])
+        return self._entry(index, self._line(index))
 
     def __iter__(self) -> Iterator[Task]:
         """Yield tasks for ever; see `ahead` for several processes."""
-        return map(self._task, count(), (line for block in count() for line in self._block(block)))
+        return map(self.task, count())
+
+    def task(self, index: int) -> Task:
+        """Return the task of an index as iterating gives it; see `__getitem__` for errors."""
+        return self._task(index, self._line(index))
 
     def ahead(self, processes: int, start: int = 0) -> Iterator[Task]:
         """Yield the tasks from an index on for ever, drawn by processes before they are wanted.
 
-        Close the iterator, or let it go, to end the processes.
+        The processes end with the last reference to the iterator.
         """
         first, passed = divmod(start, SIZE)
         tasks = map(self._task, count(first * SIZE), self._drawn(processes, first))
@@ -172,6 +173,12 @@ class Stories:
         """Return an answer's reward, 0 to 1, by the task that `__getitem__` gave."""
         story = read_story(json.loads(entry["metadata"]["story"]))
         return reward_of(verdicts(story, answer or ""), self._form)
+
+    def _line(self, index: int) -> str:
+        if index < 0:
+            raise IndexError("tasks are counted from 0, and have no last one")
+        block, place = divmod(index, SIZE)
+        return self._block(block)[place]
 
     def _entry(self, index: int, line: str) -> dict[str, Any]:
         row = json.loads(line)
@@ -240,9 +247,9 @@ class Curriculum:
     def __iter__(self) -> Iterator[Task]:
         """Yield tasks of the level that has been reached, for ever."""
         while True:
-            tasks, index = self._tasks[self.level], self._next[self.level]
-            self._next[self.level] += 1
-            yield tasks._task(index, tasks[index]["metadata"]["story"])
+            level = self.level
+            yield self._tasks[level].task(self._next[level])
+            self._next[level] += 1
 
     def note(self, reward: float) -> None:
         """Take note of a reward; the level may rise by it, and never falls."""

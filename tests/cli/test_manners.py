@@ -305,7 +305,7 @@ WRONG = {
     "whatif --model none/ --factual-prompt a --counterfactual-prompt b --text c": "none",
     # prompts
     "init": "Missing argument 'DIR'",
-    "init news.jsonl": "news.jsonl: holds something else",
+    "init news.jsonl": "news.jsonl: holds something else; name a new folder, or an empty one",
     "init news.jsonl/project": "news.jsonl/project: cannot be written",
     "methods nothing": "there is no task 'nothing'",
     "methods cobe more": "unexpected extra argument",

@@ -213,7 +213,7 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
             return
         if not folder.is_dir() or any(folder.iterdir()):
             raise InputError(
-                "holds something else", file=folder, hint="name a new folder with --out"
+                "holds something else", file=folder, hint="name a new folder, or an empty one"
             )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -52,12 +52,17 @@ def test_the_commands_of_a_projects_readme_run_and_its_test_sees_a_regression(
     (suite,) = ElementTree.parse(project / "runs/diff.xml").getroot()
     assert suite.get("failures") == "0" and suite.get("tests") == "2"
 
+    # The installed package's entry point brings the plugin; what it names is of this checkout.
+    (project / "tests/conftest.py").write_text(
+        "import contrafact.cli.pytest_plugin as plugin\n"
+        f"assert plugin.__file__.startswith({str(ROOT / 'src')!r}), plugin.__file__\n"
+    )
+
     def tested(check):
         test = project / "tests/test_regression.py"
         test.write_text(test.read_text().replace("valid:5%", check))
-        plugin = ["-p", "contrafact.cli.pytest_plugin", "-p", "no:cacheprovider", "-q", "tests"]
         return subprocess.run(
-            [sys.executable, "-m", "pytest", *plugin],
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "tests"],
             cwd=project,
             env=environment,
             capture_output=True,

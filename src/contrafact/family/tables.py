@@ -371,7 +371,7 @@ def invalid_table(
     """
     any_degenerate = data.items["degenerate"].notna().any()
     invalid = data.items["valid"].eq(0)
-    reasons = data.items["invalid_reason"].fillna("no reason kept")
+    reasons = data.items["invalid_reason"].astype(object).fillna("no reason kept")
     causes = reasons.map(cause_of).where(invalid)
     met = [one for one in (*CAUSES.values(), UNREADABLE) if causes.eq(one).any()]
     lines: list[dict[str, object]] = []

@@ -29,7 +29,7 @@ from contrafact.family.manifest import DataRecord, Manifest, PackRecord
 from contrafact.runs.folder import write_manifest
 from contrafact.runs.items import ITEMS
 from contrafact.stats.intervals import clustered_proportion, wilson_bounds
-from contrafact.study.sample import draw_study
+from contrafact.study.sample import draw_study, for_calibration
 
 CRITERIA = ("E1", "E2", "E3")
 WHOLE = "correct"
@@ -183,13 +183,7 @@ def write_run(folder: Path, items: pd.DataFrame) -> None:
 def drawn_labels(items: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFrame:
     """Return the labels of ``n`` items of every system, drawn as the command draws them."""
     spec = family_named("cobe").study["rating"].load()
-    systems = items["system"].nunique()
-    try:
-        from contrafact.study.sample import for_calibration
-
-        key = draw_study(for_calibration({"rating": spec})[1], items, n, rng).key
-    except ImportError:  # before there was such a draw
-        key = draw_study(spec, items, n * systems, rng).key
+    key = draw_study(for_calibration({"rating": spec})[1], items, n, rng).key
     truth = items[["system", "sample_id", *(name for name in items if name.startswith("true_"))]]
     found = key.merge(truth, on=["system", "sample_id"])
     kept = ["item", "system", "judge", "draw", "sample_id", "phrasing", "probability"]
@@ -223,18 +217,16 @@ def studies(
             files["labels"] = folder / "labels.csv"
             labels.to_csv(files["labels"], index=False)
         scores = contrafact.correct(folder, **files).scores
-    old = by != "exam" and "by" in scores and not scores["by"].eq("labels").any()
     for row in scores.to_dict("records"):
         truth = true_rates(rate).get(row["criterion"])
         if truth is None:
             continue
-        low, high = ("by_labels_low", "by_labels_high") if old else ("low", "high")
-        known = not np.isnan(row[low])
+        known = not np.isnan(row["low"])
         yield {
             "regime": name, "by": by, "criterion": row["criterion"], "rate": truth, "studies": 1,
-            "known": known, "covers": row[low] <= truth <= row[high] if known else np.nan,
-            "width": row[high] - row[low],
-            "wilson": wilson.get((row["system"], row["criterion"]), np.nan) if known else np.nan,
+            "known": int(known), "covers": int(known and row["low"] <= truth <= row["high"]),
+            "width": row["high"] - row["low"] if known else 0.0,
+            "wilson": wilson.get((row["system"], row["criterion"]), 0.0) if known else 0.0,
         }  # fmt: skip
 
 
@@ -251,32 +243,53 @@ def main() -> None:
     parser.add_argument("--labelled", type=int, default=100)
     parser.add_argument("--part", type=int, default=100, help="studies of one run folder")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument(
+        "--out", type=Path, help="counts of every part; what is there is not redone"
+    )
     options = parser.parse_args()
-    rows: list[dict[str, object]] = []
-    for regime in options.regime or REGIMES:
-        for rate in options.rate or RATES:
-            place = [options.seed, list(REGIMES).index(regime), round(rate * 100)]
-            for part in range(-(-options.studies // options.part)):
-                rows += studies(
-                    regime, rate, options.part, options.by, [*place, part],
-                    n=options.items, labelled=options.labelled,
-                )  # fmt: skip
-            found = summary(pd.DataFrame(rows))
-            print(found.tail(2).to_string(header=len(found) <= 2, index=False), flush=True)
-    if options.out:
-        summary(pd.DataFrame(rows)).to_csv(options.out, index=False)
+    done = pd.DataFrame(columns=[*_PART, *_COUNTS])
+    if options.out and options.out.exists():
+        done = pd.read_csv(options.out)
+    settings = [(regime, rate) for regime in options.regime or REGIMES
+                for rate in options.rate or RATES]  # fmt: skip
+    for regime, rate in settings:
+        place = [options.seed, list(REGIMES).index(regime), round(rate * 100)]
+        for part in range(-(-options.studies // options.part)):
+            own = {"regime": regime, "by": options.by, "setting": rate, "seed": options.seed,
+                   "part": part}  # fmt: skip
+            if (done[[*own]] == pd.Series(own)).all(axis=1).any():
+                continue
+            rows = studies(
+                regime, rate, options.part, options.by, [*place, part],
+                n=options.items, labelled=options.labelled,
+            )  # fmt: skip
+            counts = pd.DataFrame(rows).assign(setting=rate, seed=options.seed, part=part)
+            counts = counts.groupby(_PART, sort=False)[_COUNTS].sum().reset_index()
+            done = pd.concat([done, counts]) if len(done) else counts
+            if options.out:
+                done.to_csv(options.out, index=False)
+    print(summary(done).to_string(index=False))
+
+
+_PART = ["regime", "by", "setting", "seed", "part", "criterion", "rate"]
+_COUNTS = ["studies", "known", "covers", "width", "wilson"]
 
 
 def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Return coverage where a rate is known, how often it is, and widths beside Wilson's."""
     by = ["regime", "by", "rate", "criterion"]
-    found = rows.groupby(by, sort=False).agg(
-        studies=("studies", "sum"), known=("known", "mean"), coverage=("covers", "mean"),
-        width=("width", "mean"), wilson=("wilson", "mean"),
-    )  # fmt: skip
-    found["to_wilson"] = found["width"] / found["wilson"]
-    return found.round(4).reset_index()
+    sums = rows.groupby(by, sort=False)[_COUNTS].sum()
+    known = sums["known"].where(sums["known"] > 0)
+    found = pd.DataFrame(
+        {
+            "studies": sums["studies"],
+            "known": known.fillna(0) / sums["studies"],
+            "coverage": sums["covers"] / known,
+            "width": sums["width"] / known,
+            "to_wilson": sums["width"] / sums["wilson"].where(sums["wilson"] > 0),
+        }
+    )
+    return found.astype(float).round(4).reset_index()
 
 
 if __name__ == "__main__":

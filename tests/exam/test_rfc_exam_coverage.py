@@ -1,7 +1,7 @@
 """How many pairs are really sound, by the exams of judges drawn at random: nominal intervals hold.
 
-Judges err on each criterion independently, at rates of their own; files have other faults than the
-exam, in another mix. Run with ``-s`` it prints the table.
+Judges err on each criterion at rates of their own, and mostly on all criteria of a pair at once;
+files have the exam's kinds of fault in another mix. Run with ``-s`` it prints the table.
 """
 
 import numpy as np
@@ -14,11 +14,15 @@ from contrafact.families.rfc.sound import Counted, sound_pairs
 from contrafact.family.manifest import PackRecord
 
 JUDGES, FILES, PAIRS = 24, 4, 300
+TOGETHER = 0.8
+"""How often all verdicts on one pair hang on one draw of luck."""
 
 
-def said(rng, rates, name, truth):
-    right, wrong = rates[name]
-    return bool(rng.random() < (right if truth else 1 - wrong))
+def said(rng, rates, truth):
+    """Return a judge's verdicts on one pair."""
+    luck = rng.random(len(truth)) if rng.random() >= TOGETHER else [rng.random()] * len(truth)
+    leans = [rates[name][0] if true else 1 - rates[name][1] for name, true in truth.items()]
+    return {name: bool(own < lean) for name, own, lean in zip(truth, luck, leans, strict=True)}
 
 
 def exam_of(rng, rates):
@@ -29,7 +33,7 @@ def exam_of(rng, rates):
         if kind not in WHOLES or item.whole is None:
             continue
         names = [f"{kind}:{one.name}" for one in CRITERIA[kind]]
-        verdicts = {name: said(rng, rates, name, item.known.get(name, True)) for name in names}
+        verdicts = said(rng, rates, {name: item.known.get(name, True) for name in names})
         verdicts[kind] = all(verdicts.values())
         for name, known in item.known.items():
             rows.append(
@@ -57,7 +61,7 @@ def file_of(rng, rates, share):
             if rng.random() >= share:
                 truth[names[rng.choice(len(names), p=mix)]] = False
             sound[kind] += all(truth.values())
-            signs = "".join("01"[said(rng, rates, name, truth[name])] for name in names)
+            signs = "".join("01"[one] for one in said(rng, rates, truth).values())
             pairs.append(Counted(kind, signs, f"{kind}-{place}"))
     return pairs, sound
 
@@ -74,7 +78,7 @@ def test_intervals_of_sound_pairs_hold_what_they_promise():
         for turn in range(FILES):
             share = (0.3, 0.6, 0.9)[turn % 3]
             pairs, sound = file_of(rng, rates, share)
-            for one in sound_pairs(pairs, exam, rng=rng):
+            for one in sound_pairs(pairs, exam):
                 truth = sound.get(one.kind, sum(sound.values()))
                 if np.isnan(one.low):
                     missing += 1

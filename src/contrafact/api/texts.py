@@ -108,6 +108,7 @@ def check(
     *,
     judge: str | Sequence[str] = (),
     exam: PathLikeOrNone = None,
+    labels: PathLikeOrNone = None,
     rule: str | Sequence[str] = (),
     polarity_model: PathLikeOrNone = None,
     bands: PathLikeOrNone = None,
@@ -122,6 +123,8 @@ def check(
         judge: A model that says what pairs mean, an Inspect name; several form a panel. Without
             one, what facts leave open is undecided.
         exam: The file of the judge's exam, by which it is said how many pairs are really sound.
+        labels: A file of people's labels of some pairs drawn at random (``id``, ``sound``), which
+            say it instead where there are enough.
         rule: Rules of your own, by import path.
         polarity_model: A FinBERT folder that judges tone; nobody does if not given.
         bands: Bands of length, as ``contrafact rfc calibrate --out`` writes them; the paper's if
@@ -136,8 +139,8 @@ def check(
         ``items``: ``id``, ``manipulation``, ``passed`` (None where it is undecided),
         ``violations``, and what is for ``review`` by a person. ``scores``: by manipulation, how
         many pass, fail and are undecided, and how many lack a verdict that a judge was asked for;
-        with an exam, also how many are really ``sound``, from ``low`` to ``high``, and in ``all``.
-        A bad row has the violation ``bad-row``.
+        with an exam or labels, also how many are really ``sound``, from ``low`` to ``high``, and in
+        ``all``. A bad row has the violation ``bad-row``.
 
     Raises:
         InputError: The pairs cannot be read, a rule fails, or a judge cannot be used.
@@ -152,7 +155,7 @@ def check(
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import write_rows
 
-    named = {"exam": exam, "polarity_model": polarity_model, "bands": bands}
+    named = {"exam": exam, "labels": labels, "polarity_model": polarity_model, "bands": bands}
     columns = columns_of(options)
     asked = _check_options(names_of(judge), names_of(rule), {**options, **named})
     chosen, settings = open_options(*asked.chosen), asked.judging(numerical=asked.numerical)
@@ -164,7 +167,7 @@ def check(
         if settings is None:
             checked = list(facts)
         else:
-            checked, sound, notes = _judged(facts, settings, exam, as_path(out))
+            checked, sound, notes = _judged(facts, settings, exam, labels, as_path(out))
     lines = [check_object(row, found) for row, found in checked]
     if out is not None:
         write_rows(Path(out), lines)
@@ -229,14 +232,14 @@ def _judged(
     facts: "Iterable[tuple[PairRow, Check | None]]",
     settings: "JudgeSettings",
     exam: PathLikeOrNone,
+    labels: PathLikeOrNone,
     out: Path | None,
 ) -> "tuple[list[tuple[PairRow, Check | None]], pd.DataFrame | None, list[str]]":
     """Return rows with what facts and judges say, how many are sound, and what to know."""
-    import numpy as np
     import pandas as pd
 
     from contrafact.families.rfc.checking import judge_rows
-    from contrafact.families.rfc.sound import counted, exam_of, sound_pairs
+    from contrafact.families.rfc.sound import counted, sound_of
 
     with settings.answers(out) as answers:
         found = list(judge_rows(facts, settings, answers=answers))
@@ -247,11 +250,11 @@ def _judged(
     if failures and len(failures) == len(asked):
         raise ModelError(f"{problem}:", failures)
     notes = [problem] if failures else []
-    if exam is None:
+    if exam is None and labels is None:
         return checked, None, notes
-    known, why = exam_of(str(exam), settings)
     pairs = [counted(row.fields, judged) for row, judged in found if judged is not None]
-    sound = sound_pairs(pairs, known, why, rng=np.random.default_rng(0))
+    by_exam, by_labels = (None if one is None else str(one) for one in (exam, labels))
+    sound = sound_of(pairs, by_exam, by_labels, settings)
     notes += [f"{one.kind}: {one.why}" for one in sound if one.why]
     rows = [(one.kind, one.estimate, one.low, one.high) for one in sound]
     return checked, pd.DataFrame(rows, columns=["manipulation", "sound", "low", "high"]), notes

@@ -218,9 +218,10 @@ def _by_system(items: "pd.DataFrame") -> "list[tuple[tuple[str, str], pd.DataFra
 
 
 def _verdicts(own: "pd.DataFrame", column: str) -> tuple[Any, Any]:
-    judged = own[own[column].notna()] if column in own.columns else own.iloc[:0]
-    values = judged[column].to_numpy(float) if len(judged) else np.empty(0)
-    return values, judged["sample_id"].to_numpy(object)
+    if column not in own.columns:
+        return np.empty(0), np.empty(0, dtype=object)
+    there = own[column].notna().to_numpy()
+    return own[column].to_numpy()[there].astype(float), own["sample_id"].to_numpy(object)[there]
 
 
 def _other_exam(
@@ -390,11 +391,11 @@ def _from_labels(
 ) -> dict[str, Any] | None:
     """Return one system's rate on one criterion, or none where no labelled item was judged."""
     by_row = asked.set_index("_row")
-    judged = own[own[column].notna()]
+    chances = [name for c in columns if (name := f"{c}_probability") in own.columns]
+    judged = own.loc[own[column].notna(), ["sample_id", *columns, *chances]]
     labels = by_row["label"].reindex(judged.index)
     if not labels.notna().any():
         return None
-    chances = [name for c in columns if (name := f"{c}_probability") in judged.columns]
     drawn = by_row["probability"].reindex(judged.index) if "probability" in by_row else None
     found = ppi_share(
         labels.to_numpy(float),

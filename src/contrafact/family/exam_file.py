@@ -16,7 +16,6 @@ from contrafact.stats.intervals import Interval, Proportion
 
 __all__ = [
     "FORMAT",
-    "MOST_TOGETHER",
     "UNSURE",
     "VERSION",
     "CriterionExam",
@@ -38,10 +37,6 @@ VERSION: Literal[1] = 1
 
 UNSURE = (0.1, 0.9)
 """Between these probabilities of true a judge is unsure."""
-
-MOST_TOGETHER = 0.05
-"""How far the judge's errors on the criteria of one response may depend on one another: what is
-added to the share that passes as a whole. Beyond it the joint correction is not made."""
 
 
 def _number(value: Any) -> Any:
@@ -202,23 +197,6 @@ class Exam(_Part):
             if name in settings and settings[name] != value:
                 return f"the exam asked otherwise than the run ({name.replace('_', ' ')})"
         return ""
-
-    def errs_together(self) -> str:
-        """Return why rates on the criteria say nothing of the whole; blank where they do.
-
-        They do where errors on the criteria of one response do not hang together by more than
-        `MOST_TOGETHER`.
-        """
-        found = self.together
-        if found is None or found.estimate is None or found.low is None or found.high is None:
-            return ""
-        if found.low * found.high <= 0 or abs(found.estimate) <= MOST_TOGETHER:
-            return ""
-        return (
-            f"not known: in the exam, responses pass as a whole {abs(found.estimate):.0%} "
-            f"{'more' if found.estimate > 0 else 'less'} often than independent errors on the "
-            "criteria would have them"
-        )
 
     def trust(self, whole: str) -> tuple[bool, str]:
         """Return whether the judge may be trusted with a kind of item, and a sentence that says so.

@@ -1,4 +1,4 @@
-"""How many pairs are really sound, by a judge's exam."""
+"""How many pairs are really sound, by a judge's exam, by labels, or by both."""
 
 import math
 import sys
@@ -7,107 +7,152 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contrafact.families.rfc.judging import CRITERIA
 from contrafact.families.rfc.sound import BY_FACTS, Counted, sound_pairs
+from contrafact.family.exam_file import KindRate
 
 sys.path.append(str(Path(__file__).parents[2] / "support"))
-from made_exams import exam_with
+from made_exams import exam_with, rate
 
 KINDS = ("flipping", "sentiment", "causal")
+FAULTS = 3
+"""Kinds of fault, one for each criterion of a pair."""
 
 
-def names(kind):
-    return [f"{kind}:{one.name}" for one in CRITERIA[kind]]
-
-
-ALL_NAMES = [name for kind in KINDS for name in names(kind)]
-
-
-def drawn(rng, right, wrong, number, examined=120):
-    """Return an exam and the judged pairs of one judge, and how many of those are sound.
-
-    The judge passes what is right, and fails what is wrong, at the rates given for a criterion.
-    """
-    rates = {
-        name: tuple((int(rng.binomial(examined, p)), examined) for p in (right[name], wrong[name]))
-        for name in ALL_NAMES
+def examined(rates):
+    """Return an exam: of each kind, (right, n) of sound pairs and of each kind of fault."""
+    pooled = {kind: (own[0], tuple(np.sum(own[1:], axis=0))) for kind, own in rates.items()}
+    exam = exam_with(pooled)
+    kinds = {
+        kind: {
+            f"fault {n}": KindRate(known=False, right=rate(*one)) for n, one in enumerate(own[1:])
+        }
+        for kind, own in rates.items()
     }
-    pairs, sound = [], 0
+    of = {k: part.model_copy(update={"kinds": kinds[k]}) for k, part in exam.criteria.items()}
+    return exam.model_copy(update={"criteria": of})
+
+
+def signs(rng, truth, right, wrong, together):
+    """Return what a judge says by each criterion, with one draw of luck for all, or one each."""
+    luck = np.full(FAULTS, rng.random()) if rng.random() < together else rng.random(FAULTS)
+    return "".join("01"[int(one)] for one in luck < np.where(truth, right, 1 - wrong))
+
+
+def drawn(rng, mix, together, number=200, each=80):
+    """Return an exam, the judged pairs of the same judge with another mix of faults, and truth."""
+    pairs, labels, rates = [], {}, {}
     for kind in KINDS:
+        right, wrong = rng.uniform(0.75, 0.99, (2, FAULTS))
+        truths = [np.ones(FAULTS, bool), *~np.eye(FAULTS, dtype=bool)]
+        passed = [
+            sum("0" not in signs(rng, one, right, wrong, together) for _ in range(each))
+            for one in truths
+        ]
+        rates[kind] = [(passed[0], each), *((each - one, each) for one in passed[1:])]
         for at in range(number):
-            truth = [True] * 3
-            if rng.random() < 0.3:  # a mix of faults that is the file's own
-                truth[int(rng.choice(3, p=(0.7, 0.2, 0.1)))] = False
-            sound += all(truth)
-            says = [
-                is_true if rng.random() < (right if is_true else wrong)[name] else not is_true
-                for is_true, name in zip(truth, names(kind), strict=True)
-            ]
-            signs = "".join("01"[one] for one in says)
-            pairs.append(Counted(kind, signs, f"{kind} {at}"))
-    return exam_with(rates), pairs, sound
+            truth = truths[1 + int(rng.choice(FAULTS, p=mix)) if rng.random() < 0.3 else 0]
+            says = signs(rng, truth, right, wrong, together)
+            pairs.append(Counted(kind, says, f"{kind} {at}", f"{kind} {at}"))
+            labels[pairs[-1].id] = bool(truth.all())
+    return examined(rates), pairs, labels
 
 
-def test_the_intervals_of_judges_drawn_at_random_cover_the_truth():
+@pytest.mark.parametrize("together", [0.0, 0.9])
+@pytest.mark.parametrize("by", ["exam", "labels"])
+def test_the_intervals_cover_the_truth_whether_or_not_errors_come_together(together, by):
     covered = raw = 0
-    for seed in range(24):
-        rng = np.random.default_rng(seed)
-        right, wrong = ({n: rng.uniform(0.75, 0.99) for n in ALL_NAMES} for _ in range(2))
-        exam, pairs, sound = drawn(rng, right, wrong, 200)
-        *_, found = sound_pairs(pairs, exam, rng=rng)
-        assert found.kind == "all" and found.pairs == 600 and not found.why
+    studies = 40
+    for seed in range(studies):
+        rng = np.random.default_rng([seed, int(together * 10)])
+        exam, pairs, truth = drawn(rng, (0.8, 0.1, 0.1), together)
+        some = {pairs[n].id: truth[pairs[n].id] for n in rng.choice(len(pairs), 100, replace=False)}
+        labels = some if by == "labels" else None
+        *_, found = sound_pairs(pairs, exam, labels=labels)
+        assert (
+            found.kind == "all"
+            and found.pairs == 600
+            and f"by {'the ' * (by == 'exam')}{by}" in found.why
+        )
         assert found.low <= found.estimate <= found.high
+        sound = sum(truth.values())
         covered += found.low <= sound <= found.high
         raw += found.low <= found.passed <= found.high
-    assert covered >= 21  # fewer happens one time in five hundred where 95 of 100 cover
+    assert covered >= 0.93 * studies - 3 * np.sqrt(0.93 * 0.07 * studies)
     assert raw < covered  # what the judge passes is no estimate
+
+
+def test_an_exam_does_not_know_which_faults_a_file_has():
+    """A judge that fails one kind of fault always and another half of the time."""
+    rng = np.random.default_rng(1)
+    exam = examined({"causal": [(76, 80), (80, 80), (40, 80)]})
+    for share in (0.5, 1.0):  # of pairs without the fault that is hard to see
+        sound = rng.random(600) < 0.6
+        seen = rng.random(600) < share
+        passed = rng.random(600) < np.where(sound, 0.95, np.where(seen, 0.0, 0.5))
+        pairs = [Counted("causal", "111" if one else "011", f"{n}") for n, one in enumerate(passed)]
+        (found,) = sound_pairs(pairs, exam)
+        assert found.low <= sound.sum() <= found.high
+        assert found.why == "by the exam, for any mix of its kinds of fault"
 
 
 def test_what_facts_decide_counts_as_they_decide_it():
     pairs = [Counted("numerical", BY_FACTS, str(n)) for n in range(30)]
     pairs += [Counted("numerical", "", str(n)) for n in range(10)]
-    (found,) = sound_pairs(pairs, exam_with({}), rng=np.random.default_rng(0))
+    (found,) = sound_pairs(pairs, exam_with({}))
     assert (found.pairs, found.passed, found.estimate) == (40, 30, 30)
     assert found.low == found.high == 30 and found.why == "30 by facts alone"
 
 
-RATES = dict.fromkeys(ALL_NAMES, ((57, 60), (54, 60)))
-JUDGED = [Counted(kind, "111" if n % 3 else "011", f"{n}") for n in range(120) for kind in KINDS]
+RATES = {kind: [(57, 60), (54, 60), (50, 60)] for kind in KINDS}
+JUDGED = [
+    Counted(kind, "111" if n % 3 else "011", f"{n}", f"{kind} {n}")
+    for n in range(120)
+    for kind in KINDS
+]
 
 
 @pytest.mark.parametrize(
-    ("rates", "why"),
+    ("flipping", "why"),
     [
-        ({}, "the exam did not ask flipping:reversed, flipping:coherent, flipping:nothing_added"),
-        (RATES | {"flipping:coherent": ((30, 60), (30, 60))}, "on flipping:coherent sensitivity"),
-        (RATES | {"flipping:coherent": ((9, 10), (9, 10))}, "needs 25 items of either verdict"),
+        (None, "the exam did not ask of flipping pairs as a whole"),
+        ([(30, 60), (30, 60)], "this judge cannot tell"),
+        ([(9, 10), (9, 10)], "needs 25 items of either known verdict"),
+        ([(57, 60), (60, 60), (3, 60)], "the judge fails 5% of the exam's 'fault 1'"),
     ],
 )
-def test_where_the_exam_says_too_little_there_is_the_reason_and_no_figure(rates, why):
-    found = sound_pairs(JUDGED, exam_with(rates), rng=np.random.default_rng(0))
+def test_where_the_exam_says_too_little_there_is_the_reason_and_what_would_say_it(flipping, why):
+    rates = {kind: own for kind, own in RATES.items() if kind != "flipping"}
+    found = sound_pairs(JUDGED, examined(rates | ({"flipping": flipping} if flipping else {})))
     assert [one.kind for one in found] == [*KINDS, "all"]
-    assert math.isnan(found[0].estimate) and why in found[0].why
-    assert math.isnan(found[-1].estimate) and math.isnan(found[-1].low)
-    assert math.isnan(found[1].estimate) == (not rates)
+    for one in (found[0], found[-1]):
+        assert math.isnan(one.estimate) and math.isnan(one.low)
+        assert why in one.why and "label some 100 pairs drawn at random (--labels)" in one.why
+    assert not math.isnan(found[1].estimate)
 
 
-def test_few_items_on_a_criterion_leave_the_verdict_on_the_whole_and_that_is_said():
-    few = RATES | {"flipping:coherent": ((9, 10), (9, 10)), "flipping": ((76, 80), (72, 80))}
-    flips, *_, every = sound_pairs(JUDGED, exam_with(few), rng=np.random.default_rng(0))
-    # 80 of 120 pass, of a judge that is right on .95 and .9: (2/3 - .1) / .85 are sound.
-    assert flips.estimate == pytest.approx(120 * (2 / 3 - 0.1) / 0.85)
+def test_few_items_of_a_kind_of_fault_are_taken_with_the_others_like_it():
+    few = {"flipping": [(76, 80), (54, 60), (6, 8), (6, 8)]}
+    (flips,) = sound_pairs(JUDGED[::3], examined(few))
+    # 80 of 120 pass, of a judge that is right on 76 of 80 and 66 of 76.
+    assert flips.estimate == pytest.approx(120 * (2 / 3 - 10 / 76) / (76 / 80 - 10 / 76))
     assert flips.low < flips.estimate < flips.high
-    for one in (flips, every):
-        assert one.why == "flipping as a whole, for faults mixed as in the exam"
+
+
+def test_labels_decide_where_there_are_enough_and_the_exam_elsewhere():
+    labels = {one.id: n % 5 > 0 for n, one in enumerate(JUDGED[::3]) if n < 60}
+    flips, tones, *_, every = sound_pairs(JUDGED, examined(RATES), labels=labels)
+    assert flips.why == "by labels of 60" and flips.estimate == pytest.approx(120 * 0.8)
+    assert tones.why.startswith("by the exam") and every.why == "by labels of 60"
+    *_, alone = sound_pairs(JUDGED, labels=dict(list(labels.items())[:3]))
+    assert math.isnan(alone.estimate) and "too few of these pairs are labelled" in alone.why
 
 
 def test_pairs_without_every_verdict_are_left_out_and_few_pairs_say_nothing():
     open_ones = [Counted("flipping", "1?1", "x")] * 5
-    flips, *_ = sound_pairs([*JUDGED, *open_ones], exam_with(RATES), rng=np.random.default_rng(0))
+    flips, *_ = sound_pairs([*JUDGED, *open_ones], examined(RATES))
     assert flips.pairs == 125 and "5 without a verdict on every criterion" in flips.why
     (few,) = sound_pairs(
-        [one for one in JUDGED if one.kind == "causal"][:50], exam_with(RATES),
-        rng=np.random.default_rng(0),
+        [one for one in JUDGED if one.kind == "causal"][:50], examined(RATES),
     )  # fmt: skip
     assert math.isnan(few.estimate) and "50 judged items" in few.why
 
@@ -115,13 +160,11 @@ def test_pairs_without_every_verdict_are_left_out_and_few_pairs_say_nothing():
 def test_pairs_of_one_original_say_less_than_as_many_of_their_own():
     own = [one for one in JUDGED if one.kind == "causal"]
     shared = [one._replace(cluster=one.signs + str(int(one.cluster) // 10)) for one in own]
-    exam = exam_with(RATES)
-    (apart,), (together,) = (
-        sound_pairs(pairs, exam, rng=np.random.default_rng(0)) for pairs in (own, shared)
-    )
+    exam = examined(RATES)
+    (apart,), (together,) = (sound_pairs(pairs, exam) for pairs in (own, shared))
     assert together.high - together.low > 1.3 * (apart.high - apart.low)
 
 
 def test_an_exam_of_another_judge_gives_no_figure():
-    found = sound_pairs(JUDGED, exam_with(RATES), "not known: x", rng=np.random.default_rng(0))
+    found = sound_pairs(JUDGED, examined(RATES), "not known: x")
     assert all(math.isnan(one.estimate) and one.why == "not known: x" for one in found)

@@ -1,11 +1,13 @@
-"""How many pairs of a file are really sound: what a judge passes, corrected by its exam.
+"""How many pairs of a file are really sound: what a judge passes, corrected by people or an exam.
 
-A judge errs on each criterion at rates of its own, which an exam measured. The share of sound pairs
-is corrected criterion by criterion, by what corrects every judged score (`contrafact.stats`), so
-that it holds for whatever faults the file has; pairs of one original are not independent. Where
-the exam has too few items on a criterion, the verdict on the whole pair is corrected instead, which
-holds where faults are mixed as in the exam, and that is said. What facts decide counts as they
-decide it.
+People's labels of a random part of the file decide where there are any (`stats.correction`), and
+nothing is assumed of the judge. An exam says less. Its sound items say how often the judge passes a
+sound pair as a whole, its faulty ones how often it fails one, by the kind of fault: verdicts on
+whole pairs, measured on the same items, so that errors on the criteria of one pair may hang
+together as they like. Which faults the file has the exam cannot know. So the bounds are those of
+every mix of its kinds of fault: the share of sound pairs is corrected for each kind of fault alone,
+and the outermost bounds are taken. Pairs of one original are not independent. What facts decide
+counts as they decide it.
 """
 
 import math
@@ -19,23 +21,45 @@ from contrafact.errors import InputError
 from contrafact.families.rfc.checking import JudgedPair, JudgeSettings
 from contrafact.families.rfc.judging import CRITERIA
 from contrafact.family.exam_file import CriterionExam, Exam, read_exam
+from contrafact.files.tables import read_rows
 from contrafact.records import MANIPULATIONS, Manipulation
-from contrafact.stats.correction import MIN_EXAM, Corrected, correct_conjunction, correct_rate
+from contrafact.stats.correction import (
+    MIN_YOUDEN,
+    ExamRate,
+    correct_rate,
+    correction_bounds,
+    ppi_share,
+)
+from contrafact.stats.intervals import effective_number
 
-__all__ = ["ALL", "BY_FACTS", "Counted", "Sound", "counted", "exam_of", "signs_of", "sound_pairs"]
+__all__ = [
+    "ALL",
+    "BY_FACTS",
+    "Counted",
+    "Sound",
+    "counted",
+    "signs_of",
+    "sound_of",
+    "sound_pairs",
+]
 
 ALL = "all"
 
 BY_FACTS = "facts"
 """The signs of a pair that facts alone pass."""
 
+_LEAST_OF_A_FAULT = 10.0
+"""Exam items that a kind of fault needs to stand by itself, by their effective number."""
+_LABEL = "label some 100 pairs drawn at random (--labels)"
+
 
 class Counted(NamedTuple):
-    """What was said of one pair: its kind, the signs of `signs_of`, and its original."""
+    """What was said of one pair: its kind, the signs of `signs_of`, its original, and its id."""
 
     kind: Manipulation
     signs: str
     cluster: str
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,10 +91,34 @@ def signs_of(kind: Manipulation, found: JudgedPair) -> str:
 def counted(fields: Mapping[str, Any], found: JudgedPair) -> Counted:
     """Return what was said of a pair, for `sound_pairs`."""
     kind = fields["manipulation"]
-    return Counted(kind, signs_of(kind, found), str(fields["original"]))
+    return Counted(kind, signs_of(kind, found), str(fields["original"]), str(fields["id"]))
 
 
-def exam_of(path: str, settings: JudgeSettings) -> tuple[Exam, str]:
+def _read_labels(path: str, pairs: Sequence[Counted]) -> dict[str, bool]:
+    """Return what people said of pairs by their ids, from a table with ``id`` and ``sound``.
+
+    Raises:
+        InputError: There is no such table, a cell says neither true nor false, or an id is of none
+            of the pairs.
+    """
+    known = {one.id for one in pairs}
+    answered: dict[str, bool] = {}
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    for line, row in read_rows(path):
+        name, given = (str(row.get(one, "")).strip() for one in ("id", "sound"))
+        if name not in known:
+            hint = "give the id of a pair that is checked"
+            raise InputError(f"{name!r} is no pair's id", file=path, line=line, hint=hint)
+        if given.lower() not in words:
+            hint = "write true or false, and leave out pairs that nobody labelled"
+            raise InputError(f"sound is {given!r}", file=path, line=line, hint=hint)
+        if answered.setdefault(name, words[given.lower()]) != words[given.lower()]:
+            hint = "settle what people say of it first"
+            raise InputError(f"{name!r} has two labels", file=path, line=line, hint=hint)
+    return answered
+
+
+def _exam_of(path: str, settings: JudgeSettings) -> tuple[Exam, str]:
     """Return the exam in a file, and why it is none of this judge; blank where it is."""
     exam = read_exam(path)
     if exam.family != "rfc":
@@ -84,116 +132,165 @@ def exam_of(path: str, settings: JudgeSettings) -> tuple[Exam, str]:
     return exam, f"not known: {why}" if why else ""
 
 
+def sound_of(
+    pairs: Sequence[Counted], exam: str | None, labels: str | None, settings: JudgeSettings
+) -> list[Sound]:
+    """Return how many pairs are really sound, by the files of an exam, of labels, or of both."""
+    answered = None if labels is None else _read_labels(labels, pairs)
+    known, why = (None, "") if exam is None else _exam_of(exam, settings)
+    return sound_pairs(pairs, known, why, labels=answered)
+
+
 def sound_pairs(
     pairs: Sequence[Counted],
-    exam: Exam,
+    exam: Exam | None = None,
     why: str = "",
     *,
-    rng: np.random.Generator,
+    labels: Mapping[str, bool] | None = None,
     level: float = 0.95,
 ) -> list[Sound]:
-    """Return how many pairs are really sound, by kind and in all."""
-    kinds = [kind for kind in MANIPULATIONS if any(one.kind == kind for one in pairs)]
-    groups = [(kind, [one for one in pairs if one.kind == kind]) for kind in kinds]
-    if len(kinds) > 1:
-        groups.append((ALL, list(pairs)))  # type: ignore[arg-type]
-    return [_sound(name, own, exam, why, rng, level) for name, own in groups]
+    """Return how many pairs are really sound, by kind and in all.
 
-
-def _sound(
-    name: str,
-    pairs: Sequence[Counted],
-    exam: Exam,
-    why: str,
-    rng: np.random.Generator,
-    level: float,
-) -> Sound:
-    facts = sum(one.signs == BY_FACTS for one in pairs)
-    judged = [one for one in pairs if one.signs not in ("", BY_FACTS) and "?" not in one.signs]
-    passed = facts + sum("0" not in one.signs for one in judged)
-    unread = sum("?" in one.signs for one in pairs)
-    notes = [f"{unread:,} without a verdict on every criterion are left out"] if unread else []
-    if facts:
-        notes.append(f"{facts:,} by facts alone")
-    if not judged:
-        count = math.nan if unread else float(facts)
-        return Sound(name, len(pairs), passed, count, count, count, "; ".join(notes))
-    columns, more = _columns(judged, exam)
-    found = None
-    if not why:
-        found, why = _corrected(judged, columns, exam, rng, level)
-    if found is None or not found.usable:
-        nan = math.nan
-        return Sound(name, len(pairs), passed, nan, nan, nan, why)
-    low, high = (facts + len(judged) * share for share in (found.low, found.high))
-    count = facts + len(judged) * found.estimate
-    return Sound(name, len(pairs), passed, count, low, high, "; ".join([*more, *notes]))
-
-
-class _Column(NamedTuple):
-    """A verdict that is corrected: its name in the exam, whose it is, and its place in the signs.
-
-    The place is None where it is the verdict on the pair as a whole.
+    ``why`` says why the exam is none of this judge, ``labels`` what people said of some pairs,
+    drawn at random, by their ids.
     """
-
-    name: str
-    kind: str
-    place: int | None
-
-    def value(self, pair: Counted) -> float:
-        if pair.kind != self.kind:
-            return math.nan
-        return float("0" not in pair.signs if self.place is None else pair.signs[self.place] == "1")
-
-
-def _columns(judged: Sequence[Counted], exam: Exam) -> tuple[list[_Column], list[str]]:
-    columns, notes = [], []
-    for kind in [kind for kind in MANIPULATIONS if any(one.kind == kind for one in judged)]:
-        own = [_Column(f"{kind}:{c.name}", kind, place) for place, c in enumerate(CRITERIA[kind])]
-        if not all(_enough(exam.criteria.get(one.name)) for one in own) and kind in exam.criteria:
-            own = [_Column(kind, kind, None)]
-            notes.append(f"{kind} as a whole, for faults mixed as in the exam")
-        columns += own
-    return columns, notes
+    kinds = [kind for kind in MANIPULATIONS if any(one.kind == kind for one in pairs)]
+    groups = [[one for one in pairs if one.kind == kind] for kind in kinds]
+    shares = [
+        _share(kind, own, exam, why, labels or {}, level)
+        for kind, own in zip(kinds, groups, strict=True)
+    ]
+    found = [_sound(*given) for given in zip(kinds, groups, shares, strict=True)]
+    if len(kinds) > 1:
+        every = _by_labels(_judged(pairs), labels or {}, level) or _sum(groups, shares)
+        found.append(_sound(ALL, pairs, every))
+    return found
 
 
-def _enough(part: CriterionExam | None) -> bool:
-    if part is None:
-        return False
-    return min(part.sensitivity.exam_rate.n, part.specificity.exam_rate.n) >= MIN_EXAM
+class _Share(NamedTuple):
+    """The share of judged pairs that are sound; NaN, and the reason as a note, where not known."""
+
+    estimate: float
+    low: float
+    high: float
+    note: str
 
 
-def _corrected(
-    judged: Sequence[Counted],
-    columns: Sequence[_Column],
-    exam: Exam,
-    rng: np.random.Generator,
+def _unknown(why: str) -> _Share:
+    return _Share(math.nan, math.nan, math.nan, f"not known: {why.removeprefix('not known: ')}")
+
+
+def _judged(pairs: Sequence[Counted]) -> list[Counted]:
+    """Return the pairs on whose meaning there is a verdict by every criterion."""
+    return [one for one in pairs if one.signs not in ("", BY_FACTS) and "?" not in one.signs]
+
+
+def _passed(judged: Sequence[Counted]) -> list[float]:
+    return [float("0" not in one.signs) for one in judged]
+
+
+def _sound(kind: str, pairs: Sequence[Counted], share: _Share) -> Sound:
+    facts = sum(one.signs == BY_FACTS for one in pairs)
+    judged = _judged(pairs)
+    passed = facts + sum("0" not in one.signs for one in judged)
+    notes = [share.note] if share.note else []
+    if not math.isnan(share.estimate):
+        unread = sum("?" in one.signs for one in pairs)
+        if unread:
+            notes.append(f"{unread:,} without a verdict on every criterion are left out")
+        if facts:
+            notes.append(f"{facts:,} by facts alone")
+    estimate, low, high = (facts + len(judged) * one for one in share[:3])
+    return Sound(kind, len(pairs), passed, estimate, low, high, "; ".join(notes))
+
+
+def _share(
+    kind: Manipulation,
+    pairs: Sequence[Counted],
+    exam: Exam | None,
+    why: str,
+    labels: Mapping[str, bool],
     level: float,
-) -> tuple[Corrected | None, str]:
-    """Return the corrected share of judged pairs that pass everything, and why there is none."""
-    missing = [one.name for one in columns if one.name not in exam.criteria]
-    if missing:
-        return None, f"not known: the exam did not ask {', '.join(missing)}"
-    rates = [exam.criteria[one.name] for one in columns]
-    clusters = [one.cluster for one in judged]
-    if len(columns) == 1:
-        found = correct_rate(
-            [columns[0].value(one) for one in judged],
-            clusters,
-            sensitivity=rates[0].sensitivity.exam_rate,
-            specificity=rates[0].specificity.exam_rate,
-            level=level,
-        )
-        return found, found.why
-    if why := exam.errs_together():
-        return None, why
-    found = correct_conjunction(
-        [[column.value(one) for column in columns] for one in judged],
-        clusters,
-        names=[one.name for one in columns],
-        sensitivity=[one.sensitivity.exam_rate for one in rates],
-        specificity=[one.specificity.exam_rate for one in rates],
-        rng=rng,
+) -> _Share:
+    judged = _judged(pairs)
+    if not judged:
+        unread = sum("?" in one.signs for one in pairs)
+        if unread:
+            return _unknown(f"{unread:,} have no verdict on every criterion")
+        return _Share(0.0, 0.0, 0.0, "")
+    if found := _by_labels(judged, labels, level):
+        return found
+    if exam is None:
+        return _unknown(f"too few of these pairs are labelled; {_LABEL}")
+    return _unknown(why) if why else _by_exam(judged, exam, kind, level)
+
+
+def _by_labels(
+    judged: Sequence[Counted], labels: Mapping[str, bool], level: float
+) -> _Share | None:
+    """Return the share by people's labels of some pairs; none where these are too few."""
+    answered = [float(labels[one.id]) if one.id in labels else math.nan for one in judged]
+    if np.isnan(answered).all():
+        return None
+    found = ppi_share(
+        answered,
+        _passed(judged),
+        levels=[np.array([MANIPULATIONS.index(one.kind) for one in judged])],
+        clusters=[one.cluster for one in judged],
         level=level,
     )
-    return found, found.why
+    if math.isnan(found.low):
+        return None
+    note = f"by labels of {np.isfinite(answered).sum():,}"
+    return _Share(found.estimate, found.low, found.high, note)
+
+
+def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str, level: float) -> _Share:
+    """Return the share by the exam, with the bounds of every mix of its kinds of fault."""
+    part = exam.criteria.get(kind)
+    if part is None:
+        return _unknown(f"the exam did not ask of {kind} pairs as a whole; {_LABEL}")
+    values, clusters = _passed(judged), [one.cluster for one in judged]
+    sensitivity = part.sensitivity.exam_rate
+    pooled = correct_rate(
+        values, clusters, sensitivity=sensitivity, specificity=part.specificity.exam_rate,
+        level=level,
+    )  # fmt: skip
+    if not pooled.usable:
+        return _unknown(f"{pooled.why}; {_LABEL}")
+    faults = _faults(part)
+    for name, rate in faults.items():
+        if sensitivity.rate + rate.rate - 1.0 < MIN_YOUDEN:
+            return _unknown(
+                f"the judge fails {rate.rate:.0%} of the exam's '{name}', too few to tell how many "
+                f"such pairs are here; {_LABEL}"
+            )
+    low, high = correction_bounds(
+        pooled.raw, effective_number(values, clusters), sensitivity.rate, sensitivity.n,
+        [one.rate for one in faults.values()], [one.n for one in faults.values()], level=level,
+    )  # fmt: skip
+    # Where verdicts fit no share at all, a file has not that fault alone.
+    ends = (np.nanmin([*low, pooled.low]), np.nanmax([*high, pooled.high]))
+    kinds = "its kinds of fault" if len(faults) > 1 else "faults"
+    how = f"by the exam, for {'any mix of ' if len(faults) > 1 else ''}{kinds}"
+    return _Share(pooled.estimate, float(ends[0]), float(ends[1]), how)
+
+
+def _faults(part: CriterionExam) -> dict[str, ExamRate]:
+    """Return how often the judge fails each kind of fault; kinds of few items are taken as one."""
+    rates = {name: one.right.exam_rate for name, one in part.kinds.items() if not one.known}
+    alone = {name: one for name, one in rates.items() if one.n >= _LEAST_OF_A_FAULT}
+    few = [one for name, one in rates.items() if name not in alone]
+    rest = ExamRate(sum(one.right for one in few), sum(one.n for one in few))
+    return alone | ({"other faults": rest} if rest.n >= _LEAST_OF_A_FAULT else {})
+
+
+def _sum(groups: Sequence[Sequence[Counted]], shares: Sequence[_Share]) -> _Share:
+    """Return the share of all kinds: bounds are added, since kinds may share their originals."""
+    sizes = np.array([len(_judged(own)) for own in groups], dtype=np.float64)
+    if unknown := [one.note for one in shares if math.isnan(one.estimate)]:
+        return _unknown(unknown[0])
+    figures = sizes @ np.array([one[:3] for one in shares]) / max(1.0, sizes.sum())
+    estimate, low, high = figures.tolist()
+    notes = dict.fromkeys(one.note for one in shares if one.note)
+    return _Share(estimate, low, high, "; ".join(notes))

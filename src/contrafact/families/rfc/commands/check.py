@@ -56,6 +56,11 @@ class CheckOptions(JudgeOptions):
     exam: str | None = option(
         "The judge's exam: how many pairs are really sound, by it.", None, metavar="FILE"
     )
+    labels: str | None = option(
+        "People's labels of some pairs drawn at random (id, sound): how many are, by these.",
+        None,
+        metavar="FILE",
+    )
     estimate: bool = option("Say calls, tokens and cost, and call nothing.", False, "--estimate")
     rule: list[str] | None = option(
         "Rules of your own that join the contracts: package.module, or package.module:function; "
@@ -74,7 +79,16 @@ class CheckOptions(JudgeOptions):
         return tuple(self.rule or ()), absolute(self.polarity_model), absolute(self.bands)
 
 
-_ONLY_JUDGED = ("each", "numerical", "exam", "estimate", "prompts", "structured", "judge_arg")
+_ONLY_JUDGED = (
+    "each",
+    "numerical",
+    "exam",
+    "labels",
+    "estimate",
+    "prompts",
+    "structured",
+    "judge_arg",
+)
 
 
 @bulk_options(rates=True)
@@ -99,7 +113,7 @@ def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
     if settings is None:
         options.refuse(_ONLY_JUDGED, "without --judge", "name a judge")
     if bulk is not None:
-        options.refuse(["estimate"], "with --engine ray", "leave one out")
+        options.refuse(["estimate", "labels"], "with --engine ray", "leave one out")
         summary = _in_bulk(options, settings, bulk)
     else:
         from contrafact.families.rfc.contracts.pair_check import (
@@ -120,8 +134,8 @@ def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
             return
         summary = _check(file, out, facts, settings)
     summary.show()
-    if options.exam is not None and settings is not None:
-        _show_sound(summary, options.exam, settings)
+    if (options.exam or options.labels) and settings is not None:
+        _show_sound(summary, options, settings)
     summary.end(judged=settings is not None)
 
 
@@ -226,15 +240,12 @@ def _in_bulk(
     return summary
 
 
-def _show_sound(summary: "_Summary", exam: str, settings: "JudgeSettings") -> None:
-    import numpy as np
-
+def _show_sound(summary: "_Summary", options: CheckOptions, settings: "JudgeSettings") -> None:
     from contrafact.console import show_table
-    from contrafact.families.rfc.sound import exam_of, sound_pairs
+    from contrafact.families.rfc.sound import sound_of
 
-    known, why = exam_of(exam, settings)
     rows = []
-    for one in sound_pairs(summary.counted, known, why, rng=np.random.default_rng(0)):
+    for one in sound_of(summary.counted, options.exam, options.labels, settings):
         figure = "–"
         if not math.isnan(one.estimate):
             figure = f"{one.estimate:,.0f}"
@@ -242,8 +253,12 @@ def _show_sound(summary: "_Summary", exam: str, settings: "JudgeSettings") -> No
                 figure += f" ({one.low:,.0f} to {one.high:,.0f})"
         rows.append([one.kind, f"{one.pairs:,}", f"{one.passed:,}", figure, one.why or "–"])
     columns = ("manipulation", "pairs", "passed", "really sound", "what to know")
-    title = f"Pairs that are really sound, by the judge's exam ({known.level:.0%} intervals)"
-    show_table(title, columns, rows, stderr=True)
+    by = " and ".join(
+        name
+        for name, given in (("labels", options.labels), ("the judge's exam", options.exam))
+        if given
+    )
+    show_table(f"Pairs that are really sound, by {by} (95% intervals)", columns, rows, stderr=True)
 
 
 class _Summary:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from inspect_ai.dataset import Sample
     from inspect_ai.event import ModelEvent
     from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.model import Model
     from inspect_ai.scorer import Scorer
 
     from contrafact.family.task import Solving
@@ -320,6 +321,8 @@ class Prepared:
         judging: What judges; None where no judge was named.
         recorded: Outputs that were made elsewhere, whose systems stand among the baselines; None in
             a run that makes its own.
+        direct: Judges outputs without a log of Inspect, and writes the run's tables; None where the
+            run is an evaluation.
         files: Gives what its folder holds before the first call, by name.
         fluency: Opens the model that scores fluency, as `contrafact.models.fluency` has it.
     """
@@ -334,6 +337,7 @@ class Prepared:
     baselines: Mapping[str, Method[Any, Any]] = field(default_factory=dict)
     judging: Any = None
     recorded: RecordedOutputs | None = None
+    direct: "Callable[[Path, Prepared, Sequence[Model], CausalModel | None], list[Any]] | None" = None
     files: Callable[[Path], Mapping[str, bytes]] = lambda _: {}
     fluency: "Callable[[], Callable[[], CausalModel | None]]" = lambda: lambda: None
 

@@ -33,7 +33,6 @@ from contrafact.models.asking import Ask
 from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import ASK_ABOVE, CallEstimate, paid_calls
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
-from contrafact.runs.direct import is_direct, write_direct
 from contrafact.runs.folder import (
     BASELINE_LOGS,
     LOGS,
@@ -117,13 +116,11 @@ def execute(
         prepared = prepared.placed(folder)
         with counted_calls(marks=folder / _CALLS) as calls:
             try:
-                failures = (
-                    write_direct(folder, prepared, models.judges, scorer())
-                    if is_direct(prepared)
-                    else write_items(
-                        folder, prepared, _evaluate(prepared, folder, models, seen), scorer()
-                    )
-                )
+                if prepared.direct is not None:
+                    failures = prepared.direct(folder, prepared, models.judges, scorer())
+                else:
+                    logs = _evaluate(prepared, folder, models, seen)
+                    failures = write_items(folder, prepared, logs, scorer())
             except KeyboardInterrupt:
                 if seen is not None and (ended := _logs_so_far(folder)):
                     write_items(folder, prepared, ended, scorer())

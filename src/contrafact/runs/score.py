@@ -38,6 +38,7 @@ from contrafact.files.tables import json_line, line_list, read_rows
 from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.prompts import open_pack
+from contrafact.runs.direct import is_direct, write_direct
 from contrafact.runs.folder import folder_files
 from contrafact.runs.prepare import make_settings
 
@@ -359,7 +360,7 @@ def scored(
     if earlier := [row for one in systems.values() for row in one.verdicts]:
         contents["verdicts"] = hash_of(earlier)
     answering: dict[str, Any] = dict(systems)
-    return Prepared(
+    prepared = Prepared(
         run=run,
         settings=settings,
         manifest=new_manifest(settings, run.version, contents, data=data, files=files, pack=pack),
@@ -373,6 +374,7 @@ def scored(
         files=partial(folder_files, settings=settings, pack=pack, recorded=recorded),
         fluency=partial(open_fluency, settings.option("fluency_model")),
     )
+    return replace(prepared, direct=write_direct if is_direct(prepared) else None)
 
 
 def _systems(

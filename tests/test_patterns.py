@@ -111,7 +111,7 @@ def sample(items, pick, way):
 
 def pumps(pattern):
     """Yield (a beginning, what is repeated) for each repetition of a pattern."""
-    found = {(start, one): None for one in USUAL for start in ("", "\x01")}
+    found = {("", one): None for one in USUAL}
 
     def walk(items, before):
         items = list(items)
@@ -155,14 +155,20 @@ def growth(pattern, start, body):
         text = start + body * (size // len(body)) + "\x01"
         return text if isinstance(pattern.pattern, str) else text.encode()
 
-    # The square of a quarter is a 16th: most patterns are done with at a glance. Where the square
-    # is a tenth at 50 kB, the growth up to there is over 4.3, and from there 5.2.
-    glance = pumped(12_500)
-    if (tiny := min(seconds(pattern, glance) for _ in range(2))) < AT_ONCE / 16:
+    # The square of a quarter is a 16th: most patterns are done with at a glance. Time that is four
+    # times as long for four times the text has no square in it that would tell in a long text.
+    if (glance := seconds(pattern, pumped(12_500))) < AT_ONCE / 16:
+        return 1.0
+    if glance < 4.3 * (tiny := seconds(pattern, pumped(3_125))):
+        return 1.0
+    tiny = min(tiny, seconds(pattern, pumped(3_125)))
+    if (glance := min(glance, seconds(pattern, pumped(12_500)))) < 4.3 * tiny:
         return 1.0
     texts = pumped(50_000), pumped(200_000)
-    if (small := seconds(pattern, texts[0])) < max(AT_ONCE, 4.3 * tiny):
+    if (small := seconds(pattern, texts[0])) < max(AT_ONCE, 4.3 * glance):
         return 1.0
+    if min(small, seconds(pattern, texts[0])) > 10 * glance:
+        return small / glance  # a square as it stands: four times more would take minutes
     large = seconds(pattern, texts[1])
     for _ in range(4):
         if large < MOST_GROWTH * small:

@@ -337,7 +337,7 @@ class Prepared:
     baselines: Mapping[str, Method[Any, Any]] = field(default_factory=dict)
     judging: Any = None
     recorded: RecordedOutputs | None = None
-    direct: "Callable[[Path, Prepared, Sequence[Model], CausalModel | None], list[Any]] | None" = None
+    direct: "Callable[[Path, Prepared, Sequence[Model], Any], list[Any]] | None" = None
     files: Callable[[Path], Mapping[str, bytes]] = lambda _: {}
     fluency: "Callable[[], Callable[[], CausalModel | None]]" = lambda: lambda: None
 

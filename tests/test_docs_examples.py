@@ -10,6 +10,8 @@ import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -133,3 +135,58 @@ def test_an_example_that_fails_would_be_found(running, quick_contrafact):
     kinds = {block.kind for page in PAGES for block in blocks(page)}
     assert {"bash", "python", "csv"} <= kinds
     assert sum(len(command_lines(block)) for page in PAGES for block in blocks(page)) > 30
+
+
+WRONG = """
+import contrafact as cf
+cf.check(3)
+cf.agreement([{"item": 1}], ratr=["ann"])
+cf.stories(seed="one")
+"""
+KINDS = """
+from typing import assert_type
+import pandas as pd
+import polars as pl
+import contrafact as cf
+
+rows = [{"original": "Shares rose.", "rewritten": "Shares fell.", "manipulation": "flipping"}]
+assert_type(cf.check(pd.DataFrame(rows)).items, pd.DataFrame)
+assert_type(cf.check(rows, judge="a/b").items, pd.DataFrame)
+assert_type(cf.rewrite(pl.DataFrame(rows)).dropped, pl.DataFrame)
+assert_type(cf.generate(pl.LazyFrame(rows), model="a/b").items, pl.DataFrame)
+assert_type(cf.perplexity(one["original"] for one in rows).items, pd.DataFrame)
+assert_type(cf.agreement("ratings.csv").scores, pd.DataFrame)
+calls: int = cf.check(rows, judge="a/b", estimate=True).calls + cf.exam("a/b", estimate=True).calls
+"""
+
+
+def typed_files(folder):
+    """Write every page's Python to files; a block with a docstring or a title is one by itself."""
+    for number, page in enumerate([ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]):
+        name = f"p{number}_{page.stem.replace('-', '_')}"
+        parts = {}
+        for place, block in enumerate(one for one in blocks(page) if one.kind == "python"):
+            alone = f"{name}_{place}.py" if block.body.startswith('"""') else f"{name}.py"
+            parts.setdefault(block.title or alone, []).append(block.body)
+        for file, bodies in parts.items():
+            target = folder / file
+            target.parent.mkdir(exist_ok=True)
+            target.write_text("\n\n".join(bodies), encoding="utf-8")
+    (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
+    (folder / "kinds.py").write_text(KINDS, encoding="utf-8")
+    return sorted(str(path) for path in folder.rglob("*.py"))
+
+
+@pytest.mark.slow
+def test_every_example_in_python_is_typed_and_a_wrong_one_is_found(tmp_path):
+    pytest.importorskip("polars", reason="polars is not installed")
+    files = typed_files(tmp_path)
+    assert len(files) > 20
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *files],
+        capture_output=True, text=True, cwd=ROOT,
+        env={**os.environ, "MYPYPATH": f"src:examples/flip/src:{tmp_path}"},
+    )  # fmt: skip
+    lines = [one for one in done.stdout.splitlines() if ": error: " in one]
+    assert [one for one in lines if "wrong.py:" not in one] == [], done.stderr
+    assert [one.split(":")[1] for one in lines] == ["3", "4", "5"]

@@ -71,6 +71,47 @@ def test_what_is_dropped_says_why():
     assert found.dropped["reason"].to_pylist()[0]
 
 
+ARTICLE = {"title": PAIR["original"], "manipulation": "numerical"}
+ODD = [
+    (lambda: cf.check(), "check: missing a required argument: 'data'"),
+    (lambda: cf.check([PAIR], "a/b"), "check: too many positional arguments"),
+    (lambda: cf.synth(1, sed=3), "synth has no option 'sed'; did you mean 'seed'?"),
+    (lambda: cf.stories(difficulty={"facts": "x"}), "facts: input should be a valid tuple"),
+    (lambda: cf.check(["a", "b"]), "data: there is no column 'manipulation'"),
+    (lambda: cf.check([PAIR], columns={"orignal": "x"}), "'orignal' is no field"),
+    (lambda: cf.check([PAIR, {**PAIR, "original": b"x"}]), "data:2: 'original' is bytes"),
+    (lambda: cf.check(pd.concat({"a": pd.DataFrame([PAIR])}, axis=1)), "columns of two levels"),
+    (lambda: cf.check([PAIR], out="x.csv"), "x.csv: the result is JSON Lines; name it .jsonl"),
+    (lambda: cf.check({"original": ["a"]}), "data is dict, and no table"),
+    (lambda: cf.check(pd.DataFrame(columns=list(PAIR))), "data has no rows"),
+    (lambda: cf.check([PAIR, None]), "data:2: the row is NoneType"),
+    (lambda: cf.rewrite([ARTICLE], out="x.xlsx"), "x.xlsx: the result is JSON Lines"),
+    (lambda: cf.rewrite(pd.DataFrame([ARTICLE, {**ARTICLE, "title": float("nan")}])),
+     "data:2: the title is empty"),
+    (lambda: cf.generate("Oil rises today", model="a/b"), "give texts in a list"),
+    (lambda: cf.generate([1, 2], model="a/b"), "data:1: the row is int"),
+    (lambda: cf.agreement([{"item": 1, "ann": 1}]), "data: there is 1 rater"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), ODD, ids=[message for _, message in ODD])
+def test_what_a_new_user_may_hand_in_is_told_in_one_line(call, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(cf.InputError) as caught:
+        call()
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_items_may_be_a_frames_index_and_texts_a_category():
+    frame = pd.DataFrame({"item": ["a", "b"], "ann": [1, 0], "bob": [1, 1]}).set_index("item")
+    assert cf.agreement(frame).items["item"].tolist() == ["b"]
+    pairs = pd.DataFrame([PAIR]).astype("category")
+    pairs.index = pd.MultiIndex.from_tuples([("x", 1)], names=["desk", "n"])
+    found = cf.check(pairs).items
+    assert found["passed"].tolist() == [True] and found.index.names == ["desk", "n"]
+
+
 DATA = [{"headline": "Oil rises", "id": "a", **PAIR}]
 # Every function, called as it should be.
 CALLS: dict[str, dict[str, Any]] = {

@@ -85,6 +85,30 @@ def test_headlines_become_scenarios(models):
         cf.generate(["Oil is doomed"], model=models.model, max_retries=0)
 
 
+@pytest.mark.parametrize("verb", ["generate", "check", "rewrite"])
+def test_many_paid_calls_are_made_on_word_only_and_estimated_without_one(verb, monkeypatch):
+    monkeypatch.setattr("contrafact.models.estimate.ASK_ABOVE", 2)
+    monkeypatch.setattr("inspect_ai.model.Model.generate", None)  # no model is called
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    rows = [{**PAIR, "headline": f"Oil {n}", "title": f"Oil {n}", "summary": PAIR["original"]}
+            for n in range(3)]  # fmt: skip
+    asked = {"judge" if verb == "check" else "model": "openai/gpt-4o"}
+    priced = getattr(cf, verb)(rows, **asked, estimate=True)
+    assert priced.calls == priced.paid_calls >= 3 and priced.dollars > 0
+    with pytest.raises(cf.InputError, match=r"about [\d,]+ paid calls; add yes=True"):
+        getattr(cf, verb)(rows, **asked)
+
+
+def test_nothing_that_is_printed_names_a_temporary_file(models, pair_writer, capfd):
+    found = cf.generate(["Oil rises", " "], model=models.model)
+    assert found.items["valid"].tolist() == [True, False]
+    article = {"title": "Tern", "summary": PAIR["original"], "manipulation": "flipping"}
+    assert len(cf.rewrite([article], model=f"{pair_writer.model}-sound").items) == 1
+    said = capfd.readouterr()
+    assert "data:2: the headline is empty" in said.err and "1 rewritten" in said.err
+    assert "contrafact-" not in said.out + said.err and "written to" not in said.err
+
+
 PAIR = {
     "manipulation": "flipping",
     "original": "Tern & Vale shares rose 5% on Monday as demand grew.",
@@ -256,6 +280,21 @@ def test_every_result_shows_itself_without_running_what_it_shows():
         assert "<img" not in html and "<b>n" not in html and "\u202e" not in html
     assert "&lt;img src=x&gt;" in page.html and "202E" in page.html
     assert "cohen_kappa" in repr(found) and "\u202e" not in repr(found)
+
+
+def test_a_notebook_shows_the_edit_marked_and_nothing_of_it_runs(models):
+    pair = {"manipulation": "numerical", "original": "<b>Tern</b> rose 5% on Monday.",
+            "rewritten": "<b>Tern</b> rose 9% on Monday."}  # fmt: skip
+    checked = cf.check([pair] * 12)
+    html = checked._repr_html_()
+    assert html.count("<del>5</del><ins>9</ins>%") == 10
+    assert "&lt;b&gt;Tern&lt;/b&gt; rose" in html and "<b>Tern" not in html
+    text = "Tern & Vale shares rose 5% on Monday."
+    made = cf.rewrite([{"title": text, "manipulation": "numerical"}], seed=7)
+    (new,) = made.items["rewritten"]
+    assert f"<del>5</del><ins>{new.split()[5].rstrip('%')}</ins>" in made._repr_html_()
+    written = cf.generate(["Oil rises"], model=models.model)
+    assert "<ins>" in written._repr_html_() and "opportunity" in written._repr_html_()
 
 
 def test_many_rows_are_rewritten_by_a_plain_script(tmp_path: Path) -> None:

@@ -306,6 +306,36 @@ def test_no_headline_is_asked_about_twice_though_calls_fail_and_the_driver_is_ki
     assert not list(Path(tempfile.gettempdir()).glob(f"contrafact-ray-{process.pid}"))
 
 
+def test_lists_and_objects_are_such_for_readers_of_parquet_as_in_one_process(
+    start_service, tmp_path
+):
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    rows = [
+        {"headline": f"Firm {n} beats", "tags": [], "desk": None, "meta": {"a": n}, "mixed": n}
+        for n in range(4)
+    ]
+    rows[2] |= {"tags": ["oil"], "desk": {"name": "x", "floors": [1]}, "mixed": "two"}
+    rows[3] |= {"meta": {"a": 0.5, "b": "y"}}
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with start_service() as service:
+        command = [sys.executable, "-m", "contrafact.cli.main", "generate", "in.jsonl"]
+        command += ["--model", service.model]
+        run = partial(subprocess.run, cwd=tmp_path, env=service.environment, check=True)
+        run([*command, "--out", "one.parquet"])
+        run([*command, "--engine", "ray", "--partition-rows", "2", "--out", "out"])
+    one = parquet.read_schema(tmp_path / "one.parquet")
+    first, second = (parquet.read_schema(part) for part in parts_of(tmp_path / "out"))
+    assert first.equals(second)
+    given = list(rows[0])
+    assert [first.field(name).type for name in given] == [one.field(name).type for name in given]
+    assert pa.types.is_list(one.field("tags").type) and pa.types.is_struct(one.field("desk").type)
+    whole = polars.scan_parquet(tmp_path / "out" / "part-*.parquet").collect()
+    assert whole["tags"].to_list() == [[], [], ["oil"], []]
+    assert whole["meta"].struct.field("b").to_list() == [None, None, None, "y"]
+    # What is read back is what was given, texts and numbers of one column apart.
+    assert [row["mixed"] for row in rows_in(tmp_path / "out")] == [0, 1, "two", 3]
+
+
 def ended(number: int) -> bool:
     """Whether all processes of the cluster that a command started have ended, after a while."""
     mark = f"contrafact-ray-{number}".encode()

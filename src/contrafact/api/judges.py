@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 from pydantic import Field, ValidationError
 
-from contrafact.api.operation import Operation
-from contrafact.api.results import Result, Run, make_estimate, paths_of, refuse_many
+from contrafact.api.operation import EstimatedOperation, Operation, TableOperation
+from contrafact.api.results import Estimate, Result, Run, asked_by_call, make_estimate, paths_of
 from contrafact.api.tables import (
     Level,
     PathLikeOrNone,
@@ -23,6 +23,9 @@ from contrafact.api.tables import (
 )
 from contrafact.errors import InputError
 from contrafact.options import option_problem
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["agreement", "correct", "exam"]
 
@@ -40,7 +43,7 @@ class _Reading(TypedDict, total=False):
     level: Level
 
 
-@Operation
+@EstimatedOperation
 def exam(
     judge: str | Sequence[str],
     *,
@@ -48,7 +51,7 @@ def exam(
     out: PathLikeOrNone = None,
     estimate: bool = False,
     **options: Any,
-) -> Result:
+) -> "Result[pd.DataFrame] | Estimate":
     """Put items whose verdict is known to a judge, as ``contrafact exam`` does.
 
     Args:
@@ -94,7 +97,8 @@ def exam(
         asked = ExamOptions(judge=names_of(judge), family=name, out=path, **options)
         if estimate:
             return make_estimate(f"the exam of {name}", prepare_exam(asked, own).estimate())
-        found, _ = run_exam(asked, own, refuse_many)
+        with asked_by_call():
+            found, _ = run_exam(asked, own)
         items = read_frame(path.with_name(found.items))
     rows = [
         {"criterion": criterion, "measure": measure, "estimate": rate.estimate, "low": rate.low,
@@ -121,7 +125,7 @@ def correct(
     clusters: Iterable[Any] | None = None,
     level: Level = 0.95,
     seed: Seed = 0,
-) -> Result:
+) -> "Result[pd.DataFrame]":
     """Correct judged rates for what the judge is worth.
 
     ================  ==================================  =====================================
@@ -168,7 +172,7 @@ def correct(
 
 def _corrected_verdicts(
     judged: Any, sensitivity: Any, specificity: Any, clusters: Iterable[Any] | None, level: float
-) -> Result:
+) -> "Result[pd.DataFrame]":
     import pandas as pd
 
     from contrafact.stats.correction import ExamRate, correct_rate
@@ -198,7 +202,7 @@ def _corrected_verdicts(
 
 def _corrected_run(
     folder: Path, exams: Sequence[Path], labels: Sequence[Path], level: float, seed: int
-) -> Result:
+) -> "Result[pd.DataFrame]":
     from contrafact.family.exam_file import read_exams
     from contrafact.report.chapter import Options, checked_data
     from contrafact.report.estimates import corrected_rates
@@ -219,7 +223,7 @@ def _corrected_run(
     return Result(f"{runs.task}: judged rates, corrected", runs.items, rates)
 
 
-@Operation
+@TableOperation
 def agreement(
     data: Any,
     *,
@@ -228,7 +232,7 @@ def agreement(
     missing: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     **options: Unpack[_Reading],
-) -> Result:
+) -> Result[Any]:
     """Say how far raters agree, as ``contrafact agree`` does.
 
     Args:
@@ -254,6 +258,8 @@ def agreement(
     from contrafact.study.agreement import agreement as agree
     from contrafact.study.ratings import read_ratings
 
+    if isinstance(data, pd.DataFrame) and all(data.index.names):  # items as its index
+        data = data.reset_index()
     with rows_file(data, columns=columns) as file:
         found = agree(
             read_ratings(str(file), raters=rater, count=count, missing=missing), **options

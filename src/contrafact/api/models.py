@@ -1,14 +1,17 @@
 """Functions that need a model's weights: perplexity, and what would have been written."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
 
 from pydantic import Field
 
-from contrafact.api.operation import Operation
+from contrafact.api.operation import Operation, TableOperation
 from contrafact.api.results import Result
 from contrafact.api.tables import Count, Seed, as_given, frame_of
 from contrafact.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["perplexity", "whatif"]
 
@@ -22,14 +25,14 @@ class _Writing(TypedDict, total=False):
     chat: bool | None
 
 
-@Operation
+@TableOperation
 def perplexity(
     data: Any,
     *,
     model: str = "smollm2-135m",
     column: str = "text",
     batch_tokens: Count | None = None,
-) -> Result:
+) -> Result[Any]:
     """Score texts for fluency: their perplexity under a causal model.
 
     Args:
@@ -80,7 +83,7 @@ def whatif(
     temperature: Annotated[float, Field(gt=0)] = 1.0,
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0,
     **options: Unpack[_Writing],
-) -> Result:
+) -> "Result[pd.DataFrame]":
     """Say what a model would have written, its noise held, as ``contrafact whatif`` does.
 
     Args:

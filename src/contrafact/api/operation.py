@@ -4,18 +4,50 @@ import asyncio
 import functools
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Generic, ParamSpec, TypeVar, get_args, get_type_hints
+from os import PathLike
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_type_hints,
+    overload,
+)
 
 from contrafact.api.tables import check_options
 from contrafact.errors import InputError
 from contrafact.options import checked_value
 
-__all__ = ["Operation"]
+if TYPE_CHECKING:
+    import pandas as pd
+    from narwhals.typing import IntoDataFrame
+
+    from contrafact.api.results import Estimate, Result
+
+__all__ = ["EstimatedOperation", "Operation", "TableOperation"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_Table = TypeVar("_Table", bound="IntoDataFrame")
+_Collected = TypeVar("_Collected", bound="IntoDataFrame", covariant=True)
+
+
+class _Lazy(Protocol[_Collected]):
+    """A table that is computed when it is asked for."""
+
+    def collect(self) -> _Collected: ...
+    def collect_schema(self) -> Any: ...
+
+
+_Rows = Iterable[Mapping[str, Any]] | Iterable[str] | str | PathLike[str]
+"""Rows of no kind of table, or a file's path."""
 
 # Inspect runs one evaluation at a time in a process, and the cache of answers is the process's.
 _one_at_a_time = threading.RLock()
@@ -59,9 +91,16 @@ class Operation(Generic[_P, _R]):
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
         """Return the arguments of a call, each as its type has it."""
-        call = self._signature.bind(*args, **kwargs)
+        known = self._signature.parameters
+        if not any(one.kind is one.VAR_KEYWORD for one in known.values()):
+            check_options(kwargs, list(known), self._function.__name__)
+        try:
+            call = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            problem = f"{self._function.__name__}: {error}"
+            raise InputError(problem, hint=f"it takes {', '.join(known)}") from None
         for name, value in call.arguments.items():
-            one = self._signature.parameters[name]
+            one = known[name]
             if one.kind is not one.VAR_KEYWORD:
                 call.arguments[name] = checked_value(name, one.annotation, value)
             elif typed := get_args(one.annotation):  # Unpack of their names and types
@@ -82,3 +121,39 @@ class Operation(Generic[_P, _R]):
 
     def __repr__(self) -> str:
         return f"<contrafact.{self._function.__name__}>"
+
+
+class EstimatedOperation(Operation[_P, _R]):
+    """An operation that with ``estimate=True`` says what it would take; so type checkers see it."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, function: Callable[_P, _R | Estimate]) -> None: ...
+        @overload
+        def __call__(self, *args: Any, estimate: Literal[True], **kwargs: Any) -> Estimate: ...
+        @overload
+        def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Do it, and return the result."""
+
+
+class TableOperation(Operation[Concatenate[Any, _P], "Result[Any]"]):
+    """An operation whose items come out as the kind of table that went in."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, function: Callable[Concatenate[Any, _P], Result[Any]]) -> None: ...
+        @overload
+        def __call__(self, data: Any, *, estimate: Literal[True], **kwargs: Any) -> Estimate: ...
+        @overload
+        def __call__(
+            self, data: _Lazy[_Table], *args: _P.args, **kwargs: _P.kwargs
+        ) -> Result[_Table]: ...
+        @overload
+        def __call__(self, data: _Table, *args: _P.args, **kwargs: _P.kwargs) -> Result[_Table]: ...
+        @overload
+        def __call__(
+            self, data: _Rows, *args: _P.args, **kwargs: _P.kwargs
+        ) -> Result[pd.DataFrame]: ...
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Do it, and return the result."""

@@ -1,11 +1,12 @@
 """What functions return: items, scores, a report, and how they look in a notebook."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from markupsafe import Markup
 
@@ -19,10 +20,25 @@ if TYPE_CHECKING:
 
     from contrafact.models.estimate import CallEstimate
 
-__all__ = ["Estimate", "Page", "Result", "Run", "make_estimate", "paths_of", "refuse_many"]
+__all__ = [
+    "SHOWN",
+    "Estimate",
+    "Page",
+    "Result",
+    "Run",
+    "asked_by_call",
+    "make_estimate",
+    "paths_of",
+    "refuse_many",
+]
+
+_T = TypeVar("_T")
+"""The kind of table that went in."""
 
 SHOWN = 10
 """Rows of a table that a notebook shows; the data frame has them all."""
+
+_CHARACTERS = 1_000  # of a text whose edit is marked
 
 _STYLE = (
     "table{border-collapse:collapse;font:14px system-ui,sans-serif}"
@@ -31,7 +47,7 @@ _STYLE = (
 )
 
 
-def _no_rows() -> "pd.DataFrame":
+def _no_rows() -> Any:
     import pandas as pd
 
     return pd.DataFrame(columns=["reason"])
@@ -59,24 +75,27 @@ class Page:
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class Result(Generic[_T]):
     """What was found.
 
     Attributes:
         title: What was done, in a few words.
-        items: One row per item, as a data frame.
+        items: One row per item, in a table of the kind that was handed in.
         scores: The figures over all items, one a row: ``estimate`` with its interval (``low``,
             ``high``), or counts.
         notes: What a reader should know.
         dropped: Rows that are not among the items, each with its ``reason``; without rows where
             all are.
+        edits: Of the first items what each is, the text before and the text after: a notebook shows
+            them with the edit marked.
     """
 
     title: str
-    items: "pd.DataFrame"
+    items: _T
     scores: "pd.DataFrame"
     notes: Sequence[str] = field(default=())
-    dropped: "pd.DataFrame" = field(default_factory=_no_rows, kw_only=True)
+    dropped: _T = field(default_factory=_no_rows, kw_only=True)
+    edits: Sequence[tuple[str, str, str]] = field(default=(), kw_only=True)
 
     def report(self) -> Page:
         """Return the figures and the items as one page of HTML."""
@@ -105,12 +124,23 @@ class Result:
         return "\n".join([*parts, *self.notes])
 
     def _repr_html_(self) -> str:
-        parts = (visible_html(self.title), _table(self.table(), SHOWN), _list(self.notes))
-        return str(Markup("<div><b>{}</b>{}{}</div>").format(*parts))
+        parts = (visible_html(self.title), _table(self.table(), SHOWN), self._marked())
+        return str(Markup("<div><b>{}</b>{}{}{}</div>").format(*parts, _list(self.notes)))
+
+    def _marked(self) -> Markup:
+        """Return the edits as HTML, what was taken out and put in marked."""
+        if not self.edits:
+            return Markup("")
+        from contrafact.family.display import Card
+        from contrafact.report.examples import marked_text
+
+        cards = [(what, Card(what, after, before=before)) for what, before, after in self.edits]
+        rows = [(what, marked_text(card, _CHARACTERS).html) for what, card in cards]
+        return _rows(("edit", "text"), rows)
 
 
 @dataclass(frozen=True, repr=False)
-class Run(Result):
+class Run(Result["pd.DataFrame"]):
     """A run: its items, its figures, its folder.
 
     Attributes:
@@ -174,7 +204,7 @@ class Run(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class Estimate(Result):
+class Estimate(Result["pd.DataFrame"]):
     """What a run would take; no model was called.
 
     Attributes:
@@ -195,6 +225,16 @@ def refuse_many(calls: int) -> None:
         f"this makes about {calls:,} paid calls",
         hint="add yes=True to make them, or estimate=True to see what they cost",
     )
+
+
+@contextmanager
+def asked_by_call() -> Iterator[list["Sequence[CallEstimate]"]]:
+    """Have a command refuse many paid calls, and yield the estimate that it would print."""
+    from contrafact.models.estimate import answered_by
+
+    told: list[Sequence[CallEstimate]] = []
+    with answered_by(refuse_many, told.append):
+        yield told
 
 
 def make_estimate(what: str, rows: "Sequence[CallEstimate]") -> Estimate:
@@ -244,18 +284,19 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _table(frame: "pd.DataFrame", most: int | None = None) -> Markup:
+def _table(given: Any, most: int | None = None) -> Markup:
     """Return a table as HTML: escaped, hidden characters shown, at most so many rows."""
-    if len(frame) == 0:
+    if len(given) == 0:
         return Markup("")
-    frame = frame_of(frame)  # items may be of the caller's kind
+    frame = frame_of(given)  # items may be of the caller's kind
     shown = frame if most is None else frame.head(most)
-    rows = _joined(
-        "<tr>{}</tr>",
-        (_joined("<td>{}</td>", map(_cell, row)) for row in shown.itertuples(index=False)),
-    )
-    head = _joined("<th>{}</th>", frame.columns)
-    left = len(frame) - len(shown)
+    rows = (map(_cell, row) for row in shown.itertuples(index=False))
+    return _rows(frame.columns, rows, len(frame) - len(shown))
+
+
+def _rows(columns: Iterable[str], cells: Iterable[Iterable[Any]], left: int = 0) -> Markup:
+    rows = _joined("<tr>{}</tr>", (_joined("<td>{}</td>", row) for row in cells))
+    head = _joined("<th>{}</th>", columns)
     more = Markup("<p>and {} more rows</p>").format(f"{left:,}") if left else ""
     table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}")
     return table.format(head, rows, more)

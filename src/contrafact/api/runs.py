@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import InstanceOf
 
-from contrafact.api.operation import Operation
+from contrafact.api.operation import EstimatedOperation, Operation
 from contrafact.api.results import Estimate, Run, make_estimate, refuse_many
 from contrafact.api.tables import Names, PathLikeOrNone, frame_of, is_path, rows_file
 from contrafact.errors import InputError, ModelError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "run", "score"]
 
 
-@Operation
+@EstimatedOperation
 def run(
     task: str,
     *,
@@ -69,7 +69,7 @@ def run(
     return _start(task, values, "data", data)
 
 
-@Operation
+@EstimatedOperation
 def score(
     task: str | PathLike[str] | InstanceOf[Run],
     data: Any = None,
@@ -127,7 +127,7 @@ def score(
 
 
 @Operation
-def load(source: str | PathLike[str]) -> "Run | pd.DataFrame":
+def load(source: str | PathLike[str]) -> Any:
     """Return a run that has come to its end, or the rows of a file.
 
     Args:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from contrafact.errors import InputError
-from contrafact.files.tables import of_one_type, read_rows, write_frame, write_rows
+from contrafact.files.tables import called, of_one_type, read_rows, write_frame, write_rows
 from contrafact.options import Options, checked_value, parameters_of
+from contrafact.text.delimit import shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +74,8 @@ def frame_of(data: Any, *, text: str = "text", name: str = "data") -> "pd.DataFr
     import pandas as pd
 
     if isinstance(data, pd.DataFrame):
+        if data.columns.nlevels > 1:
+            raise InputError(f"{name} has columns of two levels", hint="give each one name")
         frame = data.rename(columns=str)
     elif isinstance(data, pd.Series):
         frame = data.to_frame(text)
@@ -89,6 +92,10 @@ def frame_of(data: Any, *, text: str = "text", name: str = "data") -> "pd.DataFr
         )
     if frame.empty:
         raise InputError(f"{name} has no rows", hint="give at least one")
+    for column in filter(lambda one: pd.api.types.is_object_dtype(frame[one]), frame):
+        for line, value in enumerate(frame[column], start=1):
+            if isinstance(value, bytes | bytearray):
+                raise InputError(f"'{column}' is bytes", file=name, line=line, hint="decode them")
     return frame
 
 
@@ -163,6 +170,8 @@ def rows_file(
     """
     if str(data) == "-" and is_path(data):
         raise InputError("standard input is not read here", hint="name a file, or give rows")
+    if isinstance(data, str) and " " in data and not Path(data).suffix and not Path(data).exists():
+        raise InputError(f"there is no file '{shorten(data, 60)[0]}'", hint="give texts in a list")
     if is_path(data) and not columns:
         yield Path(data)
         return
@@ -174,7 +183,8 @@ def rows_file(
             if columns:
                 source = data if is_path(data) else path
                 write_rows(path, [row for _, row in read_rows(source, columns)])
-            yield path
+            with called(path, name):
+                yield path
         except InputError as error:
             if error.file != str(path):
                 raise
@@ -205,7 +215,9 @@ def output_file(out: PathLikeOrNone, name: str) -> Iterator[Path]:
         yield Path(out)
         return
     with TemporaryDirectory(prefix="contrafact-") as folder:
-        yield Path(folder) / name
+        path = Path(folder) / name
+        with called(path, ""):
+            yield path
 
 
 def check_options(options: Iterable[str], known: Sequence[str], of: str = "") -> None:

@@ -5,10 +5,10 @@ from contextlib import nullcontext, redirect_stderr
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
-from contrafact.api.operation import Operation
-from contrafact.api.results import Result
+from contrafact.api.operation import Operation, TableOperation
+from contrafact.api.results import SHOWN, Result, asked_by_call, make_estimate
 from contrafact.api.tables import (
     Count,
     PathLikeOrNone,
@@ -25,6 +25,8 @@ from contrafact.api.tables import (
     rows_file,
 )
 from contrafact.errors import InputError, ModelError
+from contrafact.files.fields import checked_columns, fold, no_column
+from contrafact.options import checked_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
 
 __all__ = ["check", "generate", "rewrite", "stories", "synth"]
 
+_PAIR = ("manipulation", "original", "rewritten")
 
-@Operation
+
+@TableOperation  # type: ignore[arg-type]  # that `data` is a name, and options are any
 def generate(
     data: Any,
     *,
@@ -46,8 +50,9 @@ def generate(
     method: str = "zero-shot",
     judge: str | Sequence[str] = (),
     out: PathLikeOrNone = None,
+    estimate: bool = False,
     **options: Any,
-) -> Result:
+) -> Result[Any]:
     """Write a risk and an opportunity scenario for every headline, as ``contrafact generate`` does.
 
     Args:
@@ -56,8 +61,10 @@ def generate(
         method: Generation method, or ``NAME:OPTION=VALUE``.
         judge: Scores the scenarios; several form a panel.
         out: A file to write (CSV, JSONL, Parquet): killed and called again, it goes on.
-        options: What else the command takes, by its name there with underscores: ``shots``,
-            ``shots_from``, ``verifier``, ``news``, ``seed``, ``prompts``, ``limit``,
+        estimate: Say calls, tokens and dollars, and call no model.
+        options: What else the command takes, by its name there with underscores: ``yes``, without
+            which no more than 1,000 paid calls are made, ``shots``, ``shots_from``,
+            ``verifier``, ``news``, ``seed``, ``prompts``, ``limit``,
             ``temperature``, ``max_tokens``, ``max_connections``, …
 
     Returns:
@@ -77,14 +84,17 @@ def generate(
 
     options = command_options(GenerateOptions, options)
     judges = names_of(judge)
-    options |= {"method": method, "judge": judges or None, "yes": True}
+    options |= {"method": method, "judge": judges or None, "estimate": estimate}
     frame = data if is_path(data) else frame_of(data, text="headline")
-    with rows_file(frame) as file, output_file(out, "scenarios.jsonl") as made:
+    temporary = output_file(out, "scenarios.jsonl")
+    with rows_file(frame) as file, temporary as made, asked_by_call() as costs:
         failed = False
         try:
             command(file=str(file), model=model, out=str(made), **options)
         except typer.Exit:
             failed = True
+        for cost in costs:
+            return make_estimate(f"{model} · {method}", cost)
         items = read_frame(made)
     causes = items["error"].dropna().astype(str)
     causes = causes[causes.str.startswith("call failed: ")]
@@ -99,10 +109,22 @@ def generate(
     scores = pd.DataFrame(rows, columns=["measure", "share", "n"])
     notes = [f"{len(causes)} rows failed; the column error says why"] if len(causes) else []
     title = f"{len(items)} headlines, {model} · {method}"
-    return Result(title, as_given(data, items, rows=True), scores, tuple(notes))
+    found = Result(title, as_given(data, items, rows=True), scores, tuple(notes))
+    return replace(found, edits=_scenarios(items.head(SHOWN)))
 
 
-@Operation
+def _scenarios(items: "pd.DataFrame") -> list[tuple[str, str, str]]:
+    """Return what was written, each with its side and the headline it was written for."""
+    headline = next((name for name in items.columns if fold(name) == "headline"), None)
+    return [
+        (side, str(row[headline]), text)
+        for row in (items.to_dict("records") if headline is not None else ())
+        for side in ("risk", "opportunity")
+        if isinstance(text := row[f"{side}_counterfactual"], str)
+    ]
+
+
+@TableOperation  # type: ignore[arg-type]  # that `data` is a name, and options are any
 def check(
     data: Any,
     *,
@@ -114,7 +136,7 @@ def check(
     bands: PathLikeOrNone = None,
     out: PathLikeOrNone = None,
     **options: Any,
-) -> Result:
+) -> Result[Any]:
     """Check pairs: facts by rule, what they mean by a judge, as ``contrafact rfc check`` does.
 
     Args:
@@ -130,7 +152,9 @@ def check(
         bands: Bands of length, as ``contrafact rfc calibrate --out`` writes them; the paper's if
             not given.
         out: A file to write (JSON Lines); replies stand next to it, and nothing is asked twice.
-        options: With a judge ``each`` (ask each criterion in a call of its own), ``numerical``
+        options: With a judge ``estimate`` (say calls, tokens and dollars, and call no model),
+            ``yes`` (without which no more than 1,000 paid calls are made),
+            ``each`` (ask each criterion in a call of its own), ``numerical``
             (ask about numerical pairs too, for ``review`` alone), ``prompts``, ``structured``,
             ``judge_args``, ``max_connections``, ``max_retries``, ``timeout``, ``attempt_timeout``.
             ``columns`` says what columns are called otherwise: ``{"original": "before"}``.
@@ -156,24 +180,38 @@ def check(
     from contrafact.files.tables import write_rows
 
     named = {"exam": exam, "labels": labels, "polarity_model": polarity_model, "bands": bands}
-    columns = columns_of(options)
+    columns = checked_columns(columns_of(options), ("id", *_PAIR))
+    estimate = checked_value("estimate", bool, options.pop("estimate", False))
     asked = _check_options(names_of(judge), names_of(rule), {**options, **named})
+    if estimate and not asked.judge:
+        raise InputError("estimate has no use without judge", hint="name a judge")
     chosen, settings = open_options(*asked.chosen), asked.judging(numerical=asked.numerical)
     with rows_file(_with_ids(data, columns), columns=columns) as file:
         if out is not None:
-            guard_output(Path(out), file)
+            guard_output(Path(out), file, lines=True)
         facts = check_rows(read_pairs(file), str(file), options=chosen)
         sound, notes = None, list[str]()
         if settings is None:
             checked = list(facts)
+        elif estimate:
+            from contrafact.families.rfc.checking import pair_estimates
+
+            return make_estimate("check", pair_estimates(facts, settings))
         else:
-            checked, sound, notes = _judged(facts, settings, exam, labels, as_path(out))
+            out_file = as_path(out)
+            checked, sound, notes = _judged(facts, settings, exam, labels, out_file, yes=asked.yes)
     lines = [check_object(row, found) for row, found in checked]
     if out is not None:
         write_rows(Path(out), lines)
     notes += [f"row {p.line}: {p.problem}" for row, _ in checked if (p := row.problem) is not None]
     found = _checked(lines, sound, notes, judged=settings is not None)
-    return replace(found, items=as_given(data, found.items, rows=True))
+    words = {True: "passes", False: "fails", None: "undecided"}
+    edits = [
+        (f"{row.fields['manipulation']}, {words[one.passed]}",
+         str(row.fields["original"]), str(row.fields["rewritten"]))
+        for row, one in checked if one is not None
+    ][:SHOWN]  # fmt: skip
+    return replace(found, items=as_given(data, found.items, rows=True), edits=edits)
 
 
 def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
@@ -181,6 +219,9 @@ def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
     if is_path(data):
         return data
     frame = frame_of(data)
+    for name in _PAIR:
+        if columns.get(name, name) not in frame.columns:
+            raise no_column(columns.get(name, name), name, frame.columns, "data")
     if "id" in frame.columns or "id" in columns:
         return frame
     return frame.assign(id=[str(number) for number in range(1, len(frame) + 1)])
@@ -188,7 +229,7 @@ def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
 
 def _checked(
     lines: list[dict[str, Any]], sound: "pd.DataFrame | None", notes: list[str], *, judged: bool
-) -> Result:
+) -> "Result[pd.DataFrame]":
     import pandas as pd
 
     items = pd.DataFrame(lines).astype({"passed": object})
@@ -234,13 +275,18 @@ def _judged(
     exam: PathLikeOrNone,
     labels: PathLikeOrNone,
     out: Path | None,
+    *,
+    yes: bool,
 ) -> "tuple[list[tuple[PairRow, Check | None]], pd.DataFrame | None, list[str]]":
     """Return rows with what facts and judges say, how many are sound, and what to know."""
     import pandas as pd
 
-    from contrafact.families.rfc.checking import judge_rows
+    from contrafact.families.rfc.checking import confirmed, judge_rows
     from contrafact.families.rfc.sound import counted, sound_of
 
+    if not yes:
+        with asked_by_call():
+            facts = confirmed(facts, settings, out)
     with settings.answers(out) as answers:
         found = list(judge_rows(facts, settings, answers=answers))
     checked = [(row, None if judged is None else judged.check) for row, judged in found]
@@ -260,15 +306,16 @@ def _judged(
     return checked, pd.DataFrame(rows, columns=["manipulation", "sound", "low", "high"]), notes
 
 
-@Operation
+@TableOperation  # type: ignore[arg-type]  # that `data` is a name, and options are any
 def rewrite(
     data: Any,
     *,
     model: str | None = None,
     judge: str | Sequence[str] = (),
     out: PathLikeOrNone = None,
+    estimate: bool = False,
     **options: Any,
-) -> Result:
+) -> Result[Any]:
     """Rewrite articles by their manipulation; keep what passes, as ``contrafact rfc rewrite`` does.
 
     Args:
@@ -279,7 +326,9 @@ def rewrite(
             open is kept as undecided.
         out: A file to write (JSON Lines): killed and called again, it goes on. What is dropped and
             every decision stand next to it.
-        options: What else the command takes, by its name there with underscores: ``rewriter``,
+        estimate: With a model, say calls, tokens and dollars, and call none.
+        options: What else the command takes, by its name there with underscores: ``yes``, without
+            which no more than 1,000 paid calls are made, ``rewriter``,
             ``seed``, ``attempts``, ``bands``, ``polarity_model``, ``decoding``, ``prompts``, …,
             and ``columns``, what columns are called otherwise.
 
@@ -302,10 +351,13 @@ def rewrite(
     columns = columns_of(options)
     options = command_options(RewriteOptions, options)
     # Rules take no time, and where no file is named there is none to tell of.
-    shown = redirect_stderr(StringIO()) if model is None and out is None else nullcontext()
+    quiet = redirect_stderr(StringIO()) if model is None and out is None else nullcontext()
     with rows_file(data, columns=columns) as file, output_file(out, "pairs.jsonl") as made:
-        with shown:
-            command(file=str(file), out=str(made), model=model, judge=names_of(judge), **options)
+        with quiet, asked_by_call() as costs:
+            options |= {"model": model, "judge": names_of(judge), "estimate": estimate}
+            command(file=str(file), out=str(made), **options)
+        for cost in costs:
+            return make_estimate("rewrite", cost)
         items, lost = read_frame(made), sidecar_path(made, "dropped")
         dropped = read_frame(lost) if lost.exists() else pd.DataFrame()
         if dropped.empty:
@@ -313,11 +365,13 @@ def rewrite(
     if items.empty:
         items = pd.DataFrame(columns=[*Rewrite.model_fields, "passed"])
     found = _rewritten(items, dropped)
+    shown = items[[*_PAIR]].head(SHOWN)
+    edits = [*shown.itertuples(index=False, name=None)]
     whole = {"items": as_given(data, items), "dropped": as_given(data, dropped)}
-    return replace(found, **whole)
+    return replace(found, **whole, edits=edits)
 
 
-def _rewritten(items: "pd.DataFrame", dropped: "pd.DataFrame") -> Result:
+def _rewritten(items: "pd.DataFrame", dropped: "pd.DataFrame") -> "Result[pd.DataFrame]":
     import pandas as pd
 
     columns = ["manipulation", "undecided", "reason"]
@@ -354,7 +408,7 @@ def synth(
     domain: str | None = None,
     private_lexicon: PathLikeOrNone = None,
     out: PathLikeOrNone = None,
-) -> Result:
+) -> "Result[pd.DataFrame]":
     """Draw stories whose right and wrong answers are proven, as ``contrafact cobe synth`` does.
 
     Args:
@@ -435,7 +489,11 @@ def stories(
         case int() if 0 <= difficulty < len(LEVELS):
             wanted = LEVELS[difficulty]
         case Mapping() if set(difficulty) <= set(Difficulty.__slots__):
-            wanted = Difficulty(**difficulty)
+            kinds = get_type_hints(Difficulty)
+            ranges = {
+                name: checked_value(name, kinds[name], one) for name, one in difficulty.items()
+            }
+            wanted = Difficulty(**ranges)
         case _:
             raise InputError(
                 f"difficulty is {difficulty!r}",

@@ -6,6 +6,7 @@ every finished partition what it was made of. What readers of Parquet folders pa
 that begin with an underscore) is not part of the kept rows.
 """
 
+import base64
 import hashlib
 import json
 from collections.abc import Mapping
@@ -13,10 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow  # type: ignore[import-untyped]
+from pyarrow import parquet
+
 from contrafact.bulk.fragments import Fragment
 from contrafact.bulk.places import Place
 from contrafact.bulk.stage import FAILURES, KEPT, StageOutput
-from contrafact.bulk.tables import from_bytes, part_bytes
+from contrafact.bulk.tables import common_schema, from_bytes, part_bytes, recast
 from contrafact.errors import InputError
 
 __all__ = ["Output", "Partition"]
@@ -105,6 +109,7 @@ class Output:
     ) -> dict[str, Any]:
         """Write what was made of a partition, the manifest last, and return the manifest."""
         hashes: dict[str, str] = {}
+        types: dict[str, str] = {}
         for table in sorted({*made.tables, KEPT, FAILURES}):
             file = self.file(table, partition.name)
             rows = made.tables.get(table, [])
@@ -114,22 +119,48 @@ class Output:
             data = part_bytes(rows)
             file.write(data)
             hashes[table] = hashlib.sha256(data).hexdigest()
+            types[table] = _as_text(parquet.read_schema(pyarrow.BufferReader(data)))
         manifest = {
             "partition": partition.number,
             "input": partition.facts(),
             "rows": {table: len(rows) for table, rows in made.tables.items()},
             "sha256": hashes,
+            "types": types,
             "retry": made.retry,
             "counts": dict(made.counts),
             **more,
         }
-        # One with calls that failed is not finished: a rerun makes it again from its journal.
-        ending = "retry" if made.retry else "json"
-        text = json.dumps(manifest, indent=1) + "\n"
-        self.place.child(f"_manifest/{partition.name}.{ending}").write(text.encode())
+        self._keep(partition.name, manifest)
         if not made.retry:
             self.place.child(f"_manifest/{partition.name}.retry").remove()
         return manifest
+
+    def _keep(self, name: str, manifest: Mapping[str, Any]) -> None:
+        # One with calls that failed is not finished: a rerun makes it again from its journal.
+        ending = "retry" if manifest["retry"] else "json"
+        text = json.dumps(manifest, indent=1) + "\n"
+        self.place.child(f"_manifest/{name}.{ending}").write(text.encode())
+
+    def unify(self, manifests: Mapping[str, dict[str, Any]]) -> None:
+        """Give the parts of each table the same columns and types, as readers of folders want it.
+
+        Args:
+            manifests: Those of all partitions, by their names.
+        """
+        for table in sorted({one for made in manifests.values() for one in made.get("types", ())}):
+            types = {n: made["types"][table] for n, made in manifests.items()
+                     if table in made.get("types", ())}  # fmt: skip
+            schemas = {one: _from_text(one) for one in dict.fromkeys(types.values())}
+            whole = common_schema(schemas.values())
+            for name, own in types.items():
+                if schemas[own].equals(whole):
+                    continue
+                file, manifest = self.file(table, name), manifests[name]
+                data = recast(file.read() or b"", whole)
+                file.write(data)
+                manifest["sha256"][table] = hashlib.sha256(data).hexdigest()
+                manifest["types"][table] = _as_text(whole)
+                self._keep(name, manifest)
 
     def parts(self) -> list[str]:
         """Return the names of the finished partitions, in order."""
@@ -153,6 +184,14 @@ class Output:
         if not self.place.is_local:
             return None
         return Path(self.place.path) / "_journal" / f"{name}.jsonl"
+
+
+def _as_text(schema: Any) -> str:
+    return base64.b64encode(schema.remove_metadata().serialize().to_pybytes()).decode()
+
+
+def _from_text(text: str) -> Any:
+    return pyarrow.ipc.read_schema(pyarrow.BufferReader(base64.b64decode(text)))
 
 
 def _short(value: Any) -> str:

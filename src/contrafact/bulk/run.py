@@ -84,9 +84,11 @@ class Summary:
     retry: int = 0
     calls: Counter[str] = field(default_factory=Counter)
     unpriced: set[str] = field(default_factory=set)
+    manifests: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def add(self, manifest: dict[str, Any]) -> None:
+    def add(self, name: str, manifest: dict[str, Any]) -> None:
         """Count a partition."""
+        self.manifests[name] = manifest
         self.rows.update(manifest["rows"])
         self.counts.update(manifest["counts"])
         self.retry += manifest["retry"]
@@ -174,7 +176,7 @@ def bulk_command(
         done = output.finished()
         for partition in partitions:
             if partition.name in done:
-                summary.add(output.manifest(partition.name) or {})
+                summary.add(partition.name, output.manifest(partition.name) or {})
         left = [one for one in partitions if one.name not in done]
         summary.before = len(partitions) - len(left)
         if left:
@@ -188,6 +190,7 @@ def bulk_command(
                 if isinstance(stage, Prepared):
                     stage.prepare(partitions, output)
                 _work(stage, left, engine, ray, summary, facts, shown)
+        output.unify(summary.manifests)
     return summary
 
 
@@ -255,7 +258,7 @@ def _work(
         work = partial(work_on, stage, output)
     began, before = time.perf_counter(), progress.done
     for manifest in mapped(left, work, **settings):
-        summary.add(manifest)
+        summary.add(f"part-{manifest['partition']:05}", manifest)
         done = progress.done + manifest["input"]["rows"]
         speed = (done - before) / (time.perf_counter() - began)
         note = _note(summary, (summary.given - done) / speed if speed else 0.0)

@@ -1,21 +1,22 @@
-"""Rows as Parquet and back: each part has the columns and types that all parts of a table have.
+"""Rows as Parquet and back: in the end all parts of a table have the same columns and types.
 
-Lists and objects are JSON text, in columns that are marked as such, so that parts never differ in
-the types inside them; read by this program they are lists and objects again.
+Lists and objects stay such where all in a column are of one type. Else each value is JSON text, in
+a column that is marked as such; read by this program it is what it was.
 """
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow  # type: ignore[import-untyped]
 from pyarrow import parquet
 
 from contrafact.bulk.stage import INDEX
+from contrafact.files.tables import is_storable
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["from_bytes", "from_cells", "part_bytes"]
+__all__ = ["common_schema", "from_bytes", "from_cells", "part_bytes", "recast"]
 
 _MARK = {b"contrafact": b"json"}
 _GROUP = 10_000
@@ -25,16 +26,56 @@ _GROUP = 10_000
 def part_bytes(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Return rows as a Parquet file, in order of their index, which is the first column.
 
-    A column is text, true or false, whole numbers or numbers if all its values are; else each
-    value is JSON. One without any value is text.
+    A column is text, true or false, whole numbers, numbers, lists or objects if all its values
+    are; else each value is JSON.
     """
     ordered = sorted(rows, key=lambda row: row[INDEX])
     names = dict.fromkeys((INDEX, *(str(name) for row in ordered for name in row)))
     columns = [_column(name, [row.get(name) for row in ordered]) for name in names]
     fields = [field for field, _ in columns]
     arrays = [array for _, array in columns]
+    return _file_of(pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields)))
+
+
+def common_schema(schemas: Iterable[Any]) -> Any:
+    """Return the schema that parts can all have: of columns that have no type in common, text."""
+    columns: dict[str, list[Any]] = {}
+    for schema in schemas:
+        for field in schema:
+            columns.setdefault(field.name, []).append(field.type)
+    found = []
+    for name, types in columns.items():
+        try:
+            parts = [pyarrow.schema([(name, one)]) for one in dict.fromkeys(types)]
+            kind = pyarrow.unify_schemas(parts, promote_options="permissive").field(0).type
+        except pyarrow.ArrowException:
+            kind = pyarrow.string()
+        found.append(pyarrow.field(name, pyarrow.string() if kind == pyarrow.null() else kind))
+    return pyarrow.schema(found)
+
+
+def recast(data: bytes, schema: Any) -> bytes:
+    """Return a part with the columns and types of a schema that `common_schema` found."""
+    table = parquet.read_table(pyarrow.BufferReader(data))
+    fields, arrays = [], []
+    for field in schema:
+        if field.name not in table.column_names:
+            array = pyarrow.nulls(len(table), field.type)
+        else:
+            array, own = table[field.name], table.field(field.name)
+            if own.type == field.type:
+                field = own
+            elif field.type == pyarrow.string() and own.type != pyarrow.null():
+                field, array = _as_json(field.name, array.to_pylist())
+            else:
+                array = array.cast(field.type, safe=False)
+        fields.append(field)
+        arrays.append(array)
+    return _file_of(pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields)))
+
+
+def _file_of(table: Any) -> bytes:
     sink = io.BytesIO()
-    table = pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields))
     parquet.write_table(table, sink, row_group_size=_GROUP, compression="zstd")
     return sink.getvalue()
 
@@ -61,20 +102,24 @@ def from_bytes(data: bytes) -> Iterator[dict[str, Any]]:
 
 def _column(name: str, values: list[Any]) -> tuple[Any, Any]:
     kinds = {type(value) for value in values if value is not None}
-    if not kinds or kinds == {str}:
+    if kinds <= {str}:
         texts = [value if value is None else replace_surrogates(value) for value in values]
-        return pyarrow.field(name, pyarrow.string()), pyarrow.array(texts, pyarrow.string())
-    if kinds == {bool}:
-        return pyarrow.field(name, pyarrow.bool_()), pyarrow.array(values, pyarrow.bool_())
-    whole = kinds == {int} and all(v is None or -(2**63) <= v < 2**63 for v in values)
-    if whole:
-        return pyarrow.field(name, pyarrow.int64()), pyarrow.array(values, pyarrow.int64())
-    if kinds <= {int, float}:
-        numbers = [value if value is None else float(value) for value in values]
-        return pyarrow.field(name, pyarrow.float64()), pyarrow.array(numbers, pyarrow.float64())
-    if len(kinds) == 1 and not kinds & {list, dict, int}:  # days, times, bytes, decimals
+        kind = pyarrow.string() if kinds else pyarrow.null()
+        return pyarrow.field(name, kind), pyarrow.array(texts, kind)
+    if kinds == {int, float}:
+        values = [value if value is None else float(value) for value in values]
+    elif len(kinds) > 1:
+        return _as_json(name, values)
+    try:
         array = pyarrow.array(values)
-        return pyarrow.field(name, array.type), array
+    except (pyarrow.ArrowException, OverflowError, UnicodeError):
+        return _as_json(name, values)
+    if not is_storable(array.type):
+        return _as_json(name, values)
+    return pyarrow.field(name, array.type), array
+
+
+def _as_json(name: str, values: list[Any]) -> tuple[Any, Any]:
     texts = [
         value
         if value is None

@@ -1,6 +1,6 @@
 """An exam from its settings to its two files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,8 @@ from contrafact.files.journal import Journal
 from contrafact.files.tables import write_frame
 from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import (
-    ASK_ABOVE,
     CallEstimate,
-    ask_first,
+    ask_if_many,
     judge_estimates,
     paid_calls,
     sampled,
@@ -171,9 +170,7 @@ def prepare_exam(options: ExamOptions, own: TaskOptions) -> PreparedExam:
     )
 
 
-def run_exam(
-    options: ExamOptions, own: TaskOptions, confirm: Callable[[int], None] = ask_first
-) -> tuple[Exam, int]:
+def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
     """Put an exam's questions to a judge, and write its two files.
 
     Answers are kept as they come, next to the exam's file: repeated, nothing is asked twice.
@@ -181,8 +178,6 @@ def run_exam(
     Args:
         options: Those of every exam.
         own: Those of the family's.
-        confirm: Called with how many paid calls are to be made, if they are many and ``yes`` is
-            not among the options; it stops the work by what it raises.
 
     Returns:
         The exam, and how many questions had to be asked.
@@ -204,9 +199,7 @@ def run_exam(
     journal = Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts)
     with journal as answers, counted_calls(journal):
         left = len({q.key for q in prepared.questions if q.key not in answers.known})
-        paid = 0 if options.yes else min(left, paid_calls(prepared.estimate()))
-        if paid > ASK_ABOVE:
-            confirm(paid)
+        ask_if_many(0 if options.yes else min(left, paid_calls(prepared.estimate())))
         failures = put(
             prepared.questions,
             prepared.examiner,

@@ -56,9 +56,14 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
     return InputError(f"{doing}: {reason}", file=file, hint=hints.get(error.errno or 0))
 
 
-def guard_output(out: str | Path, *inputs: str | Path | None) -> None:
-    """Refuse an output that could not be written, or that is an input: before any work is done."""
+def guard_output(out: str | Path, *inputs: str | Path | None, lines: bool = False) -> None:
+    """Refuse an output that could not be written, or that is an input: before any work is done.
+
+    ``lines`` says that JSON Lines are written: the name of another kind of table is refused.
+    """
     path = Path(out)
+    if lines and path.suffix.lower() in (".csv", ".tsv", ".parquet", ".xlsx"):
+        raise InputError("the result is JSON Lines", file=out, hint="name it .jsonl")
     if path.is_dir():
         raise InputError("is a folder", file=out, hint="name a file in it")
     for given in inputs:

@@ -11,8 +11,11 @@ import re
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from contrafact.errors import InputError
@@ -42,6 +45,8 @@ __all__ = [
     "FirstLines",
     "Row",
     "Table",
+    "called",
+    "is_storable",
     "json_line",
     "json_problem",
     "line_list",
@@ -163,7 +168,20 @@ class FirstLines:
 
 def source_name(path: str | Path) -> str:
     """Return what messages call the file: its path, or ``standard input`` for ``-``."""
-    return "standard input" if str(path) == "-" else str(path)
+    return "standard input" if str(path) == "-" else _called.get().get(str(path), str(path))
+
+
+_called: ContextVar[Mapping[str, str]] = ContextVar("called", default=MappingProxyType({}))
+
+
+@contextmanager
+def called(path: str | Path, name: str) -> Iterator[None]:
+    """Have messages in the block call a file so: one that is temporary, and nobody has named."""
+    token = _called.set({**_called.get(), str(path): name})
+    try:
+        yield
+    finally:
+        _called.reset(token)
 
 
 def line_list(lines: Iterable[int], most: int = 6) -> str:
@@ -373,8 +391,10 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
     whole = frame.copy()
     for column in whole.columns:
         try:
-            pyarrow.array(whole[column], from_pandas=True)
+            one = is_storable(pyarrow.array(whole[column], from_pandas=True).type)
         except (pyarrow.ArrowException, OverflowError, UnicodeError):
+            one = False
+        if not one:
             whole[column] = whole[column].map(
                 lambda value: (
                     value
@@ -383,6 +403,12 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
                 )
             )
     return whole
+
+
+def is_storable(kind: Any) -> bool:
+    """Return whether Parquet has an Arrow type: it knows no object without fields."""
+    inner = [kind.field(place) for place in range(kind.num_fields)]
+    return bool(inner or str(kind) != "struct<>") and all(is_storable(one.type) for one in inner)
 
 
 def json_line(row: Mapping[str, Any]) -> str:

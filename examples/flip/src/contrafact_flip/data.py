@@ -1,5 +1,6 @@
 """Reviews in: a text, the label that it has, and, where there is one, its human revision."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -33,7 +34,9 @@ class Review(BaseModel):
         return "negative" if self.label == "positive" else "positive"
 
 
-def load_reviews(path: Path) -> tuple[list[Review], list[str]]:
+def load_reviews(
+    path: Path, columns: Mapping[str, str] | None = None
+) -> tuple[list[Review], list[str]]:
     """Return a file's reviews, and what was found in it besides.
 
     A row holds a review (``text``, ``label``, perhaps ``revision``), or two rows a pair, joined by
@@ -45,7 +48,7 @@ def load_reviews(path: Path) -> tuple[list[Review], list[str]]:
     found: dict[str, Review] = {}
     notes: list[str] = []
     pairs: dict[str, str] = {}
-    for line, raw in read_rows(path):
+    for line, raw in read_rows(path, columns):
         row: dict[str, Any] = {key.strip().casefold(): value for key, value in raw.items()}
         text = str(row.get("text") or "").strip()
         label: Any = str(row.get("label") or row.get("sentiment") or "").strip().casefold()

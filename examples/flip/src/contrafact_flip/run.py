@@ -39,9 +39,11 @@ class FlipRun(TextRun[Review]):
     )
     columns = ("label", "wanted", "review", "text", "invalid_reason")
 
-    def load(self, path: Path) -> tuple[Sequence[Review], list[str]]:
+    def load(
+        self, path: Path, columns: Mapping[str, str] | None = None
+    ) -> tuple[Sequence[Review], list[str]]:
         """Return the reviews of a file."""
-        return load_reviews(path)
+        return load_reviews(path, columns)
 
     def draws(self, settings: RunSettings, method: Method[Any, Any]) -> int:
         """Return how many texts are asked for."""

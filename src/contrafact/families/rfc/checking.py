@@ -19,15 +19,33 @@ from contrafact.judges.quoted import QuotedVerdict
 from contrafact.judges.rubric import Judged
 from contrafact.models.asking import failure_cause
 from contrafact.models.calls import counted_calls
+from contrafact.models.estimate import (
+    CallEstimate,
+    ask_if_many,
+    judge_estimates,
+    paid_calls,
+    sampled,
+)
 from contrafact.models.kept import KeptModel
 from contrafact.models.opening import call_config, open_model
+from contrafact.models.prices import is_paid
 from contrafact.models.secrets import without_secrets
 from contrafact.prompts import open_pack
 
-__all__ = ["JudgeSettings", "JudgedPair", "judge_pairs", "judge_rows"]
+__all__ = [
+    "JudgeSettings",
+    "JudgedPair",
+    "confirmed",
+    "judge_pairs",
+    "judge_rows",
+    "pair_estimates",
+]
 
 PART = 1_000
 """Pairs that are held and judged together, however many a file has."""
+
+_VERDICT_TOKENS = 40  # of a reply, for one criterion
+_Pair = tuple[Any, str, str]  # manipulation, original, rewritten
 
 
 @dataclass(frozen=True)
@@ -66,11 +84,44 @@ class JudgeSettings:
         own = {"each": self.each, "structured": self.structured}
         return {**own, "judge_args": given} if given else own
 
+    def estimates(self, pairs: Sequence[_Pair], *, tokens: bool) -> list[CallEstimate]:
+        """Return what the verdicts on pairs cost, each of which is asked about."""
+        judging, some = self.judging(), sampled(pairs)
+        prompts = [prompt for pair in some for _, prompt in judging.prompts(*pair)]
+        reply = _VERDICT_TOKENS if self.each else 3 * _VERDICT_TOKENS
+        times = len(pairs) / max(1, len(some))
+        return judge_estimates(self.judges, prompts, times, reply_tokens=reply, tokens=tokens)
+
     def facts(self) -> dict[str, Any]:
         """Return what decides the verdicts."""
         prompts = self.judging().pack.used_hash
         own = {"judge": list(self.judges), "numerical": self.numerical, "prompts": prompts}
         return {**own, **self.asked()}
+
+
+def pair_estimates(
+    facts: Iterable[tuple[PairRow, Check | None]], settings: JudgeSettings, *, tokens: bool = True
+) -> list[CallEstimate]:
+    """Return what it costs to judge those of checked rows that facts leave open."""
+    judging = settings.judging()
+    pairs = [
+        (row.fields["manipulation"], row.fields["original"], row.fields["rewritten"])
+        for row, found in facts
+        if found is not None and judging.asks(row.fields["manipulation"], found)
+    ]
+    return settings.estimates(pairs, tokens=tokens)
+
+
+def confirmed(
+    facts: Iterable[tuple[PairRow, Check | None]], settings: JudgeSettings, out: str | Path | None
+) -> Iterable[tuple[PairRow, Check | None]]:
+    """Return checked rows, once it is agreed to that judges are paid for many calls."""
+    if any(map(is_paid, settings.judges)):
+        facts = list(facts)
+        with settings.answers(out) as kept:
+            before = 0 if kept is None else len(kept.known)
+        ask_if_many(paid_calls(pair_estimates(facts, settings, tokens=False)) - before)
+    return facts
 
 
 @dataclass(frozen=True)

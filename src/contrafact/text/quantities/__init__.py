@@ -19,6 +19,7 @@ from contrafact.text.quantities.quantity import (
     same_measure,
     same_value,
     worth,
+    written_value,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "same_measure",
     "same_value",
     "worth",
+    "written_value",
 ]

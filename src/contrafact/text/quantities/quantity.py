@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Literal
 
-from contrafact.text.numerals import number_words, scale_tail
+from contrafact.text.numerals import digits_value, number_words, scale_tail
 
 __all__ = [
     "ROLES",
@@ -21,6 +21,7 @@ __all__ = [
     "same_measure",
     "same_value",
     "worth",
+    "written_value",
 ]
 
 QuantityKind = Literal["money", "percent", "basis points", "duration", "ratio", "number"]
@@ -178,6 +179,15 @@ def render(quantity: Quantity, new_value: float) -> str:
         return form.before + _cased(form.number, part) + form.after
     top = Decimal(repr(new_value / form.factor)).quantize(Decimal(1), ROUND_HALF_EVEN)
     return f"{top}{form.after}"
+
+
+def written_value(quantity: Quantity, new_value: float) -> float | None:
+    """Return the value that `render` would write in digits, which rounds; None of words."""
+    if quantity.value is None or quantity.form.style != "digits":
+        return None
+    written = _digits(quantity.form, abs(float(new_value) / quantity.form.factor))
+    size = float(digits_value(written)) * abs(quantity.form.factor)
+    return -size if new_value < 0 else size
 
 
 def _cased(like: str, text: str) -> str:

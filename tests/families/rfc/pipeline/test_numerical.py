@@ -4,7 +4,9 @@ import re
 
 import pytest
 
+from contrafact.families.rfc.pipeline import numerical
 from contrafact.families.rfc.pipeline.numerical import NoRewrite, rewrite_numerical
+from contrafact.text.quantities import quantities
 
 
 def figures(text: str) -> list[float]:
@@ -103,3 +105,15 @@ def test_a_count_of_several_stays_one_of_several():
     for text in rewrites("Norrick Steel shut 3 mills in May.", 40):
         (new,) = figures(text)
         assert new >= 2
+
+
+def test_a_long_text_is_read_back_only_where_its_values_fit(monkeypatch):
+    # Every reading takes time in proportion to the text; sixty draws each of two strengths fail.
+    text = " ".join(
+        f"Orvane Steel sold {n % 7 + 3} ships for ${n % 90 + 10} million." for n in range(300)
+    )
+    read = []
+    monkeypatch.setattr(numerical, "quantities", lambda one: read.append(one) or quantities(one))
+    found = numerical.rewrite_numerical(text, 7)
+    assert "finds no value in its range" in found.reason or "change places" in found.reason
+    assert len(read) <= 3

@@ -128,7 +128,7 @@ def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", 
     """Write the scenarios of a file, or say what they cost."""
     from contrafact.families.finforce.bulk import BulkOutput, check_columns, headlines_of
     from contrafact.files.tables import open_table, source_name
-    from contrafact.models.estimate import ASK_ABOVE, ask_first, paid_calls, show_estimate
+    from contrafact.models.estimate import ask_if_many, paid_calls, show_estimate
     from contrafact.models.kept import KeptModel
 
     options, out = stage.options, Path(stage.options.out)
@@ -151,8 +151,7 @@ def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", 
         typer.echo(f"{out} is finished: no model was called")
         return
     if not options.yes:
-        paid = paid_calls(_estimate(chosen, stage, headlines, tokens=False))
-        ask_first(paid if paid > ASK_ABOVE else 0)
+        ask_if_many(paid_calls(_estimate(chosen, stage, headlines, tokens=False)))
     _to_file(stage.job(chosen, wrap=KeptModel), file, output)
 
 
@@ -301,11 +300,16 @@ class _Tally:
         Raises:
             typer.Exit: with 1 if calls failed.
         """
-        self.progress.say(", ".join(self._summary()) + (f"; written to {out}" if out else ""))
+        from contrafact.files.tables import source_name
+
+        written = source_name(out) if out else ""  # a temporary file has no name
+        self.progress.say(
+            ", ".join(self._summary()) + (f"; written to {written}" if written else "")
+        )
         if not self.causes:
             return
         failed = self.causes.total()
-        again = "; the same command tries them again" if out else ""
+        again = "; the same command tries them again" if written else ""
         self.progress.say(f"{failed} {'row' if failed == 1 else 'rows'} failed{again}:")
         for cause, count in self.causes.most_common(5):
             self.progress.say(f"  {count} x {cause}")

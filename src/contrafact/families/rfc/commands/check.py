@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["CheckOptions", "check"]
 
 _SHOWN = 20  # bad rows shown one by one; the rest are counted
-_VERDICT_TOKENS = 40  # of a reply, for one criterion
 _COLUMNS = {
     "pairs": "pairs",
     "pass": "passed",
@@ -61,7 +60,6 @@ class CheckOptions(JudgeOptions):
         None,
         metavar="FILE",
     )
-    estimate: bool = option("Say calls, tokens and cost, and call nothing.", False, "--estimate")
     rule: list[str] | None = option(
         "Rules of your own that join the contracts: package.module, or package.module:function; "
         "may be repeated.",
@@ -126,12 +124,17 @@ def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
 
         file, out = options.file, options.out
         if out is not None:
-            guard_output(out, file)
+            guard_output(out, file, lines=True)
         opened = open_options(*options.chosen)
         facts = check_rows(read_pairs(file), source_name(file), options=opened)
-        if settings is not None and options.estimate:
-            _estimate(facts, settings)
-            return
+        if settings is not None:
+            from contrafact.families.rfc.checking import confirmed, pair_estimates
+            from contrafact.models.estimate import show_estimate
+
+            if options.estimate:
+                show_estimate(pair_estimates(facts, settings))
+                return
+            facts = facts if options.yes else iter(confirmed(facts, settings, out))
         summary = _check(file, out, facts, settings)
     summary.show()
     if (options.exam or options.labels) and settings is not None:
@@ -194,22 +197,6 @@ def _outcomes(
             summary.failures.append(judged.failure)
         summary.counted.append(counted(row.fields, judged))
         yield row, judged.check
-
-
-def _estimate(facts: "Iterator[tuple[PairRow, Check | None]]", settings: "JudgeSettings") -> None:
-    from contrafact.models.estimate import judge_estimates, sampled, show_estimate
-
-    judging = settings.judging()
-    pairs = [
-        tuple(row.fields[name] for name in ("manipulation", "original", "rewritten"))
-        for row, found in facts
-        if found is not None and judging.asks(row.fields["manipulation"], found)
-    ]
-    some = sampled(pairs)
-    asked = [prompt for pair in some for _, prompt in judging.prompts(*pair)]
-    tokens = _VERDICT_TOKENS if settings.each else 3 * _VERDICT_TOKENS
-    times = len(pairs) / max(1, len(some))
-    show_estimate(judge_estimates(settings.judges, asked, times, reply_tokens=tokens, tokens=True))
 
 
 def _in_bulk(

@@ -20,6 +20,7 @@ __all__ = ["RewriteOptions", "rewrite"]
 
 _MODEL = "With a model"
 _ATTEMPTS = {"rules": 16, "model": 3}
+_PROPOSALS = "One proposal is counted for each row; there may be up to {}."
 
 
 class RewriteOptions(JudgeOptions):
@@ -86,6 +87,7 @@ _ONLY_WRITING = (
     "max_retries",
     "timeout",
     "attempt_timeout",
+    "estimate",
 )
 
 
@@ -107,7 +109,7 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
     file, out, model = options.file, options.out, options.model
     if bulk is None:
         require_tables(file)
-        guard_output(out, file)
+        guard_output(out, file, lines=True)
     rewriter = options.rewriter or ("rules" if model is None else "model")
     if (model is None) == (rewriter == "model"):
         problem = "--rewriter model needs a model" if model is None else "--model is not used"
@@ -119,8 +121,16 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
     tries, bands = options.attempts or _ATTEMPTS[rewriter], absolute(options.bands)
     writing = options.writing(tries)
     if bulk is None:
-        _one_file(file, out, writing, options.seed, tries, bands)
+        from contrafact.families.rfc.pipeline.rewrite import load_assignments
+        from contrafact.models.estimate import show_estimate
+
+        assignments = {str(at): one for at, one in enumerate(load_assignments(file))}
+        if writing is not None and options.estimate:
+            show_estimate(writing.estimates([*assignments.values()]), [_PROPOSALS.format(tries)])
+            return
+        _one_file(out, assignments, options, writing)
         return
+    options.refuse(["estimate"], "with --engine ray", "leave one out")
     from contrafact.bulk.run import bulk_command
     from contrafact.families.rfc.bulk import ModelRewriteStage, RewriteStage
 
@@ -132,18 +142,19 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
 
 
 def _one_file(
-    file: str, out: str, writing: "WriterSettings | None", seed: int, tries: int, bands: str | None
+    out: str,
+    assignments: "Mapping[str, Assignment]",
+    options: RewriteOptions,
+    writing: "WriterSettings | None",
 ) -> None:
-    from contrafact.families.rfc.pipeline.rewrite import (
-        RewriteOutcome,
-        load_assignments,
-        rule_facts,
-        write_pairs,
-    )
+    from contrafact.families.rfc.pipeline.rewrite import RewriteOutcome, rule_facts, write_pairs
     from contrafact.files.journal import Journal, hash_of
+    from contrafact.files.tables import source_name
     from contrafact.models.calls import counted_calls
+    from contrafact.models.estimate import ask_if_many, paid_calls
 
-    assignments = {str(at): one for at, one in enumerate(load_assignments(file))}
+    seed, tries = options.seed, options.attempts or _ATTEMPTS["rules"]
+    bands = absolute(options.bands)
     texts = [[one.item.id, one.manipulation, one.fields] for one in assignments.values()]
     facts = rule_facts(seed, tries, bands) if writing is None else writing.facts()
     journal = Journal.of_output(out, {"input": hash_of(texts)} | facts, what="`rfc rewrite`")
@@ -151,6 +162,9 @@ def _one_file(
         typer.echo(f"{out} is finished: nothing is left to do")
         return
     with journal, counted_calls(journal) as calls:
+        if writing is not None and not options.yes:
+            left = [one for key, one in assignments.items() if key not in journal.known]
+            ask_if_many(paid_calls(writing.estimates(left, tokens=False)))
         if writing is None:
             _by_rules(assignments, journal, seed, tries, bands)
         else:
@@ -161,9 +175,10 @@ def _one_file(
         journal.finish(calls.repeated())
     _show(_counts(list(assignments.values()), outcomes), by_rule=writing is None)
     kept = sum(outcome.rewritten is not None for outcome in outcomes)
+    written = source_name(out)  # a temporary file has no name
     typer.echo(
-        f"{len(assignments)} rows: {kept} rewritten, {len(assignments) - kept} dropped; written "
-        f"to {out}",
+        f"{len(assignments)} rows: {kept} rewritten, {len(assignments) - kept} dropped"
+        + (f"; written to {written}" if written else ""),
         err=True,
     )
 

@@ -25,6 +25,8 @@ class JudgeOptions(CallOptions):
     judge_arg: list[str] | None = option(
         "Provider argument of the judges.", None, panel=TRANSPORT, metavar="KEY=VALUE"
     )
+    estimate: bool = option("Say calls, tokens and cost, and call nothing.", False, "--estimate")
+    yes: bool = option("Make many paid calls without a question.", False, "--yes", "-y")
 
     @property
     def calls(self) -> dict[str, Any]:

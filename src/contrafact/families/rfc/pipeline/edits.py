@@ -5,8 +5,11 @@ has an empty span. Everything between the spans is, by construction, as it was.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import attrgetter
 
 from contrafact.records import Edit
 from contrafact.text.diff import word_diff
@@ -73,8 +76,19 @@ def compose(*logs: Iterable[Edit]) -> tuple[Edit, ...]:
     """
     kept: list[Edit] = []
     for log in logs:
-        kept += [edit for edit in log if not any(_touch(edit, other) for other in kept)]
-    return tuple(sorted((e for e in kept if e.before != e.after), key=lambda e: (e.start, e.end)))
+        kept.sort(key=_place)
+        ends = list(accumulate((edit.end for edit in kept), max))
+        new = []
+        for edit in log:
+            near = bisect_left(ends, edit.start), bisect_right(kept, edit.end, key=_start)
+            if not any(_touch(edit, other) for other in kept[slice(*near)]):
+                new.append(edit)
+        kept += new
+    return tuple(sorted((e for e in kept if e.before != e.after), key=_place))
+
+
+_start = attrgetter("start")
+_place = attrgetter("start", "end")
 
 
 def _touch(one: Edit, other: Edit) -> bool:

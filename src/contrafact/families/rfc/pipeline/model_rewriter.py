@@ -39,7 +39,8 @@ from contrafact.families.rfc.pipeline.rewrite import (
 from contrafact.files.atomic import os_problem
 from contrafact.files.config import read_toml
 from contrafact.judges.replies import answer_text
-from contrafact.models.asking import answer, no_answer
+from contrafact.models.asking import PlannedCall, answer, no_answer
+from contrafact.models.estimate import CallEstimate, sampled, subject_estimates
 from contrafact.models.opening import call_config, open_model
 from contrafact.prompts import PromptPack, PromptTemplate, open_pack
 from contrafact.records import MANIPULATIONS, Manipulation
@@ -132,6 +133,29 @@ class WriterSettings:
             "judging": None if self.judging is None else self.judging.facts(),
             "polarity-model": self.polarity_model,
         }
+
+    def estimates(self, rows: Sequence[Assignment], *, tokens: bool = True) -> list[CallEstimate]:
+        """Return what one proposal for each row costs, and its judges."""
+        templates, some = ModelRewriter.open_templates(open_pack(self.prompts)), sampled(rows)
+        plan = [
+            PlannedCall(
+                templates[one.manipulation].render(paragraph=delimit(one.item.paragraph)),
+                reply_tokens=token_count(one.item.paragraph),
+            )
+            for one in some
+        ]
+        times = len(rows) / max(1, len(some))
+        found = subject_estimates(
+            [self.model], {"rewrite": plan}, {"rewrite": times}, tokens=tokens
+        )
+        if self.judging is not None:
+            pairs = [
+                (one.manipulation, one.item.paragraph, one.item.paragraph)
+                for one in rows
+                if one.manipulation != "numerical"  # which facts decide
+            ]
+            found += self.judging.estimates(pairs, tokens=tokens)
+        return found
 
     def open(self, wrap: Callable[[Model], Model] = lambda model: model) -> "ModelRewriter":
         """Return the rewriter, with its models open."""

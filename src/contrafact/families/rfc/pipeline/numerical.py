@@ -11,9 +11,11 @@ decimal. Related numbers move consistently (point 8).
 """
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
+from itertools import pairwise, permutations
 from math import floor, log10
 from typing import Literal
 
@@ -29,7 +31,7 @@ from contrafact.families.rfc.pipeline.edits import (
     with_articles,
 )
 from contrafact.records import Edit
-from contrafact.text.quantities import Quantity, quantities, render
+from contrafact.text.quantities import Quantity, quantities, render, written_value
 from contrafact.text.tokens import sentence_spans
 
 __all__ = ["NoRewrite", "RuleRewrite", "rewrite_numerical"]
@@ -119,7 +121,11 @@ def rewrite_numerical(text: str, seed: int) -> RuleRewrite | NoRewrite:
     reason = ""
     for strength in strengths:
         for _ in range(_DRAWS):
-            edits = _edits(problem, free, _draw(problem, free, strength, rng))
+            values = _draw(problem, free, strength, rng)
+            reason = _written_fault(problem, free, values)
+            if reason:
+                continue
+            edits = _edits(problem, free, values)
             rewritten = apply(text, edits)
             reason = _fault(problem, free, rewritten)
             if not reason:
@@ -129,7 +135,8 @@ def rewrite_numerical(text: str, seed: int) -> RuleRewrite | NoRewrite:
 
 def _problem(text: str) -> _Problem:
     found, spans = quantities(text), sentence_spans(text, dashes=True)
-    sentences = [sum(end <= quantity.start for _, end in spans) for quantity in found]
+    ends = [end for _, end in spans]
+    sentences = [bisect_right(ends, quantity.start) for quantity in found]
     monthly = [bool(_PERIOD.search(text, *spans[number])) for number in sentences]
     return _Problem(text, found, _relations(found, sentences), monthly)
 
@@ -192,6 +199,44 @@ def _edits(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> t
     return with_articles(problem.text, compose(edits))
 
 
+def _written_fault(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> str:
+    """Return what is wrong with values as they would be written; empty if nothing is.
+
+    Most draws fail here, before a text is written and read back.
+    """
+    written = [written_value(*one) for one in zip(problem.found, values, strict=True)]
+    in_digits = [i for i in free if written[i] is not None]
+    return _value_fault(problem, in_digits, [value or 0.0 for value in written])
+
+
+def _value_fault(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> str:
+    """Return which value is out of its range, or has another order than the old one has."""
+    old = problem.found
+    for i in free:
+        if not _fits(old[i], values[i], monthly=problem.monthly[i]):
+            return f"'{old[i].text}' finds no value in its range"
+    # What measures alike keeps its order, which is a statement.
+    for group in _groups((q.kind, q.unit, q.role, q.is_level) for q in (old[i] for i in free)):
+        inside = sorted((free[at] for at in group), key=lambda i: old[i].value or 0.0)
+        for i, j in pairwise(inside):
+            was = _sign(old[i].value or 0.0, old[j].value or 0.0)
+            if was != _sign(values[i], values[j]):
+                return f"'{old[min(i, j)].text}' and '{old[max(i, j)].text}' change places"
+    for group in _groups((old[i].kind, old[i].unit, values[i]) for i in free):
+        for i, j in pairwise(free[at] for at in group):
+            if old[i].value != old[j].value:
+                return f"'{old[i].text}' and '{old[j].text}' become one"
+    return ""
+
+
+def _groups(keys: Iterable[Hashable]) -> Iterable[list[int]]:
+    """Return the places of equal keys, together."""
+    found: dict[Hashable, list[int]] = defaultdict(list)
+    for place, key in enumerate(keys):
+        found[key].append(place)
+    return found.values()
+
+
 def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
     """Return what is wrong with a rewrite, read back from its text; empty if nothing is."""
     back = quantities(rewritten)
@@ -199,19 +244,11 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
     if [q.kind for q in back] != [q.kind for q in old]:
         return "the new figures do not read as the old ones do"
     values = [quantity.value or 0.0 for quantity in back]
-    for i in free:
-        if not _fits(old[i], values[i], monthly=problem.monthly[i]):
-            return f"'{old[i].text}' finds no value in its range"
-    for i, j in product(free, free):
-        if _ordered(old[i], old[j]) and _sign(old, i, j) != _sign(back, i, j):
-            return f"'{old[i].text}' and '{old[j].text}' change places"
+    if reason := _value_fault(problem, free, values):
+        return reason
     for i in free:
         if reason := _unlikely(old[i], back[i]):
             return reason
-        for j in free:
-            alike = (old[i].kind, old[i].unit) == (old[j].kind, old[j].unit)
-            if alike and old[i].value != old[j].value and values[i] == values[j]:
-                return f"'{old[i].text}' and '{old[j].text}' become one"
     for relation in problem.related:
         if not _holds(relation, values, back):
             a, b, c = (old[i].text for i in relation.parts)
@@ -238,15 +275,8 @@ def _stepped(was: float | None, now: float, quantity: Quantity) -> bool:
     return bool((was or 0.0) % quarter) or not round(now / quarter, 6) % 1
 
 
-def _ordered(one: Quantity, two: Quantity) -> bool:
-    """Return whether two quantities measure alike, so that their order is a statement."""
-    parts = ("kind", "unit", "role", "is_level")
-    return all(getattr(one, part) == getattr(two, part) for part in parts)
-
-
-def _sign(found: Sequence[Quantity], i: int, j: int) -> int:
-    difference = (found[i].value or 0.0) - (found[j].value or 0.0)
-    return (difference > 1e-9) - (difference < -1e-9)
+def _sign(one: float, other: float) -> int:
+    return (one - other > 1e-9) - (one - other < -1e-9)
 
 
 def _fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
@@ -333,12 +363,8 @@ def _candidate(quantity: Quantity, strength: _Strength, factor: float) -> float:
 def _relations(found: Sequence[Quantity], sentences: Sequence[int]) -> list[_Relation]:
     """Return the relations among quantities that stand in one sentence, by its number."""
     result: list[_Relation] = []
-    for number in sorted(set(sentences)):
-        inside = [
-            i
-            for i, q in enumerate(found)
-            if sentences[i] == number and q.value and q.kind != "duration"
-        ]
+    for group in _groups(sentences):
+        inside = [i for i in group if found[i].value and found[i].kind != "duration"]
         if len(inside) > 12:  # a table, not a sentence: chance agreements would abound
             continue
         for a, b, c in permutations(inside, 3):

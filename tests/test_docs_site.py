@@ -199,6 +199,31 @@ def test_search_finds(word, served, open_page):
     assert word in page.locator("article").inner_text().lower()
 
 
+FIRST = {
+    "which method": "faq",
+    "excel": "data",
+    "ollama": "models",
+    "agreement kappa": "agree",
+    "undecided": "check",
+    "resume a run": "recipes",
+    "what is a counterfactual": "concepts/counterfactual",
+}
+"""What a newcomer looks for, and the page that answers it."""
+
+
+def test_the_search_begins_with_the_page_that_answers(served, open_page):
+    page = open_page(served)
+    found = {}
+    for asked in FIRST:
+        page.goto(served)
+        page.keyboard.press("s")
+        page.keyboard.type(asked)
+        first = page.locator(".md-search-result__item a").first
+        first.wait_for()
+        found[asked] = urlsplit(first.get_attribute("href").removeprefix(served)).path.strip("/")
+    assert found == FIRST
+
+
 # One page of each kind; of the API's a short one that has all that they are made of.
 KINDS = (
     "",

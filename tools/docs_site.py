@@ -29,7 +29,20 @@ from contrafact.plugins import family_entries
 ROOT = Path(__file__).parents[1]
 OUTSIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Pages of the repository that the site shows, by where they lie there."""
-LAST_FOUND = ("decisions/", "changelog", "api/")
+FOUND = {
+    "decisions/": 0.0001,
+    "changelog": 0.0001,
+    "api/": 0.1,
+    "agents": 0.1,
+    "api.md": 0.001,
+    "catalogue": 0.3,
+    "commands/": 0.5,
+    "concepts/": 2,
+    "faq": 1.5,
+    "recipes": 2,
+}
+"""How early the search finds pages, by how their names begin; others by 1. What a newcomer asks is
+answered first; what was decided, what has changed and modules' docstrings come last."""
 NOT_SHOWN = re.compile(
     r"\[([^\]]+)\]\((?:\.\./)+(?:register|tests|src|tools)/[^)]*\)|"
     r"\[([^\]]+)\]\((?:diff-workflow\.yml|[^):]*\.ipynb|decisions/)\)"
@@ -71,12 +84,10 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn links to the repository's own pages into links of the site.
-
-    What was decided, what has changed and modules' docstrings are found last by the search.
-    """
-    if page.file.src_uri.startswith(LAST_FOUND):
-        page.meta["search"] = {"boost": 0.1}
+    """Turn links to the repository's own pages into links of the site, and say how found it is."""
+    for name, boost in FOUND.items():
+        if page.file.src_uri.startswith(name):
+            page.meta["search"] = {"boost": boost}
     for path, name in OUTSIDE.items():
         above = "../" * page.file.src_uri.count("/")
         markdown = re.sub(rf"\]\((?:\.\./)+{re.escape(path)}", f"]({above}{name}", markdown)

@@ -17,9 +17,10 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+import jsonschema
 import pyarrow.parquet as pq
 import pytest
-from tools.docs_tables import columns
+from tools.docs_tables import columns, results_schema
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -99,7 +100,7 @@ def test_the_examples_of_a_page_run_as_they_stand(
 
 
 def check_columns(folder):
-    """The site's page of columns names every one that the page's runs have."""
+    """The site's page of columns names every one that the page's runs have; schemas hold."""
     for path in folder.rglob("items.parquet"):
         task = json.loads((path.parent / "manifest.json").read_text("utf-8"))["settings"]["task"]
         tables = {path: columns(task.replace("rfc-diagnose", "rfc-detect"))}
@@ -109,9 +110,8 @@ def check_columns(folder):
         for table, known in tables.items():
             found = pq.read_schema(table).names if table.exists() else ()
             assert {name for name in found if " · " not in name} <= {*known}, table
-        results = path.with_name("results.json")
-        if results.exists():
-            assert {*json.loads(results.read_text("utf-8"))} <= {*columns("results")}
+    for results in folder.rglob("results.json"):
+        jsonschema.validate(json.loads(results.read_text("utf-8")), results_schema())
 
 
 def run(line, running, quick_contrafact, environment):

@@ -15,9 +15,19 @@ from typing import Any
 
 from contrafact.families.finforce.judging import CRITERIA
 from contrafact.family.exam_file import Exam
+from contrafact.family.run_facts import RunFacts
+from contrafact.report.build import RESULTS_VERSION
 from contrafact.runs.config import config_schema
 
-__all__ = ["agents_page", "columns", "columns_page", "for_agents", "scenarios_page", "schemas"]
+__all__ = [
+    "agents_page",
+    "columns",
+    "columns_page",
+    "for_agents",
+    "results_schema",
+    "scenarios_page",
+    "schemas",
+]
 
 TASKS = {"finforce": "", "rfc-detect": ", rfc-diagnose", "cobe": ""}
 """Tasks whose tables differ, with those whose table is the same."""
@@ -76,7 +86,7 @@ def columns_page() -> str:
         "# Columns and fields",
         "Made from the code. Where several judges were asked, `items.parquet` has besides a column "
         "`criterion · judge` for each. JSON schemas: [exam](schemas/exam.schema.json), "
-        "[config](schemas/config.schema.json).",
+        "[config](schemas/config.schema.json), [results](schemas/results.schema.json).",
         "## items.parquet",
         "One row an output that ended with a score.",
     ]
@@ -132,11 +142,75 @@ def scenarios_page() -> str:
 
 def schemas() -> dict[str, str]:
     """Return JSON schemas by their place in the site."""
-    made = {"exam": Exam.model_json_schema(), "config": config_schema()}
+    made = {
+        "exam": Exam.model_json_schema(),
+        "config": config_schema(),
+        "results": results_schema(),
+    }
     return {
         f"schemas/{name}.schema.json": json.dumps(one, indent=1) + "\n"
         for name, one in made.items()
     }
+
+
+def results_schema() -> dict[str, Any]:
+    """Return the JSON schema of ``results.json``, of the version that is written."""
+    said = columns("results")
+    facts = RunFacts.model_json_schema(ref_template="#/$defs/{model}")
+    definitions = {**facts.pop("$defs", {}), "run": facts}
+    rows = {name: _row_schema(fields) for name, fields in columns("rows").items()}
+    rows["runs"] = {"$ref": "#/$defs/run"}
+    rows["summary"] = {"type": "string"}
+    objects = ("settings", "report", "opening", "tasks")
+    part = {
+        name: {"type": "object", "description": text}
+        if name in objects
+        else {"type": "array", "items": rows.get(name, {"type": "object"}), "description": text}
+        for name, text in said.items()
+    }
+    head = {
+        "format": {"const": "contrafact-report", "description": said["format"]},
+        "version": {"const": RESULTS_VERSION, "description": said["version"]},
+        "settings": part.pop("settings"),
+        "published_shown": {"type": "boolean", "description": said["published_shown"]},
+        "exams": part.pop("exams"),
+        "labels": {"type": "integer", "description": said["labels"]},
+    }
+    task = {"task": {"type": "string", "description": said["task"]}}
+    part = {name: one for name, one in part.items() if name not in (*head, *task, "tasks")}
+    always = ["runs", "report", "warnings", "summary", "opening", "figures", "paired", "invalid"]
+    definitions["part"] = {"type": "object", "properties": part, "required": always}
+    definitions["part"]["additionalProperties"] = False
+    several = {"type": "object", "additionalProperties": {"$ref": "#/$defs/part"}}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"results.json, version {RESULTS_VERSION}",
+        "type": "object",
+        "$defs": definitions,
+        "required": list(head),
+        "oneOf": [
+            {
+                "properties": {**head, **task, **part},
+                "required": [*task, *always],
+                "additionalProperties": False,
+            },
+            {
+                "properties": {**head, "tasks": several},
+                "required": ["tasks"],
+                "additionalProperties": False,
+            },
+        ],
+    }
+
+
+def _row_schema(fields: str) -> dict[str, Any]:
+    """Return the schema of a row, of "NAME TYPE, …"."""
+    pairs = [one.split() for one in fields.split(", ")]
+    kinds = {
+        name: {"type": [kind.rstrip("?"), "null"] if kind.endswith("?") else kind}
+        for name, kind in pairs
+    }
+    return {"type": "object", "properties": kinds, "required": list(kinds)}
 
 
 def agents_page(text: str) -> str:

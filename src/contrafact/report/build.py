@@ -15,9 +15,10 @@ from contrafact.report.frames import TaskRuns, check_exams, check_labels
 from contrafact.report.html import render_page
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
-__all__ = ["ReportPaths", "build_report", "make_chapters", "write_chapters"]
+__all__ = ["RESULTS_VERSION", "ReportPaths", "build_report", "make_chapters", "write_chapters"]
 
-_RESULTS_VERSION = 1
+RESULTS_VERSION = 1
+"""Of the format of ``results.json``; a field that goes or changes its meaning raises it."""
 _EXAM_NAMED = {"judge", "family", "task_version", "n", "seed"}
 
 
@@ -93,7 +94,7 @@ def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]
     """
     head: dict[str, object] = {
         "format": "contrafact-report",
-        "version": _RESULTS_VERSION,
+        "version": RESULTS_VERSION,
         "settings": {"seed": options.seed, "resamples": options.resamples, "level": options.level},
         "published_shown": options.with_published,
         "exams": [exam.model_dump(include=_EXAM_NAMED) for exam in options.exams],

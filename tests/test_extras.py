@@ -1,11 +1,13 @@
 """What extras bring: each is enough for what its page shows, and the base says what it misses.
 
-Small extras are installed alone, from the index that pip is set to, where that is asked for. Those
-with PyTorch, Ray or a database are not: they are too large to install for a test.
+`make release-check` installs each alone, from the index that pip is set to; PyTorch only from
+a wheel on this machine, since an index may have it for GPUs, of gigabytes.
 """
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,9 +16,11 @@ from pathlib import Path
 
 import pytest
 from tests.support.hidden import EXTRAS, hide
+from tests.support.hub_server import HubServer
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRA_LISTS = PROJECT["optional-dependencies"]
 
 
 @pytest.fixture
@@ -65,40 +69,170 @@ def test_what_needs_an_extra_says_so_before_any_call(base, service, tmp_path, ex
     assert not service.stats().get("answered")
 
 
-def installed_alone(folder, requirements):
-    """Install requirements into an empty environment, and return its Python."""
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    python = folder / "bin" / "python"
+ALONE = os.environ.get("CONTRAFACT_EXTRAS", "")
+"""A wheel to install with each extra: `make release-check` names the one that it has built."""
+
+SHOWN = {
+    "": "contrafact cobe synth --n 1 --seed 7 --out own.json && test -s own.json;"
+    "contrafact run rfc-detect --method majority --limit 8 --out run && test -s run/report.html",
+    "tokens": "contrafact rfc rewrite labelled.jsonl --out pairs.jsonl && test -s pairs.jsonl",
+    "figures": "contrafact run rfc-detect --method majority --limit 8 --out run;"
+    "ls run/figures/*.png",
+    "nlp": "contrafact generate news.csv --method counterfactual-distil --model M --out o.csv;"
+    "contrafact rfc check rewritten.jsonl --out checked.jsonl || test $? = 1;"
+    "test -s checked.jsonl",
+    "baselines": "contrafact run rfc-detect --method surface --limit 8 --out run;"
+    "contrafact cobe synth --n 40 --seed 7 --out own.json; contrafact cobe leak own.json",
+    "corpus": "contrafact news dedupe news.csv --out once.csv && test -s once.csv",
+    "embedded": "contrafact models fetch smollm2-135m;"
+    "contrafact generate one.csv --model embedded/smollm2-135m --max-tokens 8 --out o.csv",
+    "demo": "contrafact models fetch smollm2-135m;"
+    "contrafact demo --out demo && ls demo/report.html demo/*/figures/*.png",
+    "hub": "contrafact data check hf://harbour/news:test",
+    "release": "contrafact rfc release rewritten.jsonl --name own --out own;"
+    "test -s own/croissant.json",
+    "bulk": "contrafact generate news.jsonl --model M --engine ray --out folder && ls folder",
+    "whitebox": "contrafact models fetch smollm2-135m;"
+    "contrafact run finforce --method lm-counterfactuals --model whitebox/smollm2-135m --limit 1"
+    " --max-tokens 8 --fluency-model smollm2-135m --out run && test -s run/report.html",
+    "train": "contrafact models fetch smollm2-135m;"
+    "contrafact train srlm small.yaml --out trained && test -d trained/iteration-1/model",
+    "review": "contrafact review import news.csv --project headline-screening --review own"
+    " --person Ada=annotator --db own.db; python served.py",
+    "notebook": "python -c 'import ipywidgets'",
+    "docs": "site=$PWD/site; cd $ROOT; export NO_MKDOCS_2_WARNING=1;"
+    "python -m mkdocs build --quiet --strict --site-dir $site && test -s $site/index.html",
+}
+"""What the pages of the extras show, as a shell runs it; M is a model server on loopback."""
+
+SERVED = """\
+import re, subprocess, sys, urllib.request
+command = ["contrafact", "review", "serve", "--db", "own.db", "--port", "0"]
+with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as studio:
+    for line in studio.stdout:
+        if address := re.search(r"http://127[^/ ]+", line):
+            break
+    try:
+        page = urllib.request.urlopen(address[0], timeout=30)
+    finally:
+        studio.terminate()
+assert page.status == 200
+"""
+SMALL = """\
+model: smollm2-135m
+iterations: 1
+held_out: 5
+warm_up: {examples: 4, batch: 2, effective_batch: 2}
+headlines: {count: 4, seed_examples: 2, own_examples: 1, max_tokens: 24}
+candidates: {per_headline: 2, max_tokens: 48}
+judge: {by: checks}
+preferences: {min_pairs: 1}
+fluency_model: null
+lora: {targets: [q_proj, v_proj]}
+"""
+
+
+def local_torch():
+    """Return the wheel of PyTorch among those that pip is told to look for on this machine."""
+    asked = [sys.executable, "-m", "pip", "config", "get", "global.find-links"]
+    kept = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    places = f"{os.environ.get('PIP_FIND_LINKS', '')} {kept}".split()
+    return next((one for place in places for one in Path(place).glob("torch-*.whl")), None)
+
+
+def installed_alone(folder, extra, lowest):
+    """Make an environment of the wheel with one extra, of the lowest direct versions if asked."""
+    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+    named, more = f"contrafact[{extra}] @ {Path(ALONE).resolve().as_uri()}", []
+    if "whitebox" in (extra, *re.findall(r"\w+", " ".join(EXTRA_LISTS.get(extra, ())))):
+        if (wheel := local_torch()) is None:
+            pytest.skip("no wheel of PyTorch lies where pip looks on this machine")
+        more.append(f"torch @ {wheel.as_uri()}")
+    if uv is None and lowest:
+        pytest.skip("the lowest versions are chosen by uv, which is not here")
+    if lowest:
+        asked = ["--resolution", "lowest-direct", *(["--extra", extra] if extra else [])]
+        (folder / "torch.txt").write_text("\n".join(more))
+        asked += ["--override", folder / "torch.txt", "-o", folder / "lowest.txt"]
+        run([uv, "pip", "compile", "--quiet", ROOT / "pyproject.toml", *asked], folder)
+        more += ["-c", folder / "lowest.txt"]
+    python = folder / "alone" / "bin" / "python"
+    if uv is None:
+        run([sys.executable, "-m", "venv", folder / "alone"], folder)
+        run([python, "-m", "pip", "install", "--quiet", named, *more], folder)
+    else:
+        run([uv, "venv", "--quiet", "--python", sys.executable, folder / "alone"], folder)
+        run([uv, "pip", "install", "--quiet", "--python", python, named, *more], folder)
+    return python.parent
+
+
+def run(command, folder, **environment):
     done = subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements],
-        capture_output=True,
+        command,
+        env={**os.environ, **environment},
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return python
+    assert done.returncode == 0, done.stdout[-4000:]
+    return done.stdout
 
 
-USES = {
-    "tokens": "from contrafact.text.diff import token_count; assert token_count('one two') == 2",
-    "figures": "import matplotlib.figure",
-    "baselines": "import sklearn.linear_model",
-    "corpus": "import datasketch, feedparser",
-    "hub": "import huggingface_hub",
-    "notebook": "import ipywidgets",
-}
-"""What is done with an extra that is small; the rest have tests of their own rooms."""
+def write_inputs(folder):
+    """Write what the commands on pages read."""
+    news = [f"Tern & Vale rose {n}% after its {n} plants reopened in May" for n in range(2, 5)]
+    (folder / "news.csv").write_text("headline\n" + "".join(f"{one}\n" for one in news))
+    (folder / "news.jsonl").write_text(
+        "".join(json.dumps({"headline": one}) + "\n" for one in news)
+    )
+    (folder / "one.csv").write_text(f"headline\n{news[0]}\n")
+    pair = {"title": "Tern & Vale rises", "summary": "Tern & Vale rose 5% to $20.", "url": "u"}
+    pair |= {"manipulation": "numerical"}
+    (folder / "labelled.jsonl").write_text(json.dumps(pair) + "\n")
+    made = {
+        "id": "1",
+        "original": "Tern & Vale rose 5% to $20 on Monday.",
+        "manipulation": "numerical",
+    }
+    made |= {"rewritten": "Tern & Vale rose 9% to $30 on Monday."}
+    (folder / "rewritten.jsonl").write_text(json.dumps(made) + "\n")
+    (folder / "served.py").write_text(SERVED)
+    (folder / "small.yaml").write_text(SMALL)
 
 
-if os.environ.get("CONTRAFACT_EXTRAS"):  # for minutes it installs the base and each extra
+@pytest.fixture
+def hub():
+    server = HubServer()
+    yield server
+    server.close()
+
+
+if ALONE:  # for minutes it installs the base and each extra, in an empty environment each
 
     @pytest.mark.slow
-    def test_small_extras_install_alone_and_do_what_they_are_for(tmp_path):
-        python = installed_alone(tmp_path / "base", [str(ROOT)])
-        for extra, code in USES.items():
-            pip = [python, "-m", "pip", "install", "--quiet", f"{ROOT}[{extra}]"]
-            subprocess.run(pip, check=True, capture_output=True)
-            subprocess.run([python, "-c", code], check=True, cwd=tmp_path)
+    @pytest.mark.parametrize("lowest", [False, True], ids=["newest", "lowest"])
+    @pytest.mark.parametrize("extra", SHOWN)
+    def test_an_extra_alone_runs_what_its_page_shows(extra, lowest, service, hub, tmp_path):
+        programs = installed_alone(tmp_path, extra, lowest)
+        write_inputs(tmp_path)
+        hub.commit("harbour/news", {"test.jsonl": '{"headline": "Tern rose 5%"}\n'})
+        said = run(
+            ["bash", "-ec", SHOWN[extra].replace("--model M", f"--model {service.model}")],
+            tmp_path,
+            **{name: value for name, value in service.environment.items() if "FAKE" in name},
+            PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
+            PYTHONPATH="",
+            ROOT=str(ROOT),
+            CONTRAFACT_CACHE=str(tmp_path.parent / "cache"),
+            HF_ENDPOINT=hub.url,
+            HF_HUB_OFFLINE="0",
+            HF_HOME=str(tmp_path / "home"),
+        )
+        assert "Traceback" not in said
+        assert not re.search(rf"contrafact\[{extra or '-'}\]", said)
 
 
 def floors():

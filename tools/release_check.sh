@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Build wheel and sdist into dist/, check them, and run the README's Python from each, installed
-# alone in an empty environment. Nothing is published. Call: tools/release_check.sh PYTHON
+# alone in an empty environment; then what the page of each extra shows, with the wheel and that
+# extra alone, on the newest versions and on the lowest that pyproject.toml allows. Nothing is
+# published. Call: tools/release_check.sh PYTHON PYTHON-OF-THE-TESTS
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${1:-python3}
@@ -22,3 +24,6 @@ for file in "$root"/dist/*; do
   empty/bin/python "$root/tools/readme.py" "$root/README.md"
   echo "$(basename "$file"): installed alone, it runs the README's Python"
 done
+
+cd "$root"
+CI='' CONTRAFACT_EXTRAS=$(echo dist/*.whl) "$2" -m pytest -n0 -rs -p no:cacheprovider tests/test_extras.py

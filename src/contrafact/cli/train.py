@@ -34,6 +34,59 @@ class _Srlm(Options):
     prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
 
 
+class _Edit(Options):
+    config: str = argument("CONFIG", "A YAML file, or a preset: tiny, small.")
+    out: Path | None = option("Its folder. [runs/edit-CONFIG]", None, metavar="DIR")
+    model: str | None = option("The model to begin with. [the config's]", None, metavar="M")
+    examples: int | None = option("Proven answers to learn. [the config's]", None, min=16)
+    steps: int | None = option("Steps by reward after them. [the config's]", None, min=0)
+    seed: int | None = option("Seed of all that is drawn. [0]", None, min=0, metavar="S")
+    prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
+
+
+@app.command("edit")
+@takes(_Edit)
+def edit(options: _Edit) -> None:
+    """Teach an editor of stories by proof: proven right answers, then rewards.
+
+    Measured on stories whose graphs, places or events it has never met, each alone and together.
+    Killed at any point, the same command goes on; what is finished is not done again.
+
+    Example: contrafact train edit tiny --out runs/edit-tiny
+    """
+    from contrafact.family import edit_specs
+    from contrafact.training.config import load_edit_config
+
+    specs = edit_specs()
+    settings = load_edit_config(
+        options.config,
+        specs,
+        model=options.model,
+        seed=options.seed,
+        prompts=options.prompts,
+        supervised=None if options.examples is None else {"examples": options.examples},
+        rewarded=None if options.steps is None else {"steps": options.steps},
+    )
+    from contrafact.training.edit import train_edit
+
+    folder = options.out or Path("runs") / f"edit-{Path(options.config).stem}"
+    taught = train_edit(
+        settings, specs[settings.family], folder, say=lambda line: typer.echo(line, err=True)
+    )
+    import pandas as pd
+
+    from contrafact.console import show_frame
+
+    show_frame(
+        "Proven right on held-out stories (95% intervals)",
+        pd.DataFrame(taught.metrics),
+        shares=["share", "low", "high"],
+        coefficients=[],
+    )
+    typer.echo(f"{taught.adapter}: use it as --model whitebox/{taught.adapter}")
+    typer.echo(f"Tables, the curve and answers are in {folder}")
+
+
 @app.command("srlm")
 @takes(_Srlm)
 def srlm(options: _Srlm) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from contrafact.family.run import TaskRun
     from contrafact.family.settings import TaskOptions
     from contrafact.family.study import StudySpec
-    from contrafact.family.training import TrainingSpec
+    from contrafact.family.training import EditSpec, TrainingSpec
     from contrafact.judges.verifier import Verifier
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "Task",
     "draft_check",
     "draft_checks",
+    "edit_specs",
     "families",
     "family_named",
     "family_of_task",
@@ -174,6 +175,7 @@ class Family:
         commands: Commands of its own by name; the one called as the family is its group.
         study: Its studies with people, by kind; the kind ``""`` is the one that needs no name.
         verifiers: Judges that are no language models, by the name that ``--judge`` takes.
+        editing: How editors of its texts are taught.
         data: The files that ``contrafact data check`` knows, by schema.
         presets: Settings of the paper, by name: the fields of a run's settings; ``needs``, by the
             setting that a user has to name, how to get it; ``notes`` to read before the first call.
@@ -192,6 +194,7 @@ class Family:
     exam: "Lazy[ExamSpec] | None" = None
     verifiers: "Mapping[str, Lazy[Verifier]]" = field(default_factory=dict)
     training: "Lazy[TrainingSpec] | None" = None
+    editing: "Lazy[EditSpec] | None" = None
     data: "Mapping[str, Lazy[DataSpec]]" = field(default_factory=dict)
     presets: "Lazy[Mapping[str, Mapping[str, Any]]] | None" = None
     demo: "Lazy[tuple[DemoPart, ...]] | None" = None
@@ -272,6 +275,11 @@ def family_of_task(name: str) -> Family:
     """Return the family that a task belongs to; `InputError` if there is no such task."""
     task = task_named(name)
     return next(family for family in families().values() if task in family.tasks)
+
+
+def edit_specs() -> "dict[str, EditSpec]":
+    """Return how each family's editors are taught, by the family's name."""
+    return {name: family.editing.load() for name, family in families().items() if family.editing}
 
 
 def training_specs() -> "dict[str, TrainingSpec]":

@@ -5,7 +5,7 @@ items, answers each several times, has the answers scored, and learns to prefer 
 worst. What an item and an answer are, how they are asked for, read and checked, is the family's.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +16,8 @@ from contrafact.prompts import PromptPack
 __all__ = [
     "Answer",
     "CheckedReply",
+    "EditSpec",
+    "EditTask",
     "Judging",
     "ReadReply",
     "TrainingItem",
@@ -138,3 +140,40 @@ class TrainingSpec:
     method_input: Callable[[str], Any]
     method_answer: Callable[[Any], Answer | None]
     judged: Judging | None = None
+
+
+@dataclass(frozen=True)
+class EditTask:
+    """A text to edit, with an answer that is proven right.
+
+    Attributes:
+        prompt: What the model is asked.
+        answer: The answer to learn.
+        source: What the family scores answers by, as JSON.
+        wrong: Answers by kind that a reader of figures compares with: a copy, a wrong answer.
+    """
+
+    id: str
+    prompt: str
+    answer: str
+    source: str
+    wrong: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EditSpec:
+    """How a family's editors are taught: tasks without end, and answers that are proven.
+
+    Attributes:
+        presets: The folder of configs that ship with the family.
+        train: What is trained on, in words, for the card.
+        splits: What is measured, by name: what it holds out, in words; no two share a task.
+        tasks: Draws tasks of a split, or ``train``, by a seed: the first so many.
+        passed: What is proven of an answer: right, wrong, or open (None).
+    """
+
+    presets: Path
+    train: str
+    splits: Mapping[str, str]
+    tasks: Callable[[PromptPack, str, int, int], Iterator[EditTask]]
+    passed: Callable[[str, str], bool | None]

@@ -7,24 +7,27 @@ the fields here are ``items`` and ``per_item``.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from contrafact.errors import InputError
 from contrafact.family.settings import judge_names
-from contrafact.family.training import TrainingSpec
+from contrafact.family.training import EditSpec, TrainingSpec
 from contrafact.files.config import ConfigFile, read_config
 from contrafact.models.gguf import SMOLLM2, is_pathlike, plain_name
 
 __all__ = [
     "ALL_LINEAR",
+    "EditConfig",
     "Learning",
     "Lora",
+    "ModelConfig",
     "Sampled",
     "TrainConfig",
     "family_words",
     "load_config",
+    "load_edit_config",
     "presets",
 ]
 
@@ -153,8 +156,8 @@ class Dpo(Learning):
     final_learning_rate: float = Field(default=1e-7, ge=0)
 
 
-class TrainConfig(_Part):
-    """One self-rewarding training."""
+class ModelConfig(_Part):
+    """What is trained, and what every training says of it."""
 
     model: str = Field(description="A folder, a GGUF file, smollm2-135m, or a name on the hub.")
     seed: int = Field(default=0, ge=0, lt=2**32, description="Seed of all that is drawn.")
@@ -168,10 +171,22 @@ class TrainConfig(_Part):
         default=False, description="Compute activations twice instead of keeping them."
     )
     family: str = Field(description="Which family is trained; the only one, if there is one.")
+    prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
+    lora: Lora = Lora()
+
+    @field_validator("model", "fluency_model", check_fields=False)
+    @classmethod
+    def _one_name(cls, name: str | None) -> str | None:
+        """Weights have one name, however they are given, so that a training is the same one."""
+        return None if name is None else plain_name(name)
+
+
+class TrainConfig(ModelConfig):
+    """One self-rewarding training."""
+
     data: Path | None = Field(
         default=None, description="File of items with answers; the bundled ones if none."
     )
-    prompts: Path | None = Field(default=None, description="Folder of the prompt pack.")
     iterations: int = Field(default=2, ge=1, description="Rounds of preferences and DPO.")
     held_out: int = Field(
         default=50, ge=5, description="Items that every checkpoint is evaluated on."
@@ -179,7 +194,6 @@ class TrainConfig(_Part):
     validation: float = Field(
         default=0.1, gt=0, lt=0.5, description="Share of examples kept to validate on."
     )
-    lora: Lora = Lora()
     warm_up: WarmUp = WarmUp()
     items: NewItems
     candidates: Candidates = Candidates()
@@ -194,12 +208,6 @@ class TrainConfig(_Part):
         description="Inspect model that judges held-out answers by the family's criteria; none.",
     )
 
-    @field_validator("model", "fluency_model")
-    @classmethod
-    def _one_name(cls, name: str | None) -> str | None:
-        """Weights have one name, however they are given, so that a training is the same one."""
-        return None if name is None else plain_name(name)
-
     @field_validator("verdicts_by")
     @classmethod
     def _one_judge(cls, name: str | None) -> str | None:
@@ -207,7 +215,55 @@ class TrainConfig(_Part):
         return None if name is None else judge_names([name])[0]
 
 
-def presets(specs: Mapping[str, TrainingSpec]) -> dict[str, tuple[str, Path]]:
+class Supervised(Learning):
+    """Learning from proven right answers; the loss is on the answers alone."""
+
+    examples: int = Field(default=8000, ge=16, description="How many, each of a task of its own.")
+    epochs: float = Field(default=1.0, gt=0)
+    learning_rate: float = Field(default=1e-3, gt=0)
+    final_learning_rate: float = Field(default=1e-5, ge=0)
+    batch: int = Field(default=4, ge=1)
+    effective_batch: int = Field(default=32, ge=1)
+    patience: int = Field(default=1000, ge=1)
+
+
+class Rewarded(_Part):
+    """Learning from rewards of the model's own answers (GRPO, trl); no steps for none."""
+
+    steps: int = Field(default=0, ge=0, description="Steps of the optimiser.")
+    tasks: int = Field(default=8, ge=1, description="Tasks per step.")
+    answers: int = Field(default=8, ge=2, description="Answers to each task.")
+    learning_rate: float = Field(default=1e-4, gt=0)
+    temperature: float = Field(default=1.0, gt=0, le=5)
+    beta: float = Field(default=0.0, ge=0, description="What it costs to leave the start.")
+
+
+class Held(_Part):
+    """What every checkpoint is measured on."""
+
+    each: int = Field(default=60, ge=8, description="Tasks of each split, at the end.")
+    curve: int = Field(default=20, ge=4, description="Tasks of each split, on the way.")
+    points: int = Field(default=4, ge=1, description="Measured checkpoints, the last among them.")
+
+
+class EditConfig(ModelConfig):
+    """One training of an editor on tasks whose answers are proven."""
+
+    supervised: Supervised = Supervised()
+    rewarded: Rewarded = Rewarded()
+    held_out: Held = Held()
+    max_tokens: int = Field(default=192, ge=8, description="The most tokens of an answer.")
+
+
+_Config = TypeVar("_Config", bound=ModelConfig)
+
+
+class _Presets(Protocol):
+    @property
+    def presets(self) -> Path: ...
+
+
+def presets(specs: Mapping[str, _Presets]) -> dict[str, tuple[str, Path]]:
     """Return the configs that ship with families: the family and the file of each, by its name.
 
     A name that two families have is written ``FAMILY/NAME``.
@@ -243,6 +299,33 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
         InputError: There is no such config, it is no YAML, or a key is wrong; the message names
             the file, the line of the key, and a hint.
     """
+    if (judge := changes.pop("judge", None)) is not None:
+        changes["judge"] = {"by": judge}
+    given, file = _given(source, specs, changes)
+    words = _words(specs[given["family"]])
+    fields = {word: field for field, word in words.items()}
+
+    def renamed(part: dict[str, Any]) -> dict[str, Any]:
+        return {key if (f := fields.get(key, key)) in part else f: part[key] for key in part}
+
+    if isinstance(given.get("candidates"), dict):
+        given["candidates"] = renamed(given["candidates"])
+    return _checked(TrainConfig, renamed(given), file, words)
+
+
+def load_edit_config(source: str, specs: Mapping[str, EditSpec], **changes: Any) -> EditConfig:
+    """Return the checked config of an editor's training; see `load_config`.
+
+    A change whose value is a dictionary sets keys of a part: ``supervised={"examples": 64}``.
+    """
+    given, file = _given(source, specs, changes)
+    return _checked(EditConfig, given, file, {})
+
+
+def _given(
+    source: str, specs: Mapping[str, _Presets], changes: Mapping[str, Any]
+) -> tuple[dict[str, Any], ConfigFile]:
+    """Return the keys of a config with changes over them, and its file."""
     shipped = presets(specs)
     family, path = shipped.get(source, (next(iter(specs)) if len(specs) == 1 else None, source))
     path = Path(path)
@@ -265,22 +348,12 @@ def load_config(source: str, specs: Mapping[str, TrainingSpec], **changes: Any) 
         if isinstance(name := given.get(key), str):
             given[key] = _located_model(name, path.parent)
     for key, value in changes.items():
-        if value is None:
-            continue
-        if key == "judge":
-            inner = given.get("judge")
-            given["judge"] = {**(inner if isinstance(inner, dict) else {}), "by": value}
-        else:
+        if value is not None:
+            inner = given.get(key)
+            if isinstance(inner, dict) and isinstance(value, dict):
+                value = {**inner, **value}
             given[key] = value
-    words = _words(specs[family])
-    fields = {word: field for field, word in words.items()}
-
-    def renamed(part: dict[str, Any]) -> dict[str, Any]:
-        return {key if (f := fields.get(key, key)) in part else f: part[key] for key in part}
-
-    if isinstance(given.get("candidates"), dict):
-        given["candidates"] = renamed(given["candidates"])
-    return _checked(renamed(given), file, words)
+    return given, file
 
 
 def _located_model(name: str, folder: Path) -> str:
@@ -291,9 +364,11 @@ def _located_model(name: str, folder: Path) -> str:
     return str(here) if is_pathlike(name) or here.exists() else name
 
 
-def _checked(given: Mapping[str, Any], file: ConfigFile, words: Mapping[str, str]) -> TrainConfig:
+def _checked(
+    kind: type[_Config], given: Mapping[str, Any], file: ConfigFile, words: Mapping[str, str]
+) -> _Config:
     try:
-        return TrainConfig.model_validate(given)
+        return kind.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         where = tuple(words.get(str(part), str(part)) for part in first["loc"])

@@ -8,7 +8,7 @@ killed stage left there is its journal, and it goes on from it.
 import errno
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Advance",
     "TrainingContext",
+    "counted_steps",
     "read_json",
     "read_lines",
     "run_stage",
@@ -88,6 +89,23 @@ def stage_journal(folder: Path) -> Iterator[Journal]:
     with Journal(folder / ".journal.jsonl", {}) as journal:
         yield journal
         journal.discard()
+
+
+@contextmanager
+def counted_steps(progress: Callable[[str, int], Progress], what: str) -> Iterator[Steps]:
+    """Show the steps of a trainer, which says with each how many are done and there are."""
+    bar: Progress | None = None
+    counted = 0
+    with ExitStack() as stack:
+
+        def count(done: int, total: int) -> None:
+            nonlocal bar, counted
+            if bar is None:
+                bar = stack.enter_context(progress(what, total))
+            bar.step(done - counted)
+            counted = done
+
+        yield count
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -215,21 +233,9 @@ class TrainingContext:
         with stage_journal(folder) as journal, self.progress(what, total) as bar:
             yield journal, bar.step
 
-    @contextmanager
-    def steps(self, what: str) -> Iterator[Steps]:
+    def steps(self, what: str) -> AbstractContextManager[Steps]:
         """Show the steps of a trainer, which says with each how many are done and there are."""
-        bar: Progress | None = None
-        counted = 0
-        with ExitStack() as stack:
-
-            def count(done: int, total: int) -> None:
-                nonlocal bar, counted
-                if bar is None:
-                    bar = stack.enter_context(self.progress(what, total))
-                bar.step(done - counted)
-                counted = done
-
-            yield count
+        return counted_steps(self.progress, what)
 
     def say_losses(self, stage: str, losses: Sequence[Mapping[str, float]]) -> None:
         """Say what a stage learned, in a few words."""

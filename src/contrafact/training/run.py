@@ -96,7 +96,7 @@ def train(
         InputError: Something is missing or does not fit; another training is in the folder; the
             disk is full. What was finished stays.
     """
-    check_trainers()
+    check_trainers("datasketch", "spacy")
     with locked(out):
         context = TrainingContext(config, spec, out, say, progress)
         open_method(context)

@@ -12,16 +12,26 @@ import logging
 import math
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from contrafact.errors import InputError
+from contrafact.family.training import EditTask
 from contrafact.models.whitebox.conversion import quietly
 from contrafact.models.whitebox.weights import CausalModel, load_causal
-from contrafact.training.config import ALL_LINEAR, Learning, Lora, TrainConfig
+from contrafact.training.config import (
+    ALL_LINEAR,
+    EditConfig,
+    Learning,
+    Lora,
+    ModelConfig,
+    TrainConfig,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -33,6 +43,8 @@ __all__ = [
     "check_targets",
     "check_trainers",
     "prefer",
+    "reward",
+    "teach",
     "warm_up",
 ]
 
@@ -42,8 +54,9 @@ Steps = Callable[[int, int], None]
 Loss = dict[str, float]
 """A step, and what was measured at it: loss, eval_loss, rewards/margins and so on."""
 
-_KEPT = ("loss", "eval_loss", "learning_rate", "grad_norm", "mean_token_accuracy")
+_KEPT = ("loss", "reward", "eval_loss", "learning_rate", "grad_norm", "mean_token_accuracy")
 _CHECKPOINTS = "trainer"
+_GROUPED = 32  # batches among which examples of like length are sought
 
 
 @dataclass(frozen=True)
@@ -55,13 +68,13 @@ class TokenizedExample:
     rejected: list[int] | None = None
 
 
-def check_trainers() -> None:
-    """Check that the packages of training are installed.
+def check_trainers(*more: str) -> None:
+    """Check that the packages of training are installed, and ``more`` beside trl's.
 
     Raises:
         InputError: They are not.
     """
-    needed = ("torch", "transformers", "trl", "peft", "datasets", "datasketch", "spacy")
+    needed = ("torch", "transformers", "trl", "peft", "datasets", *more)
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(
@@ -157,6 +170,50 @@ def warm_up(
     Raises:
         InputError: The loss is not a number.
     """
+    trainer = _supervised(causal, train, validation, config, config.warm_up, folder, steps)
+    return _run(trainer, causal, config, folder)
+
+
+@_quiet_training()
+def teach(
+    causal: CausalModel,
+    train: Sequence[TokenizedExample],
+    validation: Sequence[TokenizedExample],
+    config: EditConfig,
+    folder: Path,
+    steps: Steps,
+    *,
+    points: int,
+) -> list[Loss]:
+    """Fine-tune as `warm_up` does, and save the adapter alone: into ``folder``, and on the way.
+
+    Args:
+        points: How many adapters are kept, evenly over the steps, the last among them: in
+            ``folder/step-N``, where N is the steps that were done.
+    """
+    learning = config.supervised
+    total = round(-(-len(train) // learning.effective_batch) * learning.epochs)
+    kept = {round(total * place / points) for place in range(1, points + 1)}
+    rng = np.random.default_rng([config.seed, 2])
+    ordered = [train[place] for place in _like_lengths(train, learning.batch, rng)]
+    trainer = _supervised(
+        causal, ordered, validation, config, learning, folder, steps, shuffled=False
+    )
+    trainer.add_callback(_keeping(kept, folder, config.model))
+    return _run(trainer, causal, config, folder, adapter=True)
+
+
+def _supervised(
+    causal: CausalModel,
+    train: Sequence[TokenizedExample],
+    validation: Sequence[TokenizedExample],
+    config: ModelConfig,
+    learning: Learning,
+    folder: Path,
+    steps: Steps,
+    *,
+    shuffled: bool = True,
+) -> Any:
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
@@ -172,20 +229,128 @@ def warm_up(
         )
 
     settings = SFTConfig(
-        **_arguments(causal.device, config, config.warm_up, folder),
+        **_arguments(causal.device, config, learning, folder),
         completion_only_loss=True,
         packing=False,
+        train_sampling_strategy="random" if shuffled else "sequential",
     )
-    trainer = SFTTrainer(
+    return SFTTrainer(
         model=causal.model,
         args=settings,
         train_dataset=rows(train),
         eval_dataset=rows(validation),
         processing_class=copy.deepcopy(causal.tokenizer),
         peft_config=_adapter(config.lora),
-        callbacks=_callbacks(config.warm_up, steps),
+        callbacks=_callbacks(learning, steps),
     )
-    return _run(trainer, causal, config, folder)
+
+
+def _like_lengths(
+    examples: Sequence[TokenizedExample], batch: int, rng: np.random.Generator
+) -> list[int]:
+    """Return a random order in which the examples of a batch are of like length.
+
+    It is ours and not the trainer's, whose own depends on where a killed one goes on.
+    """
+    order = rng.permutation(len(examples))
+    batches: list[list[int]] = []
+    for start in range(0, len(order), batch * _GROUPED):
+        group = [int(place) for place in order[start : start + batch * _GROUPED]]
+        group.sort(key=lambda place: len(examples[place].prompt) + len(examples[place].chosen))
+        batches += [group[at : at + batch] for at in range(0, len(group), batch)]
+    last = [one for one in batches if len(one) < batch]
+    full = [one for one in batches if len(one) == batch]
+    mixed = [full[int(place)] for place in rng.permutation(len(full))]
+    return [place for one in [*mixed, *last] for place in one]
+
+
+def _keeping(kept: Collection[int], folder: Path, base: str) -> Any:
+    """Return what saves the adapter after some steps."""
+    from transformers import TrainerCallback
+
+    class Keeping(TrainerCallback):  # type: ignore[misc]
+        def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+            if state.global_step in kept:
+                _save_adapter(more["model"], folder / f"step-{state.global_step}", base)
+
+    return Keeping()
+
+
+def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
+    """Save an adapter so that `load_causal` finds the model that it belongs to."""
+    adapted.peft_config["default"].base_model_name_or_path = base
+    adapted.save_pretrained(folder)
+
+
+@_quiet_training()
+def reward(
+    causal: CausalModel,
+    tasks: Sequence[EditTask],
+    passed: Callable[[str, str], bool | None],
+    start: Path,
+    config: EditConfig,
+    folder: Path,
+    steps: Steps,
+) -> list[Loss]:
+    """Train an adapter on by the proven rewards of its own answers (GRPO; Shao et al., 2024).
+
+    An answer has 1 where it is proven right, else 0: what is open is not right. The adapter is
+    saved into ``folder``, as `teach` saves it.
+
+    Args:
+        causal: The model that the adapter of ``start`` belongs to, without it.
+
+    Returns:
+        What was measured, in order: ``reward`` among it.
+    """
+    from datasets import Dataset
+    from peft import PeftModel
+    from trl import GRPOConfig, GRPOTrainer
+
+    def proven(completions: Sequence[Any], source: Sequence[str], **_: Any) -> list[float]:
+        texts = (one[-1]["content"].strip() for one in completions)
+        return [float(passed(*pair) is True) for pair in zip(source, texts, strict=True)]
+
+    rewarded = config.rewarded
+    order = np.random.default_rng([config.seed, 1]).permutation(len(tasks))
+    rows = [
+        {
+            "prompt": [{"role": "user", "content": tasks[int(place)].prompt}],
+            "source": tasks[int(place)].source,
+        }
+        for place in order
+    ]
+    settings = GRPOConfig(
+        output_dir=str(folder / _CHECKPOINTS),
+        seed=config.seed,
+        max_steps=rewarded.steps,
+        per_device_train_batch_size=rewarded.answers,
+        gradient_accumulation_steps=rewarded.tasks,
+        num_generations=rewarded.answers,
+        max_completion_length=config.max_tokens,
+        temperature=rewarded.temperature,
+        beta=rewarded.beta,
+        learning_rate=rewarded.learning_rate,
+        lr_scheduler_type="constant",
+        logging_steps=1,
+        save_steps=max(1, rewarded.steps // 10),
+        save_total_limit=2,
+        bf16=config.precision == "bfloat16",
+        gradient_checkpointing=config.save_memory,
+        use_cpu=causal.device.type == "cpu",
+        dataloader_pin_memory=False,
+        report_to="none",
+        disable_tqdm=True,
+    )
+    trainer = GRPOTrainer(
+        model=PeftModel.from_pretrained(causal.model, start, is_trainable=True),
+        reward_funcs=proven,
+        args=settings,
+        train_dataset=Dataset.from_list(rows),
+        processing_class=copy.deepcopy(causal.tokenizer),
+        callbacks=_callbacks(config.supervised, steps)[1:],
+    )
+    return _run(trainer, causal, config, folder, adapter=True)
 
 
 @_quiet_training()
@@ -256,7 +421,7 @@ def _own_tokens(pad: int) -> Any:
 
 
 def _arguments(
-    device: "torch.device", config: TrainConfig, learning: Learning, folder: Path
+    device: "torch.device", config: ModelConfig, learning: Learning, folder: Path
 ) -> dict[str, Any]:
     """Return the trainer's settings that both stages share."""
     return {
@@ -327,8 +492,10 @@ def _callbacks(learning: Learning, steps: Steps) -> list[Any]:
     return [EarlyStoppingCallback(learning.patience), Watch()]
 
 
-def _run(trainer: Any, causal: CausalModel, config: TrainConfig, folder: Path) -> list[Loss]:
-    """Train, from the last whole checkpoint if there is one, and save the model."""
+def _run(
+    trainer: Any, causal: CausalModel, config: ModelConfig, folder: Path, *, adapter: bool = False
+) -> list[Loss]:
+    """Train, from the last whole checkpoint if there is one, and save the model or the adapter."""
     from transformers import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)
@@ -339,7 +506,10 @@ def _run(trainer: Any, causal: CausalModel, config: TrainConfig, folder: Path) -
         | {"step": float(entry["step"])}
         for entry in trainer.state.log_history
     ]
-    _merged(trainer.model, causal, config, kept / "adapter").save_pretrained(folder)
+    if adapter:
+        _save_adapter(trainer.model, folder, config.model)
+    else:
+        _merged(trainer.model, causal, config, kept / "adapter").save_pretrained(folder)
     causal.tokenizer.save_pretrained(folder)
     shutil.rmtree(kept)
     return [entry for entry in measured if len(entry) > 1]
@@ -359,7 +529,7 @@ def _last_whole(folder: Path) -> str | None:
     return None if last is None else str(last[1])
 
 
-def _merged(adapted: Any, causal: CausalModel, config: TrainConfig, folder: Path) -> Any:
+def _merged(adapted: Any, causal: CausalModel, config: ModelConfig, folder: Path) -> Any:
     """Return the model with the adapter in its weights; ``folder`` may hold the adapter."""
     if config.weights != "4bit":
         return adapted.merge_and_unload()

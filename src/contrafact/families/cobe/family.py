@@ -32,6 +32,7 @@ FAMILY = Family(
         "causes": Lazy(f"{_HERE}.study:CAUSES_STUDY"),
     },
     exam=Lazy(f"{_HERE}.exam:EXAM"),
+    editing=Lazy(f"{_HERE}.editing:EDITING"),
     verifiers={"proof": Lazy(f"{_HERE}.verifier:proof")},
     data={"cobe": Lazy(f"{_HERE}.statistics:SPEC")},
     rank=3,

@@ -5,6 +5,7 @@ to one of them. What is read is put into the file's own words, for `prove` to ju
 
 - **Tense**: a clause may stand in the tenses that follow from the file: its ``supposed`` form
   ("had gone"), the regular forms of a verb in -ed, and those of "was" and "were".
+- **Denial**: the story's own clause with its verb denied ("did not go") says that it is not so.
 - **The supposition**: "had …" and "if …" may open or close a sentence with what the query supposes,
   and with nothing else. Its main clause may then be told with "would", which is not read otherwise.
 - **Connectors**: those of `reading.CUES`. A sentence in which it is open what they join is listed.
@@ -17,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from contrafact.causal.model import Value
+from contrafact.families.cobe.synth.negation import negations
 from contrafact.families.cobe.synth.reading import CUES, Mention, left_open
 
 __all__ = ["ReadResponse", "ResponseReader"]
@@ -109,7 +111,7 @@ class ResponseReader:
         for one in _wordings(wordings, frozenset(shields)):
             self._add(_tokens(one.text), one)
             made += _forms(one)
-        made += _supposed(wordings)
+        made += [*_supposed(wordings), *_denied(wordings)]
         # A file's own wordings come before the tenses that are made of them.
         for words, one in made:
             self._add(words, one)
@@ -284,6 +286,17 @@ def _supposed(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _W
                     yield (*before, "would", "have", *after), replace(one, kind="W")
                     yield ("had", *before, *after), replace(one, kind="H")
                     yield (*before, *after), replace(one, kind="S")
+
+
+def _denied(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Wording]]:
+    """Yield the story's own clauses as they are denied: what they then say is the other value."""
+    for name, forms in wordings.items():
+        for word, other in (("false", "true"), ("true", "false")) if "amounts" not in forms else ():
+            said = forms[other]["clauses"][0]
+            one = _Wording("C", said, Mention(name, other == "true", False))
+            for supposed in forms[word].get("supposed", ()):
+                for clause in negations(forms[word]["clauses"][0], supposed):
+                    yield _tokens(clause), one
 
 
 def _forms(one: _Wording) -> Iterator[tuple[tuple[str, ...], _Wording]]:

@@ -1,0 +1,153 @@
+"""CoBe's editors as they are taught: drawn stories, split by what a model has never met.
+
+CoBe, sections 3.1 and 3.2. Held out are two types of graph, four places with all of their rules,
+and in each other place one event with its rules and wordings. An answer to learn is
+the story edited in place (`synth.editing`), told in the story's own words, so that what is learned
+is what to change, and not which other words a file has for it.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from contrafact.families.cobe.data import PHRASINGS, read_story
+from contrafact.families.cobe.stories import verdicts
+from contrafact.families.cobe.synth.compose import Cell, compose_block
+from contrafact.families.cobe.synth.editing import in_place
+from contrafact.families.cobe.synth.library import Library, Scene, bundled_library
+from contrafact.family.training import EditSpec, EditTask
+from contrafact.prompts import PromptPack
+from contrafact.records import GRAPHS
+from contrafact.text.delimit import delimit
+
+__all__ = ["EDITING", "HELD_EVENTS", "HELD_GRAPHS", "HELD_SCENES", "split_of"]
+
+HELD_GRAPHS = frozenset(("diamond", "hybrid"))
+HELD_SCENES = frozenset(("hospital", "lake", "observatory", "port"))
+HELD_EVENTS = {
+    "bridge": "cutoff",
+    "drought": "wells",
+    "festival": "concert",
+    "institute": "paper",
+    "lending": "mortgage",
+    "morning": "car",
+    "pass": "loan",
+    "theatre": "violins",
+    "vaccination": "second",
+    "warehouse": "cellar",
+}
+"""By place of training, the event that is held out with its rules: one that many stories tell."""
+_SLOT = re.compile(r"\\\{\w+\\\}")
+_WRONG = "the wrong answer"
+
+
+def split_of(row: Mapping[str, Any]) -> str | None:
+    """Return the split a drawn story belongs to; ``train`` is that of training, too.
+
+    A story that tells a held-out event and is in none (of a held-out graph, or nothing happens to
+    the event) has no split.
+    """
+    proof = row["Proof"]
+    scene, graph = proof["template"] in HELD_SCENES, row["Graph type"] in HELD_GRAPHS
+    if scene:
+        return "all" if graph else "scenes"
+    held = HELD_EVENTS[proof["template"]]
+    if held not in _events_of(proof):
+        return "graphs" if graph else "train"
+    changed = {
+        node for node, found in proof["consequences"].items() if found["kind"] in ("set", "changes")
+    }
+    return "rules" if not graph and held in _events_of(proof, changed) else None
+
+
+def _events_of(proof: Mapping[str, Any], nodes: "set[str] | None" = None) -> frozenset[str]:
+    """Return which events of its place a story tells, of all nodes or some."""
+    patterns = _patterns(proof["template"])
+    found = set()
+    for node, words in proof["wordings"].items():
+        if (nodes is None or node in nodes) and "amounts" not in words:
+            clause = words["true"]["clauses"][0]
+            found |= {name for pattern, name in patterns if pattern.fullmatch(clause)}
+    return frozenset(found)
+
+
+@cache
+def _patterns(scene: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    found = next(one for one in bundled_library().scenes if one.name == scene)
+    return tuple(
+        (re.compile(_SLOT.sub(".+", re.escape(pair[True].stated))), event.name)
+        for event in found.events.values()
+        for pair in event.wordings
+    )
+
+
+def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[EditTask]:
+    """Draw tasks of a split: one a story, in the three phrasings in turn."""
+    library = bundled_library()
+    cells = _cells(library, split)
+    template = pack.template("cobe/edit", required={"story", "query", "shots"})
+    wanted = "train" if split == "same" else split
+    drawn = 0
+    last = before = ""  # answers of this block, and of the one before it
+    for block in count():
+        before = last or before
+        for line in compose_block(library, cells, _seed(seed, split), block)[0]:
+            row = json.loads(line)
+            if split_of(row) != wanted or (answer := in_place(row)) is None:
+                continue
+            text, query = row["Variation text"], row["Query"][drawn % len(PHRASINGS)]
+            wrong = {"copy": text, _WRONG: row["Wrong answers"][0]["text"]}
+            if before:
+                wrong["another story's answer"] = before
+            yield EditTask(
+                id=f"{split}-{drawn}",
+                prompt=template.render(story=delimit(text), query=delimit(query), shots=[]),
+                answer=answer,
+                source=line,
+                wrong=wrong,
+            )
+            last = answer
+            drawn += 1
+            if drawn == number:
+                return
+
+
+def _seed(seed: int, split: str) -> int:
+    """Return the seed of a split's drawing: no two splits draw the same stories."""
+    return Random(f"{seed} {split}").getrandbits(32)
+
+
+def _cells(library: Library, split: str) -> list[Cell]:
+    graphs = [one for one in GRAPHS if (one in HELD_GRAPHS) == (split in ("graphs", "all"))]
+    domains = {one.domain for one in library.scenes if _fits(one, split)}
+    return [Cell(domain, graph) for domain in sorted(domains) for graph in graphs]
+
+
+def _fits(scene: Scene, split: str) -> bool:
+    return (scene.name in HELD_SCENES) == (split in ("scenes", "all"))
+
+
+def _passed(source: str, answer: str) -> bool | None:
+    """Return what is proven of an answer by all criteria of its story."""
+    found = verdicts(read_story(json.loads(source)), answer).values()
+    return False if False in found else None if None in found else True
+
+
+EDITING = EditSpec(
+    presets=Path(__file__).parent / "training_presets",
+    train="drawn stories of four types of graph and ten places, without one event of each",
+    splits={
+        "same": "nothing: new stories of the graphs, places and events of training",
+        "graphs": "the types of graph (diamond, hybrid)",
+        "scenes": "the places, and with them all rules and wordings",
+        "rules": "events, with their rules and wordings, that are set or have to change",
+        "all": "types of graph and places, with all rules and wordings",
+    },
+    tasks=_tasks,
+    passed=_passed,
+)

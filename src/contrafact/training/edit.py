@@ -1,0 +1,388 @@
+"""Taught by proof: an editor learns from proven right answers, then by proven rewards.
+
+What is edited and how an answer is proven is the family's (`contrafact.family.training.EditSpec`).
+Every stage is a folder that is there whole or not at all; see `contrafact.training.context`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contrafact import __version__
+from contrafact.console import Progress
+from contrafact.errors import InputError
+from contrafact.family.training import EditSpec, EditTask
+from contrafact.files.atomic import write_bytes, write_text
+from contrafact.files.lock import locked
+from contrafact.files.tables import write_frame, write_rows
+from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
+from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.prompts import open_pack
+from contrafact.report.drawing import Figure, render
+from contrafact.stats.intervals import clustered_proportion
+from contrafact.stats.paired import paired_comparison
+from contrafact.training.config import EditConfig, Sampled
+from contrafact.training.context import (
+    counted_steps,
+    read_json,
+    read_lines,
+    run_stage,
+    stage_journal,
+    write_json,
+)
+from contrafact.training.generation import generate_replies
+from contrafact.training.trainers import (
+    TokenizedExample,
+    check_targets,
+    check_trainers,
+    reward,
+    teach,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Plot
+
+__all__ = ["Taught", "train_edit"]
+
+_VALIDATION = 64
+_COOL = 0.05  # as good as greedy
+_BASE = "base"
+
+
+@dataclass(frozen=True)
+class Taught:
+    """How a training of an editor ended.
+
+    Attributes:
+        adapter: The folder of its adapter.
+        metrics: A row for each checkpoint and split, the base first.
+    """
+
+    adapter: Path
+    metrics: tuple[dict[str, Any], ...]
+
+
+def train_edit(
+    config: EditConfig,
+    spec: EditSpec,
+    out: Path,
+    *,
+    say: Callable[[str], None],
+    progress: Callable[[str, int], Progress] = Progress,
+) -> Taught:
+    """Teach an editor, from where an earlier start of the same training stopped.
+
+    Args:
+        out: Its folder.
+        say: Called with one line for each thing worth knowing.
+        progress: Shows the progress of a piece of work: what is counted, and how many there are.
+
+    Raises:
+        InputError: Something is missing or does not fit; another training is in the folder; the
+            disk is full. What was finished stays.
+    """
+    check_trainers()
+    with locked(out):
+        return _Teaching(config, spec, out, say, progress).run()
+
+
+class _Teaching:
+    def __init__(
+        self,
+        config: EditConfig,
+        spec: EditSpec,
+        out: Path,
+        say: Callable[[str], None],
+        progress: Callable[[str, int], Progress],
+    ):
+        self.config, self.spec, self.out = config, spec, out
+        self.say, self.progress = say, progress
+        self.pack = open_pack(config.prompts)
+
+    def run(self) -> Taught:
+        self._identify()
+        run_stage(self.out / "data", self._draw)
+        every = self.config.held_out.each
+        self._measure(_BASE, self.config.model, every)
+        adapter = self.out / "supervised" / "model"
+        run_stage(adapter, self._teach)
+        points = sorted(adapter.glob("step-*"), key=lambda path: int(path.name[5:]))
+        for path in points[:-1]:
+            self._measure(f"supervised/{path.name}", path, self.config.held_out.curve)
+        self._measure("supervised", adapter, every)
+        if self.config.rewarded.steps:
+            start, adapter = adapter, self.out / "rewarded" / "model"
+            run_stage(adapter, lambda folder: self._reward(start, folder))
+            self._measure("rewarded", adapter, every)
+        metrics = _write_results(self.out, self.config, self.spec)
+        _write_card(adapter, self.config, self.spec, metrics)
+        return Taught(adapter, tuple(metrics))
+
+    def _identify(self) -> None:
+        """Write down which training this is; refuse a folder with a stage of another one."""
+        # Rewards may be added later; prompts count by the templates that a task uses.
+        unsaid = {"prompts"} if (self.out / "rewarded").is_dir() else {"prompts", "rewarded"}
+        facts = self.config.model_dump(mode="json", exclude=unsaid)
+        next(self.spec.tasks(self.pack, "train", self.config.seed, 1))
+        facts["prompts"] = self.pack.used_hash
+        path = self.out / "training.json"
+        if not (self.out / "data").is_dir():
+            write_json(path, {"version": __version__, "facts": facts})
+            return
+        known = read_json(path)["facts"]
+        facts = {**known, **facts} if "rewarded" not in facts else facts
+        if known != facts:
+            names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
+            raise InputError(
+                f"holds another training (it differs in {', '.join(names)})",
+                file=self.out,
+                hint="name another folder with --out",
+            )
+
+    def _draw(self, folder: Path) -> None:
+        """Draw what is learned from and measured on; no text of a split is in another."""
+        seen: set[str] = set()
+        wanted = {"train": self.config.supervised.examples + _VALIDATION}
+        wanted |= dict.fromkeys(self.spec.splits, self.config.held_out.each)
+        with self.progress("tasks", sum(wanted.values())) as bar:
+            for split, number in wanted.items():
+                drawn = self.spec.tasks(self.pack, split, self.config.seed, 2 * number + 100)
+                rows = []
+                for task in islice((one for one in drawn if one.prompt not in seen), number):
+                    seen.add(task.prompt)
+                    rows.append(asdict(task))
+                    bar.step(1)
+                write_rows(folder / f"{split}.jsonl", rows)
+        self.say(", ".join(f"{split}: {number:,} tasks" for split, number in wanted.items()))
+
+    def _tasks(self, split: str) -> list[EditTask]:
+        return [EditTask(**row) for row in read_lines(self.out / "data" / f"{split}.jsonl")]
+
+    def _examples(self, causal: CausalModel) -> list[TokenizedExample]:
+        most = causal.context
+        found = [
+            TokenizedExample(prompt_tokens(causal, one.prompt), text_tokens(causal, one.answer))
+            for one in self._tasks("train")
+        ]
+        return [one for one in found if len(one.prompt) + len(one.chosen) <= most]
+
+    def _model(self, name: str | Path) -> CausalModel:
+        return load_causal(str(name), precision=self.config.weights)
+
+    def _to_train(self, name: str | Path) -> CausalModel:
+        from contrafact.models.whitebox.products import unpack_products
+
+        causal = self._model(name)
+        unpack_products(causal.model)
+        check_targets(causal, self.config.lora)
+        return causal
+
+    def _teach(self, folder: Path) -> None:
+        causal = self._to_train(self.config.model)
+        examples = self._examples(causal)
+        with counted_steps(self.progress, "supervised: steps") as steps:
+            losses = teach(
+                causal,
+                examples[_VALIDATION:],
+                examples[:_VALIDATION],
+                self.config,
+                folder,
+                steps,
+                points=self.config.held_out.points,
+            )
+        write_rows(folder / "losses.jsonl", losses)
+        known = [row["eval_loss"] for row in losses if "eval_loss" in row]
+        self.say(f"supervised: validation loss {known[0]:.4f} to {known[-1]:.4f}")
+
+    def _reward(self, start: Path, folder: Path) -> None:
+        causal = self._to_train(self.config.model)
+        with counted_steps(self.progress, "rewarded: steps") as steps:
+            losses = reward(
+                causal, self._tasks("train"), self.spec.passed, start, self.config, folder, steps
+            )
+        write_rows(folder / "losses.jsonl", losses)
+
+    def _measure(self, step: str, model: str | Path, each: int) -> None:
+        """Have a checkpoint answer tasks of every split, and prove its answers."""
+
+        def work(folder: Path) -> None:
+            tasks = {
+                f"{split} {one.id}": one
+                for split in self.spec.splits
+                for one in self._tasks(split)[:each]
+            }
+            with (
+                stage_journal(folder) as journal,
+                self.progress(f"{step}: answers", len(tasks)) as bar,
+            ):
+                replies = generate_replies(
+                    self._model(model),
+                    {key: one.prompt for key, one in tasks.items()},
+                    settings=Sampled(temperature=_COOL, max_tokens=self.config.max_tokens),
+                    seed=self.config.seed,
+                    journal=journal,
+                    advance=bar.step,
+                )
+            rows = []
+            for key, one in tasks.items():
+                reply = replies[key]
+                text = reply.text.strip()
+                passed = self.spec.passed(one.source, text) if reply.ended else None
+                asked = {"split": key.partition(" ")[0], "id": one.id, "prompt": one.prompt}
+                rows.append({**asked, "reply": text, "ended": reply.ended, "passed": passed})
+            write_rows(folder / "answers.jsonl", rows)
+            right = sum(row["passed"] is True for row in rows)
+            self.say(f"{step}: {right} of {len(rows)} answers are proven right")
+
+        run_stage(self.out / step / "evaluation", work)
+
+
+_Row = Mapping[str, Any]
+
+
+def _write_results(out: Path, config: EditConfig, spec: EditSpec) -> list[dict[str, Any]]:
+    """Write ``metrics.csv``, ``compared.csv`` and the curve, and return the rows of the first."""
+    import pandas as pd
+
+    answers = {
+        str(path.relative_to(out).parents[1]): read_lines(path)
+        for path in out.glob("**/evaluation/answers.jsonl")
+    }
+    order = sorted(answers, key=_place)
+    batch = config.supervised.effective_batch
+    metrics = []
+    for step in order:
+        done = _examples_of(step, config.supervised.examples, batch)
+        for split in spec.splits:
+            own = [row["passed"] for row in answers[step] if row["split"] == split]
+            metrics.append({"checkpoint": step, "examples": done, "split": split, **_shares(own)})
+    for kind, by_split in _references(out, spec).items():
+        metrics += [
+            {"checkpoint": kind, "examples": None, "split": split, **_shares(own)}
+            for split, own in by_split.items()
+        ]
+    write_frame(pd.DataFrame(metrics), out / "metrics.csv")
+    compared = [
+        {"checkpoint": step, "split": split, **_gain(answers[_BASE], answers[step], split)}
+        for step in ("supervised", "rewarded")
+        if step in answers
+        for split in spec.splits
+    ]
+    write_frame(pd.DataFrame(compared), out / "compared.csv")
+    figure = _curve([row for row in metrics if row["examples"] is not None], spec)
+    write_bytes(out / "curve.png", figure.png)
+    write_bytes(out / "curve.svg", figure.svg)
+    return metrics
+
+
+def _place(step: str) -> tuple[int, int]:
+    """Return where a checkpoint stands: the base, those on the way, the last, the rewarded."""
+    if "step-" in step:
+        return 1, int(step.rpartition("-")[2])
+    return {_BASE: 0, "supervised": 2, "rewarded": 3}[step], 0
+
+
+def _examples_of(step: str, examples: int, batch: int) -> int:
+    kind, steps = _place(step)
+    return steps * batch if kind == 1 else examples if kind else 0
+
+
+def _shares(passed: Sequence[bool | None]) -> dict[str, Any]:
+    """Return counts, and the share that is proven right with a 95% interval."""
+    right = [float(one is True) for one in passed]
+    found = clustered_proportion(right)
+    return {
+        "n": len(passed),
+        "right": int(sum(right)),
+        "wrong": sum(one is False for one in passed),
+        "open": sum(one is None for one in passed),
+        "share": found.estimate,
+        "low": found.low,
+        "high": found.high,
+    }
+
+
+def _references(out: Path, spec: EditSpec) -> dict[str, dict[str, list[bool | None]]]:
+    """Return what is proven of answers that no model wrote, by kind and split."""
+    found: dict[str, dict[str, list[bool | None]]] = {}
+    for split in spec.splits:
+        for task in read_lines(out / "data" / f"{split}.jsonl"):
+            for kind, text in {"reference": task["answer"], **task["wrong"]}.items():
+                own = found.setdefault(kind, {}).setdefault(split, [])
+                own.append(spec.passed(task["source"], text))
+    return found
+
+
+def _gain(base: Sequence[_Row], taught: Sequence[_Row], split: str) -> dict[str, Any]:
+    """Return how much more often a checkpoint is proven right than the base, on the same tasks."""
+    before = {row["id"]: row["passed"] is True for row in base if row["split"] == split}
+    now = {row["id"]: row["passed"] is True for row in taught if row["split"] == split}
+    taught_right, base_right = zip(*((now[id], before[id]) for id in now), strict=True)
+    rng = np.random.default_rng(0)
+    found = paired_comparison(np.array(taught_right), np.array(base_right), None, rng=rng)
+    return {"n": found.n, "gain": found.difference, "low": found.low, "high": found.high} | {
+        "p": found.p_value
+    }
+
+
+def _curve(rows: Sequence[_Row], spec: EditSpec) -> Figure:
+    """Return the share that is proven right by examples and split."""
+
+    def draw(plot: "Plot", colours: dict[str, str]) -> None:
+        for at, split in enumerate(spec.splits):
+            ax: Axes = plot.add_subplot(1, len(spec.splits), at + 1)
+            own = [row for row in rows if row["split"] == split]
+            places = [row["examples"] for row in own]
+            shares = [100 * row["share"] for row in own]
+            ax.plot(places, shares, "o-", color=colours["opportunity"], markersize=3)
+            for row in own:
+                ends = 100 * row["low"], 100 * row["high"]
+                ax.vlines(row["examples"], *ends, color=colours["ink"], linewidth=1)
+            ax.set_title(split, loc="left")
+            ax.set_ylim(-3, 103)
+            ax.set_xlabel("Examples")
+            ax.set_ylabel("Proven right, %" if not at else "")
+            ax.grid(axis="y")
+
+    caption = "Tasks of each split that no checkpoint learned from. Bars are 95% intervals."
+    alt = "; ".join(
+        f"{row['split']} at {row['examples']}: {row['right']} of {row['n']}" for row in rows
+    )
+    return render("curve", "Proven right by examples", caption, alt, draw, height=2.6)
+
+
+def _write_card(adapter: Path, config: EditConfig, spec: EditSpec, metrics: Sequence[_Row]) -> None:
+    """Write what the adapter was trained on and how far it carries, into its folder."""
+    steps = [row["checkpoint"] for row in metrics]
+    last = "rewarded" if "rewarded" in steps else "supervised"
+    lines = [
+        f"# An editor taught by proof: {config.family}",
+        "",
+        f"An adapter of rank {config.lora.r} for `{config.model}`, by contrafact {__version__}. It "
+        f"was trained on {spec.train}: {config.supervised.examples:,} proven answers, "
+        f"{config.rewarded.steps} steps by reward, seed {config.seed}.",
+        "",
+        "| held out | proven right | of | 95% interval | open | base model |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for split, about in spec.splits.items():
+        own, base = (
+            next(row for row in metrics if (row["checkpoint"], row["split"]) == (step, split))
+            for step in (last, _BASE)
+        )
+        between = f"{own['low']:.0%} to {own['high']:.0%}"
+        lines.append(
+            f"| {about} | {own['right']} | {own['n']} | {between} | {own['open']} "
+            f"| {base['right']} of {base['n']} |"
+        )
+    lines += [
+        "",
+        "An answer is right where every criterion of its story is proven, open where the proof "
+        "does not decide. The figures are of drawn stories: they say nothing of other prose.",
+    ]
+    write_text(adapter / "README.md", "\n".join(lines) + "\n")

@@ -292,8 +292,8 @@ def _denied(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Wor
     """Yield the story's own clauses as they are denied: what they then say is the other value."""
     for name, forms in wordings.items():
         for word, other in (("false", "true"), ("true", "false")) if "amounts" not in forms else ():
-            said = forms[other]["clauses"][0]
-            one = _Wording("C", said, Mention(name, other == "true", False))
+            stated = forms[other]["clauses"][0]
+            one = _Wording("C", stated, Mention(name, other == "true", False))
             for supposed in forms[word].get("supposed", ()):
                 for clause in negations(forms[word]["clauses"][0], supposed):
                     yield _tokens(clause), one

@@ -19,10 +19,14 @@ PASTS = """
     explored explore  fired fire  steered steer  parked park  snowed snow  typed type  begged beg
     shouted shout  invited invite  divided divide  crowded crowd  boarded board  wheeled wheel
     froze freeze  knew know  wore wear  fought fight  swam swim  forgot forget  set set  dealt deal
-""".split()
+"""
 
 
-@pytest.mark.parametrize("past, base", list(zip(PASTS[::2], PASTS[1::2], strict=True)))
+def pairs(words):
+    return list(zip(words[::2], words[1::2], strict=True))
+
+
+@pytest.mark.parametrize("past, base", pairs(PASTS.split()))
 def test_a_verb_is_denied_in_its_base_form(past, base):
     assert base_of(past) == base
 
@@ -49,7 +53,7 @@ def test_what_is_denied_is_read_as_the_other_value():
         facts = situation_of(row)
         reader = reader_of(facts)
         for name, words in facts.reader.wordings.items():
-            for value, was in (words.items() if "supposed" in words.get("true", ()) else ()):
+            for value, was in words.items() if "supposed" in words.get("true", ()) else ():
                 for clause in negations(was["clauses"][0], was["supposed"][0]):
                     read = reader.read(f"{clause}.")
                     counted += 1

@@ -72,12 +72,13 @@ def test_what_is_dropped_says_why():
 
 
 ARTICLE = {"title": PAIR["original"], "manipulation": "numerical"}
+RATES: dict[str, Any] = {"sensitivity": (90, 100), "specificity": (90, 100)}
 ODD = [
     (lambda: cf.check(), "check: missing a required argument: 'data'"),
     (lambda: cf.check([PAIR], "a/b"), "check: too many positional arguments"),
     (lambda: cf.synth(1, sed=3), "synth has no option 'sed'; did you mean 'seed'?"),
     (lambda: cf.stories(difficulty={"facts": "x"}), "facts: input should be a valid tuple"),
-    (lambda: cf.check(["a", "b"]), "data: there is no column 'manipulation'"),
+    (lambda: cf.check(["a", "b"]), "data: no column 'manipulation' (found: text); name it"),
     (lambda: cf.check([PAIR], columns={"orignal": "x"}), "'orignal' is no field"),
     (lambda: cf.check([PAIR, {**PAIR, "original": b"x"}]), "data:2: 'original' is bytes"),
     (lambda: cf.check(pd.concat({"a": pd.DataFrame([PAIR])}, axis=1)), "columns of two levels"),
@@ -91,6 +92,9 @@ ODD = [
     (lambda: cf.generate("Oil rises today", model="a/b"), "give texts in a list"),
     (lambda: cf.generate([1, 2], model="a/b"), "data:1: the row is int"),
     (lambda: cf.agreement([{"item": 1, "ann": 1}]), "data: there is 1 rater"),
+    (lambda: cf.synth(1, out="x.csv"), "x.csv: the result is JSON; name it .json"),
+    (lambda: cf.correct([1, 0], exam="x.json", **RATES), "exam and labels are of a run"),
+    (lambda: cf.correct([1, 0], clusters="a", **RATES), "2 verdicts, and 1 clusters"),
 ]  # fmt: skip
 
 

@@ -162,6 +162,8 @@ def correct(
             in the run.
     """
     if not isinstance(judged, Run | str | PathLike):
+        if exam or labels:
+            raise InputError("exam and labels are of a run", hint="leave them out, or give a run")
         return _corrected_verdicts(judged, sensitivity, specificity, clusters, level)
     if sensitivity or specificity:
         hint = "give exam=FILE or labels=FILE"
@@ -185,9 +187,12 @@ def _corrected_verdicts(
             raise InputError(f"{name}: {right:g} of {n:g}", hint="give (right, n), as (45, 50)")
     try:
         verdicts = [float(one) for one in judged]
+        names = None if clusters is None else list(clusters)
+        if names is not None and len(names) != len(verdicts):
+            raise ValueError(f"{len(verdicts)} verdicts, and {len(names)} clusters")
         found = correct_rate(
             verdicts,
-            None if clusters is None else list(clusters),
+            names,
             sensitivity=ExamRate(*sensitivity),
             specificity=ExamRate(*specificity),
             level=level,

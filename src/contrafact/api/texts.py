@@ -25,7 +25,7 @@ from contrafact.api.tables import (
     rows_file,
 )
 from contrafact.errors import InputError, ModelError
-from contrafact.files.fields import checked_columns, fold, no_column
+from contrafact.files.fields import checked_columns, fold
 from contrafact.options import checked_value
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def check(
     chosen, settings = open_options(*asked.chosen), asked.judging(numerical=asked.numerical)
     with rows_file(_with_ids(data, columns), columns=columns) as file:
         if out is not None:
-            guard_output(Path(out), file, lines=True)
+            guard_output(Path(out), file, kind="JSON Lines")
         facts = check_rows(read_pairs(file), str(file), options=chosen)
         sound, notes = None, list[str]()
         if settings is None:
@@ -221,7 +221,10 @@ def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:
     frame = frame_of(data)
     for name in _PAIR:
         if columns.get(name, name) not in frame.columns:
-            raise no_column(columns.get(name, name), name, frame.columns, "data")
+            problem = (
+                f"no column '{columns.get(name, name)}' (found: {', '.join(frame.columns[:8])})"
+            )
+            raise InputError(problem, file="data", hint=f"name it: columns={{'{name}': …}}")
     if "id" in frame.columns or "id" in columns:
         return frame
     return frame.assign(id=[str(number) for number in range(1, len(frame) + 1)])
@@ -435,7 +438,7 @@ def synth(
 
     lexicon = as_path(private_lexicon)
     if out is not None:
-        guard_output(Path(out), lexicon)
+        guard_output(Path(out), lexicon, kind="JSON")
     lines = list(story_lines(n, seed, graph=graph, domain=domain, private_lexicon=lexicon))
     if out is not None:
         write_text(Path(out), "[\n" + ",\n".join(lines) + "\n]\n")

@@ -56,14 +56,15 @@ def os_problem(error: OSError, file: str | Path, *, doing: str) -> InputError:
     return InputError(f"{doing}: {reason}", file=file, hint=hints.get(error.errno or 0))
 
 
-def guard_output(out: str | Path, *inputs: str | Path | None, lines: bool = False) -> None:
+def guard_output(out: str | Path, *inputs: str | Path | None, kind: str = "") -> None:
     """Refuse an output that could not be written, or that is an input: before any work is done.
 
-    ``lines`` says that JSON Lines are written: the name of another kind of table is refused.
+    ``kind`` is what is written, JSON or JSON Lines: the name of another kind of table is refused.
     """
     path = Path(out)
-    if lines and path.suffix.lower() in (".csv", ".tsv", ".parquet", ".xlsx"):
-        raise InputError("the result is JSON Lines", file=out, hint="name it .jsonl")
+    if kind and path.suffix.lower() in (".csv", ".tsv", ".parquet", ".xlsx"):
+        ending = ".jsonl" if kind == "JSON Lines" else ".json"
+        raise InputError(f"the result is {kind}", file=out, hint=f"name it {ending}")
     if path.is_dir():
         raise InputError("is a folder", file=out, hint="name a file in it")
     for given in inputs:

@@ -52,7 +52,7 @@ def synth(
     from contrafact.families.cobe.synth.compose import story_lines
     from contrafact.files.atomic import guard_output
 
-    guard_output(out, private_lexicon)
+    guard_output(out, private_lexicon, kind="JSON")
     if processes is None:
         processes = min(_MOST, os.cpu_count() or 1) if n >= _MANY else 1
     lines = story_lines(

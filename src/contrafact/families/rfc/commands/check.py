@@ -124,7 +124,7 @@ def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
 
         file, out = options.file, options.out
         if out is not None:
-            guard_output(out, file, lines=True)
+            guard_output(out, file, kind="JSON Lines")
         opened = open_options(*options.chosen)
         facts = check_rows(read_pairs(file), source_name(file), options=opened)
         if settings is not None:

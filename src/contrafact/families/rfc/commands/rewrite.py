@@ -109,7 +109,7 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
     file, out, model = options.file, options.out, options.model
     if bulk is None:
         require_tables(file)
-        guard_output(out, file, lines=True)
+        guard_output(out, file, kind="JSON Lines")
     rewriter = options.rewriter or ("rules" if model is None else "model")
     if (model is None) == (rewriter == "model"):
         problem = "--rewriter model needs a model" if model is None else "--model is not used"

@@ -97,20 +97,59 @@ def test_without_labels_the_share_that_passes_everything_is_refused(simulated, r
     assert one["usable"] and one["by"] == "exam" and "an exam of" in one["rests_on"]
 
 
+def test_labels_decide_with_and_without_an_exam_as_the_estimator_alone_does(simulated, tmp_path):
+    regime = simulated.REGIMES["half hard"]
+    items = simulated.run_items(0.5, regime, 2, N, [7])
+    simulated.write_run(tmp_path, items)
+    labels = simulated.drawn_labels(items, DRAWN, np.random.default_rng(7))
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    simulated.write_exam(
+        tmp_path / "exam.json", simulated.exam(regime, "judge/0", np.random.default_rng(0))
+    )
+    files = {"labels": tmp_path / "labels.csv"}
+    alone, both = (
+        found[found["criterion"].isin(("correct", "E1"))].set_index(["system", "criterion"])
+        for found in (
+            contrafact.correct(tmp_path, **files).scores,
+            contrafact.correct(tmp_path, **files, exam=tmp_path / "exam.json").scores,
+        )
+    )
+    figures = ["corrected", "low", "high", "by"]
+    pd.testing.assert_frame_equal(alone[figures], both[figures])
+    for (system, name), row in alone.iterrows():
+        own = items[items["system"] == system]
+        asked = labels[(labels["system"] == system) & (labels["question"] == name)]
+        known = own[["sample_id"]].merge(asked, on="sample_id", how="left")
+        parts = [*simulated.CRITERIA]
+        found = simulated.ppi_share(
+            known["answer"].astype(float),
+            own[name],
+            levels=simulated.verdict_levels(
+                own[parts].to_numpy(float), own[[f"{one}_probability" for one in parts]].to_numpy()
+            ),
+            probabilities=known["probability"],
+        )
+        assert (row["low"], row["high"]) == pytest.approx((found.low, found.high)), (system, name)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("regime", ["together", "shift .2", "half hard", "weak"])
+@pytest.mark.parametrize(
+    "regime",
+    ["together", "shift 0", "shift .05", "shift .1", "shift .2", "half hard", "weak"],
+)
 def test_intervals_by_labels_cover_whatever_the_judge_is_worth(simulated, regime):
-    """A quick version of ``tools/simulate_correction.py``."""
-    n = 60
+    """A quick version of ``tools/simulate_correction.py --by estimator``."""
+    times = 400
     found = simulated.summary(
         pd.DataFrame(
             row
-            for place, rate in enumerate((0.02, 0.1, 0.5, 0.9, 0.98))
-            for row in simulated.studies(regime, rate, n, "labels", [9, place], n=400, labelled=100)
+            for place, rate in enumerate(simulated.RATES)
+            for row in simulated.quick_studies(regime, rate, times, [9, place], n=400, labelled=100)
         )
     )
     assert (found["known"] == 1).all()
-    # 93% less three standard errors of so many studies.
-    assert (found["coverage"] >= 0.93 - 3 * np.sqrt(0.93 * 0.07 / n)).all(), found
-    assert 0.93 <= found["coverage"].mean() <= 0.99, found
+    # 93% less three standard errors of so many studies, and 97% and as many more.
+    assert (found["coverage"] >= 0.93 - 3 * np.sqrt(0.93 * 0.07 / times)).all(), found
+    inner = found[found["rate"].between(0.1, 0.9)]
+    assert (inner["coverage"] <= 0.97 + 3 * np.sqrt(0.97 * 0.03 / times)).all(), found
     assert (found["to_wilson"] <= 1.1).all(), found

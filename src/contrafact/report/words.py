@@ -164,7 +164,9 @@ def _judge_warnings(data: ChapterData) -> Warnings:
     if differ:
         more = len(differ) - _DIFFERENCES
         differ[_DIFFERENCES:] = [f"So do {more:,} more rates."] if more > 0 else []
-        differ.append("Label a part of the run to know: study sample RUN --for calibration.")
+        differ.append(
+            "Label a part of the run to know: contrafact FAMILY study sample RUN --for calibration."
+        )
         texts.append(("The exam's items are not like the run's", " ".join(differ)))
     return texts
 
@@ -174,8 +176,14 @@ _DIFFERENCES = 4
 
 _MORE = "An exam of more items may change this (exam --n)."
 _CHANGES = (
-    ("labels of a part", "Draw and label it: study sample RUN --for calibration."),
-    ("are not like these", "Draw and label a part: study sample RUN --for calibration."),
+    (
+        "labels of a part",
+        "Draw and label it: contrafact FAMILY study sample RUN --for calibration.",
+    ),
+    (
+        "are not like these",
+        "Draw and label a part: contrafact FAMILY study sample RUN --for calibration.",
+    ),
     ("cannot tell", "No number of items corrects such a judge: name another."),
     ("sum to", "A better judge, or another prompt for it, would change this."),
     ("judged items", "Judge more outputs (--limit) to change this."),

@@ -74,6 +74,7 @@ def read(text: str) -> list[tuple[str, str, str]]:
         ("#3", "ranking", "#3"),
         ("third-largest", "ranking", "3 largest"),
         ("3rd largest", "ranking", "3 largest"),
+        ("0800-123-456", "other", "0800 123 456"),
         ("S&P 500", "index", "s&p 500"),
         ("Russell 2000", "index", "russell 2000"),
         ("Nasdaq-100", "index", "nasdaq 100"),

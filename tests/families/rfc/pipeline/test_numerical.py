@@ -50,6 +50,25 @@ def test_a_growth_rate_fits_the_levels_it_is_between():
         assert {rate, new, old}.isdisjoint({10, 110, 100})
 
 
+def test_a_margin_fits_the_amounts_it_is_worked_out_from():
+    source = "EBITDA came to CHF 812 million on sales of CHF 3,944 million, a margin of 20.6%."
+    for text in rewrites(source):
+        part, whole, margin = figures(text)
+        assert 100 * part / whole == pytest.approx(margin, rel=0.02)
+        assert {part, whole, margin}.isdisjoint({812, 3944, 20.6})
+
+
+@pytest.mark.parametrize("text", ["It closed 1 plant and cut 40 jobs.", "It paid 1 cent a share."])
+def test_one_of_something_says_why_not(text):
+    reason = rewrite_numerical(text, 7).reason
+    assert "is one of something" in reason
+
+
+def test_several_never_become_one_of_several():
+    for text in rewrites("Its share rose to 15% from 12%, or 3 percentage points."):
+        assert not re.search(r"\b1 percentage points", text)
+
+
 def test_range_ends_stay_in_order():
     for text in rewrites("Norrick Steel sees sales growth of 10% to 14% next year."):
         low, high = figures(text)

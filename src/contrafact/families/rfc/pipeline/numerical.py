@@ -52,6 +52,11 @@ _LEAST_UNEMPLOYMENT = 3.0  # per cent (ours)
 _SPEAKING = re.compile(r"\s(?:sources|people|analysts|economists|traders)\b")
 # What compares in words, and figures that are names: "'618' shopping event".
 _COMPARING = expression("rewriting", "comparing")
+# One of something, whose name another number would have to change: "1 plant", "1 percentage point".
+_ONE = re.compile(
+    r"(?<![\d.,])1\s(?!(?:per|percent|pct|[mbtr]+illion|thousand|and|for|from|than|versus)\b)"
+    r"(?:percentage\s|basis\s)?[a-z]{3,}"
+)
 _ROUND = re.compile(r"\.\d*0\Z")
 _POLICY_MOVE = 1.0  # percentage points
 _POLICY_STEPS = (0.1, 0.25, 0.5, 0.75, 1.0)
@@ -65,12 +70,13 @@ class _Relation:
         kind: ``growth``: the level at ``parts[0]`` moves to the level at ``parts[1]``, which is the
             percentage at ``parts[2]``; ``move``: the change at ``parts[0]`` takes a level to the
             one at ``parts[1]``, which is the percentage at ``parts[2]``; ``difference``: the
-            levels at ``parts[0]`` and ``parts[1]`` are the amount at ``parts[2]`` apart.
+            levels at ``parts[0]`` and ``parts[1]`` are the amount at ``parts[2]`` apart; ``share``:
+            the level at ``parts[0]`` is the percentage at ``parts[2]`` of the one at ``parts[1]``.
         parts: Indexes into the list of quantities.
         sign: +1 where the first level grows, -1 where it shrinks.
     """
 
-    kind: Literal["growth", "move", "difference"]
+    kind: Literal["growth", "move", "difference", "share"]
     parts: tuple[int, int, int]
     sign: int
 
@@ -115,6 +121,8 @@ def rewrite_numerical(text: str, seed: int) -> RuleRewrite | NoRewrite:
     )
     if counted is not None:
         return NoRewrite(f"'{counted.text}' may count what the text names one by one")
+    if one := _ONE.search(text):
+        return NoRewrite(f"'{one[0]}' is one of something, and another number would be several")
     strengths: tuple[_Strength, ...] = ("stronger", "weaker")
     if rng.random() < 0.4:
         strengths = ("weaker", "stronger")
@@ -249,6 +257,8 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
     for i in free:
         if reason := _unlikely(old[i], back[i]):
             return reason
+    if one := _ONE.search(rewritten):
+        return f"'{one[0]}' would be one of several"
     for relation in problem.related:
         if not _holds(relation, values, back):
             a, b, c = (old[i].text for i in relation.parts)
@@ -381,7 +391,8 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relatio
     grows = 1 if y > x else -1
     if three.kind == "percent" and one.kind != "percent":
         if three.is_level and three.direction is None:
-            return []
+            part = levels and x < y and _near(100 * x / y, z, three)
+            return [_Relation("share", (a, b, c), 1)] if part else []
         if levels and _near(100 * abs(y - x) / x, z, three):
             return [_Relation("growth", (a, b, c), grows)]
         if not one.is_level and two.is_level:
@@ -414,7 +425,7 @@ def _near(exact: float, written: float, quantity: Quantity) -> bool:
 def _solved(related: Sequence[_Relation], values: list[float], found: Sequence[Quantity]) -> None:
     """Change, in place, the values that follow from others so that every relation holds again.
 
-    Percentages and first levels are taken as given; second levels and changes follow.
+    Percentages and first levels are taken as given; second levels, changes and parts follow.
     """
     for relation in related:
         a, b, c = relation.parts
@@ -424,6 +435,8 @@ def _solved(related: Sequence[_Relation], values: list[float], found: Sequence[Q
             values[b] = _signed(x * (1 + sign * z / 100), found[b])
         elif relation.kind == "move":
             values[a] = _signed(y * (z / 100) / (1 + sign * z / 100), found[a])
+        elif relation.kind == "share":
+            values[a] = _signed(y * z / 100, found[a])
         else:
             scale = _scale(found[a], found[c])
             if any(r.kind == "growth" and set(r.parts[:2]) == {a, b} for r in related):
@@ -449,6 +462,8 @@ def _holds(relation: _Relation, values: Sequence[float], found: Sequence[Quantit
     if relation.kind == "move":
         before = y - relation.sign * x
         return before > 0 and _near(100 * x / before, z, found[c])
+    if relation.kind == "share":
+        return _near(100 * x / y, z, found[c])
     scale = _scale(found[a], found[c])
     return (y > x) == (relation.sign > 0) and abs(scale * abs(y - x) - z) <= 1e-6 * max(
         scale * x, scale * y

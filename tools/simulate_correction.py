@@ -28,7 +28,16 @@ from numpy.typing import NDArray
 import contrafact
 from contrafact.families.cobe.items import ITEM_COLUMNS
 from contrafact.family import family_named
-from contrafact.family.exam_file import CriterionExam, Exam, Figure, Rate, Repeats, write_exam
+from contrafact.family.exam_file import (
+    UNSURE,
+    CriterionExam,
+    Exam,
+    Figure,
+    Rate,
+    Repeats,
+    Seen,
+    write_exam,
+)
 from contrafact.family.manifest import DataRecord, Manifest, PackRecord
 from contrafact.runs.folder import write_manifest
 from contrafact.runs.items import ITEMS
@@ -137,20 +146,29 @@ def exam(regime: Regime, judge: str, rng: np.random.Generator) -> Exam:
     truth[np.arange(half), np.arange(half) % len(CRITERIA)] = False
     hard = np.arange(_EXAM)[:, None] // len(CRITERIA) % 2
     specificity = np.where(hard, regime.exam[1], regime.exam[0])
-    verdicts, _ = judged(truth, regime, specificity, rng)
+    verdicts, chances = judged(truth, regime, specificity, rng)
+    unsure = (UNSURE[0] < chances) & (chances < UNSURE[1])
     nothing = Figure(estimate=None)
 
     def rate(outcomes: Truth) -> Rate:
         return Rate.of(clustered_proportion(outcomes))
 
-    def part(known: Truth, passed: Truth) -> CriterionExam:
+    def part(known: Truth, passed: Truth, visible: dict[str, Truth]) -> CriterionExam:
         return CriterionExam(
             sensitivity=rate(passed[known]), specificity=rate(~passed[~known]),
             invalid=rate(np.zeros(len(known), dtype=bool)), bias_true=nothing, length=nothing,
             order=None, kinds={},
+            seen={name: Seen(right=rate(own[known]), wrong=rate(own[~known]))
+                  for name, own in visible.items()},
         )  # fmt: skip
 
-    criteria = {name: part(truth[:, i], verdicts[:, i]) for i, name in enumerate(CRITERIA)}
+    criteria = {
+        name: part(
+            truth[:, i], verdicts[:, i],
+            {"unsure": unsure[:, i], "others": ~np.delete(verdicts, i, axis=1).all(axis=1)},
+        )
+        for i, name in enumerate(CRITERIA)
+    }  # fmt: skip
     due = np.prod(
         [np.where(truth[:, i], verdicts[truth[:, i], i].mean(), verdicts[~truth[:, i], i].mean())
          for i in range(len(CRITERIA))], axis=0,
@@ -160,7 +178,7 @@ def exam(regime: Regime, judge: str, rng: np.random.Generator) -> Exam:
     return Exam(
         judge=judge, family="cobe", task_version="1", pack=PackRecord(name="default", hash=""),
         n=_EXAM, seed=0, level=0.95, items="", surface_scores={},
-        criteria=criteria | {"response": part(truth.all(axis=1), verdicts.all(axis=1))},
+        criteria=criteria | {"response": part(truth.all(axis=1), verdicts.all(axis=1), {})},
         together=Figure(estimate=gap.mean(), low=gap.mean() - reach, high=gap.mean() + reach,
                         n=len(gap)),
         repeats=Repeats(times=1, same={}),

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.checking import JudgedPair, JudgeSettings
@@ -168,16 +169,25 @@ def sound_pairs(
 
 
 class _Share(NamedTuple):
-    """The share of judged pairs that are sound; NaN, and the reason as a note, where not known."""
+    """The share of judged pairs that are sound; NaN, and the reason as a note, where not known.
+
+    ``least`` and ``most`` are the estimates that the bounds are those of, by the mix of faults.
+    """
 
     estimate: float
     low: float
     high: float
     note: str
+    least: float = math.nan
+    most: float = math.nan
 
 
 def _unknown(why: str) -> _Share:
     return _Share(math.nan, math.nan, math.nan, f"not known: {why.removeprefix('not known: ')}")
+
+
+def _of_one_mix(estimate: float, low: float, high: float, note: str) -> _Share:
+    return _Share(estimate, low, high, note, estimate, estimate)
 
 
 def _judged(pairs: Sequence[Counted]) -> list[Counted]:
@@ -217,7 +227,7 @@ def _share(
         unread = sum("?" in one.signs for one in pairs)
         if unread:
             return _unknown(f"{unread:,} have no verdict on every criterion")
-        return _Share(0.0, 0.0, 0.0, "")
+        return _of_one_mix(0.0, 0.0, 0.0, "")
     if found := _by_labels(judged, labels, level):
         return found
     if exam is None:
@@ -242,7 +252,7 @@ def _by_labels(
     if math.isnan(found.low):
         return None
     note = f"by labels of {np.isfinite(answered).sum():,}"
-    return _Share(found.estimate, found.low, found.high, note)
+    return _of_one_mix(found.estimate, found.low, found.high, note)
 
 
 def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str, level: float) -> _Share:
@@ -265,15 +275,20 @@ def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str, level: float) -> 
                 f"the judge fails {rate.rate:.0%} of the exam's '{name}', too few to tell how many "
                 f"such pairs are here; {_LABEL}"
             )
+    fails = [part.specificity.exam_rate, *faults.values()]
+    right, n = (np.array(one) for one in zip(*((one.rate, one.n) for one in fails), strict=True))
     low, high = correction_bounds(
-        pooled.raw, effective_number(values, clusters), sensitivity.rate, sensitivity.n,
-        [one.rate for one in faults.values()], [one.n for one in faults.values()], level=level,
+        pooled.raw, effective_number(values, clusters), sensitivity.rate, sensitivity.n, right, n,
+        level=level,
     )  # fmt: skip
+    points = np.clip((pooled.raw + right - 1.0) / (sensitivity.rate + right - 1.0), 0.0, 1.0)
     # Where verdicts fit no share at all, a file has not that fault alone.
-    ends = (np.nanmin([*low, pooled.low]), np.nanmax([*high, pooled.high]))
-    kinds = "its kinds of fault" if len(faults) > 1 else "faults"
-    how = f"by the exam, for {'any mix of ' if len(faults) > 1 else ''}{kinds}"
-    return _Share(pooled.estimate, float(ends[0]), float(ends[1]), how)
+    least, most = int(np.nanargmin(low)), int(np.nanargmax(high))
+    mix = "any mix of its kinds of fault" if len(faults) > 1 else "faults mixed as in it"
+    note = f"by the exam, for {mix}"
+    return _Share(
+        pooled.estimate, float(low[least]), float(high[most]), note, points[least], points[most]
+    )
 
 
 def _faults(part: CriterionExam) -> dict[str, ExamRate]:
@@ -286,11 +301,26 @@ def _faults(part: CriterionExam) -> dict[str, ExamRate]:
 
 
 def _sum(groups: Sequence[Sequence[Counted]], shares: Sequence[_Share]) -> _Share:
-    """Return the share of all kinds: bounds are added, since kinds may share their originals."""
-    sizes = np.array([len(_judged(own)) for own in groups], dtype=np.float64)
+    """Return the share of all kinds, each with the mix of faults that is the worst for it.
+
+    How far bounds lie from estimates is added in squares where chance errs on each kind by itself,
+    and as it is where kinds share originals.
+    """
     if unknown := [one.note for one in shares if math.isnan(one.estimate)]:
         return _unknown(unknown[0])
-    figures = sizes @ np.array([one[:3] for one in shares]) / max(1.0, sizes.sum())
-    estimate, low, high = figures.tolist()
+    judged = [_judged(own) for own in groups]
+    size = np.array([len(own) for own in judged]) / max(1, sum(map(len, judged)))
+    originals = [one for own in judged for one in {pair.cluster for pair in own}]
+    apart = len(set(originals)) == len(originals)
+    estimates, low, high, least, most = np.array([(*one[:3], *one[4:]) for one in shares]).T
+
+    def far(distance: NDArray[np.float64]) -> float:
+        return float(np.linalg.norm(size * distance, 2 if apart else 1))
+
     notes = dict.fromkeys(one.note for one in shares if one.note)
-    return _Share(estimate, low, high, "; ".join(notes))
+    return _Share(
+        float(size @ estimates),
+        max(0.0, float(size @ least) - far(least - low)),
+        min(1.0, float(size @ most) + far(high - most)),
+        "; ".join(notes),
+    )

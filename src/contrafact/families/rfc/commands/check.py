@@ -106,7 +106,7 @@ def check(options: CheckOptions, bulk: dict[str, Any] | None = None) -> None:
     Example: contrafact rfc check pairs.jsonl --out checks.jsonl
     """
     if bulk is None:
-        require_tables(options.file)
+        require_tables(options.file, options.labels)
     settings = options.judging(numerical=options.numerical)
     if settings is None:
         options.refuse(_ONLY_JUDGED, "without --judge", "name a judge")

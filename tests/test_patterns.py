@@ -17,6 +17,14 @@ from re import _parser
 import pytest
 
 import contrafact
+from contrafact.errors import InputError
+from contrafact.families.rfc.contracts import check_pair
+from contrafact.judges.quoted import find_words
+from contrafact.judges.replies import answer_text, read_json_object
+from contrafact.text.delimit import delimit, visible_html, visible_text
+from contrafact.text.quantities import quantities
+from contrafact.text.quantities.movement import movements
+from contrafact.text.tokens import sentence_spans
 
 ROOMS = sorted(one.name for one in Path(contrafact.__file__).parent.iterdir() if one.is_dir())
 REPEATS = (kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT)
@@ -191,3 +199,49 @@ def test_time_grows_with_a_text_and_not_with_its_square(where):
                 grown[place, pattern.pattern[:60], start, body] = round(found, 1)
                 break
     assert grown == {}
+
+
+# What reads a text whole takes a megabyte in a CPU second, or says in a line that it does not.
+
+PROSE = "Shares of Acme rose 5% to $3.2 billion in May 2025, while rates fell by 25 basis points. "
+_WHOLE = (
+    *(quantities, movements, sentence_spans, delimit, visible_html, visible_text),
+    *(answer_text, read_json_object),
+)
+READERS = {one.__name__: one for one in _WHOLE} | {
+    "find_words": lambda text: find_words("no such words", text)
+}
+
+
+def cpu_seconds(reader, *texts):
+    started = time.process_time()
+    try:
+        reader(*texts)
+    except InputError as error:
+        assert "\n" not in str(error)
+    return time.process_time() - started
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", READERS)
+def test_a_megabyte_is_read_in_a_second_or_refused(reader):
+    slow = {}
+    for body in (PROSE, "$1 ", "x (1.2) ", "one ", "half of ", *USUAL):
+        text = body * (1_000_000 // len(body))
+        for _ in range(3):
+            if (took := cpu_seconds(READERS[reader], text)) < 1:
+                break
+        else:
+            slow[body] = round(took, 1)
+    assert slow == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manipulation", ["numerical", "flipping", "sentiment", "causal"])
+def test_a_pair_full_of_figures_is_checked_in_time_that_grows_with_it(manipulation):
+    def took(figures):
+        text = "x " + "$1 " * figures
+        pair = text, text.replace("$1", "$2", 1)
+        return min(cpu_seconds(check_pair, manipulation, *pair) for _ in range(3))
+
+    assert took(3_200) < 1.5 * 8 * took(400)

@@ -171,12 +171,28 @@ def _folded(text: str) -> tuple[str, list[int]]:
     """Return a text as quotations are compared, and of each character where it comes from."""
     characters: list[str] = []
     places: list[int] = []
+    last = ""
     for place, character in enumerate(text):
-        shown = printable(character)
-        if shown.isspace():
-            shown = "" if characters[-1:] == [" "] else " "
+        shown = _FOLDED[ord(character)]
+        if shown == " " == last:
+            continue
+        characters.append(shown)
+        if len(shown) == 1:
+            places.append(place)
         else:
-            shown = unicodedata.normalize("NFKD", shown.translate(_SAME)).casefold()
-        characters += shown
-        places += [place] * len(shown)
+            places += [place] * len(shown)
+        last = shown[-1:] or last
     return "".join(characters), places
+
+
+class _Folded(dict[int, str]):
+    """A character as quotations are compared, looked up when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        shown = printable(chr(code))
+        shown = " " if shown.isspace() else shown.translate(_SAME)
+        self[code] = shown = unicodedata.normalize("NFKD", shown).casefold()
+        return shown
+
+
+_FOLDED = _Folded()

@@ -10,7 +10,6 @@ rearrange what a page says: they are shown by their code point, as a token.
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
 
 from markupsafe import Markup, escape
 
@@ -111,28 +110,45 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
 
 
-def _pieces(text: str) -> Iterator[tuple[str, str | None]]:
-    """Yield runs of plain text, and each hidden character with what stands for it."""
-    run: list[str] = []
-    for character in text:
-        if character not in _BLANK and unicodedata.category(character) not in _HIDDEN:
-            run.append(character)
-            continue
-        if run:
-            yield "".join(run), None
-            run = []
-        code = ord(character)
-        yield character, _SHORT.get(code, f"U+{code:04X}")
-    if run:
-        yield "".join(run), None
+def _token(character: str) -> str | None:
+    """Return what stands for a hidden character; None for one that shows itself."""
+    if character not in _BLANK and unicodedata.category(character) not in _HIDDEN:
+        return None
+    code = ord(character)
+    return _SHORT.get(code, f"U+{code:04X}")
+
+
+class _Shown(dict[int, str]):
+    """What stands for each character in plain text, made when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = shown = self._shown(chr(code))
+        return shown
+
+    def _shown(self, character: str) -> str:
+        token = _token(character)
+        return character if token is None else token if len(token) == 1 else f"‹{token}›"
+
+
+class _Marked(_Shown):
+    """What stands for each character in HTML."""
+
+    def _shown(self, character: str) -> str:
+        token = _token(character)
+        if token is None:
+            return str(escape(character))
+        name = unicodedata.name(character, "control character").lower()
+        return Markup('<span class="hidden-char" title="U+{} {}">{}</span>').format(
+            f"{ord(character):04X}", name, token
+        )
+
+
+_TEXT, _HTML = _Shown(), _Marked()
 
 
 def visible_text(text: object) -> str:
     """Return the text with every hidden character as a token, for plain text and figures."""
-    return "".join(
-        piece if token is None else token if len(token) == 1 else f"‹{token}›"
-        for piece, token in _pieces(str(text))
-    )
+    return str(text).translate(_TEXT)
 
 
 _SCRIPTS = {
@@ -156,7 +172,7 @@ def script_tag(text: str) -> str:
     """
     if text.isascii():
         return ""
-    scripts = {unicodedata.name(sign, "").split(" ")[0] for sign in text if sign.isalpha()}
+    scripts = {unicodedata.name(sign, "").split(" ")[0] for sign in set(text) if sign.isalpha()}
     if "LATIN" in scripts:
         return ""
     return next((f"und-{tag}" for name, tag in _SCRIPTS.items() if name in scripts), "")
@@ -175,18 +191,7 @@ def visible_html(text: object) -> Markup:
 
 def inner_html(text: object) -> Markup:
     """Return the text as ``visible_html`` does, without the element around it."""
-    parts: list[Markup] = []
-    for piece, token in _pieces(str(text)):
-        if token is None:
-            parts.append(escape(piece))
-            continue
-        name = unicodedata.name(piece, "control character").lower()
-        parts.append(
-            Markup('<span class="hidden-char" title="U+{} {}">{}</span>').format(
-                f"{ord(piece):04X}", name, token
-            )
-        )
-    return Markup("").join(parts)
+    return Markup(str(text).translate(_HTML))
 
 
 def shorten(text: str, limit: int) -> tuple[str, int]:

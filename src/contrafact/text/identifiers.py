@@ -12,10 +12,14 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
+from contrafact.errors import InputError
 from contrafact.text.numerals import WORDS, has_words, plain_digits, words_value
 from contrafact.text.tokens import Presence, folded
 
-__all__ = ["Identifier", "IdentifierKind", "identifiers"]
+__all__ = ["MOST_FIGURES", "Identifier", "IdentifierKind", "identifiers", "too_many_figures"]
+
+MOST_FIGURES = 5_000
+"""Numbers, in digits or in words, beyond which a text is not read: it is no prose."""
 
 IdentifierKind = Literal[
     "year",
@@ -259,22 +263,36 @@ def _possible_rules(small: str) -> list[int]:
     return sorted(possible)
 
 
+def too_many_figures() -> InputError:
+    """Return the error of a text with more than `MOST_FIGURES`."""
+    return InputError(
+        f"a text has over {MOST_FIGURES:,} numbers", hint="give a paragraph of prose, not a table"
+    )
+
+
 @lru_cache(maxsize=512)
 def identifiers(text: str) -> tuple[Identifier, ...]:
     """Return what only looks like a quantity, in order and without overlap.
 
     Days of the week and months are dates; an instrument's tenor is an index. Kept for the texts
     read last, since quantities are read beside them.
+
+    Raises:
+        InputError: There are more than `MOST_FIGURES`.
     """
     plain = plain_digits(text)
+    if sum(1 for _ in _RUN.finditer(plain)) > MOST_FIGURES:
+        raise too_many_figures()
     found: list[Identifier] = []
     taken = bytearray(len(plain))
     for number in _possible_rules(folded(plain)):
         kind, pattern, *_ = _RULES[number]
         for match in pattern.finditer(plain):
             start, end = match.span()
-            if not any(taken[start:end]):
+            if taken.find(1, start, end) < 0:
                 taken[start:end] = b"\x01" * (end - start)
+                if len(found) == MOST_FIGURES:
+                    raise too_many_figures()
                 value = _VALUES.get(kind, _plain)(match[0])
                 found.append(Identifier(text[start:end], start, end, kind, value))
     return tuple(sorted(found, key=lambda one: one.start))

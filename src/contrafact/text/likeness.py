@@ -3,7 +3,7 @@
 import html
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 __all__ = ["bleu", "rouge_l"]
@@ -72,13 +72,16 @@ def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 
 
 def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence."""
-    row = [0] * (len(other) + 1)
+    """Return the length of the longest common subsequence.
+
+    By Hyyrö's bit-vectors: a row of the table is one integer, with a zero where it rises.
+    """
+    places: dict[str, int] = defaultdict(int)
+    for at, word in enumerate(other):
+        places[word] |= 1 << at
+    full = (1 << len(other)) - 1
+    row = full
     for word in one:
-        diagonal = 0
-        for at, against in enumerate(other, start=1):
-            diagonal, row[at] = (
-                row[at],
-                diagonal + 1 if word == against else max(row[at], row[at - 1]),
-            )
-    return row[-1]
+        if met := row & places.get(word, 0):
+            row = (row + met | row - met) & full
+    return len(other) - row.bit_count()

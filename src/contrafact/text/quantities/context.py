@@ -29,6 +29,9 @@ def quantities(text: str) -> list[Quantity]:
     range's kind: "3-5%" is 3 and 5 percent, "$1 to $2 billion" is one and two billion. Years,
     dates, hours, quarters, index names, ranks, forms, tenors of instruments and versions are not
     returned; see `identifiers`.
+
+    Raises:
+        InputError: There are more than `contrafact.text.identifiers.MOST_FIGURES`.
     """
     written, text = text, plain_digits(text)
     found = found_quantities(text)
@@ -39,7 +42,9 @@ def quantities(text: str) -> list[Quantity]:
     changed = {i for i, s in enumerate(stated) if s.worded and not s.is_level}
     linked = pairs(text, found, ends, changed)
     result = [
-        replace(quantity, direction=s.direction, is_level=s.is_level)
+        quantity
+        if s.direction is None and s.is_level
+        else replace(quantity, direction=s.direction, is_level=s.is_level)
         for quantity, s in zip(found, stated, strict=True)
     ]
     for pair in linked:

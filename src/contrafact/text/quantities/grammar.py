@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Literal, NamedTuple
 
-from contrafact.text.identifiers import identifiers
+from contrafact.text.identifiers import MOST_FIGURES, identifiers, too_many_figures
 from contrafact.text.numerals import (
     DIGITS,
     MAGNITUDE,
@@ -424,12 +424,16 @@ def found_quantities(text: str) -> list[Quantity]:
     for name in identifiers(text):
         taken[name.start : name.end] = b"\x01" * (name.end - name.start)
     found: list[tuple[Quantity, re.Match[str]]] = []
+    tried = 0
     for number in _possible_rules(folded(text)):
         pattern, reader, _ = _RULES[number]
         for match in pattern.finditer(text):
             start, end = match.span()
-            if any(taken[start:end]):
+            if taken.find(1, start, end) >= 0:
                 continue
+            tried += 1
+            if tried > MOST_FIGURES:
+                raise too_many_figures()
             read = reader(match)
             if read is None:
                 continue

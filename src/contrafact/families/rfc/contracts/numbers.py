@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import permutations
 from typing import Annotated
 
 from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
@@ -189,12 +188,11 @@ _DIGITS = re.compile(r"\d[\d.,]*\d|\d")
 
 def _unread(side: Side) -> list[str]:
     """Return the runs of digits of any script that are part of no quantity, identifier or time."""
-    taken = [*map(place, side.quantities), *map(place, side.identifiers), *map(place, side.times)]
-    return [
-        match[0]
-        for match in _DIGITS.finditer(side.text)
-        if not any(start < match.end() and match.start() < end for start, end in taken)
-    ]
+    taken = bytearray(len(side.text))
+    names = [*map(place, side.quantities), *map(place, side.identifiers), *map(place, side.times)]
+    for start, end in names:
+        taken[start:end] = b"\x01" * (end - start)
+    return [m[0] for m in _DIGITS.finditer(side.text) if taken.find(1, m.start(), m.end()) < 0]
 
 
 _SET_AGAINST = expression("numbers", "set_against")
@@ -210,20 +208,21 @@ def _reversals(pair: Pair, crossing: float) -> set[int]:
     to = dict(matched_quantities(pair))
     found: set[int] = set()
     moved: set[tuple[float, float]] = set()
-    for i, j in permutations(to, 2):
+    had = {i: abs(worth(a.quantities[i])) for i in to}
+    has = {i: abs(worth(b.quantities[j])) for i, j in to.items()}
+    # Words are looked at last: figures that stayed, or that no other crosses, need none.
+    for i, j in ((i, j) for i in to if has[i] != had[i] for j in to if j != i):
+        (x, y), (u, v) = (had[i], had[j]), (has[i], has[j])
+        trade = x != y and (u, v) == (y, x)
+        crosses = v == y and (x - y) * (u - y) < 0 and abs(u - x) <= crossing * x
         one, other = a.quantities[i], a.quantities[j]
-        if one.kind != other.kind and "number" not in (one.kind, other.kind):
+        unlike = one.kind != other.kind and "number" not in (one.kind, other.kind)
+        if unlike or not (trade or crosses):
             continue
         low, high = sorted((a.sentence_of(one.start).start, a.sentence_of(other.start).start))
-        if a.place_of(high) - a.place_of(low) > 1:
+        if a.place_of(high) - a.place_of(low) > 1 or not (crosses or low == high):
             continue
-        if not _SET_AGAINST.search(a.text, low, a.sentence_of(high).end):
-            continue
-        x, y = abs(worth(one)), abs(worth(other))
-        u, v = (abs(worth(b.quantities[to[k]])) for k in (i, j))
-        traded = low == high and x != y and (u, v) == (y, x)
-        crosses = v == y and (x - y) * (u - y) < 0 and abs(u - x) <= crossing * x
-        if traded or crosses:
+        if _SET_AGAINST.search(a.text, low, a.sentence_of(high).end):
             found.add(i)
             moved.add((x, u))
     for i, j in to.items():

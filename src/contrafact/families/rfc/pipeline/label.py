@@ -109,7 +109,10 @@ def label_rows(
     result = StageResult(counts=Counter({f"kept as {name}": 0 for name in MANIPULATIONS}))
     for row in rows:
         _check_candidates(row, file)
-        reasons = refuted(row.fields)
+        try:
+            reasons = refuted(row.fields)
+        except InputError as error:
+            raise error.at(file, row.line) from error
         standing = [name for name in _candidates(row.fields) if name not in reasons]
         for name, why in reasons.items():
             result.dropped.append({**row.fields, "manipulation": name, "reason": why})

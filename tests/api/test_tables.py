@@ -44,8 +44,10 @@ def test_polars_goes_in_and_comes_out_lazy_or_not():
     polars = pytest.importorskip("polars", reason="polars is not installed")
     frame = polars.DataFrame([PAIR])
     for given in (frame, frame.lazy()):
-        found = cf.check(given).items
-        assert isinstance(found, polars.DataFrame) and found["passed"].to_list() == [True]
+        found = cf.check(given)
+        assert isinstance(found.items, polars.DataFrame)
+        assert found.items["passed"].to_list() == [True]
+        assert isinstance(found.dropped, polars.DataFrame) and found.dropped.columns == ["reason"]
 
 
 def test_columns_are_named_and_doubled_ones_refused(tmp_path):

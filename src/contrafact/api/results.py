@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from markupsafe import Markup
 
-from contrafact.api.tables import Paths, frame_of
+from contrafact.api.tables import Paths, as_given, frame_of
 from contrafact.errors import InputError
 from contrafact.files.atomic import write_text
 from contrafact.text.delimit import visible_html, visible_text
@@ -45,12 +45,6 @@ _STYLE = (
     "th,td{padding:.25em .7em;border-bottom:1px solid #ccc;text-align:left;vertical-align:top}"
     "body{font:14px system-ui,sans-serif;margin:1.5em;max-width:75em}"
 )
-
-
-def _no_rows() -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(columns=["reason"])
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,8 +88,16 @@ class Result(Generic[_T]):
     items: _T
     scores: "pd.DataFrame"
     notes: Sequence[str] = field(default=())
-    dropped: _T = field(default_factory=_no_rows, kw_only=True)
+    dropped: _T = field(default=None, kw_only=True)  # type: ignore[assignment]
     edits: Sequence[tuple[str, str, str]] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Have no rows dropped, in a table of the items' kind, where nobody says which."""
+        if self.dropped is None:
+            import pandas as pd
+
+            none = as_given(self.items, pd.DataFrame(columns=["reason"], dtype=str))
+            object.__setattr__(self, "dropped", none)
 
     def report(self) -> Page:
         """Return the figures and the items as one page of HTML."""

@@ -211,7 +211,8 @@ def check(
          str(row.fields["original"]), str(row.fields["rewritten"]))
         for row, one in checked if one is not None
     ][:SHOWN]  # fmt: skip
-    return replace(found, items=as_given(data, found.items, rows=True), edits=edits)
+    items = as_given(data, found.items, rows=True)
+    return Result(found.title, items, found.scores, found.notes, edits=edits)
 
 
 def _with_ids(data: Any, columns: Mapping[str, str]) -> Any:

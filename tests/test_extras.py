@@ -194,6 +194,7 @@ def write_inputs(folder):
     (folder / "labelled.jsonl").write_text(json.dumps(pair) + "\n")
     made = {
         "id": "1",
+        "article_id": "a",
         "original": "Tern & Vale rose 5% to $20 on Monday.",
         "manipulation": "numerical",
     }

@@ -104,7 +104,7 @@ def _records(
             if hidden and not every:
                 say_once(
                     f"{name}: {len(hidden):,} hidden or filtered rows of '{rows.title}' are left "
-                    f"out; to read them, name {Path(name).name}#{rows.title}{_HIDDEN}"
+                    f"out; to read them, name '{name}#{rows.title}{_HIDDEN}'"
                 )
             if uncached:
                 say_once(

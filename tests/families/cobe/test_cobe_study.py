@@ -5,6 +5,7 @@ import itertools
 import math
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -297,3 +298,17 @@ def test_a_reading_sheet_shows_whole_stories_and_scores_readers_against_the_proo
     assert found["facts"] == pytest.approx(1 - 1 / len(sheet))
     assert found["stories"] == pytest.approx(8 / 9)
     assert found["odd"] == 1.0
+
+    sheet.to_excel(tmp_path / "ben.xlsx", index=False, sheet_name="data")
+    book = openpyxl.load_workbook(tmp_path / "ben.xlsx")
+    for row in (3, 4):  # a view of the sheet that was saved with it
+        book["data"].row_dimensions[row].hidden = True
+    book.save(tmp_path / "ben.xlsx")
+    for named, read in (("ben.xlsx", len(sheet) - 2), ("ben.xlsx#data+hidden", len(sheet))):
+        words = ("cobe", "study", "score", named, "--key", "sheet.key.csv", "--out", f"of-{read}")
+        scored = quick_contrafact(*words)
+        assert scored.returncode == 0, scored.stderr
+        said = "2 hidden or filtered rows of 'data' are left out" in scored.stderr
+        assert said is (read < len(sheet)), scored.stderr
+        assert pd.read_csv(tmp_path / f"of-{read}" / "readers.csv").iloc[0]["n"] == read
+    assert "'ben.xlsx#data+hidden'" in quick_contrafact("data", "check", "ben.xlsx").stderr

@@ -123,10 +123,10 @@ model: smollm2-135m
 iterations: 1
 held_out: 5
 warm_up: {examples: 4, batch: 2, effective_batch: 2}
-headlines: {count: 4, seed_examples: 2, own_examples: 1, max_tokens: 24}
-candidates: {per_headline: 2, max_tokens: 48}
+headlines: {count: 6, seed_examples: 2, own_examples: 1, max_tokens: 24}
+candidates: {per_headline: 3, max_tokens: 80}
 judge: {by: checks}
-preferences: {min_pairs: 1}
+preferences: {min_pairs: 2}
 fluency_model: null
 lora: {targets: [q_proj, v_proj]}
 """

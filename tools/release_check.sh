@@ -10,7 +10,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$python" -m venv "$work/tools"
-"$work/tools/bin/python" -m pip install --quiet --disable-pip-version-check build twine
+"$work/tools/bin/python" -m pip install --quiet --disable-pip-version-check build twine uv
+env -u UV_FIND_LINKS "$work/tools/bin/uv" lock --check --no-config # uv.lock is of this pyproject.toml
 rm -rf dist
 "$work/tools/bin/python" -m build --outdir dist . >"$work/build.log" || { cat "$work/build.log"; exit 1; }
 "$work/tools/bin/python" -m twine check --strict dist/*

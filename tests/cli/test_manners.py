@@ -85,6 +85,7 @@ print(json.dumps([told, sorted({name.split(".")[0] for name in sys.modules})]))
         *("score cobe {}.jsonl", "score {} --judge x/y", "rfc check {}.jsonl", "cobe leak {}"),
         *("rfc rewrite {}.jsonl --out o.jsonl", "cobe augment {}.json --model x/y --out o.json"),
         *("finforce release {}.jsonl --out o", "generate {}.csv --model x/y --out o.csv"),
+        *("exam --judge x/y --out {}.csv", "train srlm {}.yaml", "train edit {}.yaml"),
     ]
     named = [command.replace("{}", "none/such") for command in commands]
     run = subprocess.run(

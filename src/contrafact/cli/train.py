@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from contrafact.files.config import require_config
 from contrafact.options import Options, argument, option, takes
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def edit(options: _Edit) -> None:
 
     Example: contrafact train edit tiny --out runs/edit-tiny
     """
+    require_config(options.config)
     from contrafact.family import edit_specs
     from contrafact.training.config import load_edit_config
 
@@ -97,6 +99,7 @@ def srlm(options: _Srlm) -> None:
 
     Example: contrafact train srlm tiny --data supplement.json --out runs/srlm-tiny
     """
+    require_config(options.config)
     from contrafact.family import training_specs
     from contrafact.training.config import load_config
     from contrafact.training.run import train

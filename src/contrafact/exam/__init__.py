@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from contrafact.errors import InputError
+from contrafact.files.atomic import guard_output
 from contrafact.options import TRANSPORT, CallOptions, option
 
-__all__ = ["ExamOptions"]
+__all__ = ["ExamOptions", "exam_file"]
 
 
 class ExamOptions(CallOptions):
@@ -25,3 +27,14 @@ class ExamOptions(CallOptions):
     judge_arg: list[str] | None = option(
         "Provider argument of the judges.", None, metavar="KEY=VALUE", panel=TRANSPORT
     )
+
+
+def exam_file(options: ExamOptions, *inputs: Path) -> Path:
+    """Return where an exam is written; `InputError` where it cannot be, before anything heavy."""
+    out = options.out
+    if out is None:
+        raise InputError("--out is missing", hint="name the exam's file, as in --out exam.json")
+    if out.suffix != ".json":
+        raise InputError("the result is a JSON file", file=out, hint="name it .json")
+    guard_output(out, *inputs)
+    return out

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from contrafact.errors import InputError, ModelError
-from contrafact.exam import ExamOptions
+from contrafact.exam import ExamOptions, exam_file
 from contrafact.exam.questions import JudgeCall, put, questions_of
 from contrafact.exam.score import exam_rows, examine, leak_notes, row_object, surface_rows
 from contrafact.family import family_named, task_named
@@ -14,7 +14,6 @@ from contrafact.family.exam import Examiner, ExamItem, ExamSpec
 from contrafact.family.exam_file import Exam, write_exam
 from contrafact.family.manifest import PackRecord
 from contrafact.family.settings import TaskOptions, check_verifiers, judge_names
-from contrafact.files.atomic import guard_output
 from contrafact.files.journal import Journal
 from contrafact.files.tables import write_frame
 from contrafact.models.calls import counted_calls
@@ -186,12 +185,7 @@ def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
         InputError: As `prepare_exam`; the file cannot be written, or a judge not used.
         ModelError: Calls failed: an exam with open questions is none.
     """
-    out = options.out
-    if out is None:
-        raise InputError("--out is missing", hint="name the exam's file, as in --out exam.json")
-    if out.suffix != ".json":
-        raise InputError("the result is a JSON file", file=out, hint="name it .json")
-    guard_output(out, *(value for _, value in own if isinstance(value, Path)))
+    out = exam_file(options, *(value for _, value in own if isinstance(value, Path)))
     prepared = prepare_exam(options, own)
     calls = call_config(options.max_connections, **options.bounds)
     arguments = key_values("--judge-arg", options.judge_arg)

@@ -14,7 +14,7 @@ from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
 from contrafact.files.tables import json_problem
 
-__all__ = ["ConfigFile", "nearest", "read_config", "read_toml", "render_config"]
+__all__ = ["ConfigFile", "nearest", "read_config", "read_toml", "render_config", "require_config"]
 
 _FEW = 12
 _UNCLOSED = ("brackets or quotation marks do not match", "close each that is opened")
@@ -83,6 +83,13 @@ def nearest(name: str, known: Sequence[str]) -> str:
     if close:
         return f"did you mean '{close[0]}'?"
     return f"use {', '.join(known)}" if len(known) <= _FEW else "check its spelling"
+
+
+def require_config(source: str | Path) -> None:
+    """Refuse a file of settings that is not there, before anything heavy is loaded."""
+    if Path(source).suffix and not Path(source).exists():
+        hint = "name a YAML file, or a preset (--help lists them)"
+        raise InputError("there is no such config", file=source, hint=hint)
 
 
 def read_config(path: str | Path, *, missing: str | None = None) -> ConfigFile:

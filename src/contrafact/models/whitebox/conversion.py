@@ -1,22 +1,35 @@
-"""GGUF files as folders of safetensors, converted once.
+"""GGUF files as folders of safetensors, converted once; and LoRA adapters as GGUF files.
 
 A GGUF file takes transformers half a minute to read; it is converted once and kept as
 safetensors, bit-equal in float32, under the cache folder by the hash of its content.
 """
 
 import hashlib
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.download import cache_dir
-from contrafact.models.gguf import check_gguf
+from contrafact.models.gguf import ADAPTER_FILE, check_gguf
 
-__all__ = ["converted", "first_line", "quietly"]
+__all__ = ["converted", "first_line", "quietly", "write_adapter"]
 
+_ROTATED = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}
+"""Layers whose outputs llama.cpp keeps in another order, and how many heads they have."""
+_TENSORS = {
+    "q_proj": "attn_q",
+    "k_proj": "attn_k",
+    "v_proj": "attn_v",
+    "o_proj": "attn_output",
+    "gate_proj": "ffn_gate",
+    "up_proj": "ffn_up",
+    "down_proj": "ffn_down",
+}
 _LAYOUT = "1"  # of a converted folder; counts up when what is stored in it changes
 
 
@@ -75,6 +88,47 @@ def _convert(path: Path, folder: Path) -> None:
     with quietly():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+
+
+def write_adapter(folder: Path, config: Any) -> Path | None:
+    """Write an adapter of a folder, as peft saves it, for llama.cpp; None where it cannot be.
+
+    The matrix that reads a layer's input is stored in 8 bits, the other, whose rows are shorter
+    than a block of them, in 16.
+
+    Args:
+        config: Of the model that the adapter belongs to, as transformers has it; a Llama's.
+    """
+    if config.model_type != "llama":
+        return None
+    import gguf
+    from safetensors.torch import load_file
+
+    stated = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    path = folder / ADAPTER_FILE
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_type("adapter")
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", float(stated["lora_alpha"]))
+    eighth = gguf.GGMLQuantizationType.Q8_0
+    for name, weights in sorted(load_file(folder / "adapter_model.safetensors").items()):
+        # base_model.model.model.layers.3.self_attn.q_proj.lora_A.weight
+        *_, layer, _, module, side, _ = name.split(".")
+        one = f"blk.{layer}.{_TENSORS[module]}.weight.{side.lower()}"
+        values = weights.float().numpy()
+        if side == "lora_B" and module in _ROTATED:
+            heads = getattr(config, _ROTATED[module])
+            halves = values.reshape(heads, 2, len(values) // heads // 2, -1)
+            values = halves.swapaxes(1, 2).reshape(values.shape)
+        if values.shape[-1] % 32:
+            writer.add_tensor(one, values.astype("float16"))
+        else:
+            writer.add_tensor(one, gguf.quants.quantize(values, eighth), raw_dtype=eighth)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
 
 
 def _move(work: Path, target: Path) -> None:

@@ -26,8 +26,8 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("adapter")
     model = load_causal("smollm2-135m").model
     lora = LoraConfig(r=8, lora_alpha=16, target_modules="all-linear", task_type="CAUSAL_LM")
+    torch.manual_seed(4)
     adapted = get_peft_model(model, lora)
-    torch.manual_seed(3)
     for name, weights in adapted.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(weights, std=0.12)
@@ -70,9 +70,9 @@ def test_an_adapter_says_in_llama_cpp_what_it_says_in_pytorch(adapter):
     plain, merged = likeliest(load_causal("smollm2-135m")), likeliest(load_causal(str(adapter)))
 
     # Where heads were kept in the wrong order, the adapted ones would be as far apart as the rest.
-    assert apart(plain, base) < 0.15
-    assert apart(merged, taught) < 0.15
-    assert apart(merged, base) > 0.25 and apart(plain, taught) > 0.25
+    assert apart(plain, base) < 0.12
+    assert apart(merged, taught) < 0.12
+    assert apart(merged, base) > 0.5 and apart(plain, taught) > 0.5
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
         **model_args: Any,
     ) -> None:
         path, adapter = gguf_paths(model_name)
-        name = full_path(model_name) if is_pathlike(model_name) else model_name
+        name = full_path(model_name) if adapter or is_pathlike(model_name) else model_name
         super().__init__(name, base_url, config, model_args)
         check_runtime()
         self.settings = ServerSettings(path=path, adapter=adapter, **model_args)

@@ -164,7 +164,7 @@ def gguf_paths(name: str) -> tuple[Path, Path | None]:
     """
     folder = Path(name).expanduser()
     stated = folder / "adapter_config.json"
-    if not is_pathlike(name) or not stated.is_file():
+    if not stated.is_file():
         return gguf_path(name), None
     adapter = folder / ADAPTER_FILE
     if not adapter.is_file():

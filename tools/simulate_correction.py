@@ -11,7 +11,8 @@ a judge of its own, so that one call corrects them all. Regimes say how the judg
 and in the run.
 
 ``--by estimator`` draws as the command draws and calls the function that `contrafact.correct` calls
-where there are labels, without files between: a tenth of the time for the same bounds.
+where there are labels, without files between: a tenth of the time for the same bounds. It
+adds one criterion's rate by an exam.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +43,7 @@ from contrafact.family.exam_file import (
 from contrafact.family.manifest import DataRecord, Manifest, PackRecord
 from contrafact.runs.folder import write_manifest
 from contrafact.runs.items import ITEMS
-from contrafact.stats.correction import ppi_share
+from contrafact.stats.correction import MIN_YOUDEN, correction_bounds, ppi_share
 from contrafact.stats.intervals import clustered_proportion, wilson_bounds
 from contrafact.stats.sampling import proportional_allocation, split_cells, verdict_levels
 from contrafact.study.sample import LEAST_OF_A_STRATUM, draw_study, for_calibration
@@ -279,6 +281,25 @@ def quick_studies(
             )  # fmt: skip
 
 
+def quick_exams(
+    name: str, rate: float, times: int, seed: list[int], *, n: int
+) -> Iterator[dict[str, object]]:
+    """Yield the same of one criterion's rate corrected by an exam; the whole's is refused."""
+    regime, rng = REGIMES[name], np.random.default_rng([*seed, 3])
+    wrong = -(-_EXAM // 2 // len(CRITERIA))
+    right, hard = _EXAM - wrong, wrong // 2
+    passes = rng.binomial(right, regime.sensitivity, times) / right
+    fails = rng.binomial(wrong - hard, regime.exam[0], times)
+    fails = (fails + rng.binomial(hard, regime.exam[1], times)) / wrong
+    rate_of = true_rates(rate)[CRITERIA[0]]
+    passed = rate_of * regime.sensitivity + (1.0 - rate_of) * (1.0 - regime.run)
+    raw = rng.binomial(n, passed, times) / n
+    tested = passes + fails >= 1.0 + MIN_YOUDEN
+    bounds = correction_bounds(raw, n, passes, right, fails, wrong)
+    for low, high in zip(*(np.where(tested, one, np.nan) for one in bounds), strict=True):
+        yield outcome(name, "exam", CRITERIA[0], rate_of, np.empty(0, dtype=bool), low, high)
+
+
 def outcome(
     regime: str, by: str, criterion: str, rate: float, labels: Truth, low: float, high: float
 ) -> dict[str, object]:
@@ -326,7 +347,10 @@ def main() -> None:
                 continue
             sizes = {"n": options.items, "labelled": options.labelled}
             if options.by == "estimator":
-                rows = quick_studies(regime, rate, options.part, [*place, part], **sizes)
+                rows = chain(
+                    quick_studies(regime, rate, options.part, [*place, part], **sizes),
+                    quick_exams(regime, rate, options.part, [*place, part], n=options.items),
+                )
             else:
                 rows = studies(regime, rate, options.part, options.by, [*place, part], **sizes)
             counts = pd.DataFrame(rows).assign(setting=rate, seed=options.seed, part=part)

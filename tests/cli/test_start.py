@@ -34,15 +34,15 @@ def commands(page):
 
 @pytest.mark.slow
 def test_the_commands_of_a_projects_readme_run_and_its_test_sees_a_regression(
-    project, contrafact, service
+    project, quick_contrafact, service
 ):
-    paths = os.pathsep.join((".", str(ROOT / "src")))
+    paths = os.pathsep.join((str(project), str(ROOT / "src")))
     environment = {**os.environ, **service.environment, "PYTHONPATH": paths}
     lines = commands(project / "README.md")
     assert [line.split()[0] for line in lines] == ["methods", "run", "run", "run", "diff"]
     printed = ""
     for line in lines:
-        done = contrafact(*line.split(), cwd=project, env=environment)
+        done = quick_contrafact(*line.split(), folder=project, env=environment)
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         printed += done.stdout
         if "--dry-run" in line:

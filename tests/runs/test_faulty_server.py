@@ -134,7 +134,6 @@ def stories(folder):
 MODEL, JUDGE = ("--model", "openai-api/fake/writer"), ("--judge", "openai-api/fake/judge")
 NO_FLUENCY = ("--fluency-model", "none")
 COMMANDS = {
-    "run finforce": (headlines, ("--data", "in.jsonl", *MODEL, *JUDGE, *NO_FLUENCY), "run"),
     "run rfc-detect": (None, ("--limit", "30", *MODEL), "run"),
     "run cobe": (None, ("--limit", "12", *MODEL, *JUDGE), "run"),
     "score finforce": (outputs, ("in.jsonl", *JUDGE, *NO_FLUENCY), "run"),
@@ -166,71 +165,50 @@ def made_by(out):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
-def test_what_a_faulty_service_does_changes_no_output_and_asks_nothing_twice(
+def test_neither_faults_nor_a_used_up_quota_change_an_output_or_have_anything_asked_twice(
     quick_contrafact, start_service, tmp_path, name
 ):
-    """One request in five meets one of ten faults, each 2% of all."""
-    inputs, options, out = COMMANDS[name]
-    if inputs is not None:
-        inputs(tmp_path)
-    found = {}
-    for kind, faults in (("well", ""), ("faulty", TEN)):
-        (tmp_path / kind).mkdir()
-        with start_service("--faults", faults, "--share", "0.2", "--stall", "20") as service:
-            result = quick_contrafact(
-                *name.split(), *options, "--out", f"{kind}/{out}", "--attempt-timeout", "3",
-                "--max-connections", "8", env=service.environment,
-            )  # fmt: skip
-            found[kind] = result.returncode, service.stats(), made_by(tmp_path / kind / out)
-        assert "Traceback" not in result.stderr
-    (code, well, wanted), (faulty_code, faulty, made) = found["well"], found["faulty"]
-    assert (faulty_code, made) == (code, wanted), result.stderr
-    # Edits that are the same word for word are judged at once, or one after the other.
-    assert faulty["answered"].keys() == well["answered"].keys()
-    assert name == "run cobe" or faulty["answered"] == well["answered"]
-    assert Counter(faulty["met"]).total() > 0 and not well["met"]
-    if out == "run":
-        manifest = json.loads((tmp_path / "faulty" / out / "manifest.json").read_text())
-        used = pd.read_csv(tmp_path / "faulty" / out / "usage.csv")["calls"].sum()
-        # What came without a word was answered, and is paid for, too.
-        billed = sum(faulty["answered"].values()) + faulty["met"].get("empty", 0)
-        assert used == billed
-        assert manifest["repeated_calls"] == faulty["met"].get("stall", 0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_used_up_quota_ends_a_command_with_what_it_has_and_the_next_goes_on(
-    quick_contrafact, start_service, tmp_path, name
-):
-    """The first request of a fifth that finds the quota used up is the last but those in flight."""
+    """One request in five meets one of ten faults, each 2% of all, or finds the quota used up."""
     inputs, options, out = COMMANDS[name]
     if inputs is not None:
         inputs(tmp_path)
     connections = 4
 
-    def command(kind):
+    def command(kind, service):
         (tmp_path / kind).mkdir(exist_ok=True)
-        return quick_contrafact(
-            *name.split(), *options, "--out", f"{kind}/{out}", "--max-connections",
-            str(connections), env=service.environment,
+        result = quick_contrafact(
+            *name.split(), *options, "--out", f"{kind}/{out}", "--attempt-timeout", "3",
+            "--max-connections", str(connections), env=service.environment,
         )  # fmt: skip
+        assert "Traceback" not in result.stderr
+        return result, service.stats(), made_by(tmp_path / kind / out)
+
+    def same(answered):
+        # Edits that are the same word for word are judged at once, or one after the other.
+        return answered.keys() == asked.keys() and (name == "run cobe" or answered == asked)
 
     with start_service() as service:
-        well = command("well")
-        wanted, answered = made_by(tmp_path / "well" / out), service.stats()["answered"]
+        well, stats, wanted = command("well", service)
+    asked = stats["answered"]
+    with start_service("--faults", TEN, "--share", "0.2", "--stall", "20") as service:
+        result, stats, made = command("faulty", service)
+    assert (result.returncode, made) == (well.returncode, wanted), result.stderr
+    assert same(stats["answered"]) and Counter(stats["met"]).total() > 0
+    if out == "run":
+        manifest = json.loads((tmp_path / "faulty" / out / "manifest.json").read_text())
+        used = pd.read_csv(tmp_path / "faulty" / out / "usage.csv")["calls"].sum()
+        # What came without a word was answered, and is paid for, too.
+        assert used == sum(stats["answered"].values()) + stats["met"].get("empty", 0)
+        assert manifest["repeated_calls"] == stats["met"].get("stall", 0)
+
+    # The first request of a fifth that finds the quota used up is the last but those in flight.
     with start_service("--faults", "quota", "--share", "0.2") as service:
-        ended = command("spent")
-        met, before = service.stats()["met"]["quota"], service.stats()["answered"]
+        ended, stats, _ = command("spent", service)
         service.mend()
-        resumed = command("spent")
-        after = service.stats()["answered"]
-    assert ended.returncode == 1 and "Traceback" not in ended.stderr
-    assert 1 <= met <= connections and 0 < len(before) < len(answered)
-    assert resumed.returncode == well.returncode, resumed.stderr
-    assert made_by(tmp_path / "spent" / out) == wanted
-    # Edits that are the same word for word are judged at once, or one after the other.
-    assert after.keys() == answered.keys() and (name == "run cobe" or after == answered)
+        resumed, after, made = command("spent", service)
+    assert ended.returncode == 1 and resumed.returncode == well.returncode, resumed.stderr
+    assert 1 <= stats["met"]["quota"] <= connections and 0 < len(stats["answered"]) < len(asked)
+    assert made == wanted and same(after["answered"])
     assert "the quota is used up: " in ended.stderr and "you have spent it" in ended.stderr
 
 

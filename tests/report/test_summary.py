@@ -246,6 +246,7 @@ def test_where_only_references_are_there_they_are_what_was_asked_about(study: An
 def test_it_says_what_to_do_next(opened: Any, given: Any, step: str) -> None:
     summary, _ = opened(**given)
     assert summary.next.startswith(step)
+    assert given or "--family finforce --out exam.json" in summary.next
 
 
 def test_judges_of_different_runs_are_no_panel(study: Any) -> None:

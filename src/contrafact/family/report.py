@@ -329,7 +329,7 @@ class JudgedRates:
     `contrafact.exam.correct.corrected_by_labels` stand in their place, and once more as
     ``by_labels`` with its bounds; ``labelled`` is the number of items. ``ranks`` are those of
     `contrafact.exam.correct.ranked_systems`, with ``criterion``. ``labels`` are what a reader sees
-    of each criterion.
+    of each criterion; ``family`` is whose exams and studies these are.
     """
 
     rates: pd.DataFrame
@@ -338,6 +338,7 @@ class JudgedRates:
     labelled: bool
     labels: Mapping[str, str]
     leaderboard: Sequence[str]
+    family: str
 
 
 @dataclass(frozen=True)

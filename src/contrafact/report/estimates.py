@@ -543,6 +543,7 @@ def judged_rates(
         "by_labels" in rates,
         {criterion.column: criterion.label for criterion in spec.criteria},
         leaderboard,
+        family,
     )
 
 

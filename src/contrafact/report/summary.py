@@ -332,7 +332,7 @@ def _next(data: ChapterData, found: _Finding) -> str:
     """Say what would make these figures tell more: the first of what is missing."""
     several, judges = data.spec.clusters, data.meta.judges
     judge = judges[0] if len(judges) == 1 else "J"
-    rates = None if data.judged is None else data.judged.rates
+    rates, family = (None, "") if data.judged is None else (data.judged.rates, data.judged.family)
     models = data.items.loc[data.items["role"].eq("asked"), "model"].astype(str)
     unknown = rates is not None and bool(rates["why"].str.startswith(NOT_EXAMINED).any())
     steps = (
@@ -347,8 +347,8 @@ def _next(data: ChapterData, found: _Finding) -> str:
         ),
         (
             unknown,
-            f"find out how often the judge errs: contrafact exam --judge {judge} --out exam.json, "
-            "then contrafact report RUN --exam exam.json.",
+            f"find out how often the judge errs: contrafact exam --judge {judge} --family "
+            f"{family} --out exam.json, then contrafact report RUN --exam exam.json.",
         ),
         (
             bool(models.str.startswith(EMBEDDED_NAMES).all()),

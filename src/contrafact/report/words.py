@@ -104,8 +104,15 @@ def _one_answer(data: ChapterData) -> list[str]:
     items = data.items[data.items["was_judged"]]
     asked = [one for one in data.spec.criteria if f"{one.column}_invalid" in items.columns]
     found = []
+    told_apart: set[tuple[str, str]] = set()
+    if data.judged is not None:  # an exam has found that the judge tells right from wrong
+        rates = data.judged.rates
+        able = rates["sensitivity_low"] + rates["specificity_low"] > 1
+        told_apart = set(rates.loc[able, ["judge", "criterion"]].itertuples(index=False, name=None))
     for judge, own in items.groupby("judge", sort=False) if asked else ():
         for criterion in asked:
+            if (judge, criterion.column) in told_apart:
+                continue
             verdicts = own[criterion.column].dropna()
             share = float(verdicts.mean()) if len(verdicts) >= _ENOUGH_VERDICTS else 0.5
             if 1 - _ONE_ANSWER < share < _ONE_ANSWER:
@@ -139,10 +146,12 @@ def _judge_warnings(data: ChapterData) -> Warnings:
     unknown = rates[rates["why"].str.startswith(NOT_EXAMINED)]["judge"].unique()
     texts: Warnings = []
     if len(unknown):
+        judge = unknown[0] if len(unknown) == 1 else "J"
         text = (
             f"How often {listed([*map(str, unknown)])} errs is not known: rates are shown as they "
-            "are, and may be wrong by any amount. To find out: contrafact exam --judge J --out "
-            "FILE; to correct by it: contrafact report RUN --exam FILE."
+            "are, and may be wrong by any amount. To find out: contrafact exam --judge "
+            f"{judge} --family {found.family} --out FILE; to correct by it: contrafact report RUN "
+            "--exam FILE."
         )
         texts.append(("The judge was not examined", text))
     rates = rates[~rates["why"].str.startswith(NOT_EXAMINED)]
@@ -153,7 +162,7 @@ def _judge_warnings(data: ChapterData) -> Warnings:
         criteria = set(rows["criterion"])
         of = listed([label for name, label in found.labels.items() if name in criteria])
         change = next((text for start, text in _CHANGES if start in str(why)), _MORE)
-        lines.append(f"{judge} on {of}: {why}. {change}")
+        lines.append(f"{judge} on {of}: {why}. {change.replace('FAMILY', found.family)}")
     if lines:
         texts.append(("Some judged rates cannot be corrected", " ".join(lines)))
     unlike = found.rates[found.rates["by"].eq("exam") & found.rates["unlike"].ne("")]
@@ -165,7 +174,8 @@ def _judge_warnings(data: ChapterData) -> Warnings:
         more = len(differ) - _DIFFERENCES
         differ[_DIFFERENCES:] = [f"So do {more:,} more rates."] if more > 0 else []
         differ.append(
-            "Label a part of the run to know: contrafact FAMILY study sample RUN --for calibration."
+            f"Label a part of the run to know: contrafact {found.family} study sample RUN --for "
+            "calibration."
         )
         texts.append(("The exam's items are not like the run's", " ".join(differ)))
     return texts

@@ -245,6 +245,10 @@ def test_a_judge_that_always_passes_and_the_embedded_one_are_warned_of() -> None
         f"On E1, {JUDGE} answered T 100.0% of the time" in shown["The judge hardly distinguishes"]
     )
     assert "all criteria" not in shown["The judge hardly distinguishes"]
+    assert f"exam --judge {JUDGE} --family cobe" in shown["The judge was not examined"]
+    examined = Options(resamples=20, exams=(exam(0.95, 0.95),))
+    chapter = make_chapter(task_runs("cobe", items, meta()), examined)
+    assert "The judge hardly distinguishes" not in dict(chapter.warnings)
     own = RunFacts(name="r", self_judged=True)
     assert "A model judged its own writing" in warned(ReportMeta(runs=(own,)))
 

@@ -13,9 +13,8 @@ from contrafact.family.exam_file import read_exam
 from contrafact.prompts import open_pack
 
 NAMES = ("E1", "E2", "E3", "E4", "E5")
-SEEDS = (1, 2)
 RATE = 0.95
-STORIES = 110
+STORIES = 80
 """Stories of the run that is judged; each is answered three times."""
 
 
@@ -55,79 +54,76 @@ def keys(key_of, seed, rows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("worth", ["good", "good at E1 only", "useless"])
+@pytest.mark.parametrize(("worth", "seed"), [("good", 1), ("good at E1 only", 1), ("useless", 2)])
 def test_the_exam_finds_the_rates_and_intervals_hold_or_are_refused(
-    quick_contrafact, tmp_path, start_judge, key_of, worth
+    quick_contrafact, tmp_path, start_judge, key_of, worth, seed
 ):
     rate = 0.5 if worth == "useless" else RATE
     rates_missed, corrected, missed, refused, reasons = [], [], [], [], []
-    for seed in SEEDS:
-        rows = outputs_of_a_run(seed)
-        verdicts, first = keys(key_of, seed, rows)
-        (tmp_path / "made.jsonl").write_text(
-            "".join(
-                json.dumps(
-                    {
-                        "story": known.story.text,
-                        "query": known.story.queries[turn],
-                        "response": answer.text,
-                    }
-                )
-                + "\n"
-                for known, turn, answer in rows
+    rows = outputs_of_a_run(seed)
+    verdicts, first = keys(key_of, seed, rows)
+    (tmp_path / "made.jsonl").write_text(
+        "".join(
+            json.dumps(
+                {
+                    "story": known.story.text,
+                    "query": known.story.queries[turn],
+                    "response": answer.text,
+                }
             )
+            + "\n"
+            for known, turn, answer in rows
         )
-        made = quick_contrafact(
-            "cobe", "synth", "--n", str(STORIES), "--seed", str(seed + 1_000), "--out",
-            "stories.jsonl",
-        )  # fmt: skip
-        assert made.returncode == 0, made.stderr
-        good = first if worth == "good at E1 only" else None
-        out = f"run{seed}"
-        with start_judge(verdicts, sensitivity=rate, specificity=rate, good=good) as judge:
-            asked = ("--judge", judge.judge, "--judge-context")
-            for command in (
-                ("exam", "--family", "cobe", "--seed", str(seed), "--no-order", "--out", "e.json"),
-                ("score", "cobe", "made.jsonl", "--data", "stories.jsonl", "--out", out, "-y"),
-            ):
-                run = quick_contrafact(*command, *asked, env=judge.environment)
-                assert run.returncode == 0, run.stderr
-                if command[0] == "exam":
-                    assert ("this judge cannot tell" in run.stdout) == (worth != "good")
-        exam = read_exam(tmp_path / "e.json")
-        for name in NAMES:
-            due = rate if not good or name == "E1" else 0.5
-            for kind in ("sensitivity", "specificity"):
-                found = getattr(exam.criteria[name], kind)
-                if not found.low <= due <= found.high:
-                    rates_missed.append((seed, name, kind, found.low, found.high))
-        shown = quick_contrafact("report", out, "--exam", "e.json", "--out", f"report{seed}")
-        assert shown.returncode == 0, shown.stderr
-        table = pd.read_csv(tmp_path / f"report{seed}" / "tables" / "corrected.csv")
-        truths = {
-            name: [known.verdicts(answer)[name] for known, _, answer in rows
-                   if name in known.verdicts(answer)]
-            for name in NAMES
-        }  # fmt: skip
-        truths["whole"] = [answer.fails is None for _, _, answer in rows]
-        for _, row in table.iterrows():
-            label = row["criterion"].split()[0]
-            name = label if label in NAMES else "whole"
-            if pd.isna(row["corrected_low"]):
-                refused.append(name)
-                reasons.append((name, row["known"]))
-                assert "not known" in row["known"] or "cannot tell" in row["known"]
-                continue
-            truth = sum(truths[name]) / len(truths[name])
-            corrected.append(name)
-            if not row["corrected_low"] <= truth <= row["corrected_high"]:
-                missed.append((seed, name, truth, row["corrected_low"], row["corrected_high"]))
-    # Of 95% intervals one in twenty misses; that as many as here miss has a chance below 1%.
-    assert len(rates_missed) <= 4, rates_missed
-    assert len(missed) <= 2, missed
+    )
+    made = quick_contrafact(
+        "cobe", "synth", "--n", str(STORIES), "--seed", str(seed + 1_000), "--out",
+        "stories.jsonl",
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    good = first if worth == "good at E1 only" else None
+    with start_judge(verdicts, sensitivity=rate, specificity=rate, good=good) as judge:
+        asked = ("--judge", judge.judge, "--judge-context")
+        for command in (
+            ("exam", "--family", "cobe", "--seed", str(seed), "--no-order", "--out", "e.json"),
+            ("score", "cobe", "made.jsonl", "--data", "stories.jsonl", "--out", "run", "-y"),
+        ):
+            run = quick_contrafact(*command, *asked, env=judge.environment)
+            assert run.returncode == 0, run.stderr
+            if command[0] == "exam":
+                assert ("this judge cannot tell" in run.stdout) == (worth != "good")
+    exam = read_exam(tmp_path / "e.json")
+    for name in NAMES:
+        due = rate if not good or name == "E1" else 0.5
+        for kind in ("sensitivity", "specificity"):
+            found = getattr(exam.criteria[name], kind)
+            if not found.low <= due <= found.high:
+                rates_missed.append((name, kind, found.low, found.high))
+    shown = quick_contrafact("report", "run", "--exam", "e.json", "--out", "report")
+    assert shown.returncode == 0, shown.stderr
+    table = pd.read_csv(tmp_path / "report" / "tables" / "corrected.csv")
+    truths = {
+        name: [known.verdicts(answer)[name] for known, _, answer in rows
+               if name in known.verdicts(answer)]
+        for name in NAMES
+    }  # fmt: skip
+    truths["whole"] = [answer.fails is None for _, _, answer in rows]
+    for _, row in table.iterrows():
+        label = row["criterion"].split()[0]
+        name = label if label in NAMES else "whole"
+        if pd.isna(row["corrected_low"]):
+            refused.append(name)
+            reasons.append((name, row["known"]))
+            assert "not known" in row["known"] or "cannot tell" in row["known"]
+            continue
+        truth = sum(truths[name]) / len(truths[name])
+        corrected.append(name)
+        if not row["corrected_low"] <= truth <= row["corrected_high"]:
+            missed.append((name, truth, row["corrected_low"], row["corrected_high"]))
     able = {"good": {*NAMES}, "useless": set(), "good at E1 only": {"E1"}}[worth]
+    # Of 95% intervals one in twenty misses; that more than three of ten do has a chance of .001.
+    assert len(rates_missed) <= 3, rates_missed
+    assert len(missed) <= len(able) // 4, missed
     # Few drawn stories hold something back, so few are asked of E5: below 100 it is refused.
     few = {name for name, why in reasons if "below 100 the correction was not tested" in why}
     assert few <= {"E5"} and set(corrected) == able - few, reasons
     assert set(refused) >= {*NAMES, "whole"} - able
-    assert len(corrected) >= len(SEEDS) * len(able - few) - 1

@@ -199,3 +199,10 @@ def test_a_pair_is_not_in_both_sets():
 def test_facts_that_no_metadata_can_hold_are_refused(facts):
     with pytest.raises(InputError):
         check_facts(facts)
+
+
+def test_the_card_says_what_no_people_have_reviewed():
+    rows = [pair(n=1, review="unreviewed"), pair(n=2)]
+    said = "**1 of the pairs were not reviewed by people.**"
+    assert said in release(rows, [], FACTS).files["README.md"]
+    assert "reviewed by people" not in release(rows[1:], [], FACTS).files["README.md"]

@@ -100,10 +100,13 @@ class Counts:
     first_day: str | None
     last_day: str | None
     rewriters: Mapping[str, int]
+    unreviewed: int
 
     @classmethod
-    def of(cls, rows: Sequence[Mapping[str, Any]], hard: Sequence[Mapping[str, Any]]) -> "Counts":
-        """Return the counts of released rows."""
+    def of(
+        cls, rows: Sequence[Mapping[str, Any]], hard: Sequence[Mapping[str, Any]], unreviewed: int
+    ) -> "Counts":
+        """Return the counts of released rows, ``unreviewed`` of which no people have seen."""
         articles = Counter(row["article_id"] for row in (*rows, *hard))
         days = sorted(row["date"] for row in (*rows, *hard) if row["date"])
         writers = sorted({row["rewriter"] for row in (*rows, *hard)})
@@ -116,6 +119,7 @@ class Counts:
             first_day=days[0] if days else None,
             last_day=days[-1] if days else None,
             rewriters={w: sum(r["rewriter"] == w for r in (*rows, *hard)) for w in writers},
+            unreviewed=unreviewed,
         )
 
 
@@ -138,7 +142,8 @@ def release(
     data = {"pairs.jsonl": "".join(map(json_line, own))}
     if doubtful:
         data["hard_cases.jsonl"] = "".join(map(json_line, doubtful))
-    counts = Counts.of(own, doubtful)
+    unreviewed = sum(row.fields.get("review") == "unreviewed" for row in retained)
+    counts = Counts.of(own, doubtful, unreviewed)
     files = {
         **data,
         "schema.json": _json(row_schema()),

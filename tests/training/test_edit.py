@@ -24,18 +24,18 @@ SPLITS = list(SPEC.splits)
 
 @pytest.mark.parametrize("split", ["train", *SPLITS])
 def test_answers_to_learn_are_proven_right_and_references_are_not(split):
-    tasks = list(SPEC.tasks(open_pack(), split, 5, 24))
-    assert len({one.prompt for one in tasks}) == 24
+    tasks = list(SPEC.tasks(open_pack(), split, 5, 16))
+    assert len({one.prompt for one in tasks}) == 16
     assert all(SPEC.passed(one.source, one.answer) is True for one in tasks)
     for kind in ("copy", "the wrong answer", "another story's answer"):
         given = [(one.source, one.wrong[kind]) for one in tasks if kind in one.wrong]
-        assert len(given) >= 16
+        assert len(given) >= 12
         assert not any(SPEC.passed(*pair) is True for pair in given)
 
 
 def test_no_split_has_what_it_holds_out_in_training():
-    def told(split):
-        rows = [json.loads(one.source) for one in SPEC.tasks(open_pack(), split, 3, 120)]
+    def told(split, number=40):
+        rows = [json.loads(one.source) for one in SPEC.tasks(open_pack(), split, 3, number)]
         clauses = {
             clause
             for row in rows
@@ -50,7 +50,7 @@ def test_no_split_has_what_it_holds_out_in_training():
             clauses,
         )
 
-    graphs, scenes, clauses = told("train")
+    graphs, scenes, clauses = told("train", 160)
     assert not told("graphs")[0] & graphs
     assert told("graphs")[1] <= scenes
     assert not told("scenes")[1] & scenes
@@ -68,7 +68,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     folder = tmp_path_factory.mktemp("reader") / "model"
-    texts = [f"{one.prompt} {one.answer}" for one in SPEC.tasks(open_pack(), "train", 9, 200)]
+    texts = [f"{one.prompt} {one.answer}" for one in SPEC.tasks(open_pack(), "train", 9, 120)]
     bpe = ByteLevelBPETokenizer()
     bpe.train_from_iterator(texts, vocab_size=1500, special_tokens=["<|end|>", "<|user|>"])
     tokenizer = PreTrainedTokenizerFast(

@@ -279,7 +279,7 @@ def _keeping(kept: Collection[int], folder: Path, base: str) -> Any:
 def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
     """Save an adapter so that `load_causal` finds the model that it belongs to."""
     adapted.peft_config["default"].base_model_name_or_path = base
-    adapted.save_pretrained(folder)
+    adapted.save_pretrained(folder, save_embedding_layers=False)
     write_adapter(folder, adapted.config)
 
 
@@ -537,6 +537,6 @@ def _merged(adapted: Any, causal: CausalModel, config: ModelConfig, folder: Path
     # Nothing can be added to four bits: the adapter goes into the weights they were made of.
     from peft import PeftModel
 
-    adapted.save_pretrained(folder)
+    adapted.save_pretrained(folder, save_embedding_layers=False)
     plain = load_causal(causal.name, device="cpu", precision="bfloat16").model
     return PeftModel.from_pretrained(plain, folder).merge_and_unload()

@@ -33,6 +33,7 @@ def test_answers_to_learn_are_proven_right_and_references_are_not(split):
         assert not any(SPEC.passed(*pair) is True for pair in given)
 
 
+@pytest.mark.slow
 def test_no_split_has_what_it_holds_out_in_training():
     def told(split, number=40):
         rows = [json.loads(one.source) for one in SPEC.tasks(open_pack(), split, 3, number)]

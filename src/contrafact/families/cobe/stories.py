@@ -27,7 +27,7 @@ from contrafact.families.cobe.synth.compose import cells_of, compose_block
 from contrafact.families.cobe.synth.crossing import SIZE
 from contrafact.families.cobe.synth.library import Library, bundled_library, load_library
 from contrafact.families.cobe.synth.prove import situation_of
-from contrafact.families.cobe.verifier import proof
+from contrafact.families.cobe.verifier import decisions
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import GRAPHS, Story
 from contrafact.text.delimit import delimit
@@ -171,7 +171,7 @@ class Stories:
 
     def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
         """Return an answer's reward, 0 to 1, by the task that `__getitem__` gave."""
-        story = read_story(json.loads(entry["metadata"]["story"]))
+        story = _story(entry["metadata"]["story"])
         return reward_of(verdicts(story, answer or ""), self._form)
 
     def _line(self, index: int) -> str:
@@ -216,7 +216,8 @@ class Stories:
                     waiting.append(pool.submit(_share, next(starts)))
                     yield from done.result()
             finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+                # Waited for: where this process ends at once, nobody would tell them to end.
+                pool.shutdown(cancel_futures=True)
 
 
 class Curriculum:
@@ -265,14 +266,19 @@ def verdicts(story: Story, answer: str) -> dict[str, bool | None]:
 
     None stands for what it leaves open, as of an answer in words that are not the story's.
     """
-    subject = subject_of(story, answer)
-    return {name: proof(name, subject).passed for name in criteria_of(story)}
+    found = decisions(subject_of(story, answer))
+    return {name: found[name].passed for name in criteria_of(story)}
 
 
 def reward_of(decided: Mapping[str, bool | None], form: Form = "conjunction") -> float:
     """Return the reward of an answer by its verdicts; what is open has not passed."""
     passed = sum(one is True for one in decided.values())
     return float(passed == len(decided)) if form == "conjunction" else passed / len(decided)
+
+
+@lru_cache(maxsize=64)
+def _story(line: str) -> Story:
+    return read_story(json.loads(line))
 
 
 def _reward(story: Story, form: Form, answer: str) -> float:

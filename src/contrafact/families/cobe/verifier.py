@@ -27,7 +27,7 @@ from contrafact.families.cobe.synth.reading import Claim, Reading
 from contrafact.families.cobe.synth.response import ReadResponse, ResponseReader
 from contrafact.judges.verifier import Decision, Subject
 
-__all__ = ["decide", "proof", "reader_of"]
+__all__ = ["decide", "decisions", "proof", "reader_of"]
 
 _KEPT = 64
 _CRITERIA = (*CRITERION_NAMES, CAUSES)
@@ -46,10 +46,15 @@ def proof(criterion: str, subject: Subject) -> Decision:
 
     The subject is made by `contrafact.families.cobe.data.subject_of`.
     """
+    return decisions(subject)[criterion]
+
+
+def decisions(subject: Subject) -> Mapping[str, Decision]:
+    """Return what `proof` decides of every criterion, those that the story does not ask too."""
     if not subject.get("proof"):
-        return Decision(None, "the story has no proof")
+        return _all_open("the story has no proof")
     asked = json.dumps([subject[key] for key in ("text", "queries", "proof")])
-    return _decisions(asked, subject["response"])[criterion]
+    return _decisions(asked, subject["response"])
 
 
 def reader_of(facts: Facts) -> ResponseReader:

@@ -26,7 +26,8 @@ def programs(make_once) -> Path:
 
     def fill(folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+        # Only what is imported is compiled, when it is.
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-compile"]
         subprocess.run([*pip, "uv", str(EXAMPLE)], check=True)
         subprocess.run([*pip, "--no-deps", str(ROOT)], check=True)
 

@@ -48,6 +48,8 @@ def base(contrafact, tmp_path, service):
         ("embedded", "generate news.csv --model embedded/smollm2-135m --out out.csv"),
         ("baselines", "run rfc-detect --method surface --limit 8"),
         ("corpus", "news dedupe news.csv --out once.csv"),
+        ("corpus", "news fetch rss http://127.0.0.1:9/feed --out news.jsonl"),
+        ("corpus", "finforce screen labelled.jsonl --out screened.jsonl"),
         ("hub", "data check hf://nobody/nothing"),
         ("bulk", "generate labelled.jsonl --model M --engine ray --out folder"),
         ("review", "review serve --db sqlite:///review.db"),

@@ -86,7 +86,6 @@ def read_feed(response: Response, request: Request) -> NewsPage:
         raise RequestFailed(f"the server answered {response.status}")
     if b"<!ENTITY" in response.body.replace(b"\0", b"").upper():  # in UTF-16 and UTF-32 as well
         raise RequestFailed("the feed declares XML entities, and is not read")
-    require("feedparser", "news feeds")
     import feedparser  # type: ignore[import-untyped]
 
     # A stream, since a text would be taken for an address or a file's name.
@@ -145,6 +144,7 @@ class Rss:
     def __init__(self, addresses: Sequence[str]) -> None:
         if not addresses:
             raise InputError("no feed is named", hint="give its address: news fetch rss https://…")
+        require("feedparser", "news feeds")
         for address in addresses:
             base_url(address, "", "")
         self._addresses = addresses
@@ -171,6 +171,7 @@ class Yahoo:
     one_host = True
 
     def __init__(self, tickers: Sequence[str], *, base: str | None = None) -> None:
+        require("feedparser", "news feeds")
         self._tickers = list(dict.fromkeys(ticker.strip().upper() for ticker in tickers))
         for ticker in self._tickers:
             if not _TICKER.fullmatch(ticker):

@@ -162,5 +162,10 @@ def test_an_adapter_loads_by_its_folder_and_rewards_train_it_on(tmp_path, reader
     assert len(rewards) == 2 and rewards.between(0, 1).all()
     assert "2 steps by reward" in (on.adapter / "README.md").read_text()
 
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*.safetensors")}
+    assert run(config, tmp_path / "out", rewarded={"steps": 2, "tasks": 2, "answers": 2}) == on
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+    with pytest.raises(InputError, match=r"another training .*steps"):
+        run(config, tmp_path / "out", rewarded={"steps": 3, "tasks": 2, "answers": 2})
     with pytest.raises(InputError, match=r"another training .*seed"):
         run(config, tmp_path / "out", seed=7)

@@ -21,7 +21,7 @@ from contrafact.files.lock import locked
 from contrafact.files.tables import write_frame, write_rows
 from contrafact.models.gguf import ADAPTER_FILE
 from contrafact.models.whitebox.noise import prompt_tokens, text_tokens
-from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.models.whitebox.weights import CausalModel, check_causal, load_causal
 from contrafact.prompts import open_pack
 from contrafact.report.drawing import Figure, render
 from contrafact.stats.intervals import clustered_proportion
@@ -93,6 +93,7 @@ def train_edit(
             disk is full. What was finished stays.
     """
     check_trainers()
+    check_causal(config.model)
     with locked(out):
         return _Teaching(config, spec, out, say, progress).run()
 
@@ -130,18 +131,24 @@ class _Teaching:
         return Taught(adapter, tuple(metrics))
 
     def _identify(self) -> None:
-        """Write down which training this is; refuse a folder with a stage of another one."""
-        # Rewards may be added later; prompts count by the templates that a task uses.
-        unsaid = {"prompts"} if (self.out / "rewarded").is_dir() else {"prompts", "rewarded"}
-        facts = self.config.model_dump(mode="json", exclude=unsaid)
+        """Write down which training this is; refuse a folder with a stage of another one.
+
+        Prompts count by the templates that a task uses. Rewards may be added later.
+        """
         next(self.spec.tasks(self.pack, "train", self.config.seed, 1))
+        facts = self.config.model_dump(mode="json", exclude={"prompts", "rewarded"})
         facts["prompts"] = self.pack.used_hash
-        path = self.out / "training.json"
-        if not (self.out / "data").is_dir():
+        self._check_same("training.json", facts, begun=(self.out / "data").is_dir())
+        if self.config.rewarded.steps:
+            rewarded = self.config.rewarded.model_dump(mode="json")
+            self._check_same("rewarded.json", rewarded, begun=(self.out / "rewarded").is_dir())
+
+    def _check_same(self, name: str, facts: dict[str, Any], *, begun: bool) -> None:
+        path = self.out / name
+        if not begun:
             write_json(path, {"version": __version__, "facts": facts})
             return
         known = read_json(path)["facts"]
-        facts = {**known, **facts} if "rewarded" not in facts else facts
         if known != facts:
             names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
             raise InputError(

@@ -251,6 +251,7 @@ def run_and_report(prepared: "Prepared", command: "Command") -> None:
         show_dry_run([prepared])
         return
     result = evaluate(prepared, command.out, yes=command.yes)
+    del prepared  # many outputs take much memory, and the report needs it
     folder = result.folder
     if result.ran or command.with_published or not (folder / "report.html").exists():
         written = write_report(folder, [folder], with_published=command.with_published)

@@ -37,6 +37,7 @@ __all__ = [
     "RecordedRow",
     "RecordedSystem",
     "Units",
+    "forget_outputs",
     "method",
     "recorded_spec",
 ]
@@ -233,6 +234,11 @@ def method(context: MethodContext) -> Recorded:
     if found is None:
         raise InputError(f"the file has no outputs of the system '{system}'", file=path)
     return Recorded(found, task_named(context.settings.task).run.load().output_type)
+
+
+def forget_outputs() -> None:
+    """Let go of the outputs that were read, where all of them have been judged."""
+    _outputs.cache_clear()
 
 
 @lru_cache(maxsize=4)

@@ -25,6 +25,7 @@ from inspect_ai.util import registry_info
 
 from contrafact.console import Progress
 from contrafact.errors import InputError
+from contrafact.family.outputs import forget_outputs
 from contrafact.family.run import Evaluated, Prepared
 from contrafact.files.tables import write_frame
 from contrafact.judges.judge import bound_judges
@@ -139,6 +140,7 @@ def write_direct(
                 write_frame(votes, _part(parts, "verdicts", name))
                 write_frame(pd.DataFrame(prepared.rows(made)), _part(parts, "items", name))
             progress.step(len(batch))
+    forget_outputs()
     rows, verdicts = (_table(parts.glob(f"{kind}-*")) for kind in ("items", "verdicts"))
     write_tables(folder, prepared, rows, verdicts, _usage(prepared, verdicts), failures, scorer)
     if not failures:
@@ -177,10 +179,14 @@ def _part(parts: Path, kind: str, name: str) -> Path:
 
 def _table(parts: Iterable[Path]) -> "pd.DataFrame":
     """Return batches as one table."""
-    from pyarrow import concat_tables, parquet  # type: ignore[import-untyped]
+    from pyarrow import concat_tables, default_memory_pool, parquet  # type: ignore[import-untyped]
 
-    tables = [parquet.read_table(path) for path in sorted(parts)]
-    found: pd.DataFrame = concat_tables(tables, promote_options="permissive").to_pandas()
+    table = concat_tables(
+        [parquet.read_table(path) for path in sorted(parts)], promote_options="permissive"
+    )
+    found: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+    del table  # of which nothing is left
+    default_memory_pool().release_unused()
     return found
 
 

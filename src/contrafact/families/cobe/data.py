@@ -25,6 +25,7 @@ few-shot prompts. The two share no core story.
 """
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -222,6 +223,15 @@ def story_rows(
         yield line, story, row
 
 
+def _shared(value: Any) -> Any:
+    """Return a JSON value whose equal texts are one: proofs repeat their keys and names."""
+    if isinstance(value, str):
+        return sys.intern(value)
+    if isinstance(value, dict):
+        return {sys.intern(key): _shared(one) for key, one in value.items()}
+    return [_shared(one) for one in value] if isinstance(value, list) else value
+
+
 def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None = None) -> Story:
     """Return the story that one object holds; what is odd is noted under its line.
 
@@ -245,6 +255,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
     modes = _modes(given.get("Failure modes"))
     answer = given.get("Representative answer")
     answer = _text(given, "Representative answer") if _present(answer) else ""
+    proof = _unpacked(given.get("Proof"), "{")
     story = Story(
         id=f"{core}v{variation}",
         core_set_id=core,
@@ -255,7 +266,9 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
         answer=answer,
         graph=graph,
         failure_modes=modes,
-        proof=proof if isinstance(proof := _unpacked(given.get("Proof"), "{"), dict) else None,
+        proof=_shared(proof)
+        if isinstance(proof := _unpacked(given.get("Proof"), "{"), dict)
+        else None,
         **criteria,
     )
     whole = _whole(story)

@@ -182,6 +182,40 @@ def test_a_file_that_stands_for_more_than_it_may_is_refused_in_one_line(name, tm
     assert (f"{VARIABLE}=" in line) == (problem not in NO_LIMIT)
 
 
+BULK_READER = READER.replace(
+    "from contrafact.files.tables import read_rows",
+    "from contrafact.bulk.fragments import fragments_of, read_fragment\n"
+    "from contrafact.bulk.places import Place",
+).replace(
+    "    for _ in read_rows(sys.argv[1]):\n        pass",
+    "    for one in fragments_of(Place(sys.argv[1]), 500).fragments:\n"
+    "        for _ in read_fragment(one):\n            pass",
+)
+REFUSED_IN_BULK = (
+    *("one-row-of-objects.jsonl", "keys.jsonl", "deep.jsonl", "nul.jsonl"),
+    *("nulls.parquet", "one-text.parquet", "rows.parquet", "columns.parquet", "damaged.parquet"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in FILES if name.endswith((".parquet", "jsonl"))])
+def test_a_file_read_in_pieces_is_bounded_by_the_piece(name, tmp_path):
+    file = tmp_path / name
+    file.write_bytes(FILES[name][0]())
+    read = subprocess.run(
+        [sys.executable, "-c", BULK_READER, str(file)],
+        env={**os.environ, VARIABLE: TOLD},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = read.stderr.splitlines()
+    if name in REFUSED_IN_BULK:
+        assert len(lines) == 1 and lines[0].startswith(str(file)), (read.returncode, lines[-3:])
+    else:  # it has many rows, or rows that are no rows: each piece is small
+        assert (read.returncode, lines) == (0, [])
+
+
 def test_a_limit_is_raised_and_lowered_by_the_variable_that_the_message_names(
     tmp_path, monkeypatch
 ):

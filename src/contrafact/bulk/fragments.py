@@ -13,11 +13,13 @@ from pyarrow import parquet
 from contrafact.bulk.places import Place
 from contrafact.bulk.tables import from_cells
 from contrafact.errors import InputError
-from contrafact.files.tables import json_problem
+from contrafact.files.limits import bounded_rows, limit, over
+from contrafact.files.tables import MOST_PARTS, json_problem
 
 __all__ = ["BadRow", "FileFragments", "Fragment", "fragments_of", "read_fragment"]
 
 _CHUNK = 1 << 20
+_BATCH = 256  # rows of Parquet that are unpacked at once
 _TAIL = 8  # of a Parquet file: the length of its footer, and a mark
 
 
@@ -70,22 +72,45 @@ def fragments_of(file: Place, size: int) -> FileFragments:
             stream.seek(max(0, total - _TAIL - footer))
             digest = hashlib.sha256(stream.read()).hexdigest()[:16]
             stream.seek(0)
-            rows = parquet.ParquetFile(stream).metadata.num_rows
+            metadata = _opened(stream).metadata
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(
             "is not Parquet, or is damaged",
             file=file.given,
             hint="write the file again",
         ) from error
+    rows = metadata.num_rows
+    _check(metadata, file.given)
     pieces = [(at, min(at + size, rows)) for at in range(0, rows, size)]
     found = (Fragment(file, "parquet", a, b, a, b - a, digest) for a, b in pieces)
     return FileFragments(tuple(found), rows)
 
 
+def _opened(stream: Any) -> Any:
+    return parquet.ParquetFile(stream, thrift_container_size_limit=MOST_PARTS)
+
+
+def _check(metadata: Any, name: str) -> None:
+    """Refuse a file that says of itself that a part of it is over a limit, or that it has no end.
+
+    It may be larger than what one process reads; each of its fragments is bounded by itself.
+    """
+    for what, count in (("rows", metadata.num_rows), ("columns", metadata.num_columns)):
+        if count > limit(what):
+            raise over(what, name)
+    for at in range(metadata.num_row_groups):
+        group = metadata.row_group(at)
+        values = max((group.column(i).num_values for i in range(group.num_columns)), default=0)
+        if values > max(group.num_rows, limit("cells")):
+            raise over("cells", name)
+        if group.total_byte_size > max(group.num_rows, 1) * limit("row"):
+            raise over("row", name)
+
+
 def _lines_in_pieces(file: Place, size: int) -> FileFragments:
     digest = hashlib.sha256()
     bounds = [0]  # where every so many lines end, in bytes
-    at = lines = 0
+    at = lines = begun = 0
     last = b"\n"
     try:
         with file.system.open_input_stream(file.path) as stream:
@@ -93,10 +118,12 @@ def _lines_in_pieces(file: Place, size: int) -> FileFragments:
                 digest.update(chunk)
                 place = -1
                 while (place := chunk.find(b"\n", place + 1)) >= 0:
-                    lines += 1
+                    lines, begun = lines + 1, at + place + 1
                     if lines % size == 0:
                         bounds.append(at + place + 1)
                 at += len(chunk)
+                if at - begun > limit("row"):
+                    raise over("row", file.given, lines + 1)
                 last = chunk
     except OSError as error:
         raise file.problem(error, "cannot be read") from error
@@ -114,19 +141,22 @@ def _lines_in_pieces(file: Place, size: int) -> FileFragments:
 def read_fragment(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
     """Yield a fragment's rows with their place in the file, from 0; blank lines are passed over."""
     reader = _parquet if fragment.kind == "parquet" else _lines
+    name = fragment.file.given
     try:
-        yield from reader(fragment)
+        rows = ((place + 1, row) for place, row in reader(fragment))
+        for line, row in bounded_rows(rows, name, nested=True):
+            yield line - 1, row
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"cannot be read: {' '.join(str(error).split())[:200]}",
-            file=fragment.file.given,
+            file=name,
             hint="write the file again",
         ) from error
 
 
 def _parquet(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
     with fragment.file.system.open_input_file(fragment.file.path) as stream:
-        opened = parquet.ParquetFile(stream)
+        opened = _opened(stream)
         at = 0
         wanted: list[int] = []
         before = 0  # rows of the wanted groups that come before the fragment
@@ -138,7 +168,7 @@ def _parquet(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]
                 wanted.append(number)
             at += rows
         place, left = fragment.start, fragment.stop - fragment.start
-        for batch in opened.iter_batches(batch_size=4096, row_groups=wanted):
+        for batch in opened.iter_batches(batch_size=_BATCH, row_groups=wanted):
             if before >= batch.num_rows:
                 before -= batch.num_rows
                 continue

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from contrafact.errors import InputError
 
@@ -20,6 +20,8 @@ __all__ = ["VARIABLE", "bounded_rows", "limit", "over", "read_apart"]
 
 VARIABLE = "CONTRAFACT_LIMITS"
 """The variable that names other limits: ``rows=1000,cells=20000``."""
+
+RowT = TypeVar("RowT")
 
 _MIB, _GIB = 2**20, 2**30
 _LIMITS = {
@@ -63,9 +65,11 @@ def over(name: str, file: str, line: int | None = None) -> InputError:
 
 
 def bounded_rows(
-    rows: Iterator[tuple[int, dict[str, Any]]], file: str, *, nested: bool
-) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows: Iterator[tuple[int, RowT]], file: str, *, nested: bool
+) -> Iterator[tuple[int, RowT]]:
     """Yield rows while they are within the limits on rows, columns, cells and depth.
+
+    What is no row, but says why there is none, is passed on.
 
     Args:
         nested: Whether cells may be lists and objects, whose values count as cells.
@@ -74,6 +78,9 @@ def bounded_rows(
     most = [limit(name) for name in names]
     cells, size = 0, 0
     for count, (line, row) in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            yield line, row
+            continue
         values, depth, characters = _extent(row) if nested else (len(row), 1, 0)
         cells, size = cells + values, size + characters
         found = (count, len(row), cells, depth, size)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "MOST_PARTS",
     "TABLE_SUFFIXES",
     "FirstLines",
     "Row",
@@ -66,12 +67,14 @@ __all__ = [
 
 Row = tuple[int, dict[str, Any]]
 
+MOST_PARTS = 1_000_000
+"""Of one list in Parquet's description of itself."""
+
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")
 """What tables are written as, by the file's name."""
 
 _SPACE = b" \t\r\n"
 _BATCH = 64  # rows of Parquet that are unpacked at once
-_MOST_PARTS = 1_000_000  # of one list in Parquet's description of itself
 _SPACES = re.compile(r"[ \t\r\n]+")
 _KINDS = {
     ".jsonl": "jsonl",
@@ -609,7 +612,7 @@ def _parquet(stream: BinaryIO, name: str) -> Iterator[Row]:
     number = 0
     with stream:
         try:
-            file = parquet.ParquetFile(stream, thrift_container_size_limit=_MOST_PARTS)
+            file = parquet.ParquetFile(stream, thrift_container_size_limit=MOST_PARTS)
             _check_parquet(file.metadata, name)
             for batch in file.iter_batches(batch_size=_BATCH):
                 for row in batch.to_pylist():

@@ -1,5 +1,6 @@
 """What bulk work is made of, without a cluster: each rule by itself."""
 
+import hashlib
 import json
 import socket
 import threading
@@ -311,3 +312,25 @@ def test_what_is_no_address_is_refused_before_anything_is_written(
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert says in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_parts_of_an_output_get_one_schema_once_and_their_manifests_keep_the_hashes(tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"a": 1}\n' * 4)
+    pieces = fragments_of(Place(str(tmp_path / "in.jsonl")), 2).fragments
+    output, manifests = Output(Place(str(tmp_path / "out"))), {}
+    for number, values in enumerate(([[], None], [["oil"], []])):
+        partition, made = Partition(number, 2 * number, pieces[number], 2), StageOutput()
+        for place, tags in enumerate(values):
+            made.add(KEPT, 2 * number + place, {"tags": tags, **({"n": 1} if number else {})})
+        manifests[partition.name] = output.write(partition, made, {})
+    output.unify(manifests)
+    parts = sorted((tmp_path / "out").glob("part-*.parquet"))
+    first, second = map(parquet.read_schema, parts)
+    assert first.equals(second) and first.field("tags").type == pa.list_(pa.string())
+    for part in parts:
+        kept = output.manifest(part.stem)
+        assert kept["sha256"][KEPT] == hashlib.sha256(part.read_bytes()).hexdigest()
+    before = [part.stat().st_mtime_ns for part in parts]
+    output.unify({part.stem: output.manifest(part.stem) for part in parts})
+    assert before == [part.stat().st_mtime_ns for part in parts]
+    assert [row["tags"] for row in output.rows(KEPT, "part-00000")] == [[], None]

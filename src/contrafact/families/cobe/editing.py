@@ -87,7 +87,10 @@ def _patterns(scene: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[EditTask]:
-    """Draw tasks of a split: one a story, in the three phrasings in turn."""
+    """Draw tasks of a split: one a story, in the three phrasings in turn.
+
+    What is measured on has one story of a plot, so that tasks are independent of each other.
+    """
     library = bundled_library()
     cells = _cells(library, split)
     template = pack.template("cobe/edit", required={"story", "query", "shots"})
@@ -115,6 +118,8 @@ def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[Edi
             drawn += 1
             if drawn == number:
                 return
+            if split != "train":
+                break
 
 
 def _seed(seed: int, split: str) -> int:

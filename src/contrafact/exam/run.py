@@ -69,8 +69,8 @@ class PreparedExam:
             **self.settings,
         }
 
-    def estimate(self) -> list[CallEstimate]:
-        """Return how many calls it takes of each judge, and about how many tokens."""
+    def estimate(self, *, tokens: bool = True) -> list[CallEstimate]:
+        """Return how many calls it takes of each judge, and about how many tokens, if wanted."""
         found = []
         for judge in self.judges:
             asked = list({q.key: q for q in self.questions if q.judge == judge}.values())
@@ -80,7 +80,7 @@ class PreparedExam:
                 [q.prompt for q in some],
                 len(asked) / max(1, len(some)),
                 reply_tokens=_VERDICTS_TOKENS if self.examiner.together else _VERDICT_TOKENS,
-                tokens=True,
+                tokens=tokens,
             )
         return found
 
@@ -193,7 +193,8 @@ def run_exam(options: ExamOptions, own: TaskOptions) -> tuple[Exam, int]:
     journal = Journal(out.with_name(f"{out.stem}.answers.jsonl"), prepared.facts)
     with journal as answers, counted_calls(journal):
         left = len({q.key for q in prepared.questions if q.key not in answers.known})
-        ask_if_many(0 if options.yes else min(left, paid_calls(prepared.estimate())))
+        paid = 0 if options.yes else paid_calls(prepared.estimate(tokens=False))
+        ask_if_many(min(left, paid))
         failures = put(
             prepared.questions,
             prepared.examiner,

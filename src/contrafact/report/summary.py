@@ -18,6 +18,7 @@ from contrafact.exam.correct import NOT_EXAMINED
 from contrafact.family.display import MISSING, Kind, count, figure_text, format_number, listed
 from contrafact.family.report import ChapterData, Form, Measure
 from contrafact.models.gguf import EMBEDDED_NAMES
+from contrafact.report.estimates import NO_MODEL
 from contrafact.stats.intervals import MIN_CLUSTERS
 from contrafact.stats.replicates import Bootstrap
 
@@ -350,6 +351,7 @@ def _next(data: ChapterData, found: _Finding) -> str:
             f"find out how often the judge errs: contrafact exam --judge {judge} --family "
             f"{family} --out exam.json, then contrafact report RUN --exam exam.json.",
         ),
+        (bool(models.eq(NO_MODEL).all()), "name a model (--model) to hold against the baselines."),
         (
             bool(models.str.startswith(EMBEDDED_NAMES).all()),
             "name a model worth measuring (--model): the embedded one shows that all works.",

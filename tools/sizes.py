@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +83,19 @@ def _measured(
 
 
 def _rows(path: Path, rows: Callable[[], Iterable[Mapping[str, Any]]]) -> str:
+    """Return the name of a file of rows, made apart: what a command inherits counts as its own."""
     if not path.exists():
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows())
+        making = get_context("fork").Process(target=_write, args=(path, rows))
+        making.start()
+        making.join()
+        if making.exitcode:
+            raise RuntimeError(f"{path} could not be made")
     return path.name
+
+
+def _write(path: Path, rows: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows())
 
 
 def _scored(folder: Path, size: int) -> list[str]:

@@ -124,7 +124,7 @@ SMALL = """\
 model: smollm2-135m
 iterations: 1
 held_out: 5
-warm_up: {examples: 4, batch: 2, effective_batch: 2}
+warm_up: {examples: 12, batch: 2, effective_batch: 2}
 headlines: {count: 6, seed_examples: 2, own_examples: 1, max_tokens: 24}
 candidates: {per_headline: 3, max_tokens: 80}
 judge: {by: checks}

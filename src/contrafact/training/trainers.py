@@ -74,7 +74,7 @@ def check_trainers(*more: str) -> None:
     Raises:
         InputError: They are not.
     """
-    needed = ("torch", "transformers", "trl", "peft", "datasets", *more)
+    needed = ("torch", "transformers", "trl", "peft", "datasets", "matplotlib", *more)
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(

@@ -19,6 +19,7 @@ from contrafact.text.delimit import replace_surrogates
 __all__ = ["common_schema", "from_bytes", "from_cells", "part_bytes", "recast"]
 
 _MARK = {b"contrafact": b"json"}
+_RAGGED = {b"contrafact": b"ragged"}  # objects of the column had not all the same keys
 _GROUP = 10_000
 """Rows of a row group: what a later stage reads at once of a part."""
 
@@ -66,9 +67,14 @@ def recast(data: bytes, schema: Any) -> bytes:
             if own.type == field.type:
                 field = own
             elif field.type == pyarrow.string() and own.type != pyarrow.null():
-                field, array = _as_json(field.name, array.to_pylist())
+                values = array.to_pylist()
+                if _is_ragged(own):
+                    values = [_without_none(value) for value in values]
+                field, array = _as_json(field.name, values)
             else:
-                array = array.cast(field.type, safe=False)
+                given, array = array, array.cast(field.type, safe=False)
+                if _is_ragged(own) or array.to_pylist() != given.to_pylist():
+                    field = field.with_metadata(_RAGGED)
         fields.append(field)
         arrays.append(array)
     return _file_of(pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields)))
@@ -82,16 +88,23 @@ def _file_of(table: Any) -> bytes:
 
 def from_cells(batch: Any) -> Iterator[dict[str, Any]]:
     """Yield the rows of an Arrow batch, JSON columns of our own read."""
-    marked = [
-        field.name
-        for field in batch.schema
-        if field.metadata and field.metadata.get(b"contrafact") == b"json"
-    ]
+    marks = {field.name: (field.metadata or {}).get(b"contrafact") for field in batch.schema}
     for row in batch.to_pylist():
-        for name in marked:
-            if row[name] is not None:
-                row[name] = json.loads(row[name])
+        for name, mark in marks.items():
+            if mark and row[name] is not None:
+                row[name] = json.loads(row[name]) if mark == b"json" else _without_none(row[name])
         yield row
+
+
+def _is_ragged(field: Any) -> bool:
+    return (field.metadata or {}).get(b"contrafact") == _RAGGED[b"contrafact"]
+
+
+def _without_none(value: Any) -> Any:
+    """Return a value without what its objects lack, which has no value in Arrow."""
+    if isinstance(value, dict):
+        return {key: _without_none(one) for key, one in value.items() if one is not None}
+    return [_without_none(one) for one in value] if isinstance(value, list) else value
 
 
 def from_bytes(data: bytes) -> Iterator[dict[str, Any]]:
@@ -116,7 +129,8 @@ def _column(name: str, values: list[Any]) -> tuple[Any, Any]:
         return _as_json(name, values)
     if not is_storable(array.type):
         return _as_json(name, values)
-    return pyarrow.field(name, array.type), array
+    whole = not pyarrow.types.is_nested(array.type) or array.to_pylist() == values
+    return pyarrow.field(name, array.type, metadata=None if whole else _RAGGED), array
 
 
 def _as_json(name: str, values: list[Any]) -> tuple[Any, Any]:

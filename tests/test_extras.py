@@ -75,9 +75,9 @@ ALONE = os.environ.get("CONTRAFACT_EXTRAS", "")
 """A wheel to install with each extra: `make release-check` names the one that it has built."""
 
 SHOWN = {
-    "": "contrafact cobe synth --n 1 --seed 7 --out own.json && test -s own.json;"
-    "contrafact run rfc-detect --method majority --limit 8 --out run && test -s run/report.html",
-    "tokens": "contrafact rfc rewrite labelled.jsonl --out pairs.jsonl && test -s pairs.jsonl",
+    "": "contrafact cobe synth --n 1 --seed 7 --out own.json; test -s own.json;"
+    "contrafact run rfc-detect --method majority --limit 8 --out run; test -s run/report.html",
+    "tokens": "contrafact rfc rewrite labelled.jsonl --out pairs.jsonl; test -s pairs.jsonl",
     "figures": "contrafact run rfc-detect --method majority --limit 8 --out run;"
     "ls run/figures/*.png",
     "nlp": "contrafact generate news.csv --method counterfactual-distil --model M --out o.csv;"
@@ -85,18 +85,18 @@ SHOWN = {
     "test -s checked.jsonl",
     "baselines": "contrafact run rfc-detect --method surface --limit 8 --out run;"
     "contrafact cobe synth --n 40 --seed 7 --out own.json; contrafact cobe leak own.json",
-    "corpus": "contrafact news dedupe news.csv --out once.csv && test -s once.csv",
+    "corpus": "contrafact news dedupe news.csv --out once.csv; test -s once.csv",
     "embedded": "contrafact models fetch smollm2-135m;"
     "contrafact generate one.csv --model embedded/smollm2-135m --max-tokens 8 --out o.csv",
     "demo": "contrafact models fetch smollm2-135m;"
-    "contrafact demo --out demo && ls demo/report.html demo/*/figures/*.png",
+    "contrafact demo --out demo; ls demo/report.html demo/*/figures/*.png",
     "hub": "contrafact data check hf://harbour/news:test",
     "release": "contrafact rfc release rewritten.jsonl --name own --out own;"
     "test -s own/croissant.json",
-    "bulk": "contrafact generate news.jsonl --model M --engine ray --out folder && ls folder",
+    "bulk": "contrafact generate news.jsonl --model M --engine ray --out folder; ls folder",
     "whitebox": "contrafact models fetch smollm2-135m;"
     "contrafact run finforce --method lm-counterfactuals --model whitebox/smollm2-135m --limit 1"
-    " --max-tokens 8 --fluency-model smollm2-135m --out run && test -s run/report.html",
+    " --max-tokens 8 --fluency-model smollm2-135m --out run; test -s run/report.html",
     "train": "contrafact models fetch smollm2-135m;"
     "contrafact train srlm small.yaml --out trained;"
     "test -d trained/warm-up/model; ls trained/metrics.png",
@@ -104,7 +104,7 @@ SHOWN = {
     " --person Ada=annotator --db own.db; python served.py",
     "notebook": "python -c 'import ipywidgets'",
     "docs": "site=$PWD/site; cd $ROOT; export NO_MKDOCS_2_WARNING=1;"
-    "python -m mkdocs build --quiet --strict --site-dir $site && test -s $site/index.html",
+    "python -m mkdocs build --quiet --strict --site-dir $site; test -s $site/index.html",
 }
 """What the pages of the extras show, as a shell runs it; M is a model server on loopback."""
 

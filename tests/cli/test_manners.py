@@ -297,6 +297,9 @@ WRONG = {
     "review residual --db sqlite:///none/none.db": "the folder does not exist",
     "review residual more": "unexpected extra argument",
     # train
+    "train edit": "Missing argument 'CONFIG'",
+    "train edit nosuch": "there is no such config",
+    "train edit tiny --examples 4": "greater than or equal to 16",
     "train srlm": "Missing argument 'CONFIG'",
     "train srlm nosuch": "there is no such config",
     "train srlm tiny --iterations 0": "greater than or equal to 1",

@@ -46,6 +46,7 @@ COMMANDS = {
     "--out new.jsonl",
     "cobe augment --model": "cobe augment stories.json --model NAME --out augmented.json",
     "whatif --model": "whatif --model NAME --factual-prompt a --text b --counterfactual-prompt c",
+    "train edit --model": "train edit tiny --model NAME --out out",
     "train srlm --model": "train srlm tiny --model NAME --out out",
     "train srlm --judge": "train srlm tiny --judge NAME --out out",
 }

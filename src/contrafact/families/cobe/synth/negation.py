@@ -47,9 +47,10 @@ _DENIED = frozenset(("no", "not", "nobody", "none", "nothing", "never", "neither
 _OF_BE = frozenset(("was", "were"))
 _SILENT = re.compile(r"(?:[vcuzs]|[^aeiouln]l|[^n]g)$")
 """After these an "e" of the base form is not seen in the past."""
-_UNSTRESSED = re.compile(r"[aeiouy].*(?:e[rnlt]|o[np]|it)$")
+_UNSTRESSED = re.compile(r"(?:e[rnlt]|o[np]|it)$")
+"""Ends of a stem that are not stressed, where a vowel stands before them."""
 _LONG = re.compile(r"(?:^|[^aeiou])[aeiouy][^aeiouwxyh]$")
-_VOWELS = re.compile(r"[aeiou]+")
+_VOWELS = re.compile(r"[aeiouy]+")
 
 
 def base_of(past: str) -> str | None:
@@ -66,7 +67,9 @@ def base_of(past: str) -> str | None:
     if len(stem) > 3 and stem[-1] == stem[-2]:
         kept = stem[-1] in "sz" or (stem[-1] in "lf" and len(_VOWELS.findall(stem)) == 1)
         return stem if kept else stem[:-1]
-    silent = _SILENT.search(stem) or (_LONG.search(stem) and not _UNSTRESSED.search(stem))
+    end = _UNSTRESSED.search(stem)
+    unstressed = end is not None and _VOWELS.search(stem, 0, end.start()) is not None
+    silent = _SILENT.search(stem) or (_LONG.search(stem) and not unstressed)
     return f"{stem}e" if silent else stem
 
 

@@ -6,6 +6,7 @@ A column's name is compared without case, spaces, hyphens and underscores, so th
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -24,6 +25,7 @@ __all__ = [
     "names_of",
     "no_column",
     "rename_row",
+    "shared_texts",
     "value_of",
 ]
 
@@ -181,3 +183,12 @@ def rename_row(
 def columns_found(row: Mapping[Any, Any]) -> str:
     """Return a row's first columns as a message names them."""
     return ", ".join(str(name) for name in list(row)[:8]) or "none"
+
+
+def shared_texts(value: Any) -> Any:
+    """Return a JSON value whose equal texts are one in memory: rows repeat keys and names."""
+    if isinstance(value, str):
+        return sys.intern(value)
+    if isinstance(value, dict):
+        return {sys.intern(key): shared_texts(one) for key, one in value.items()}
+    return [shared_texts(one) for one in value] if isinstance(value, list) else value

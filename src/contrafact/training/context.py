@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contrafact import __version__
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.family.training import TrainingSpec
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Advance",
     "TrainingContext",
+    "check_same",
     "counted_steps",
     "read_json",
     "read_lines",
@@ -132,6 +134,25 @@ def read_lines(path: Path) -> list[Any]:
         path, lambda text: [json.loads(line) for line in text.split("\n") if line]
     )
     return rows
+
+
+def check_same(path: Path, facts: dict[str, Any], *, begun: bool) -> None:
+    """Write down which training a folder holds, or, where it has begun, check that it is this one.
+
+    Raises:
+        InputError: It is another one.
+    """
+    if not begun:
+        write_json(path, {"version": __version__, "facts": facts})
+        return
+    known = read_json(path)["facts"]
+    if known != facts:
+        names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
+        raise InputError(
+            f"holds another training (it differs in {', '.join(names)})",
+            file=path.parent,
+            hint="name another folder with --out",
+        )
 
 
 def _parsed(path: Path, parse: Callable[[str], Any]) -> Any:

@@ -14,7 +14,6 @@ import numpy as np
 
 from contrafact import __version__
 from contrafact.console import Progress
-from contrafact.errors import InputError
 from contrafact.family.training import EditSpec, EditTask
 from contrafact.files.atomic import write_bytes, write_text
 from contrafact.files.lock import locked
@@ -28,12 +27,11 @@ from contrafact.stats.intervals import clustered_proportion
 from contrafact.stats.paired import paired_comparison
 from contrafact.training.config import EditConfig, Sampled
 from contrafact.training.context import (
+    check_same,
     counted_steps,
-    read_json,
     read_lines,
     run_stage,
     stage_journal,
-    write_json,
 )
 from contrafact.training.generation import generate_replies
 from contrafact.training.trainers import (
@@ -138,28 +136,16 @@ class _Teaching:
         next(self.spec.tasks(self.pack, "train", self.config.seed, 1))
         facts = self.config.model_dump(mode="json", exclude={"prompts", "rewarded"})
         facts["prompts"] = self.pack.used_hash
-        self._check_same("training.json", facts, begun=(self.out / "data").is_dir())
+        check_same(self.out / "training.json", facts, begun=(self.out / "data").is_dir())
         if self.config.rewarded.steps:
             rewarded = self.config.rewarded.model_dump(mode="json")
-            self._check_same("rewarded.json", rewarded, begun=(self.out / "rewarded").is_dir())
-
-    def _check_same(self, name: str, facts: dict[str, Any], *, begun: bool) -> None:
-        path = self.out / name
-        if not begun:
-            write_json(path, {"version": __version__, "facts": facts})
-            return
-        known = read_json(path)["facts"]
-        if known != facts:
-            names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
-            raise InputError(
-                f"holds another training (it differs in {', '.join(names)})",
-                file=self.out,
-                hint="name another folder with --out",
-            )
+            begun = (self.out / "rewarded").is_dir()
+            check_same(self.out / "rewarded.json", rewarded, begun=begun)
 
     def _draw(self, folder: Path) -> None:
         """Draw what is learned from and measured on; no text of a split is in another."""
         seen: set[str] = set()
+        drawn_of: dict[str, int] = {}
         wanted = {"train": self.config.supervised.examples + _VALIDATION}
         wanted |= dict.fromkeys(self.spec.splits, self.config.held_out.each)
         with self.progress("tasks", sum(wanted.values())) as bar:
@@ -171,7 +157,8 @@ class _Teaching:
                     rows.append(asdict(task))
                     bar.step(1)
                 write_rows(folder / f"{split}.jsonl", rows)
-        self.say(", ".join(f"{split}: {number:,} tasks" for split, number in wanted.items()))
+                drawn_of[split] = len(rows)
+        self.say(", ".join(f"{split}: {number:,} tasks" for split, number in drawn_of.items()))
 
     def _tasks(self, split: str) -> list[EditTask]:
         return [EditTask(**row) for row in read_lines(self.out / "data" / f"{split}.jsonl")]

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from contrafact import __version__
 from contrafact.console import Progress
 from contrafact.errors import InputError
 from contrafact.family.settings import check_verifiers
@@ -36,6 +35,7 @@ from contrafact.models.whitebox.weights import load_causal
 from contrafact.training.config import TrainConfig, family_words
 from contrafact.training.context import (
     TrainingContext,
+    check_same,
     read_json,
     run_stage,
     write_json,
@@ -148,18 +148,8 @@ def _identify(context: TrainingContext) -> None:
         "data": "bundled" if data is None else sha256_of(data),
         "prompts": context.pack.used_hash,
     }
-    path = context.out / "training.json"
-    if not (context.out / "data").is_dir():
-        write_json(path, {"version": __version__, "facts": facts})
-        return
-    known = read_json(path)["facts"]
-    if known != facts:
-        names = sorted(key for key in facts | known if facts.get(key) != known.get(key))
-        raise InputError(
-            f"holds another training (it differs in {', '.join(names)})",
-            file=context.out,
-            hint="name another folder with --out",
-        )
+    begun = (context.out / "data").is_dir()
+    check_same(context.out / "training.json", facts, begun=begun)
 
 
 def _share_data(context: TrainingContext, folder: Path) -> None:

@@ -25,7 +25,6 @@ few-shot prompts. The two share no core story.
 """
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +37,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import free_forms
 from contrafact.files.atomic import write_text
+from contrafact.files.fields import shared_texts
 from contrafact.files.tables import Row, line_list, read_rows, source_name
 from contrafact.judges.verifier import Subject
 from contrafact.records import DOMAINS, GRAPHS, Story
@@ -223,15 +223,6 @@ def story_rows(
         yield line, story, row
 
 
-def _shared(value: Any) -> Any:
-    """Return a JSON value whose equal texts are one: proofs repeat their keys and names."""
-    if isinstance(value, str):
-        return sys.intern(value)
-    if isinstance(value, dict):
-        return {sys.intern(key): _shared(one) for key, one in value.items()}
-    return [_shared(one) for one in value] if isinstance(value, list) else value
-
-
 def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None = None) -> Story:
     """Return the story that one object holds; what is odd is noted under its line.
 
@@ -266,9 +257,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
         answer=answer,
         graph=graph,
         failure_modes=modes,
-        proof=_shared(proof)
-        if isinstance(proof := _unpacked(given.get("Proof"), "{"), dict)
-        else None,
+        proof=shared_texts(proof) if isinstance(proof, dict) else None,
         **criteria,
     )
     whole = _whole(story)

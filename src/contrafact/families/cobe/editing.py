@@ -2,7 +2,7 @@
 
 CoBe, sections 3.1 and 3.2. Held out are two types of graph, four places with all of their rules,
 and in each other place one event with its rules and wordings. An answer to learn is
-the story edited in place (`synth.editing`), told in the story's own words, so that what is learned
+the story edited in place (`in_place`), told in the story's own words, so that what is learned
 is what to change, and not which other words a file has for it.
 """
 
@@ -16,20 +16,20 @@ from random import Random
 from typing import Any
 
 from contrafact.families.cobe.data import PHRASINGS, read_story
+from contrafact.families.cobe.in_place import in_place
 from contrafact.families.cobe.stories import verdicts
 from contrafact.families.cobe.synth.compose import Cell, compose_block
-from contrafact.families.cobe.synth.editing import in_place
 from contrafact.families.cobe.synth.library import Library, Scene, bundled_library
 from contrafact.family.training import EditSpec, EditTask
 from contrafact.prompts import PromptPack
 from contrafact.records import GRAPHS
 from contrafact.text.delimit import delimit
 
-__all__ = ["EDITING", "HELD_EVENTS", "HELD_GRAPHS", "HELD_SCENES", "split_of"]
+__all__ = ["EDITING"]
 
-HELD_GRAPHS = frozenset(("diamond", "hybrid"))
-HELD_SCENES = frozenset(("hospital", "lake", "observatory", "port"))
-HELD_EVENTS = {
+_HELD_GRAPHS = frozenset(("diamond", "hybrid"))
+_HELD_SCENES = frozenset(("hospital", "lake", "observatory", "port"))
+_HELD_EVENTS = {
     "bridge": "cutoff",
     "drought": "wells",
     "festival": "concert",
@@ -46,17 +46,17 @@ _SLOT = re.compile(r"\\\{\w+\\\}")
 _WRONG = "the wrong answer"
 
 
-def split_of(row: Mapping[str, Any]) -> str | None:
+def _split_of(row: Mapping[str, Any]) -> str | None:
     """Return the split a drawn story belongs to; ``train`` is that of training, too.
 
     A story that tells a held-out event and is in none (of a held-out graph, or nothing happens to
     the event) has no split.
     """
     proof = row["Proof"]
-    scene, graph = proof["template"] in HELD_SCENES, row["Graph type"] in HELD_GRAPHS
+    scene, graph = proof["template"] in _HELD_SCENES, row["Graph type"] in _HELD_GRAPHS
     if scene:
         return "all" if graph else "scenes"
-    held = HELD_EVENTS[proof["template"]]
+    held = _HELD_EVENTS[proof["template"]]
     if held not in _events_of(proof):
         return "graphs" if graph else "train"
     changed = {
@@ -101,7 +101,7 @@ def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[Edi
         before = last or before
         for line in compose_block(library, cells, _seed(seed, split), block)[0]:
             row = json.loads(line)
-            if split_of(row) != wanted or (answer := in_place(row)) is None:
+            if _split_of(row) != wanted or (answer := in_place(row)) is None:
                 continue
             text, query = row["Variation text"], row["Query"][drawn % len(PHRASINGS)]
             wrong = {"copy": text, _WRONG: row["Wrong answers"][0]["text"]}
@@ -128,13 +128,13 @@ def _seed(seed: int, split: str) -> int:
 
 
 def _cells(library: Library, split: str) -> list[Cell]:
-    graphs = [one for one in GRAPHS if (one in HELD_GRAPHS) == (split in ("graphs", "all"))]
+    graphs = [one for one in GRAPHS if (one in _HELD_GRAPHS) == (split in ("graphs", "all"))]
     domains = {one.domain for one in library.scenes if _fits(one, split)}
     return [Cell(domain, graph) for domain in sorted(domains) for graph in graphs]
 
 
 def _fits(scene: Scene, split: str) -> bool:
-    return (scene.name in HELD_SCENES) == (split in ("scenes", "all"))
+    return (scene.name in _HELD_SCENES) == (split in ("scenes", "all"))
 
 
 def _passed(source: str, answer: str) -> bool | None:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -150,7 +151,10 @@ def quietly() -> Iterator[None]:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            warnings.filterwarnings("ignore", message="Could not find a config file")  # peft's
+            yield
     finally:
         logging.set_verbosity(level)
         if bars:

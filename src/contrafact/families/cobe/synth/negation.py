@@ -42,8 +42,26 @@ _IRREGULAR = {
     )
     for past in (pasts,)
 }
-_DENIED = frozenset(("no", "not", "nobody", "none", "nothing", "never", "neither", "without"))
-"""With one of these a clause that is denied can be heard in two ways."""
+_SCOPED = frozenset(
+    (
+        *("no", "not", "nobody", "none", "nothing", "never", "neither", "without", "hardly"),
+        *("all", "any", "both", "each", "every", "everybody", "everyone", "everything", "some"),
+        *(
+            "almost",
+            "best",
+            "few",
+            "half",
+            "least",
+            "many",
+            "most",
+            "much",
+            "once",
+            "only",
+            "single",
+        ),
+    )
+)
+"""With one of these a clause that is denied can be heard in two ways: not all, or none."""
 _OF_BE = frozenset(("was", "were"))
 _SILENT = re.compile(r"(?:[vcuzs]|[^aeiouln]l|[^n]g)$")
 """After these an "e" of the base form is not seen in the past."""
@@ -81,7 +99,7 @@ def negations(stated: str, supposed: str) -> Iterator[str]:
         supposed: The same in the perfect, ``had`` before the participle.
     """
     words, perfect = stated.split(), supposed.split()
-    if not _DENIED.isdisjoint(words):
+    if not _SCOPED.isdisjoint(words):
         return
     if "had" not in perfect or len(perfect) != len(words) + 1:
         return

@@ -14,7 +14,7 @@ from contrafact.families.cobe.synth.narrative import sentence
 from contrafact.families.cobe.synth.negation import negations
 from contrafact.families.cobe.synth.prove import Facts, situation_of
 from contrafact.families.cobe.synth.reading import CUES, Mention
-from contrafact.families.cobe.verifier import proof
+from contrafact.families.cobe.verifier import decisions
 
 __all__ = ["in_place"]
 
@@ -36,8 +36,8 @@ def in_place(row: Mapping[str, Any]) -> str | None:
         text = text.replace(one, "")
     story = read_story(dict(row))
     for edited in _tries(facts, [one.strip() for one in _PART.findall(text) if one.strip()]):
-        subject = subject_of(story, edited)
-        if all(proof(name, subject).passed is True for name in criteria_of(story)):
+        found = decisions(subject_of(story, edited))
+        if all(found[name].passed for name in criteria_of(story)):
             return edited
     return None
 

@@ -1142,16 +1142,13 @@ def _news() -> Iterator[Step]:
         "news dedupe news/all.jsonl --against inputs/background.jsonl --near 0.9 "
         "--out news/fresh.jsonl",
     )
-    yield Step(
-        "news/anonymise", "news anonymise inputs/more.jsonl --also Weller --out news/nobody.jsonl"
-    )
 
 
 def _screening() -> Iterator[Step]:
     yield Step("screen/rules", "finforce screen inputs/headlines.csv --out screen/rules.jsonl")
     yield Step(
         "screen/model",
-        "finforce screen inputs/headlines.csv --model $W --anonymise "
+        "finforce screen inputs/headlines.csv --model $W "
         "--against inputs/doomed.jsonl --out screen/model.jsonl",
     )
     yield Step(
@@ -1493,9 +1490,6 @@ news fetch newsapi x --from 2025-99-01 --out o.jsonl
 news dedupe none.jsonl --out o.jsonl
 news dedupe inputs/wrong/utf16.jsonl --out o.jsonl
 news dedupe inputs/articles.jsonl --out inputs/articles.jsonl
-news anonymise none.jsonl --out o.jsonl
-news anonymise inputs/wrong/broken.jsonl --out o.jsonl
-news anonymise inputs/articles.jsonl
 prompts export
 prompts export inputs/wrong/folder
 prompts export inputs/wrong/news.jsonl/pack

@@ -288,18 +288,15 @@ def test_failed_calls_are_tried_again_and_them_alone(quick_contrafact, labeller,
     assert len(rows(tmp_path / "s.jsonl")) == 5
 
 
-def test_another_set_and_persons_are_kept_out(quick_contrafact, tmp_path):
+def test_another_set_is_kept_out(quick_contrafact, tmp_path):
     titles = [PRICES, "Maria Keller takes over at Nordax in spring"]
     (tmp_path / "raw.jsonl").write_text("".join(json.dumps({"title": t}) + "\n" for t in titles))
     (tmp_path / "old.json").write_text(json.dumps([{"headline": PRICES.replace("May", "may")}]))
     result = quick_contrafact(
-        *("finforce", "screen", "raw.jsonl", "--out", "s.jsonl"),
-        *("--against", "old.json", "--anonymise"),
+        *("finforce", "screen", "raw.jsonl", "--out", "s.jsonl", "--against", "old.json")
     )
     assert result.returncode == 0, result.stderr
-    assert [row["headline"] for row in rows(tmp_path / "s.jsonl")] == [
-        "[PERSON 1] takes over at Nordax in spring"
-    ]
+    assert [row["headline"] for row in rows(tmp_path / "s.jsonl")] == titles[1:]
     assert "of the other set" in rows(tmp_path / "s.jsonl.dropped.jsonl")[0]["dropped_because"]
 
 
@@ -391,26 +388,3 @@ def test_bad_usage_of_release_is_one_line(quick_contrafact, raw, tmp_path):
         assert result.returncode == 2
         assert message in result.stderr
         assert len(result.stderr.splitlines()) == 1
-
-
-def test_names_that_the_anonymiser_is_not_sure_of_stand_in_the_sheet(quick_contrafact, tmp_path):
-    titles = ["Lagarde and Modi meet in Oslo", "Cohen & Steers lifts its payout to owners"]
-    (tmp_path / "raw.jsonl").write_text("".join(json.dumps({"title": t}) + "\n" for t in titles))
-    (tmp_path / "own.txt").write_text("Oslo Example | Oslo\n")
-    command = ("finforce", "screen", "raw.jsonl", "--anonymise", "--out", "s.jsonl")
-    done = quick_contrafact(*command, "--names", "own.txt")
-    assert done.returncode == 0, done.stderr
-    assert "1 headlines with a name to check" in done.stderr
-    first, second = rows(tmp_path / "s.jsonl")
-    assert first["headline"] == "[PERSON 1] and [PERSON 2] meet in [PERSON 3]"
-    assert second["names_to_check"].startswith("Cohen (left: a surname alone; may be Steve Cohen")
-    with (tmp_path / "s.jsonl.sheet.csv").open(newline="", encoding="utf-8") as stream:
-        assert [row["names_to_check"] for row in csv.DictReader(stream)] == [
-            "",
-            second["names_to_check"],
-        ]
-    without = quick_contrafact(
-        "finforce", "screen", "raw.jsonl", "--out", "t.jsonl", "--names", "own.txt"
-    )
-    assert without.returncode == 2
-    assert "--names goes with --anonymise" in without.stderr

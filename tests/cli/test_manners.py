@@ -324,7 +324,6 @@ WRONG = {
 READERS = {
     "news fetch": "news fetch file FILE --out o.jsonl",
     "news dedupe": "news dedupe FILE --out o.jsonl",
-    "news anonymise": "news anonymise FILE --out o.jsonl",
     "finforce screen": "finforce screen FILE --out o.jsonl",
     "finforce release": "finforce release FILE --out o",
     "rfc hydrate": "rfc hydrate FILE --news n.jsonl --out o.jsonl",

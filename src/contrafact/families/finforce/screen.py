@@ -59,7 +59,6 @@ NOBODY = "nobody"
 
 SHEET_COLUMNS = (
     *("item_id", "headline", "proposed", "proposed_category", "proposed_by", "why"),
-    "names_to_check",
     *("decision", "category", "decided_by", "when", "note"),
 )
 _DECISIONS = {
@@ -204,13 +203,11 @@ class Candidate:
     id: str
     item: NewsItem
     fields: dict[str, Any] = field(default_factory=dict)
-    names_to_check: str = ""
-    """What the anonymiser was not sure of in the headline, and what it did."""
 
     @classmethod
-    def of(cls, item: NewsItem, fields: dict[str, Any], *, names_to_check: str = "") -> "Candidate":
+    def of(cls, item: NewsItem, fields: dict[str, Any]) -> "Candidate":
         """Return the candidate with the id that its headline has anywhere in the project."""
-        return cls(content_id(item.title, prefix="h"), item, fields, names_to_check)
+        return cls(content_id(item.title, prefix="h"), item, fields)
 
 
 @dataclass(frozen=True)
@@ -238,7 +235,6 @@ def screened_row(candidate: Candidate, proposal: Proposal) -> dict[str, Any]:
         "source": item.source,
         "ticker": item.ticker,
         **proposal.fields(),
-        "names_to_check": candidate.names_to_check,
     }
 
 
@@ -252,7 +248,6 @@ def sheet_row(row: dict[str, Any]) -> dict[str, str]:
         "proposed_category": row["proposed_category"] or "",
         "proposed_by": row["labelled_by"],
         "why": guarded(printable(row["why"])),
-        "names_to_check": guarded(printable(row["names_to_check"])),
     }
     return {**shown, **dict.fromkeys(SHEET_COLUMNS[len(shown) :], "")}
 

@@ -34,10 +34,6 @@ class _Screen(CallOptions):
         "A set whose headlines must not come again.", None, metavar="FILE"
     )
     near: float = option("Similarity from which two headlines are one.", 0.8, min=0.3, max=1)
-    anonymise: bool = option("Put placeholders for persons first.", False, "--anonymise")
-    names: Path | None = option(
-        "With --anonymise: more public figures, a name a line.", None, metavar="FILE"
-    )
     prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
     structured: bool = option("Ask providers for JSON by schema.", True)
 
@@ -52,7 +48,6 @@ class _Screen(CallOptions):
             "structured": self.structured,
             "near": self.near,
             "against": [str(path) for path in self.against or ()],
-            "anonymise": self.anonymise,
         }
 
 
@@ -61,9 +56,8 @@ def screen(options: _Screen) -> None:
     """Propose which headlines report market events, and of which category, for people to decide.
 
     Rules decide where a headline's form leaves no doubt, the model is asked about the rest, and
-    what neither settles is left open. FILE.sheet.csv is the sheet to decide on, with the names that
-    --anonymise was not sure of; duplicates stand in FILE.dropped.jsonl, everything in
-    FILE.ledger.jsonl. Killed and run again, it goes on.
+    what neither settles is left open. FILE.sheet.csv is the sheet to decide on; duplicates stand in
+    FILE.dropped.jsonl, everything in FILE.ledger.jsonl. Killed and run again, it goes on.
 
     Example: contrafact finforce screen news.jsonl --out screened.jsonl --model openai/gpt-4o
     """
@@ -87,8 +81,6 @@ def screen(options: _Screen) -> None:
     out, model = options.out, options.model
     if out.is_dir():
         raise InputError("is a folder", file=out, hint="name a file in it")
-    if options.names is not None and not options.anonymise:
-        raise InputError("--names goes with --anonymise", hint="add it, or leave --names out")
     pack = open_pack(options.prompts)
     template = None if model is None else screening_template(pack)
     candidates, dropped, events = _candidates(options)
@@ -114,34 +106,17 @@ def screen(options: _Screen) -> None:
 
 def _candidates(options: _Screen) -> "tuple[list[Candidate], list[dict[str, Any]], list[Any]]":
     """Return the headlines that are no duplicates, and what was left out, with its events."""
-    from contrafact.corpus.anonymise import Anonymiser, public_figures, read_figures
     from contrafact.corpus.duplicates import Text, find_duplicates
     from contrafact.corpus.ledger import LedgerEvent
     from contrafact.corpus.news_items import NewsNotes, news_rows
     from contrafact.families.finforce.screen import Candidate
 
-    file, names, near = options.file, options.names, options.near
+    file, near = options.file, options.near
     notes = NewsNotes()
     rows = news_rows(file, notes)
     for sentence in notes.lines():
         typer.echo(f"{file}: {sentence}", err=True)
-    items = [row.item for row in rows]
-    unsure = [""] * len(items)
-    if options.anonymise:
-        figures = public_figures().joined(read_figures(names)) if names else public_figures()
-        worker = Anonymiser(figures=figures)
-        done = list(worker.run(items))
-        items = [one.item for one in done]
-        unsure = [
-            "; ".join(f"{d.name} ({d.done}: {d.why})" for d in one.doubts if d.field == "title")
-            for one in done
-        ]
-        listed = f"{sum(map(bool, unsure)):,} headlines with a name to check"
-        typer.echo(f"{len(worker.persons):,} persons replaced; {listed}", err=True)
-    everyone = [
-        Candidate.of(item, row.fields, names_to_check=check)
-        for item, row, check in zip(items, rows, unsure, strict=True)
-    ]
+    everyone = [Candidate.of(row.item, row.fields) for row in rows]
     others = [
         Text(row.item.id, row.item.title)
         for path in options.against or ()

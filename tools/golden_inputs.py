@@ -927,15 +927,15 @@ _RUN = {
     "--shots-from inputs/examples.jsonl --data inputs/headlines.csv",
     "finforce-many": "run finforce --model $W --method few-shot --draws 3 --judge $A",
     "detect": "run rfc-detect --model $W --model $V --method plain --method stepwise "
-    "--method memory --method reflect --method majority --method surface "
+    "--method reflect --method majority --method surface "
     "--logprobs --limit 6",
     "detect-reasons": "run rfc-detect --model $W --rationale --shots 2 --draws 2 "
     "--limit 6",
     "detect-shots": "run rfc-detect --model $W --shots 8 --limit 8",
-    "diagnose": "run rfc-diagnose --model $W --method plain --method stepwise --method memory "
+    "diagnose": "run rfc-diagnose --model $W --method plain --method stepwise "
     "--method reflect --method majority --method surface --logprobs --limit 12",
-    "diagnose-reasons": "run rfc-diagnose --model $V --rationale --method plain --method memory "
-    "--background inputs/background.jsonl --limit 8",
+    "diagnose-reasons": "run rfc-diagnose --model $V --rationale --method plain "
+    "--limit 8",
     "cobe": "run cobe --model $W --method plain --method few-shot --method abduct-act-predict "
     "--method graph-first --judge $A --judge $B --judge-context --limit 4",
     "cobe-drawn": "run cobe --model $V --model $W --judge $A --data synth/stories.json --limit 6 "

@@ -53,7 +53,6 @@ def open_rfc(pack):
     from contrafact.families.rfc.pipeline.model_rewriter import ModelRewriter
     from contrafact.family.method import MethodContext
     from contrafact.family.settings import RunSettings
-    from contrafact.records import NewsItem
 
     for task in ("rfc-detect", "rfc-diagnose"):
         settings = RunSettings(task=task)
@@ -61,11 +60,8 @@ def open_rfc(pack):
             methods_of(task).make(name, MethodContext(settings, pack))
         methods_of(task).make("plain:question=paper", MethodContext(settings, pack))
     claim = Claim(id="c", rewritten="Rates fell.", label="true")
-    news = {"background": [NewsItem.of("Rates rose", "The bank raised its rate.")]}
     for name in methods_of("rfc-detect").names():
-        context = MethodContext(
-            RunSettings(task="rfc-detect"), pack=pack, items=[claim], files=news
-        )
+        context = MethodContext(RunSettings(task="rfc-detect"), pack=pack, items=[claim])
         methods_of("rfc-detect").make(name, context)
     Judging(pack)
     ModelRewriter.open_templates(pack)

@@ -76,7 +76,6 @@ class MethodContext:
             known already: a method refuses those that it cannot work with.
         items: All items of the data, also those that a limit leaves out.
         pool: Items to take examples from; where there are none, the method takes the bundled ones.
-        files: What stands in the files that the task's options name, by the option's name.
         options: The method's own options, every one of them; filled in by `Methods.make`.
         name: The method's name with the options that are not its defaults; filled in too.
     """
@@ -85,7 +84,6 @@ class MethodContext:
     pack: PromptPack = field(default_factory=open_pack)
     items: Sequence[Any] = ()
     pool: Sequence[Any] = ()
-    files: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Option] = field(default_factory=dict)
     name: str = ""
 

@@ -166,10 +166,6 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         """Return the examples of a file."""
         return self.load(path)[0]
 
-    def load_files(self, settings: RunSettings) -> Mapping[str, tuple[Path, Sequence[Any]]]:
-        """Return what stands in other files that options name, by the option's name."""
-        return {}
-
     def units(self, items: Sequence[ItemT]) -> Sequence[UnitT]:
         """Return what a method works on, with its sample's ``id``; the items if nothing else."""
         return items  # type: ignore[return-value]
@@ -493,14 +489,12 @@ class Inputs:
     Attributes:
         items: The items, all of them.
         notes: What their loader found.
-        files: What stands in the files that the task's options name, by the option's name.
         pool: The file that examples are taken from, and its items; none where nothing shows any.
         methods: The methods, by name, their templates opened and checked.
     """
 
     items: Sequence[Any]
     notes: Sequence[str]
-    files: Mapping[str, tuple[Path, Sequence[Any]]]
     pool: tuple[Path | None, Sequence[Any]]
     pack: PromptPack
     methods: Mapping[str, Method[Any, Any]]
@@ -512,17 +506,15 @@ def open_inputs(run: TaskRun[Any, Any], settings: RunSettings) -> Inputs:
     items, notes = load_once(run.load, path, settings.columns)
     if not items:
         raise InputError("there is nothing in it to work on", file=path, hint="give another file")
-    files = run.load_files(settings)
     pool_path = settings.option("shots_from") or run.bundled_shots
     context = MethodContext(
         settings,
         pack=open_pack(settings.prompts),
         items=items,
         pool=load_once(run.load_shots, pool_path) if pool_path else (),
-        files={name: found for name, (_, found) in files.items()},
     )
     made = {name: run.methods.make(name, context) for name in settings.methods}
-    return Inputs(items, notes, files, (pool_path, context.pool), context.pack, made)
+    return Inputs(items, notes, (pool_path, context.pool), context.pack, made)
 
 
 _loaded: dict[tuple[Any, ...], Any] = {}

@@ -121,7 +121,7 @@ def prepare(settings: RunSettings) -> Prepared:
     notes = [*inputs.notes]
     if settings.limit is not None and settings.limit > len(items):
         notes.append(f"--limit {settings.limit:,} is above its size: all {len(items):,} are taken")
-    records = {name: file_record(file, len(found)) for name, (file, found) in inputs.files.items()}
+    records: dict[str, DataRecord] = {}
     if (shots_from := settings.option("shots_from")) is not None:
         records["shots_from"] = file_record(shots_from, len(pool))
     data = (
@@ -129,7 +129,7 @@ def prepare(settings: RunSettings) -> Prepared:
         if settings.data
         else file_record(run.bundled, len(limited), notes, name=BUNDLED)
     )
-    contents = _contents(run, settings, pack.used, data, records, pool_path if shows else None)
+    contents = _contents(run, settings, pack.used, data, pool_path if shows else None)
     return Prepared(
         run=run,
         settings=settings,
@@ -181,7 +181,6 @@ def _contents(
     settings: RunSettings,
     templates: Mapping[str, str],
     data: DataRecord,
-    files: Mapping[str, DataRecord],
     pool: Path | None,
 ) -> dict[str, Any]:
     """Return the hashes of all that a run's results rest on, besides its settings."""
@@ -193,7 +192,6 @@ def _contents(
         **({"sheet": sheet} if (sheet := split_sheet(settings.data or "")[1]) else {}),
         **({"columns": dict(settings.columns)} if settings.columns else {}),
     }
-    contents |= {name: record.sha256 for name, record in files.items() if name != "shots_from"}
     if pool is not None:
         contents["shots"] = file_record(pool, 0).sha256
     return contents

@@ -132,7 +132,6 @@ def test_what_claims_cannot_have_is_refused_in_one_line():
     for name, given, message in (
         ("plain", {"shots": 2}, "there are none of claims"),
         ("plain:question=paper", {}, "the paper's question"),
-        ("memory", {}, "a file of claims holds none"),
     ):
         with pytest.raises(InputError, match=message):
             methods_of("rfc-detect").make(name, context(items, **given))

@@ -43,7 +43,7 @@ class Answer:
         reply: The model's last reply, as it came; None where none was read.
         probabilities: By label, its probability against the others, adding up to 1, or a
             baseline's scores on that scale; None without them.
-        trace: What the method kept of its way there (first answer, background, …).
+        trace: What the method kept of its way there (a first answer, …).
     """
 
     predicted: str | None

@@ -7,7 +7,7 @@ failure is the run's to tell). The columns, in this order:
 ``task``         ``rfc-detect`` or ``rfc-diagnose``
 ``system``       the system's name in tables, as the caller gives it
 ``model``        Inspect's name of the model; ``none/none`` under a baseline
-``method``       ``plain``, ``likelihood``, ``stepwise``, ``reflect``, ``memory``, a baseline's
+``method``       ``plain``, ``likelihood``, ``stepwise``, ``reflect``, a baseline's
                  name, or an import path; with its options
 ``shots``        examples per prompt: 0, 2 or 8 (int)
 ``draw``         the epoch, from 1 (int)

@@ -141,7 +141,6 @@ class OneCall:
         *,
         template: str = "",
         reasons: bool | None = None,
-        more: frozenset[str] = frozenset(),
     ):
         self.name = name
         self.reasons = asks_for_reasons(context) if reasons is None else reasons
@@ -174,13 +173,13 @@ class OneCall:
         # A pack may do without reasons, unless they are asked for.
         self._template: PromptTemplate = context.pack.template(
             f"rfc/{kind}{template}",
-            required=VARIABLES[kind] | more | (switch if self.reasons else set()),
+            required=VARIABLES[kind] | (switch if self.reasons else set()),
             optional=switch,
         )
 
-    def prompt(self, item: Item, draw: int = 1, **more: object) -> str:
+    def prompt(self, item: Item, draw: int = 1) -> str:
         """Return the prompt for one item."""
-        values: dict[str, object] = {**texts_of(item), **more}
+        values: dict[str, object] = texts_of(item)
         if "paragraph" in values and "original" not in values:
             values["shots"] = [
                 {"paragraph": delimit(shot.paragraph), "label": shot.label}

@@ -1,7 +1,6 @@
 """How the family is run: the options of its two tasks, and its part of the demo."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -20,11 +19,6 @@ class LabelOptions(TaskOptions):
         default=False,
         description="Ask for probabilities, for AUROC.",
         json_schema_extra={"generation": True},
-    )
-    background: Path | None = Field(
-        default=None,
-        description="News that the method memory searches.",
-        json_schema_extra={"metavar": "FILE", "generation": True},
     )
 
 

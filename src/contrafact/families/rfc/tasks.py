@@ -17,7 +17,6 @@ from inspect_ai.log import EvalLog
 from inspect_ai.scorer import Scorer
 from inspect_ai.solver import TaskState
 
-from contrafact.corpus.news_items import load_news
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, answer_of, answering, item_of
 from contrafact.families.rfc.claims import CLAIM_FIELDS, Claim, is_claim, read_claim
@@ -125,16 +124,11 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
     def load_shots(self, path: Path) -> Sequence[Rewrite]:
         return load_pairs(path, originals=True)
 
-    def load_files(self, settings: RunSettings) -> Mapping[str, tuple[Path, Sequence[Any]]]:
-        path = _options(settings).background
-        return {} if path is None else {"background": (path, load_news(path))}
-
     def units(self, items: Sequence[Rewrite | Claim]) -> Sequence[Item]:
         return items_of(self.name, items)
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
         options = _options(settings)
-        background = options.background is not None
         shots, drawn = settings.option("shots", 0), settings.option("draws", 1) > 1
         pool, silent = settings.option("shots_from") is not None, not asking
         refuse(
@@ -142,7 +136,6 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
                 ("--shots", bool(shots) and silent, "baselines show no examples"),
                 ("--shots-from", pool and not shots, "no examples are shown"),
                 ("--draws", drawn and not shots, "no examples are drawn"),
-                ("--background", background and "memory" not in asking, "only memory searches it"),
                 ("--logprobs", options.logprobs and silent, "no model is asked for them"),
                 ("--rationale", options.rationale and silent, "baselines give no reasons"),
                 ("--judge", bool(settings.judges), "a label is right or wrong without one"),
@@ -202,7 +195,6 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
         arguments = task_arguments(function, prepared, method)
         asks = method in prepared.methods
         arguments |= {
-            "background": arguments["background"] if asks else None,
             "rationale": arguments["rationale"] and asks,
             "logprobs": arguments["logprobs"] and asks,
         }
@@ -345,7 +337,6 @@ def rfc_detect(
     method: str = "plain",
     shots: int = 0,
     shots_from: str | None = None,
-    background: str | None = None,
     rationale: bool = False,
     logprobs: bool = False,
     seed: int = 0,
@@ -362,11 +353,10 @@ def rfc_detect(
 
     Args:
         data: File of pairs, or of claims with labels; the bundled pairs where none is given.
-        method: ``plain``, ``likelihood``, ``stepwise``, ``reflect``, ``memory``, a baseline
-            (``majority``, ``surface``; give the model ``none``), or an import path.
+        method: ``plain``, ``likelihood``, ``stepwise``, ``reflect``, a baseline (``majority``,
+            ``surface``; give the model ``none``), or an import path.
         shots: Worked examples: 0, 2 (of the item's category) or 8 (all four categories).
         shots_from: File of pairs to take them from; a pool of our own writing by default.
-        background: File of news for ``memory`` to search, instead of the pairs' originals.
         rationale: Whether to ask for reasons, with the label on the last line.
         logprobs: Whether to ask for log-probabilities, which AUROC needs.
         seed: Seed of the choice of examples, and of the baselines' folds.
@@ -383,7 +373,6 @@ def rfc_detect(
 def rfc_diagnose(
     data: str | None = None,
     method: str = "plain",
-    background: str | None = None,
     rationale: bool = False,
     logprobs: bool = False,
     seed: int = 0,

@@ -6,13 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import mlcroissant
 import pytest
 import yaml
 from tests.support.hub_server import TOKEN, HubServer
 
 from contrafact.corpus.datasets import datasets
-from contrafact.records import Rewrite
 
 REPO = "harbour/news"
 NEWS = ["Ostrava mill reopens under new owners", "Grain ships leave Port Sable"]
@@ -148,57 +146,6 @@ SCREENED = [
     }
     for number, text in enumerate(NEWS)
 ]
-RELEASES = {
-    "finforce": ("headlines", "headline", SCREENED, ("--unreviewed",)),
-    "rfc": (
-        "pairs",
-        "rewritten",
-        [
-            Rewrite.of(
-                *("numerical", FROM, FROM.replace("8%", "13%")), article_id="n1", rewriter="rules"
-            ).model_dump()
-        ],
-        (),
-    ),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("family", RELEASES)
-def test_a_release_is_published_with_its_card_and_metadata(call, hub, tmp_path, family):
-    table, text, rows, more = RELEASES[family]
-    (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    release = (family, "release", "s.jsonl", *more, "--push", "hf://harbour/made")
-    assert "there is no token for the hub" in one_line(call(*release, "--out", "a"))
-    assert not (tmp_path / "a").exists()
-    done = call(*release, "--out", "b", fresh=True, HF_TOKEN=TOKEN)
-    assert done.returncode == 0, done.stderr
-    ((commit, files),) = hub.datasets["harbour/made"]
-    assert f"published: {hub.url}/datasets/harbour/made at {commit[:12]}" in done.stdout
-    assert "Croissant metadata are valid" in done.stdout
-    written = {path.name: path.read_bytes() for path in (tmp_path / "b").iterdir()}
-    assert files == written and hub.private["harbour/made"]
-    assert {"README.md", "croissant.json", "schema.json", "SHA256SUMS"} < files.keys()
-    dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "b" / "croissant.json"))
-    read = [row[f"{table}/{text}"].decode() for row in dataset.records(table)]
-    assert read == [row[text] for row in rows]
-    # What was published is what `--data hf://…` reads.
-    assert TOKEN not in done.stdout + done.stderr
-    path, origin = fetched(hub, tmp_path, "hf://harbour/made")
-    assert origin == f"hf://harbour/made@{commit}"
-    assert path.read_bytes() == written[f"{table}.jsonl"]
-    # A connection that drops is tried again; a place that is not there is one line, and the
-    # release stays as it was written.
-    hub.faults = [("/api/repos/create", "drop"), ("/api/datasets/harbour/made/commit", "drop")]
-    (tmp_path / "s.jsonl").write_text(json.dumps(rows[0]) + "\n")
-    again = call(*release, "--version", "1.0.1", "--out", "c", fresh=True, HF_TOKEN=TOKEN)
-    assert again.returncode == 0 and not hub.faults, again.stderr
-    assert len(hub.datasets["harbour/made"]) == 2
-    hub.faults = [("/api/repos/create", 404)]
-    line = one_line(call(*release, "--version", "1.0.2", "--out", "d", fresh=True, HF_TOKEN=TOKEN))
-    assert "hf://harbour/made: the hub" in line and "404" in line, line
-    assert (tmp_path / "d" / "croissant.json").exists()
-    assert len(hub.datasets["harbour/made"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -208,17 +155,6 @@ def test_a_release_is_published_with_its_card_and_metadata(call, hub, tmp_path, 
         (("run", "cobe", "--data", "cobe"), "'cobe' has no public download; get the file"),
         (("run", "cobe", "--data", "fin-forse"), "no such file"),
         (("generate", "hf://a", "--model", "m", "--out", "o.csv"), "is no address of a dataset"),
-        (("finforce", "release", "s.jsonl", "--out", "r", "--public"), "--public goes with --push"),
-        (
-            ("finforce", "release", "s.jsonl", "--out", "r", "--push", "harbour/made"),
-            "'harbour/made' is no address of a dataset",
-        ),
-        (
-            ("finforce", "release", "s.jsonl", "--out", "r", "--push", "hf://a/b:c"),
-            "names a part of a dataset; push to hf://a/b",
-        ),
-        (("rfc", "release", "s.jsonl", "--out", "r", "--push", "hf://a/b"), "there is no token"),
-        (("rfc", "release", "s.jsonl", "--out", "r", "--public"), "--public goes with --push"),
     ],
 )
 def test_what_is_wrong_is_one_line(call, tmp_path, arguments, message):

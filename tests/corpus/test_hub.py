@@ -8,7 +8,7 @@ from huggingface_hub import constants
 from tests.support.hub_server import TOKEN, HubServer
 
 from contrafact.corpus.datasets import data_source
-from contrafact.corpus.hub import choose_files, fetch_table, hub_address, push_folder, require_push
+from contrafact.corpus.hub import choose_files, fetch_table, hub_address
 from contrafact.errors import InputError
 from contrafact.files.tables import read_rows
 
@@ -175,26 +175,3 @@ def test_a_file_comes_before_a_name_and_the_hub_only_by_address(tmp_path, monkey
     assert data_source("nothing.csv").path.name == "nothing.csv"  # its reader says what is wrong
     with pytest.raises(InputError, match="'cobe' has no public download; get the file"):
         data_source("cobe")
-
-
-def test_a_release_is_pushed_in_one_commit(hub, pauses, monkeypatch, tmp_path):
-    with pytest.raises(InputError, match="there is no token for the hub; set HF_TOKEN"):
-        require_push("hf://harbour/release")
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    with pytest.raises(InputError, match="names a part of a dataset; push to hf://harbour/release"):
-        require_push("hf://harbour/release:test")
-    address = require_push("hf://harbour/release")
-    folder = tmp_path / "release"
-    folder.mkdir()
-    for name, text in {"README.md": "# It\n", "croissant.json": "{}", "a.jsonl": JSONL}.items():
-        (folder / name).write_text(text)
-    shown = push_folder(folder, address, message="1.0.0", sleep=pauses.append)
-    ((commit, files),) = hub.datasets["harbour/release"]
-    assert shown == f"{hub.url}/datasets/harbour/release at {commit[:12]}"
-    assert sorted(files) == ["README.md", "a.jsonl", "croissant.json"]
-    assert hub.private["harbour/release"]
-    assert rows_of("hf://harbour/release", pauses)[0] == ROWS
-    hub.faults = [("/api/datasets/harbour/release/commit", 403)]
-    (folder / "a.jsonl").write_text("{}\n")
-    with pytest.raises(InputError, match="the hub refuses access"):
-        push_folder(folder, address, message="1.0.1", sleep=pauses.append)

@@ -1,6 +1,5 @@
 """A loopback stand-in for the Hugging Face hub: its protocol for datasets, and its faults."""
 
-import base64
 import hashlib
 import json
 import threading
@@ -19,7 +18,6 @@ class HubServer:
         faults: Answers given first, once each, by the start of the path: a status, or "drop".
         asked: What came, in order: "METHOD path".
         headers: The headers that came with it.
-        private: Whether a repository was made private.
     """
 
     def __init__(self):
@@ -28,7 +26,6 @@ class HubServer:
         self.faults = []
         self.asked = []
         self.headers = []
-        self.private = {}
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -37,7 +34,7 @@ class HubServer:
             def answer(self):
                 outer.answer(self)
 
-            do_GET = do_HEAD = do_POST = answer
+            do_GET = do_HEAD = answer
 
             def log_message(self, *_):
                 pass
@@ -68,7 +65,6 @@ class HubServer:
         path = unquote(urlsplit(handler.path).path)
         self.asked.append(f"{handler.command} {path}")
         self.headers.append({name.lower(): value for name, value in handler.headers.items()})
-        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         fault = None
         for place, (start, what) in enumerate(self.faults):
             if path.startswith(start) and not (what == "drop" and handler.command == "HEAD"):
@@ -77,16 +73,11 @@ class HubServer:
         if isinstance(fault, int):
             self.send(handler, fault, b'{"error": "at this moment"}')
             return
-        if fault == "drop" and handler.command == "POST":
-            handler.close_connection = True
-            return
         repository = self.repository_in(path)
         token = handler.headers.get("Authorization") == f"Bearer {TOKEN}"
         if repository in self.gated and not token:
             error = {"X-Error-Code": "GatedRepo", "X-Error-Message": "Access is restricted."}
             self.send(handler, 401, b"{}", **error)
-        elif handler.command == "POST":
-            self.post(handler, path, body, token)
         elif repository is None:
             self.send(handler, 404, b"{}", **{"X-Error-Code": "RepoNotFound"})
         else:
@@ -115,39 +106,6 @@ class HubServer:
             return
         tags = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": commit}
         self.send(handler, 200, data, **tags)
-
-    def post(self, handler, path, body, token):
-        if not token:
-            self.send(handler, 401, b'{"error": "Invalid username or password."}')
-        elif path.endswith("/validate-yaml"):
-            self.send(handler, 200, b'{"errors": [], "warnings": []}')
-        elif path.endswith("/repos/create"):
-            asked = json.loads(body)
-            name = f"{asked['organization']}/{asked['name']}" if asked.get("organization") else ""
-            there = name in self.datasets
-            if not there:
-                self.datasets[name] = []
-                self.private[name] = asked.get("private") or asked.get("visibility") == "private"
-            shown = {"url": f"{self.url}/datasets/{name}"}
-            self.send(handler, 409 if there else 200, json.dumps(shown).encode())
-        elif "/preupload/" in path:
-            plain = {"uploadMode": "regular", "shouldIgnore": False}
-            shown = [{"path": file["path"], **plain} for file in json.loads(body)["files"]]
-            self.send(handler, 200, json.dumps({"files": shown}).encode())
-        elif "/commit/" in path:
-            repository = self.repository_in(path)
-            lines = [json.loads(line) for line in body.splitlines()]
-            files = {
-                line["value"]["path"]: base64.b64decode(line["value"]["content"])
-                for line in lines
-                if line["key"] == "file"
-            }
-            commit = self.commit(repository, files)
-            url = f"{self.url}/datasets/{repository}/commit/{commit}"
-            shown = {"success": True, "commitOid": commit, "commitUrl": url, "hookOutput": ""}
-            self.send(handler, 200, json.dumps(shown).encode())
-        else:
-            self.send(handler, 404, b"{}")
 
     @staticmethod
     def send(handler, status, body, **headers):

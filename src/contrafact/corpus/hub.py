@@ -1,4 +1,4 @@
-"""Datasets of the Hugging Face hub: read at a pinned commit, downloaded once, and published.
+"""Datasets of the Hugging Face hub: read at a pinned commit, downloaded once.
 
 An address is ``hf://OWNER/NAME[@REVISION][/CONFIG][:SPLIT]``. Without a revision the commit of the
 first download is recorded and held to, as for the published sets of `contrafact.corpus.datasets`;
@@ -31,8 +31,6 @@ __all__ = [
     "fetch_table",
     "hub_address",
     "join_files",
-    "push_folder",
-    "require_push",
 ]
 
 _ADDRESS = re.compile(
@@ -344,45 +342,3 @@ def _failure(error: Exception, address: HubAddress, status: int, tries: int) -> 
             hint = "check the connection and run the command again, or name a file"
             where = f"{_endpoint()} ({type(error).__name__})"
             return f"the hub cannot be reached at {where}", hint
-
-
-def require_push(text: str) -> HubAddress:
-    """Return where a release is to go, checked before any work is done."""
-    address = hub_address(text)
-    if address.revision or address.config or address.split:
-        raise InputError(
-            f"'{text}' names a part of a dataset", hint=f"push to hf://{address.repository}"
-        )
-    if not _hub().get_token():
-        raise InputError("there is no token for the hub", hint="set HF_TOKEN, or run hf auth login")
-    return address
-
-
-def push_folder(
-    folder: Path,
-    address: HubAddress,
-    *,
-    message: str,
-    public: bool = False,
-    sleep: Callable[[float], None] = time.sleep,
-) -> str:
-    """Publish a release's folder as a dataset, in one commit; return where it is.
-
-    A dataset that is not there is made, for its owner alone unless ``public``. Files that the
-    folder does not hold stay. What is there already, byte for byte, makes no commit.
-    """
-    api = _api()
-    made = {"repo_type": "dataset", "private": not public, "exist_ok": True}
-    _asked(lambda: api.create_repo(address.repository, **made), address, sleep)
-    done = _asked(
-        lambda: api.upload_folder(
-            repo_id=address.repository,
-            folder_path=folder,
-            repo_type="dataset",
-            commit_message=message,
-        ),
-        address,
-        sleep,
-    )
-    commit = str(getattr(done, "oid", "") or "")
-    return f"{_endpoint()}/datasets/{address.repository}" + (f" at {commit[:12]}" if commit else "")

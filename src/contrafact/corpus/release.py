@@ -69,32 +69,13 @@ class ReleaseOptions(Options):
     license: str | None = option("Licence of what was added: an SPDX name or an address.", None)
     url: str | None = option("Where it will be published.", None)
     date: str | None = option("Day of publication, YYYY-MM-DD.", None)
-    push: str | None = option(
-        "Publish the folder on the hub as well.", None, metavar="hf://OWNER/NAME"
-    )
-    public: bool = option("With --push: a new dataset is for everybody to see.", False, "--public")
 
     def check(self) -> Facts:
-        """Return what the release says of itself, once it can be written and published."""
-        from contrafact.corpus.hub import require_push
-
-        if self.push is not None:
-            require_push(self.push)
-        elif self.public:
-            raise InputError("--public goes with --push", hint="say where: --push hf://OWNER/NAME")
+        """Return what the release says of itself, once it can be written."""
         guard_folder(self.out)
         facts = Facts(self.name, self.version, self.license, self.url, self.date)
         check_facts(facts)
         return facts
-
-    def publish(self) -> str | None:
-        """Push the folder, which is written, if that is asked for; return where it is."""
-        from contrafact.corpus.hub import push_folder, require_push
-
-        if self.push is None:
-            return None
-        address, message = require_push(self.push), f"{self.name} {self.version}"
-        return push_folder(self.out, address, message=message, public=self.public)
 
 
 def check_facts(facts: Facts) -> None:

@@ -240,8 +240,8 @@ def release(options: _Release) -> None:
     """Release the headlines that people took for market events, in the benchmark's shape.
 
     Next to the headlines stand a schema, a card, Croissant metadata (checked, if mlcroissant is
-    installed) and checksums; the decisions are in DIR.ledger.jsonl. With --push the folder becomes
-    a dataset of the Hugging Face hub. Exits with 1 if nothing is left to release.
+    installed) and checksums; the decisions are in DIR.ledger.jsonl. Exits with 1 if nothing is left
+    to release.
 
     The items that `review export` writes can stand in FILE's place, and then decide themselves.
 
@@ -269,8 +269,6 @@ def release(options: _Release) -> None:
         typer.echo(f"{what}: {number:,}")
     typer.echo(f"{out}: {len(released):,} headlines")
     typer.echo(checked)
-    if place := options.publish():
-        typer.echo(f"published: {place}")
 
 
 @dataclass

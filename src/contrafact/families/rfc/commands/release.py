@@ -42,8 +42,7 @@ def release(options: _Options) -> None:
     """Write the release: metadata and rewritten text, never an original.
 
     Rows are marked as artificial and carry a canary. With them come the schema, a dataset card,
-    Croissant metadata (checked, if mlcroissant is installed) and SHA256SUMS. With --push all of it
-    becomes a dataset of the Hugging Face hub, in one commit.
+    Croissant metadata (checked, if mlcroissant is installed) and SHA256SUMS.
 
     Example: contrafact rfc release final.jsonl --name my-rfc --license CC-BY-4.0 --out release
     """
@@ -85,8 +84,6 @@ def release(options: _Options) -> None:
             f"  {made.shared_articles:,} articles have several rewrites, which together tell most "
             "of the original; `rfc label --per-article one` avoids it"
         )
-    if place := options.publish():
-        typer.echo(f"  published: {place}")
 
 
 def _require_few_artefacts(rows: "Sequence[StageRow]", max_auroc: float) -> None:

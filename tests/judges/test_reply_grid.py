@@ -32,7 +32,6 @@ from contrafact.families.cobe.data import bundled_stories
 from contrafact.families.finforce.generation import read_pair
 from contrafact.families.finforce.screen import proposal_from_reply
 from contrafact.families.finforce.training import read_headline
-from contrafact.families.finforce.verifying import read_findings
 from contrafact.families.rfc.answers import read_answer
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.pipeline.label import label_rows
@@ -140,10 +139,6 @@ def graph(cause: str, effect: str) -> dict[str, object]:
     }
 
 
-def score(value: int) -> dict[str, object]:
-    return {"risk": {"why": "because", "score": value, "failed": "none"}}
-
-
 def screening(category: str) -> dict[str, object]:
     truths = dict.fromkeys(("event_status", "material_relevance"), True)
     return {"reason": "because", **truths, "category": category}
@@ -172,11 +167,6 @@ PLACES = {
         of_json({"Counterfactuals": [both("Losses")]}, {"Counterfactuals": [both("Ruin")]}),
         pair,
         ("Losses", "Ruin"),
-    ),
-    "finding": Place(
-        of_json(score(9), score(1)),
-        lambda output: read_findings(output, ("risk",), "m")["risk"].score,
-        (9.0, 1.0),
     ),
     "screening": Place(
         of_json(screening("Labour & employment"), screening("Technology & innovation")),

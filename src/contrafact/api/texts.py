@@ -63,9 +63,8 @@ def generate(
         out: A file to write (CSV, JSONL, Parquet): killed and called again, it goes on.
         estimate: Say calls, tokens and dollars, and call no model.
         options: What else the command takes, by its name there with underscores: ``yes``, without
-            which no more than 1,000 paid calls are made, ``shots``, ``shots_from``,
-            ``verifier``, ``news``, ``seed``, ``prompts``, ``limit``,
-            ``temperature``, ``max_tokens``, ``max_connections``, …
+            which no more than 1,000 paid calls are made, ``shots``, ``shots_from``, ``seed``,
+            ``prompts``, ``limit``, ``temperature``, ``max_tokens``, ``max_connections``, …
 
     Returns:
         ``items``: the columns given, then ``risk_counterfactual``, ``opportunity_counterfactual``,

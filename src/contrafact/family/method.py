@@ -31,9 +31,7 @@ __all__ = [
     "MethodContext",
     "Methods",
     "Option",
-    "check_helpers",
     "open_weights",
-    "same_as_judge",
 ]
 
 ItemT = TypeVar("ItemT", contravariant=True)
@@ -218,34 +216,6 @@ class Methods:
         folders = list(spec.submodule_search_locations or ()) if spec else []
         names = {module.name.replace("_", "-") for module in pkgutil.iter_modules(folders)}
         return sorted(names - self.without)
-
-
-def check_helpers(
-    helpers: Mapping[str, str], methods: Iterable[Method[Any, Any]], judges: Sequence[str]
-) -> None:
-    """Refuse a model in a role that no method asks, and one that is a judge as well.
-
-    ``helpers`` are the models by their role.
-
-    Raises:
-        InputError: For the first that is refused.
-    """
-    asked = {role for method in methods for role in getattr(method, "roles", ())}
-    for role, model in helpers.items():
-        if role not in asked:
-            raise InputError(
-                f"--{role} has no use here: no method here asks a {role}", hint="leave it out"
-            )
-        if model in judges:
-            raise same_as_judge(role, model)
-
-
-def same_as_judge(role: str, model: str) -> InputError:
-    """Return the error that a model has another role and is the judge as well."""
-    return InputError(
-        f"the {role} {model} is also the judge, which would then judge what it chose itself",
-        hint=f"name another model with --{role}, or another judge",
-    )
 
 
 def open_weights(

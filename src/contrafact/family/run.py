@@ -425,9 +425,7 @@ class Prepared:
             name: [call for unit in sample for call in method.plan(unit)]
             for name, method in self.methods.items()
         }
-        rows = subject_estimates(
-            settings.models, plans, times, tokens=tokens, helpers=settings.options.helpers
-        )
+        rows = subject_estimates(settings.models, plans, times, tokens=tokens)
         systems = {name: len(settings.models) * times[name] for name in self.methods}
         for name in self.baselines:
             share = getattr(self.baselines[name], "judged_outputs", len(self.units))

@@ -51,22 +51,10 @@ class TaskOptions(BaseModel):
     Each field is an option of ``contrafact run``: its name with hyphens, its description as help,
     ``json_schema_extra={"metavar": …}`` as what stands for its value. A field that is a path names
     a file, whose contents count for the run's identity, not its name. One that matters only while
-    outputs are made has ``"generation": True`` there: scoring outputs does not offer it. One that
-    names a model which methods may ask besides has ``"role": ROLE`` there, Inspect's name for it.
+    outputs are made has ``"generation": True`` there: scoring outputs does not offer it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @property
-    def helpers(self) -> dict[str, str]:
-        """The models that methods may ask besides the one under test, by their role."""
-        return {
-            str(extra["role"]): value
-            for name, field in type(self).model_fields.items()
-            if isinstance(extra := field.json_schema_extra, dict)
-            and "role" in extra
-            and (value := getattr(self, name)) is not None
-        }
 
 
 def scoring_fields(model: type[TaskOptions]) -> dict[str, FieldInfo]:
@@ -306,9 +294,8 @@ class RunSettings(BaseModel):
 
     @model_validator(mode="after")
     def _own_verifiers(self) -> Self:
-        named = [*self.judges, *self.options.helpers.values()]
-        if any(map(is_verifier, named)):
-            check_verifiers(family_of_task(self.task).name, named)
+        if any(map(is_verifier, self.judges)):
+            check_verifiers(family_of_task(self.task).name, self.judges)
         return self
 
     def option(self, name: str, default: Any = None) -> Any:

@@ -9,16 +9,14 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import (
     CachePolicy,
     GenerateConfig,
-    Model,
     ModelOutput,
     get_model,
-    model_roles,
 )
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import BaseModel
 
-from contrafact.family.method import Method, same_as_judge
+from contrafact.family.method import Method
 from contrafact.judges.judge import judges_of_role
 from contrafact.judges.replies import answer_text
 from contrafact.models.asking import CUT_OFF, Ask, Unanswered, no_answer
@@ -97,9 +95,10 @@ def method_solver(
     """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        judges = judges_of_role() if judged else []
+        if judged:
+            judges_of_role()
         exchanges: list[tuple[str, str]] = []
-        ask = Ask(get_model(), structured, cache, how.config, exchanges, _helpers(judges))
+        ask = Ask(get_model(), structured, cache, how.config, exchanges)
         item = how.item_of(state)
         try:
             output = await method(item, ask, draw=state.epoch)
@@ -114,22 +113,6 @@ def method_solver(
         return state
 
     return solve
-
-
-def _helpers(judges: Sequence[Model]) -> dict[str, Model]:
-    """Return the models bound to other roles than ``grader``.
-
-    Raises:
-        InputError: If one of them is a judge: what a judge chose it would judge again.
-    """
-    found: dict[str, Model] = {}
-    for role, bound in model_roles().items():
-        if role != "grader":
-            found[role] = bound[0] if isinstance(bound, (list, tuple)) else bound
-    for role, model in found.items():
-        if str(model) in map(str, judges):
-            raise same_as_judge(role, str(model))
-    return found
 
 
 def output_of(state: TaskState) -> Output:

@@ -5,7 +5,6 @@ And why a call failed, in words that may be shown.
 
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from inspect_ai.model import (
@@ -59,11 +58,10 @@ class Unanswered(Exception):
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """One call that will be made, for an estimate; without a role, of the model under test."""
+    """One call of the model under test that will be made, for an estimate."""
 
     prompt: str
     reply_tokens: int
-    role: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,6 @@ class Ask:
         structured: Whether to ask the provider for schema-constrained JSON.
         config: Settings on top of the model's own.
         exchanges: Where every prompt and reply are added: what a text may have been copied from.
-        helpers: Other models that a method may ask, by their role.
     """
 
     model: Model
@@ -82,15 +79,6 @@ class Ask:
     cache: bool | CachePolicy = False
     config: GenerateConfig = field(default_factory=GenerateConfig)
     exchanges: list[tuple[str, str]] | None = None
-    helpers: Mapping[str, Model] = field(default_factory=dict)
-
-    def helper(self, role: str) -> "Ask | None":
-        """Return how the model of a role is asked, and nothing kept; None where there is none."""
-        if role not in self.helpers:
-            return None
-        return replace(
-            self, model=self.helpers[role], config=GenerateConfig(), exchanges=None, helpers={}
-        )
 
     def sampled(self, seed: int, temperature: float | None = None) -> "Ask":
         """Return how the model is asked for one of several answers to the same prompt.

@@ -114,29 +114,25 @@ def subject_estimates(
     times: Mapping[str, float],
     *,
     tokens: bool,
-    helpers: Mapping[str, str] | None = None,
 ) -> list[CallEstimate]:
-    """Return one estimate for every model and method, and for what each method asks of others.
+    """Return one estimate for every model and method.
 
     Args:
         plans: For every method, the calls that it plans for the sampled items.
         times: For every method, how often those are made in the whole run.
         tokens: Whether to count tokens as well as calls.
-        helpers: Other models that methods ask, by role; calls of a role that none has are not made.
     """
     count = _tokens if tokens else lambda text: 0
     return [
         call_estimate(
-            asked,
-            f"{role or 'subject'}, {name}",
-            calls=len(own) * times[name],
-            sent=sum(count(call.prompt) for call in own) * times[name],
-            received=sum(call.reply_tokens for call in own) * times[name],
+            model,
+            f"subject, {name}",
+            calls=len(calls) * times[name],
+            sent=sum(count(call.prompt) for call in calls) * times[name],
+            received=sum(call.reply_tokens for call in calls) * times[name],
         )
         for model in models
         for name, calls in plans.items()
-        for role, asked in {"": model, **(helpers or {})}.items()
-        if (own := [call for call in calls if call.role == role]) or not role
     ]
 
 

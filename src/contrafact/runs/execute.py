@@ -134,11 +134,10 @@ def execute(
 
 @dataclass(frozen=True)
 class _Models:
-    """The models of a run: those under test, the judges, and by role those that methods ask too."""
+    """The models of a run: those under test, and the judges."""
 
     subjects: list[Model]
     judges: list[Model]
-    helpers: dict[str, Model]
 
     @classmethod
     def open(cls, settings: RunSettings, *, asking: bool) -> "_Models":
@@ -157,7 +156,6 @@ class _Models:
                 for name in (settings.models if asking else ())
             ],
             [opened(name, config=others, **settings.judge_args) for name in settings.judges],
-            {role: opened(m, config=others) for role, m in settings.options.helpers.items()},
         )
 
     def at_once(self, max_connections: int | None) -> int:
@@ -166,7 +164,7 @@ class _Models:
         Models of this process answer one call after the other: with few samples at once the first
         are finished, shown and kept early, and a batch of them is still full.
         """
-        models = [*self.subjects, *self.judges, *self.helpers.values()]
+        models = [*self.subjects, *self.judges]
         if all(str(model).startswith(IN_PROCESS) for model in models):
             return 16
         return max(64, int(max_connections or 0))
@@ -210,7 +208,7 @@ def _evaluate(
         # What asks no model comes first: it is quick, and apart, since it is run once.
         if prepared.baselines:
             graders = models.judges if any(map(prepared.judged, prepared.baselines)) else []
-            nobody = _Models([open_model(NO_MODEL)], graders, {})
+            nobody = _Models([open_model(NO_MODEL)], graders)
             logs += _eval_set(tasks(prepared.baselines), folder / BASELINE_LOGS, nobody, {})
         if prepared.methods:
             how: dict[str, Any] = {**settings.generation, **settings.transport}
@@ -226,14 +224,12 @@ def _eval_set(
     generation: dict[str, Any],
     at_once: int | None = None,
 ) -> list[EvalLog]:
-    roles: dict[str, Any] = {**({"grader": models.judges} if models.judges else {}),
-                             **models.helpers}  # fmt: skip
     in_process = any(str(model).startswith(IN_PROCESS) for model in models.subjects)
     _, logs = eval_set(
         tasks,
         log_dir=str(log_dir),
         model=models.subjects,
-        model_roles=roles or None,
+        model_roles={"grader": models.judges} if models.judges else None,
         retry_attempts=0,
         # A sample whose call failed in a way that providers do not retry (a reply that is not
         # JSON, say) starts once more, and replays the answers it had from the run's cache.

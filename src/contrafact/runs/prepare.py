@@ -12,7 +12,6 @@ from contrafact.corpus.datasets import data_source
 from contrafact.errors import InputError
 from contrafact.family import families, task_named
 from contrafact.family.manifest import DataRecord, file_record, new_manifest
-from contrafact.family.method import check_helpers
 from contrafact.family.run import BUNDLED, Prepared, TaskRun, open_inputs, refuse, require_model
 from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.files.fields import checked_columns
@@ -114,7 +113,6 @@ def prepare(settings: RunSettings) -> Prepared:
     pool_path, pool = inputs.pool
     shows = any(made[name].shots for name in asking)
     _refuse_examples(settings, shows)
-    check_helpers(settings.options.helpers, [made[name] for name in asking], settings.judges)
     judged = settings.judges and any(run.is_judged(settings, name) for name in specs)
     judging = run.judging(pack, settings) if judged else None
     limited = items[: settings.limit]

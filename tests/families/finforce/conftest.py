@@ -16,7 +16,7 @@ _WRITER = Path(__file__).parents[2] / "support" / "writer_server.py"
 
 @pytest.fixture(scope="session")
 def writers() -> Iterator[dict[str, str]]:
-    """The environment in which ``openai-api/fake/…`` is a writer, its verifier, its judge."""
+    """The environment in which ``openai-api/fake/…`` is a writer and its judge."""
     with subprocess.Popen(
         [sys.executable, str(_WRITER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

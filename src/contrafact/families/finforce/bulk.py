@@ -10,7 +10,6 @@ Rows of a pipe are taken as they arrive, so that scenarios go out while the inpu
 
 import asyncio
 import io
-import json
 import re
 import sys
 import tempfile
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from inspect_ai.model import Model
 
 from contrafact.errors import InputError
-from contrafact.families.finforce.generation import Generation, added_by, run_method
+from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
 from contrafact.files.atomic import atomic_path
@@ -49,7 +48,6 @@ __all__ = [
     "BulkOutput",
     "ResultRow",
     "added_columns",
-    "added_values",
     "arriving_rows",
     "batch_of",
     "check_columns",
@@ -122,8 +120,7 @@ class BulkJob:
 
     def added(self, *, headline: bool = False) -> list[str]:
         """Return the columns that are added to the input's own; see `added_columns`."""
-        judged, more = self.judging is not None, added_by(self.method)
-        return added_columns(judged=judged, headline=headline, more=more)
+        return added_columns(judged=self.judging is not None, headline=headline)
 
     async def run(
         self,
@@ -218,8 +215,6 @@ class BulkJob:
         """Return our columns of a headline, but for what only its row can say."""
         generation = await run_method(self.method, headline, self.ask, batch=self.batch)
         made: dict[str, Any] = {f"{side}_counterfactual": generation.texts[side] for side in SIDES}
-        own = added_by(self.method)
-        made |= {name: value for name, value in added_values(generation).items() if name in own}
         made["repairs"] = ", ".join(generation.repairs) or None
         none = [f"{side} {why}" for side, why in generation.degenerate.items()]
         made["degenerate"] = "; ".join(none) or None
@@ -304,29 +299,16 @@ def is_nested(row: Mapping[str, Any]) -> bool:
     return isinstance(row.get("input_item"), dict)
 
 
-def added_columns(*, judged: bool, headline: bool = False, more: Sequence[str] = ()) -> list[str]:
+def added_columns(*, judged: bool, headline: bool = False) -> list[str]:
     """Return the names of the columns that are added to the input's own.
 
     Args:
         headline: Whether rows have their headline where it is no column (`is_nested`).
-        more: What the method adds besides (`contrafact.families.finforce.generation.added_by`).
     """
     names = ["headline"] if headline else []
     names += ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "degenerate"]
-    names += [*more, "repairs", "error"]
+    names += ["repairs", "error"]
     return names + list(_VERDICTS) if judged else names
-
-
-def added_values(generation: Generation) -> dict[str, Any]:
-    """Return what a method kept besides its texts, by the columns that it may have.
-
-    Of each side, as JSON, all drafts that were written, with what became of them.
-    """
-    found: dict[str, Any] = {}
-    for side in SIDES:
-        drafts = generation.trace.get("drafts", {}).get(side)
-        found[f"{side}_drafts"] = json.dumps(drafts, ensure_ascii=False) if drafts else None
-    return found
 
 
 def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:

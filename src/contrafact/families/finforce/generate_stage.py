@@ -24,8 +24,7 @@ from contrafact.families.finforce.generation import Generation
 from contrafact.families.finforce.judging import Judging
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
-from contrafact.families.finforce.verifying import say_unranked
-from contrafact.family.method import Method, MethodContext, check_helpers, open_weights
+from contrafact.family.method import Method, MethodContext, open_weights
 from contrafact.family.settings import RunSettings, check_verifiers, judge_names
 from contrafact.files.download import sha256_of
 from contrafact.models.asking import Ask
@@ -96,7 +95,7 @@ class GenerateStage:
     @property
     def own_options(self) -> FinforceOptions:
         """The family's own options."""
-        return FinforceOptions(shots=self.options.shots or 0, verifier=self.options.verifier)
+        return FinforceOptions(shots=self.options.shots or 0)
 
     @cached_property
     def judging(self) -> Judging | None:
@@ -117,10 +116,7 @@ class GenerateStage:
     def check(self) -> Method[Headline, Generation]:
         """Return the method, having checked all that can be wrong before the first call."""
         chosen = self.chosen()
-        check_verifiers("finforce", [*self.judge_names, *self.own_options.helpers.values()])
-        if self.options.verifier is None:
-            say_unranked([self.spec])
-        check_helpers(self.own_options.helpers, [chosen], self.judge_names)
+        check_verifiers("finforce", self.judge_names)
         _ = self.judging
         return chosen
 
@@ -141,7 +137,6 @@ class GenerateStage:
             **{name.replace("_", "-"): getattr(options, name) for name in _SAMPLING},
             **({"columns": dict(self.columns)} if self.columns else {}),
             **{option: dict(own) for option, own in arguments.items() if own},
-            **({"verifier": options.verifier} if options.verifier else {}),
         }
 
     def job(
@@ -159,15 +154,11 @@ class GenerateStage:
         open_weights(chosen, [self.options.model], self._model_args)
         calls = call_config(self.options.max_connections, **self.options.bounds)
         config = calls.merge(GenerateConfig(**self._sampling))
-        helpers = self.own_options.helpers
         return BulkJob(
             method=chosen,
             ask=Ask(
                 wrap(open_model(self.options.model, config=config, **self._model_args)),
                 structured=self.options.structured,
-                helpers={
-                    role: wrap(open_model(name, config=calls)) for role, name in helpers.items()
-                },
             ),
             judging=self.judging,
             judges=tuple(

@@ -22,14 +22,12 @@ from contrafact.text.delimit import replace_surrogates
 __all__ = [
     "WRAPPER",
     "Generation",
-    "added_by",
     "check_texts",
     "pair_keys",
     "pair_schema",
     "read_pair",
     "read_side",
     "run_method",
-    "side_schema",
 ]
 
 # A counterfactual is a headline; what is longer than this is a reply that lost its way.
@@ -66,12 +64,6 @@ class Generation:
     def none(cls, reason: str, trace: Mapping[str, Any] | None = None) -> "Generation":
         """Return a result that is invalid on both sides for one reason."""
         return cls(dict.fromkeys(SIDES), dict.fromkeys(SIDES, reason), (), trace or {})
-
-
-def added_by(method: Method[Headline, Generation]) -> tuple[str, ...]:
-    """Return the columns that `generate` writes of a method besides its texts: ``added``."""
-    found: tuple[str, ...] = getattr(method, "added", ())
-    return found
 
 
 async def run_method(
@@ -125,12 +117,6 @@ def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
         # A list that may go on is where a small model goes round in circles.
         pair = _object({WRAPPER: OneItemArray(type="array", items=pair)})
     return SharedSchema(name="counterfactuals", json_schema=pair, strict=True)
-
-
-def side_schema(sides: Sequence[Side]) -> ResponseSchema:
-    """Return the schema of a reply that holds the counterfactuals of some sides alone."""
-    keys = {_KEYS[side][0]: JSONSchema(type="string") for side in sides}
-    return SharedSchema(name="counterfactuals", json_schema=_object(keys), strict=True)
 
 
 def pair_keys() -> tuple[str, str]:

@@ -124,8 +124,8 @@ def _scope_table(data: ChapterData, scope: str, title: str) -> Table | None:
     measures = ("valid", "sound", *_PERPLEXITIES, *_SCORES, *(COSTS if scope == "overall" else ()))
     caption = (
         f"{_scope_caption(data)} What it takes to write both counterfactuals of a headline (calls, "
-        "tokens sent and received, list price of 1,000 headlines in US dollars) is the writer's "
-        "and a verifier's; the judge is not counted."
+        "tokens sent and received, list price of 1,000 headlines in US dollars) is the writer's; "
+        "the judge is not counted."
     )
     table = measure_table(data, scope, title, measures, caption, counts=("headlines",), of=scope)
     return with_published_scope(data, table) if table and data.published else table

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from contrafact.family import DemoPart, Lazy
 from contrafact.family.settings import (
     FluencyOptions,
     ShotOptions,
     StructuredOptions,
-    judge_names,
 )
 
 __all__ = ["DEMO", "PRESETS", "FinforceOptions"]
@@ -24,17 +23,6 @@ class FinforceOptions(ShotOptions, StructuredOptions, FluencyOptions):
     judge_faults: bool = Field(
         default=False, description="Judge the two error classes that need it too."
     )
-    verifier: str | None = Field(
-        default=None,
-        description="Ranks drafts of best-of and repair; their likelihood if none.",
-        json_schema_extra={"metavar": "M", "generation": True, "role": "verifier"},
-    )
-
-    @field_validator("verifier")
-    @classmethod
-    def _one_verifier(cls, name: str | None) -> str | None:
-        """A model has one name, however it is given, so that a run is the same run."""
-        return None if name is None else judge_names([name])[0]
 
 
 _PAPER = json.loads(

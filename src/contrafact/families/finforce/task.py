@@ -29,8 +29,8 @@ from contrafact.families.finforce.generation import (
 )
 from contrafact.families.finforce.judging import FAULTS, SCORER, Judging, counterfactuals
 from contrafact.families.finforce.methods import METHODS
+from contrafact.families.finforce.methods.best_of import draft_details
 from contrafact.families.finforce.settings import FinforceOptions
-from contrafact.families.finforce.verifying import draft_details, say_unranked
 from contrafact.family import ShownText
 from contrafact.family.inspect_tasks import make_task, task_arguments
 from contrafact.family.method import Method
@@ -120,8 +120,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
             raise InputError(
                 "--shots 0 shows no examples", hint="use --method zero-shot, or leave --shots out"
             )
-        if options.verifier is None:
-            say_unranked(asking)
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
         """Return the rubrics, opened and checked."""

@@ -49,9 +49,6 @@ class GenerateOptions(CallOptions):
     shots: int | None = option("Examples per few-shot prompt. [3]", None, min=1, metavar="K")
     shots_from: Path | None = option("Pool of examples; our own if none.", None, metavar="FILE")
     limit: int | None = option("Take the first N rows.", None, min=1, metavar="N")
-    verifier: str | None = option(
-        "Ranks drafts; never a judge. Their likelihood if none.", None, metavar="M"
-    )
     seed: int = option("Seed of the draw of examples.", 0, min=0, metavar="S")
     prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
     temperature: float | None = option(None, None, panel=SAMPLING, min=0)

@@ -1,28 +1,30 @@
-"""best-of: several drafts at a temperature, the sound ones ranked, the best of each side kept.
+"""best-of: several drafts at a temperature, the soundest and likeliest of each side kept.
 
-Not in the paper, whose methods each write once (FIN-FORCE, section 4). Drafts that are degenerate
-are dropped; a verifier ranks the rest, or their likelihood to the writer where none is named
-(`contrafact.families.finforce.verifying`). Sides are chosen one by one: the best risk may come from
-another draft than the best opportunity. The chosen and the refused are kept.
+Not in the paper, whose methods each write once (FIN-FORCE, section 4). A draft that is degenerate
+is never preferred to one that is not; of sound ones the one stays whose reply was likeliest to the
+model that wrote it (mean log probability a token), or the first, where a service gives none. Sides
+are chosen one by one: the best risk may come from another draft than the best opportunity. The
+chosen and the refused are kept.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from inspect_ai.model import GenerateConfig, ModelOutput, ResponseSchema
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.generation import Generation, pair_schema, read_pair
-from contrafact.families.finforce.verifying import (
-    PAIR_TOKENS,
-    DraftingMethod,
-    draft_seed,
-    option_in,
-    with_likelihood,
-)
+from contrafact.families.finforce.methods.few_shot import Prompted
 from contrafact.family.method import MethodContext, Option
 from contrafact.judges.rubric import gathered
 from contrafact.models.asking import Ask, PlannedCall, Unanswered
-from contrafact.records import Headline
+from contrafact.records import SIDES, Headline, Side
+from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
 
-__all__ = ["OPTIONS", "SAMPLES_ITSELF", "BestOf", "method"]
+__all__ = ["OPTIONS", "SAMPLES_ITSELF", "BestOf", "draft_details", "method"]
 
 OPTIONS: Mapping[str, Option] = {"n": 4, "temperature": 0.8, "base": "zero-shot"}
 """``n``: how many drafts. ``temperature``: of the drafts. ``base``: the prompt that each is written
@@ -31,15 +33,39 @@ by, ``zero-shot`` or ``guided``."""
 SAMPLES_ITSELF = False
 """The temperature of a run becomes the drafts'; all else reaches the model as it is."""
 
+_BASES = {"zero-shot": "finforce/generate", "guided": "finforce/guided"}
 _MOST = 64
+_PAIR_TOKENS = 110  # about how long a reply with two counterfactuals is
 
 
-class BestOf(DraftingMethod):
-    """So many calls of the writer, and one of the verifier for every draft with a sound text."""
+@dataclass(frozen=True)
+class _Candidate:
+    """One side of one draft (from 1); ``problem`` says why its text is not sound, if it is not."""
+
+    draft: int
+    text: str | None
+    problem: str | None
+    likelihood: float | None
+
+    @property
+    def place(self) -> tuple[bool, float, int]:
+        """Where it stands among others, least first: the likelier, then the earlier one."""
+        return (self.likelihood is None, -(self.likelihood or 0.0), self.draft)
+
+
+class BestOf:
+    """So many calls of the writer."""
+
+    shots = 0
 
     def __init__(self, context: MethodContext):
         options = {**OPTIONS, **context.options}
-        self._n = option_in(options, "n", 2, _MOST)
+        self.name = context.name or "best-of"
+        self._n, base = int(options["n"]), str(options["base"])
+        if not 2 <= self._n <= _MOST:
+            raise InputError(f"the option n is 2 to {_MOST}, not {self._n}")
+        if base not in _BASES:
+            raise InputError(f"the option base is {' or '.join(_BASES)}, not {base}")
         self._temperature = float(options["temperature"])
         if not 0 < self._temperature <= 2:
             raise InputError(
@@ -47,37 +73,126 @@ class BestOf(DraftingMethod):
                 "they would all be the same",
                 hint="give it one of its own: --method best-of:temperature=0.8",
             )
-        super().__init__(context, "best-of", str(options["base"]))
+        self._prompt = Prompted(base, context.pack, template=_BASES[base])
+        self._batch = Batch([one.text for one in context.items]) if context.items else None
+        self._seed = context.settings.seed
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
         """See `contrafact.family.method.Method`."""
-        made, ask = self._begin(headline, ask)
+        exchanges = [] if ask.exchanges is None else ask.exchanges
+        ask = replace(ask, exchanges=exchanges)
         prompt = self._prompt.prompt(headline, draw)
-
         schema = pair_schema("original_headline", nested=True)
 
         async def draft(number: int) -> tuple[Generation, float | None]:
-            seed = draft_seed(self._context, headline, draw, number)
-            one = ask.sampled(seed, self._temperature)
+            key = f"{self._seed} {headline.id} {draw} {number}"
+            seed = int(hashlib.sha256(key.encode()).hexdigest()[:8], 16) >> 1
             try:
-                output, likelihood = await with_likelihood(one, prompt, schema)
+                output = await _scored(ask.sampled(seed, self._temperature), prompt, schema)
             except Unanswered as reason:
                 return Generation.none(str(reason)), None
-            return read_pair(output), likelihood
+            return read_pair(output), _mean_log_probability(output)
 
         drafts = await gathered(map(draft, range(1, self._n + 1)))
-        numbers = [made.add(one, likelihood=likelihood) for one, likelihood in drafts]
-        checks = [self._verifier.assess(ask, headline, made.sound(number)) for number in numbers]
-        for number, findings in zip(numbers, await gathered(checks), strict=True):
-            made.note(number, findings)
-        return made.result()
+        batch = self._batch or Batch([headline.text])
+        candidates: dict[Side, list[_Candidate]] = {side: [] for side in SIDES}
+        for number, (made, likelihood) in enumerate(drafts, start=1):
+            for side in SIDES:
+                text = made.texts[side]
+                if text is None:
+                    problem: str | None = made.invalid.get(side, "no text")
+                else:
+                    problem = batch.reason(text, headline.text, shown=exchanges)
+                candidates[side].append(_Candidate(number, text, problem, likelihood))
+        return _result(candidates)
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
         """See `contrafact.family.method.Method`."""
-        draft = PlannedCall(self._prompt.prompt(headline), PAIR_TOKENS)
-        return [draft] * self._n + [self._verifier.plan(headline)] * self._n
+        return [PlannedCall(self._prompt.prompt(headline), _PAIR_TOKENS)] * self._n
 
 
 def method(context: MethodContext) -> BestOf:
     """Return the method."""
     return BestOf(context)
+
+
+def draft_details(trace: Mapping[str, Any], side: Side) -> dict[str, str]:
+    """Return what a reader is shown of the drafts of one side: each with what became of it."""
+    found: dict[str, str] = {}
+    for one in trace.get("drafts", {}).get(side, ()):
+        fate = "kept" if one["chosen"] else "refused"
+        parts = [one["text"] or "(no text)", *([one["problem"]] if one["problem"] else [])]
+        if one["likelihood"] is not None:
+            parts.append(f"mean log probability {round(one['likelihood'], 3) + 0.0:.3g}")
+        found[f"Draft {one['draft']}, {fate}"] = " — ".join(parts)
+    return found
+
+
+async def _scored(ask: Ask, prompt: str, schema: ResponseSchema) -> ModelOutput:
+    """Ask for a draft and how likely the model finds it; without, where that is refused."""
+    scored = replace(ask, config=ask.config.merge(GenerateConfig(logprobs=True)))
+    try:
+        return await scored(prompt, schema)
+    except Exception as error:
+        if isinstance(error, Unanswered) or "logprob" not in str(error).lower():
+            raise
+        return await ask(prompt, schema)
+
+
+def _mean_log_probability(output: ModelOutput) -> float | None:
+    given = output.choices[0].logprobs if output.choices else None
+    if given is None or not given.content:
+        return None
+    return sum(one.logprob for one in given.content) / len(given.content)
+
+
+def _result(candidates: Mapping[Side, Sequence[_Candidate]]) -> Generation:
+    """Return the best of what was drafted; the chosen and the refused are in its trace."""
+    chosen = _choose(candidates)
+    texts: dict[Side, str | None] = {}
+    invalid: dict[Side, str] = {}
+    for side, one in chosen.items():
+        texts[side] = None if one is None else one.text
+        if one is None:
+            invalid[side] = f"every sound draft {EQUAL_SIDES}"
+        elif one.text is None:
+            invalid[side] = one.problem or "no text"
+    drafts = {
+        side: [{**vars(one), "chosen": one is chosen[side]} for one in candidates[side]]
+        for side in SIDES
+    }
+    return Generation(texts, invalid, trace={"drafts": drafts})
+
+
+def _choose(candidates: Mapping[Side, Sequence[_Candidate]]) -> dict[Side, _Candidate | None]:
+    """Return the best candidate of each side, such that the two are not the same text.
+
+    A side that has a sound candidate never gets a degenerate one. Where the only sound texts of
+    both sides are one and the same, the side where it stands better has it, and the other has None.
+    A side without a sound candidate keeps its first text, so that it is counted for what it is, or
+    else the first reason why there is none.
+    """
+    sound = {
+        side: sorted(
+            (one for one in candidates[side] if one.problem is None), key=lambda one: one.place
+        )
+        for side in SIDES
+    }
+    held: dict[Side, list[_Candidate]] = {}
+    for side in SIDES:
+        readable = [one for one in candidates[side] if one.text is not None]
+        held[side] = sound[side] or readable[:1] or list(candidates[side][:1])
+    risk, opportunity = SIDES
+    pairs = sorted(
+        product(range(len(held[risk])), range(len(held[opportunity]))),
+        key=lambda places: (sum(places), max(places), places),
+    )
+    for first, second in pairs:
+        one, other = held[risk][first], held[opportunity][second]
+        if one.text is None or other.text is None or not equal(one.text, other.text):
+            return {risk: one, opportunity: other}
+    with_sound = [side for side in SIDES if sound[side]]
+    if not with_sound:
+        return {side: held[side][0] for side in SIDES}
+    better = min(with_sound, key=lambda side: sound[side][0].place)
+    return {side: held[side][0] if side == better else None for side in SIDES}

@@ -937,7 +937,7 @@ _RUN = {
     "diagnose-reasons": "run rfc-diagnose --model $V --rationale --method plain "
     "--limit 8",
     "cobe": "run cobe --model $W --method plain --method few-shot --method abduct-act-predict "
-    "--method graph-first --judge $A --judge $B --judge-context --limit 4",
+    "--judge $A --judge $B --judge-context --limit 4",
     "cobe-drawn": "run cobe --model $V --model $W --judge $A --data synth/stories.json --limit 6 "
     "--no-structured --seed 2",
 }  # fmt: skip

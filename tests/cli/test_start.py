@@ -96,7 +96,7 @@ def test_the_projects_workflow_runs_what_its_readme_does(project):
 
 def test_methods_are_listed_with_a_line_each_also_in_help(quick_contrafact):
     done = quick_contrafact("methods", "cobe")
-    assert "graph-first" in done.stdout and "(default)" in done.stdout
+    assert "abduct-act-predict" in done.stdout and "(default)" in done.stdout
     everything = quick_contrafact("methods").stdout
     assert "surface" in everything and everything.count("(default)") >= 4
     for command in (["run", "rfc-detect"], ["generate"]):

@@ -27,7 +27,6 @@ from inspect_ai.model import (
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.augment import plan_variations, read_variation
-from contrafact.families.cobe.causal_graph import read_graph
 from contrafact.families.cobe.data import bundled_stories
 from contrafact.families.finforce.generation import read_pair
 from contrafact.families.finforce.screen import proposal_from_reply
@@ -130,15 +129,6 @@ def varied(answer: str) -> dict[str, str]:
     }
 
 
-def graph(cause: str, effect: str) -> dict[str, object]:
-    events = [{"name": name, "says": name} for name in ("a", "b")]
-    return {
-        "events": events,
-        "edges": [{"cause": cause, "effect": effect}],
-        "intervened": [cause],
-    }
-
-
 def screening(category: str) -> dict[str, object]:
     truths = dict.fromkeys(("event_status", "material_relevance"), True)
     return {"reason": "because", **truths, "category": category}
@@ -172,11 +162,6 @@ PLACES = {
         of_json(screening("Labour & employment"), screening("Technology & innovation")),
         lambda output: proposal_from_reply(kept_reply(output), "m").category,
         ("Labour & employment", "Technology & innovation"),
-    ),
-    "graph": Place(
-        of_json(graph("a", "b"), graph("b", "a")),
-        lambda output: (found := read_graph(kept_reply(output))[0]) and found.intervened[0],
-        ("a", "b"),
     ),
     "variation": Place(
         of_json(varied("She finished."), varied("She fled.")),

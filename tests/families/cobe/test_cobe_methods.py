@@ -1,13 +1,11 @@
 """Ways of asking: what they show the model, what they keep, what they do with a bad reply."""
 
 import asyncio
-import json
 
 import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from contrafact.errors import InputError
-from contrafact.families.cobe.causal_graph import read_graph
 from contrafact.families.cobe.data import StoryQuery, bundled_shots, bundled_stories
 from contrafact.families.cobe.methods import METHODS
 from contrafact.families.cobe.methods.few_shot import draw_shots
@@ -17,16 +15,6 @@ from contrafact.family.task import MAX_CHARACTERS, read_text
 from contrafact.models.asking import Ask
 
 STORY = bundled_stories()[0]
-GRAPH = {
-    "events": [
-        {"name": "split", "says": "a hose split"},
-        {"name": "heat", "says": "the engine overheated"},
-        {"name": "stop", "says": "the driver stopped"},
-        {"name": "rain", "says": "it rained"},
-    ],
-    "edges": [{"cause": "split", "effect": "Heat "}, {"cause": "heat", "effect": "stop"}],
-    "intervened": ["heat"],
-}
 
 
 def model(*replies, seen=None):
@@ -97,52 +85,6 @@ def test_three_steps_then_the_text_in_one_conversation():
     assert "Reply with the rewritten text only" in last[-1].text
 
 
-def test_the_graph_is_kept_and_its_descendants_are_what_may_change():
-    seen = []
-    edited = edit("graph-first", json.dumps(GRAPH), "The text.", seen=seen)
-    assert edited.text == "The text."
-    graph = edited.trace["graph"]
-    assert graph["edges"][0] == {"cause": "split", "effect": "heat"}
-    assert (graph["intervened"], graph["downstream"]) == (["heat"], ["stop"])
-    assert graph["kept"] == ["split", "rain"], "causes of what is set stay"
-    assert seen[0][1].response_schema.name == "causal_graph"
-    prompt = seen[1][0][-1].text
-    may_change = prompt.split("may change")[1].split("stay as they are")[0]
-    assert "- the driver stopped" in may_change
-    assert "- a hose split" in prompt.split("stay as they are")[1]
-
-
-def test_a_graph_that_cannot_be_used_is_asked_for_once_more_then_invalid():
-    seen = []
-    edited = edit("graph-first", "no graph", json.dumps(GRAPH), "The text.", seen=seen)
-    assert edited.text == "The text."
-    assert edited.trace["refused_graphs"][0]["reply"] == "no graph"
-    assert "the graph is no JSON object" in seen[1][0][-1].text
-    edited = edit("graph-first", "no graph", "none again")
-    assert edited.text is None
-    assert edited.invalid == "no usable graph: the graph is no JSON object"
-    assert edited.reply == "none again"
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"events": []}, "fewer than two events"),
-        ({"events": GRAPH["events"] + [{"name": " SPLIT", "says": ""}]}, "are called ' SPLIT'"),
-        ({"events": [{"says": "x"}, {"says": "y"}]}, "has no name"),
-        ({"edges": [{"cause": "split", "effect": "snow"}]}, "unknown event 'snow'"),
-        ({"edges": ["split"]}, "unknown event"),
-        ({"intervened": []}, "which of its events the query sets"),
-        ({"intervened": ["snow"]}, "which of its events the query sets"),
-        ({"edges": GRAPH["edges"] + [{"cause": "stop", "effect": "split"}]}, "cycle"),
-    ],
-)
-def test_a_graph_is_checked(change, reason):
-    graph, why = read_graph(json.dumps(GRAPH | change))
-    assert graph is None
-    assert reason in why
-
-
 @pytest.mark.parametrize(
     ("reply", "stop", "reason"),
     [
@@ -162,12 +104,12 @@ def test_an_empty_or_endless_reply_is_invalid(reply, stop, reason):
 
 
 def test_solvers_are_found_by_name_or_import_path_and_plan_their_calls():
-    assert METHODS.names() == ["abduct-act-predict", "few-shot", "graph-first", "plain"]
+    assert METHODS.names() == ["abduct-act-predict", "few-shot", "plain"]
     calls = {
         name: len(METHODS.make(name, MethodContext()).plan(StoryQuery(STORY, "A")))
         for name in METHODS.names()
     }
-    assert calls == {"abduct-act-predict": 4, "few-shot": 1, "graph-first": 2, "plain": 1}
+    assert calls == {"abduct-act-predict": 4, "few-shot": 1, "plain": 1}
     assert METHODS.make("contrafact.families.cobe.methods.plain", MethodContext()).name == "plain"
     with pytest.raises(InputError, match="no method 'guess'"):
         METHODS.make("guess", MethodContext())

@@ -11,7 +11,7 @@ import pytest
 from contrafact.cli import demo
 from contrafact.errors import EXTRAS
 from contrafact.families.cobe.compared import compared_texts as cobe_texts
-from contrafact.families.cobe.synth.compose import write_drawn
+from contrafact.families.cobe.editing import write_held_out
 from contrafact.families.finforce.compared import compared_texts as finforce_texts
 from contrafact.runs.prepare import make_settings, prepare
 
@@ -92,7 +92,7 @@ def test_references_rank_above_controls_with_intervals_apart(quick_contrafact, t
     ):
         file, data = tmp_path / f"{task}.jsonl", tmp_path / "stories.jsonl"
         file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-        write_drawn(data, 6)
+        write_held_out(data, 6)
         given = ("--data", str(data)) if task == "cobe" else ("--fluency-model", "none")
         result = quick_contrafact("score", task, str(file), *judge, *given, "--out", task)
         assert result.returncode == 0, result.stderr

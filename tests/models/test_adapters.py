@@ -1,6 +1,7 @@
 """LoRA adapters by their folder: in llama.cpp as in PyTorch, and never mixed with the base."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,15 @@ def test_an_adapter_says_in_llama_cpp_what_it_says_in_pytorch(adapter):
     assert apart(plain, base) < 0.12
     assert apart(merged, taught) < 0.12
     assert apart(merged, base) > 0.5 and apart(plain, taught) > 0.5
+
+
+@pytest.mark.slow
+def test_an_adapter_in_gguf_alone_is_the_same_in_pytorch(adapter, tmp_path):
+    for name in ("adapter_config.json", ADAPTER_FILE):
+        shutil.copy(adapter / name, tmp_path)
+    whole, alone = (likeliest(load_causal(str(one))) for one in (adapter, tmp_path))
+    assert apart(whole, alone) < 0.03
+    assert apart(alone, likeliest(load_causal("smollm2-135m"))) > 0.5
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """What calls cost: by list price, call by call; free where it is; unknown never taken for free."""
 
+from contextlib import nullcontext
 from decimal import Decimal
 
 import pytest
@@ -7,7 +8,9 @@ from genai_prices import Usage, calc_price
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contrafact.models.estimate import call_estimate
+from contrafact.files.journal import Journal
+from contrafact.models.estimate import answered_by, call_estimate
+from contrafact.models.kept import work_open
 from contrafact.models.prices import FREE, LISTED, UNKNOWN, Tokens, dollars, price_note
 
 COUNTS = st.integers(0, 300_000)
@@ -64,3 +67,33 @@ def test_where_a_price_comes_from(model: str, note: str, cost: int | None) -> No
     found = dollars(model, [Tokens(1_000, 100)])
     assert price_note(model) == note
     assert found is None if cost is None else bool(found) == bool(cost)
+
+
+@pytest.mark.parametrize(
+    ("model", "open", "wanted"),
+    [("openai/gpt-4o", 1_001, [1_001]), ("openai/gpt-4o", 1_000, []), ("embedded/x", 1_001, [])],
+)
+def test_many_paid_calls_are_confirmed_before_the_first(model, open, wanted, tmp_path):
+    class NoError(Exception):
+        """The answer is no."""
+
+    asked: list[int] = []
+    worked: list[int] = []
+
+    def no(calls: int) -> None:
+        asked.append(calls)
+        raise NoError
+
+    async def work(item: int) -> str:
+        worked.append(item)
+        return "done"
+
+    items = {str(one): one for one in range(open)}
+    with (
+        Journal(tmp_path / "answers.jsonl", {}) as answers,
+        answered_by(no, lambda _: None),
+        pytest.raises(NoError) if wanted else nullcontext(),
+    ):
+        work_open(items, work, answers, at_once=8, noun="items", model=model)
+    assert asked == wanted
+    assert len(worked) == (0 if wanted else open)

@@ -107,7 +107,7 @@ def _run_part(part: "DemoPart", count: int, folder: Path) -> "RunResult":
             extra = f"pip install 'contrafact[{EXTRAS[module]}]'"
             say_once(f"left out: {', '.join(more)}; wanted is {module} ({extra})")
     given: dict[str, Any] = {
-        "models": (DEMO_MODEL,),
+        "models": (DEMO_MODEL, *part.models),
         "judges": part.judges,
         "methods": methods,
         "limit": count,

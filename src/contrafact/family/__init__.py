@@ -142,7 +142,8 @@ class DemoPart:
         noun: What its items are, in the plural; also the option that says how many.
         count: How many of the bundled ones are taken, of ``most``.
         text: What is printed before it; ``{count}`` and ``{model}`` are filled in.
-        judges: Who judges what it wrote; a verifier is examined, and its rates are corrected.
+        models: Who works on it besides the demo's model.
+        judges: Who judges what they wrote; a verifier is examined, and its rates are corrected.
         extras: Methods besides, by the module that they need; left out, with a note, without it.
         shown: Returns what is shown of a sample as it ends, given Inspect's state of it.
         data: Writes the items to a file, given the file and how many; the bundled ones if none.
@@ -157,6 +158,7 @@ class DemoPart:
     most: int
     text: str
     methods: tuple[str, ...]
+    models: tuple[str, ...] = ()
     judges: tuple[str, ...] = ()
     generation: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)

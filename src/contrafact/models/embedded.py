@@ -1,9 +1,9 @@
 """The Inspect model provider ``embedded``: a GGUF model run by llama.cpp in this process.
 
-``embedded/smollm2-135m`` is SmolLM2-135M-Instruct; ``embedded//folder/model.gguf`` and
-``embedded/./model.gguf`` are any other file, ``embedded//folder`` a LoRA adapter with the weights
-it belongs to. Model arguments (``-M``) are the fields of
-``ServerSettings``. docs/models.md says how it is used.
+``embedded/smollm2-135m`` is SmolLM2-135M-Instruct, ``embedded/smollm2-135m-cobe`` the same with an
+adapter that ships; ``embedded//folder/model.gguf`` and ``embedded/./model.gguf`` are any other
+file, ``embedded//folder`` a LoRA adapter with the weights it belongs to. Model arguments (``-M``)
+are the fields of ``ServerSettings``. docs/models.md says how it is used.
 
 - The model is loaded at the first call, once per file and settings, and shared by all models of
   this provider in the process; files and packages are checked when the model is named.
@@ -34,7 +34,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from contrafact.models.gguf import full_path, gguf_paths, is_pathlike
+from contrafact.models.gguf import full_path, gguf_paths, is_pathlike, shipped_adapter
 from contrafact.models.requests import InProcessAPI, guided_choice, request_body
 from contrafact.models.server import (
     EmbeddedServer,
@@ -73,7 +73,8 @@ class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
         **model_args: Any,
     ) -> None:
         path, adapter = gguf_paths(model_name)
-        name = full_path(model_name) if adapter or is_pathlike(model_name) else model_name
+        by_path = is_pathlike(model_name) or (adapter and not shipped_adapter(model_name))
+        name = full_path(model_name) if by_path else model_name
         super().__init__(name, base_url, config, model_args)
         check_runtime()
         self.settings = ServerSettings(path=path, adapter=adapter, **model_args)

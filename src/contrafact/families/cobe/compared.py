@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from contrafact.families.cobe.data import PHRASINGS
+from contrafact.families.cobe.editing import held_out_stories
 from contrafact.families.cobe.items import REFERENCE
-from contrafact.families.cobe.synth.compose import story_lines
 
 __all__ = ["compared_texts"]
 
 
 def compared_texts(count: int) -> Sequence[Mapping[str, Any]]:
     """Return rows for ``contrafact score cobe``: four systems for each drawn story and phrasing."""
-    stories = [json.loads(line) for line in story_lines(count, 0)]
+    stories = [json.loads(line) for line in held_out_stories(count)]
     found: list[Mapping[str, Any]] = []
     for place, story in enumerate(stories):
         other = stories[(place + 1) % count]

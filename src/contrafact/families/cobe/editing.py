@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,11 +21,12 @@ from contrafact.families.cobe.stories import verdicts
 from contrafact.families.cobe.synth.compose import Cell, compose_block
 from contrafact.families.cobe.synth.library import Library, Scene, bundled_library
 from contrafact.family.training import EditSpec, EditTask
+from contrafact.files.atomic import write_text
 from contrafact.prompts import PromptPack
 from contrafact.records import GRAPHS
 from contrafact.text.delimit import delimit
 
-__all__ = ["EDITING"]
+__all__ = ["EDITING", "held_out_stories", "write_held_out"]
 
 _HELD_GRAPHS = frozenset(("diamond", "hybrid"))
 _HELD_SCENES = frozenset(("hospital", "lake", "observatory", "port"))
@@ -44,6 +45,7 @@ _HELD_EVENTS = {
 """By place of training, the event that is held out with its rules: one that many stories tell."""
 _SLOT = re.compile(r"\\\{\w+\\\}")
 _WRONG = "the wrong answer"
+_DEMO = 2**31  # a seed apart from those that trainings are given
 
 
 def _split_of(row: Mapping[str, Any]) -> str | None:
@@ -87,39 +89,54 @@ def _patterns(scene: str) -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[EditTask]:
-    """Draw tasks of a split: one a story, in the three phrasings in turn.
+    """Draw tasks of a split: one a story, in the three phrasings in turn."""
+    template = pack.template("cobe/edit", required={"story", "query", "shots"})
+    block, last, before = 0, "", ""  # answers of this block, and of the one before it
+    for drawn, (place, line, row, answer) in enumerate(islice(_stories(split, seed), number)):
+        if place != block:
+            block, before = place, last
+        text, query = row["Variation text"], row["Query"][drawn % len(PHRASINGS)]
+        wrong = {"copy": text, _WRONG: row["Wrong answers"][0]["text"]}
+        if before:
+            wrong["another story's answer"] = before
+        yield EditTask(
+            id=f"{split}-{drawn}",
+            prompt=template.render(story=delimit(text), query=delimit(query), shots=[]),
+            answer=answer,
+            source=line,
+            wrong=wrong,
+        )
+        last = answer
+
+
+def _stories(split: str, seed: int) -> Iterator[tuple[int, str, Mapping[str, Any], str]]:
+    """Draw stories of a split: the block of each, its line, its row, and its answer in place.
 
     What is measured on has one story of a plot, so that tasks are independent of each other.
     """
     library = bundled_library()
     cells = _cells(library, split)
-    template = pack.template("cobe/edit", required={"story", "query", "shots"})
     wanted = "train" if split == "same" else split
-    drawn = 0
-    last = before = ""  # answers of this block, and of the one before it
     for block in count():
-        before = last or before
         for line in compose_block(library, cells, _seed(seed, split), block)[0]:
             row = json.loads(line)
-            if _split_of(row) != wanted or (answer := in_place(row)) is None:
-                continue
-            text, query = row["Variation text"], row["Query"][drawn % len(PHRASINGS)]
-            wrong = {"copy": text, _WRONG: row["Wrong answers"][0]["text"]}
-            if before:
-                wrong["another story's answer"] = before
-            yield EditTask(
-                id=f"{split}-{drawn}",
-                prompt=template.render(story=delimit(text), query=delimit(query), shots=[]),
-                answer=answer,
-                source=line,
-                wrong=wrong,
-            )
-            last = answer
-            drawn += 1
-            if drawn == number:
-                return
-            if split != "train":
-                break
+            if _split_of(row) == wanted and (answer := in_place(row)) is not None:
+                yield block, line, row, answer
+                if split != "train":
+                    break
+
+
+def held_out_stories(n: int) -> list[str]:
+    """Return stories, a JSON object each, of graphs, places and rules that no editor learned from.
+
+    They are those of the demo: editors are measured on others.
+    """
+    return [line for _, line, _, _ in islice(_stories("all", _DEMO), n)]
+
+
+def write_held_out(path: Path, n: int) -> None:
+    """Write `held_out_stories` to a JSON Lines file."""
+    write_text(path, "".join(f"{line}\n" for line in held_out_stories(n)))
 
 
 def _seed(seed: int, split: str) -> int:

@@ -30,12 +30,14 @@ DEMO = (
         count=6,
         most=40,
         text="CoBe. {count} stories drawn with their proofs, each asked in three phrasings what "
-        "would have happened instead; {model} edits them, the verifier 'proof' judges the edits.",
-        methods=("plain", "few-shot"),
+        "would have happened instead; {model} edits them, as it is and taught to (it has met no "
+        "such graph, place or rule), and the verifier 'proof' judges the edits.",
+        methods=("plain",),
+        models=("embedded/smollm2-135m-cobe",),
         shown=Lazy("contrafact.families.cobe.task:shown_texts"),
         judges=("proof",),
         compared=Lazy("contrafact.families.cobe.compared:compared_texts"),
-        data=Lazy("contrafact.families.cobe.synth.compose:write_drawn"),
-        generation={"temperature": 0.0, "max_tokens": 90},  # twice the longest of the stories
+        data=Lazy("contrafact.families.cobe.editing:write_held_out"),
+        generation={"temperature": 0.0, "max_tokens": 112},  # the longest answer, and half
     ),
 )

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from contrafact.errors import InputError
 from contrafact.models.gguf import (
+    ADAPTER_FILE,
     FROM_WEIGHTS,
     SMOLLM2,
     check_gguf,
     gguf_path,
     is_pathlike,
     plain_name,
+    shipped_adapter,
 )
-from contrafact.models.whitebox.conversion import converted, first_line, quietly
+from contrafact.models.whitebox.conversion import converted, first_line, merge_adapter, quietly
 
 if TYPE_CHECKING:
     import torch
@@ -49,6 +51,7 @@ Precision = Literal["float32", "bfloat16", "float16", "4bit"]
 _HUB = "https://huggingface.co"
 _HUB_SECONDS = 10.0  # to find out whether the hub can be reached at all
 _CONFIG, _ADAPTER = "config.json", "adapter_config.json"  # one of them makes a model's folder
+_PEFT = "adapter_model.safetensors"
 _FOLDER_HINT = "name a folder that holds config.json, a tokenizer and safetensors"
 
 
@@ -203,7 +206,8 @@ def check_precision(precision: Precision, device: str | None = None) -> None:
 
 def _find(name: str) -> Path | None:
     """Return the file or folder that a name stands for; None for a name on the hub."""
-    path = gguf_path(name) if name == SMOLLM2 else Path(name).expanduser()
+    shipped = gguf_path(name) if name == SMOLLM2 else shipped_adapter(name)
+    path = shipped or Path(name).expanduser()
     if path.exists():
         return path
     # A name on the hub has one slash at most.
@@ -275,13 +279,13 @@ def _loaded_pair(name: str, cache: Path | None, options: dict[str, Any]) -> tupl
 
 def _adapted(folder: Path, cache: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
     """Load the model that a LoRA adapter was trained on, with the adapter merged into it."""
-    if importlib.util.find_spec("peft") is None:
+    by_peft = (folder / _PEFT).is_file() or not (folder / ADAPTER_FILE).is_file()
+    if by_peft and importlib.util.find_spec("peft") is None:
         raise InputError(
             "this folder holds an adapter, and peft, which reads it, is not installed",
             file=folder,
             hint="run: pip install 'contrafact[train]'",
         )
-    from peft import PeftModel
     from transformers import AutoTokenizer
 
     stated = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
@@ -289,6 +293,11 @@ def _adapted(folder: Path, cache: Path | None, options: dict[str, Any]) -> tuple
     model, tokenizer = _loaded_pair(base, cache, options)
     if (folder / "tokenizer_config.json").is_file():
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    if not by_peft:
+        merge_adapter(model, folder / ADAPTER_FILE)
+        return model, tokenizer
+    from peft import PeftModel
+
     return PeftModel.from_pretrained(model, folder).merge_and_unload(), tokenizer
 
 

@@ -35,7 +35,6 @@ from contrafact.families.cobe.synth.narrative import (
 )
 from contrafact.families.cobe.synth.plots import draw_plot
 from contrafact.families.cobe.synth.prove import check_story
-from contrafact.files.atomic import write_text
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.workers import end_with_parent
 
@@ -52,7 +51,6 @@ __all__ = [
     "domain_named",
     "source_of",
     "story_lines",
-    "write_drawn",
 ]
 
 CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
@@ -148,11 +146,6 @@ def story_lines(
     """Return proven stories, one JSON object a line; see `source_of` and `compose_lines`."""
     library, cells = source_of(graph, domain, private_lexicon)
     return compose_lines(n, seed, library=library, cells=cells, processes=processes)
-
-
-def write_drawn(path: Path, n: int) -> None:
-    """Write stories with their proofs to a JSON Lines file; the same number, the same file."""
-    write_text(path, "".join(f"{line}\n" for line in story_lines(n, 0)))
 
 
 def compose(

@@ -185,7 +185,7 @@ def _by_model(
     async def reply(headline: str) -> str:
         return await ask_screening(headline, ask, template)
 
-    failures = work_open(left, reply, journal, at_once=at_once, noun="headlines")
+    failures = work_open(left, reply, journal, at_once=at_once, noun="headlines", model=model)
     if failures:
         raise ModelError(
             f"{len(failures):,} calls failed, and nothing is written yet; the same command tries "

@@ -113,6 +113,6 @@ def _ask(
         return await ask_label(text, labeller, template)
 
     with Journal(sidecar_path(options.out, "answers"), facts) as answers, counted_calls(answers):
-        failures = work_open(texts, ask, answers, at_once=at_once, noun="articles")
+        failures = work_open(texts, ask, answers, at_once=at_once, noun="articles", model=model)
         replies = {key: answers.known[key] for key in texts if key in answers.known}
     return replies, {key: f"the call failed ({why})" for key, why in failures.items()}

@@ -64,6 +64,18 @@ def test_one_of_something_says_why_not(text):
     assert "is one of something" in reason
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Halden Bank's CET1 ratio stood at 13.8% in June.", "CET1 ratio"),
+        ("Call 1-800-555-0199 for details of the $25 offer.", "1-800-555-0199"),
+    ],
+)
+def test_figures_in_names_and_telephone_numbers_stay(text, left):
+    for rewritten in rewrites(text):
+        assert left in rewritten and rewritten != text
+
+
 def test_several_never_become_one_of_several():
     for text in rewrites("Its share rose to 15% from 12%, or 3 percentage points."):
         assert not re.search(r"\b1 percentage points", text)

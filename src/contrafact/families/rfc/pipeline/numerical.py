@@ -121,8 +121,8 @@ def rewrite_numerical(text: str, seed: int) -> RuleRewrite | NoRewrite:
     )
     if counted is not None:
         return NoRewrite(f"'{counted.text}' may count what the text names one by one")
-    if one := _ONE.search(text):
-        return NoRewrite(f"'{one[0]}' is one of something, and another number would be several")
+    if one := _one(text, problem.found):
+        return NoRewrite(f"'{one}' is one of something, and another number would be several")
     strengths: tuple[_Strength, ...] = ("stronger", "weaker")
     if rng.random() < 0.4:
         strengths = ("weaker", "stronger")
@@ -245,6 +245,12 @@ def _groups(keys: Iterable[Hashable]) -> Iterable[list[int]]:
     return found.values()
 
 
+def _one(text: str, found: Sequence[Quantity]) -> str:
+    """Return where a quantity is one of something; the empty string where none is."""
+    starts = {quantity.start for quantity in found}
+    return next((one[0] for one in _ONE.finditer(text) if one.start() in starts), "")
+
+
 def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
     """Return what is wrong with a rewrite, read back from its text; empty if nothing is."""
     back = quantities(rewritten)
@@ -257,8 +263,8 @@ def _fault(problem: _Problem, free: Sequence[int], rewritten: str) -> str:
     for i in free:
         if reason := _unlikely(old[i], back[i]):
             return reason
-    if one := _ONE.search(rewritten):
-        return f"'{one[0]}' would be one of several"
+    if one := _one(rewritten, back):
+        return f"'{one}' would be one of several"
     for relation in problem.related:
         if not _holds(relation, values, back):
             a, b, c = (old[i].text for i in relation.parts)

@@ -278,8 +278,11 @@ def _keeping(kept: Collection[int], folder: Path, base: str) -> Any:
 
 def _save_adapter(adapted: Any, folder: Path, base: str) -> None:
     """Save an adapter so that `load_causal` finds the model that it belongs to."""
-    adapted.peft_config["default"].base_model_name_or_path = base
+    stated = adapted.peft_config["default"]
+    # Its own checkpoints look for the model under its name, and would ask a hub for ours.
+    loaded, stated.base_model_name_or_path = stated.base_model_name_or_path, base
     adapted.save_pretrained(folder, save_embedding_layers=False)
+    stated.base_model_name_or_path = loaded
     write_adapter(folder, adapted.config)
 
 

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from contrafact.errors import InputError
+from contrafact.families.cobe.editing import EDITING
 from contrafact.models.gguf import ADAPTER_FILE, gguf_paths
 from contrafact.models.server import EmbeddedServer, ServerSettings
 from contrafact.models.whitebox.conversion import write_adapter
 from contrafact.models.whitebox.noise import prompt_tokens
 from contrafact.models.whitebox.weights import CausalModel, load_causal
+from contrafact.prompts import open_pack
 
 ASKED = "Name the capital of France in one word."
 FEW = 12
@@ -64,6 +66,12 @@ def served(server: EmbeddedServer) -> dict[str, float]:
     return {one["token"]: one["logprob"] for one in tokens}
 
 
+def edited(server: EmbeddedServer, prompt: str) -> str:
+    messages = [{"role": "user", "content": prompt}]
+    answer = server.chat({"messages": messages, "temperature": 0, "max_tokens": 112})
+    return str(answer["choices"][0]["message"]["content"]).strip()
+
+
 def apart(one: dict[str, float], other: dict[str, float]) -> float:
     """Return how far the probabilities of the first one's likeliest tokens are apart, in all."""
     return float(sum(abs(np.exp(one[key]) - np.exp(other.get(key, -30))) for key in one))
@@ -91,6 +99,21 @@ def test_an_adapter_in_gguf_alone_is_nearly_the_same_in_pytorch(adapter, tmp_pat
         likeliest(load_causal(one)) for one in ("smollm2-135m", str(adapter), alone)
     )
     assert apart(whole, rounded) < 0.3 < 0.5 < apart(whole, base)
+
+
+@pytest.mark.slow
+def test_the_editor_that_ships_edits_stories_as_the_base_model_does_not():
+    """New stories of the kinds that it learned: measured were 18 of 40, and none."""
+    weights, path = gguf_paths("smollm2-135m-cobe")
+    servers = {one: EmbeddedServer(ServerSettings(weights, adapter=one)) for one in (None, path)}
+    tasks = list(EDITING.tasks(open_pack(), "same", 3, 12))
+    right = {
+        adapter: sum(
+            EDITING.passed(task.source, edited(server, task.prompt)) is True for task in tasks
+        )
+        for adapter, server in servers.items()
+    }
+    assert right[path] >= 3 > right[None]
 
 
 @pytest.mark.slow

@@ -9,21 +9,20 @@ import pandas as pd
 from contrafact.review.answers import Decision
 from contrafact.review.assignment import answer_training
 from contrafact.review.figures import (
-    agreement_tables,
+    agreement_table,
     audits_table,
     figure_tables,
     rated_agreement,
     rated_questions,
     review_progress,
     stage_ratings,
-    throughput_table,
     training_table,
     write_tables,
 )
 from contrafact.review.project import load_project
 from contrafact.review.setup import import_gold, import_items, set_roles
 from contrafact.review.store.store import Store
-from contrafact.review.workflow import set_stage_open, undo
+from contrafact.review.workflow import set_stage_open
 
 PASS = {"category_correct": "true", "rewrite_valid": "pass"}
 FAIL = {"category_correct": "true", "rewrite_valid": "fail"}
@@ -72,27 +71,6 @@ def test_progress_tells_outcomes_by_category_and_closed_stages(office):
     }  # fmt: skip
     assert [one.stage.id for one in found.stages if one.closed] == ["annotation"]
     assert [one.stage.id for one in found.stages if one.items] == ["secondary-review"]
-
-
-def test_pace_leaves_pauses_out_and_counts_what_stands(office):
-    made = office("cobe-rating", items=5)
-    for seconds in (30, 60, 90):
-        made.say("Cem", {"rating": "Yes"}, seconds)
-    made.now += timedelta(hours=3)
-    made.say("Cem", {"rating": "No"}, 60)
-    made.do(undo, "Cem")
-    # Three decisions stand. The last one's minute was work as well, the three hours were not:
-    # four minutes in all, a fifteenth of an hour.
-    (cem,) = throughput_table(made.state, made.events).rows
-    assert cem == ("Cem", "3", "0.1", "45.0", "60", "–")
-    assert throughput_table(made.state, []).rows == []
-
-
-def test_a_decision_over_a_pause_is_no_measure_of_how_long_one_takes(office):
-    made = office("cobe-rating", items=3)
-    made.say("Cem", {"rating": "Yes"}, 1500)
-    (cem,) = throughput_table(made.state, made.events).rows
-    assert cem == ("Cem", "1", "0.0", "undefined", "undefined", "–")
 
 
 def test_audits_have_rates_per_category_and_what_came_of_the_batch(office):
@@ -153,41 +131,18 @@ def test_what_agreement_can_be_about(review_team):
     )
 
 
-def test_the_matrix_tells_who_says_what_where_another_says_what(office):
-    made = annotated(office)
-    matrix = agreement_tables(stage_ratings(made.state)[0])[1]
-    # Rows are Cem's, columns Dia's: once he passes what she fails.
-    assert list(matrix.columns) == ["Cem \\ Dia", "fail", "pass"]
-    assert matrix.rows == [("fail", "0", "0"), ("pass", "1", "7")]
-    assert matrix.text == "Pairs of people who differ on an item: fail and pass: 1."
-
-
-def test_three_raters_have_a_matrix_of_pairs(office):
-    made = office("cobe-rating", items=2)
-    for who, message in (("Cem", "Yes"), ("Dia", "Yes"), ("Eve", "No")):
-        for _ in range(2):
-            made.say(who, {"rating": message})
-    matrix = agreement_tables(stage_ratings(made.state)[0])[1]
-    assert list(matrix.columns) == ["one \\ another", "No", "Yes"]
-    # Of each item's three pairs one agrees on Yes and two differ.
-    assert matrix.rows == [("No", "0", "4"), ("Yes", "4", "2")]
-    assert matrix.text.endswith("No and Yes: 4.")
-
-
 def test_every_figure_is_written_as_a_table(office, tmp_path):
     made = annotated(office)
-    tables = {one.key: one for one in figure_tables(made.state, made.events, made.now)}
+    tables = {one.key: one for one in figure_tables(made.state, made.now)}
     assert set(tables) == {
         "progress",
-        "throughput",
         "audits",
         "residual",
-        *(f"{kind}-annotation.{q}" for kind in ("agreement", "matrix")
-          for q in ("verdict", "category_correct", "rewrite_valid")),
+        *(f"agreement-annotation.{q}" for q in ("verdict", "category_correct", "rewrite_valid")),
         "agreement-re-annotation.verdict",
     }  # fmt: skip
     assert "Of 8 items 7 have ended (87.5%)" in tables["progress"].text
-    assert "differ on an item: fail and pass: 1." in tables["matrix-annotation.verdict"].text
+    assert "rated differently: 1 items" in tables["agreement-annotation.verdict"].text
     assert "None yet" in tables["agreement-re-annotation.verdict"].text
     assert tables["residual"].rows[0][0] == "final items"
     files = write_tables([*tables.values()], tmp_path)
@@ -216,7 +171,7 @@ def test_figures_are_written_by_the_command_line(quick_contrafact, review_team, 
     run = quick_contrafact("review", "figures", "--out", "figures")
     assert run.returncode == 0, run.stderr
     files = sorted(path.name for path in (tmp_path / "figures").iterdir())
-    assert files == ["audits.csv", "progress.csv", "throughput.csv", "training.csv"]
+    assert files == ["audits.csv", "progress.csv", "training.csv"]
     (row,) = pd.read_csv(tmp_path / "figures" / "training.csv").to_dict("records")
     assert (row["person"], row["answered"], row["right"]) == ("Cem", "60 of 60", 60)
     assert (row["accuracy"], row["threshold"], row["result"]) == ("100.0%", "95.0%", "passed")
@@ -237,7 +192,7 @@ def test_the_managers_figures_are_those_that_agree_prints(quick_contrafact, revi
                     "review", who, given, Decision({"rating": message}, comment="so it seems")
                 )
         (ratings,) = store.read("review", stage_ratings)
-    found, panel = rated_agreement(ratings.cells), agreement_tables(ratings)[0]
+    found, panel = rated_agreement(ratings.cells), agreement_table(ratings)
     for suffix in ("csv", "parquet"):
         export = ("review", "export", "--what", "ratings", "--out", f"ratings.{suffix}")
         assert quick_contrafact(*export).returncode == 0

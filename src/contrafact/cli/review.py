@@ -311,8 +311,8 @@ def figures(
 ) -> None:
     """Write every figure of a review as tables (CSV).
 
-    Progress, throughput, agreement and who says what, pass rates of audits by stratum, what share
-    of the final items is wrong, and rounds of training, as far as the review has them.
+    Progress, agreement, pass rates of audits by stratum, what share of the final items is wrong,
+    and rounds of training, as far as the review has them.
 
     Example: contrafact review figures --db review.db --out figures
     """
@@ -321,8 +321,8 @@ def figures(
     from contrafact.review.figures import figure_tables, write_tables
 
     with open_store(db) as store:
-        state, history = store.read(review, lambda found: found), store.history(review)
-    for file in write_tables(figure_tables(state, history, datetime.now(UTC)), out):
+        state = store.read(review, lambda found: found)
+    for file in write_tables(figure_tables(state, datetime.now(UTC)), out):
         typer.echo(str(file))
 
 

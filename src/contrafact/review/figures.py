@@ -8,18 +8,14 @@ RFC-BENCH, section 2.2.3 and table 2; FIN-FORCE, section 3.3.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property, lru_cache
-from itertools import combinations, pairwise
 from math import nan
 from pathlib import Path
-from statistics import median
 
 from contrafact.errors import InputError
-from contrafact.review.corrections import set_aside_by
-from contrafact.review.events import Event
 from contrafact.review.export import rating_rows, write_rows
 from contrafact.review.project import OUTCOMES, Stage
 from contrafact.review.residual import COLUMNS, residual_cells, residual_error
@@ -27,18 +23,15 @@ from contrafact.review.state import Batch, ReviewItem, ReviewState
 from contrafact.review.workflow import audit_rows
 from contrafact.stats.intervals import clustered_proportion
 from contrafact.study.agreement import Agreement, agreement
-from contrafact.study.ratings import Rating, RatingsTable, ratings_of
+from contrafact.study.ratings import RatingsTable, ratings_of
 
 __all__ = [
-    "agreement_tables", "audits_table", "figure_tables", "progress_table", "rated_agreement",
-    "rated_questions", "review_progress", "stage_ratings", "throughput_table", "training_table",
-    "write_tables",
+    "agreement_table", "audits_table", "figure_tables", "progress_table", "rated_agreement",
+    "rated_questions", "review_progress", "stage_ratings", "training_table", "write_tables",
 ]  # fmt: skip
 
 ALL = "all"
 """What stands for the category where a project has none."""
-PAUSE = timedelta(minutes=10)
-"""A gap longer than this between two acts of a person is a pause, and no work."""
 SEED = 0
 """The seed that `contrafact agree` takes where none is given."""
 
@@ -68,10 +61,10 @@ class FigureTable:
         return frozenset(at for at in places if all(numeric(row[at]) for row in self.rows))
 
 
-def figure_tables(state: ReviewState, events: Iterable[Event], now: datetime) -> list[FigureTable]:
+def figure_tables(state: ReviewState, now: datetime) -> list[FigureTable]:
     """Return every figure of a review."""
-    found = [progress_table(review_progress(state, now)), throughput_table(state, events)]
-    found += [table for one in stage_ratings(state) for table in agreement_tables(one)]
+    found = [progress_table(review_progress(state, now))]
+    found += map(agreement_table, stage_ratings(state))
     if any(stage.kind == "audit" for stage in state.project.flow):
         found.append(audits_table(state))
     if (residual := residual_table(state)) is not None:
@@ -200,73 +193,6 @@ def progress_table(found: ReviewProgress) -> FigureTable:
     return FigureTable("progress", "Progress", columns, rows, text)
 
 
-def throughput_table(state: ReviewState, events: Iterable[Event]) -> FigureTable:
-    """Return everybody's decisions and pace, and how often they agree with others on one item.
-
-    People are in order of their first act; training and decisions imported from elsewhere are
-    apart. Time worked is the time between one act and the next of the same person, where it is no
-    longer than a pause. A decision that took longer than that says how long the pause was, and does
-    not enter the median.
-    """
-    acts: dict[str, list[datetime]] = {}
-    began: dict[tuple[str, str, str | None, int], datetime] = {}
-    took: dict[str, dict[int, float | None]] = {}  # seconds, by person and decision
-    for event in events:
-        for seq in set_aside_by(event):
-            for decisions in took.values():
-                decisions.pop(seq, None)
-        known = event.kind in ("assigned", "answered", "undone") and event.item is not None
-        if not known or "origin" in event.body:
-            continue
-        acts.setdefault(event.who, []).append(event.when)
-        key = (event.who, str(event.item), event.stage, event.round)
-        decisions = took.setdefault(event.who, {})
-        if event.kind == "answered":
-            start = began.pop(key, None)
-            decisions[event.seq] = None if start is None else (event.when - start).total_seconds()
-        else:
-            began[key] = event.when
-    agreeing, rows = _agreement_by_person(state), []
-    for who, times in acts.items():
-        gaps = [later - earlier for earlier, later in pairwise(times)]
-        hours = sum((gap for gap in gaps if gap <= PAUSE), timedelta()).total_seconds() / 3600.0
-        made = len(took[who])
-        seconds = [s for s in took[who].values() if s is not None and s <= PAUSE.total_seconds()]
-        same, pairs = agreeing.get(who, (0, 0))
-        rows.append(
-            (
-                *(who, _count(made), _decimal(hours, 1)),
-                _decimal(made / hours if hours > 0 else nan, 1),
-                _decimal(median(seconds) if seconds else nan, 0),
-                f"{_percent(same / pairs)} of {pairs:,}" if pairs else "–",
-            )
-        )
-    columns = (
-        *("person", "decisions", "hours worked", "decisions per hour", "median seconds each"),
-        "agrees with others",
-    )
-    return FigureTable("throughput", "Throughput", columns, rows)
-
-
-def _agreement_by_person(state: ReviewState) -> dict[str, tuple[int, int]]:
-    """Return by person how often they came to another's verdict on one item, and of how many pairs.
-
-    A pair is two people's decisions on an item in one visit to a blind stage.
-    """
-    found: dict[str, tuple[int, int]] = {}
-    blind = {stage.id for stage in state.project.flow if stage.kind == "independent"}
-    for item in state.items.values():
-        here = [vote for vote in item.votes if vote.stage in blind]
-        for one in here:
-            for other in here:
-                together = (one.stage, one.round) == (other.stage, other.round)
-                if together and one.who != other.who:
-                    same, pairs = found.get(one.who, (0, 0))
-                    agree = one.ballot.verdict == other.ballot.verdict
-                    found[one.who] = (same + agree, pairs + 1)
-    return found
-
-
 @dataclass(frozen=True)
 class StageRatings:
     """The independent answers at one stage to one question; None for the verdict.
@@ -312,15 +238,15 @@ def stage_ratings(state: ReviewState) -> list[StageRatings]:
     return found
 
 
-def agreement_tables(ratings: StageRatings) -> list[FigureTable]:
-    """Return a stage's agreement on its verdict or on a question, and who says what."""
+def agreement_table(ratings: StageRatings) -> FigureTable:
+    """Return a stage's agreement on its verdict or on a question."""
     about = ratings.question or "the verdict"
     title = f"{ratings.title}: agreement on {about}"
     key = f"{ratings.stage}.{ratings.question or 'verdict'}"
     columns = ("coefficient", "raters", "value", "95% interval", "items")
     if ratings.why:
         text = f"None yet: {ratings.why}."
-        return [FigureTable(f"agreement-{key}", title, columns, [], text)]
+        return FigureTable(f"agreement-{key}", title, columns, [], text)
     found = rated_agreement(ratings.cells)
     rows = [one.cells(len(found.raters)) for one in found.coefficients]
     percent = next(row for row in rows if row[0] == "agreement")
@@ -331,8 +257,7 @@ def agreement_tables(ratings: StageRatings) -> list[FigureTable]:
         f"Gwet's AC1 {ac1[2]} ({ac1[3] or 'no interval'}); "
         f"rated differently: {sum(one.count for one in found.disagreements):,} items."
     )
-    matrix = matrix_table(ratings.cells, key, f"{ratings.title}: who says what on {about}")
-    return [FigureTable(f"agreement-{key}", title, columns, rows, text), matrix]
+    return FigureTable(f"agreement-{key}", title, columns, rows, text)
 
 
 # The intervals of thousands of items take seconds, and a page is looked at again and again.
@@ -346,36 +271,6 @@ def _ratings_table(cells: Cells) -> RatingsTable:
     names = ("item", "rater", "rating")
     rows = [(line, dict(zip(names, one, strict=True))) for line, one in enumerate(cells, start=2)]
     return ratings_of(rows, "ratings")
-
-
-def matrix_table(cells: Cells, key: str, title: str) -> FigureTable:
-    """Return how often two people give which answers to one item.
-
-    Of two raters, rows are the first one's answers and columns the second's. Of more, every pair of
-    ratings of one item counts, in both places where the two differ.
-    """
-    table = _ratings_table(cells)
-    seen = {cell for row in table.cells for cell in row if cell is not None}
-    known: list[Rating] = sorted(seen, key=lambda one: (isinstance(one, str), one))
-    counts: Counter[tuple[Rating, Rating]] = Counter()  # of pairs in order
-    differing: Counter[tuple[Rating, Rating]] = Counter()
-    for row in table.cells:
-        for one, other in combinations([cell for cell in row if cell is not None], 2):
-            counts[one, other] += 1
-            if one != other:
-                differing[min(one, other, key=known.index), max(one, other, key=known.index)] += 1
-                if len(table.raters) > 2:
-                    counts[other, one] += 1
-    name = {
-        one: str(int(one) if isinstance(one, float) and one.is_integer() else one) for one in known
-    }
-    rows = [(name[one], *(_count(counts[one, other]) for other in known)) for one in known]
-    raters = table.raters if len(table.raters) == 2 else ()
-    corner = f"{raters[0]} \\ {raters[1]}" if raters else "one \\ another"
-    ordered = sorted((n, name[one], name[other]) for (one, other), n in differing.items())
-    pairs = ", ".join(f"{first} and {second}: {n:,}" for n, first, second in ordered[::-1])
-    text = f"Pairs of people who differ on an item: {pairs or 'none'}."
-    return FigureTable(f"matrix-{key}", title, (corner, *name.values()), rows, text)
 
 
 def audits_table(state: ReviewState) -> FigureTable:
@@ -462,10 +357,6 @@ def _count(number: int) -> str:
 
 def _percent(share: float) -> str:
     return "undefined" if math.isnan(share) else f"{100 * share:.1f}%"
-
-
-def _decimal(value: float, digits: int) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def _bounds(low: float, high: float) -> str:

@@ -19,7 +19,7 @@ from contrafact.review.assignment import (
 from contrafact.review.events import NotAllowed
 from contrafact.review.export import TABLE_FORMATS, Export, available_exports
 from contrafact.review.figures import (
-    agreement_tables,
+    agreement_table,
     progress_table,
     rated_questions,
     review_progress,
@@ -166,7 +166,7 @@ def manage_figures(page: TheReviewPage) -> HTMLResponse:
     )
     # What takes long is computed while others work on.
     tables = [progress_table(progress)]
-    tables += [table for one in ratings for table in agreement_tables(one)]
+    tables += map(agreement_table, ratings)
     return page.render("manage_figures.html", tables=tables)
 
 

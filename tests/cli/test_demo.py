@@ -70,7 +70,7 @@ def test_the_demo_goes_on_where_it_was_stopped_and_ends_with_a_report_of_examine
     assert {row["asked"] for row in results["finforce"]["invalid"]} == {4}
     asked = {row["system"]: row["asked"] for row in results["rfc-detect"]["invalid"]}
     assert asked == {
-        "embedded/smollm2-135m · likelihood": 4,
+        "embedded/smollm2-135m · plain": 4,
         "baseline · majority": 4,
         "baseline · surface": 4,
     }

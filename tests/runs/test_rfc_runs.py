@@ -41,6 +41,26 @@ def test_models_and_baselines_answer_the_same_items_side_by_side(
     assert "baseline · surface" in again.stdout
 
 
+def test_probabilities_are_read_where_the_label_begins(quick_contrafact, service, tmp_path):
+    result = quick_contrafact(
+        "run", "rfc-detect", "--model", "openai-api/fake/scored", "--logprobs", "--limit", "6",
+        "--out", "run", env=service.environment,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    items = pd.read_parquet(tmp_path / "run" / "items.parquet")
+    answered = items[items["predicted"].notna()]
+    # "true" has a half and " True" a fifth, "fal" a tenth: 0.7 of 0.8 for what is said.
+    sure = answered["p_true"].where(answered["predicted"] == "true", 1 - answered["p_true"])
+    assert len(sure) >= 6 and sure.tolist() == pytest.approx([0.875] * len(sure))
+    assert "auroc" in (tmp_path / "run" / "results.json").read_text()
+
+
+def test_a_service_is_held_to_no_labels(quick_contrafact, service):
+    words = ("run", "rfc-detect", "--model", service.model, "--method", "plain:constrained=false")
+    result = quick_contrafact(*words, env=service.environment)
+    assert result.returncode == 2 and "holds no model to the labels" in result.stderr
+
+
 def test_baselines_alone_need_no_model(quick_contrafact, tmp_path):
     result = quick_contrafact(
         "run", "rfc-diagnose", "--method", "majority", "--method", "surface", "--out", "run"

@@ -9,8 +9,7 @@ the server is started; "quota" and "later" it meets each time. A request with th
 its last message never is answered. What was answered is counted: GET /stats gives the number of
 good answers per request, GET /forget begins to count anew, GET /mend ends the faults.
 
-The model "scored" gives log-probabilities where they are asked for, "refusing" refuses requests
-that ask for them, and others leave them out.
+The model "scored" gives log-probabilities where they are asked for; others leave them out.
 """
 
 import argparse
@@ -92,10 +91,6 @@ class OpenAIServer:
                     values.append(value)
         await asyncio.sleep(self.latency)
         last = request["messages"][-1]["content"]
-        if request["model"] == "refusing" and request.get("logprobs"):
-            error = b'{"error": {"message": "logprobs is not supported with this model"}}'
-            self._write(writer, "400 Bad Request", error)
-            return True
         fault = "500" if "doomed" in str(last) else self._fault(key)
         if fault is not None:
             self.met[fault] += 1

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar
 
 from contrafact.errors import InputError
 from contrafact.family.settings import RunSettings
@@ -26,7 +26,6 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack, open_pack
 
 __all__ = [
-    "ChecksModels",
     "Method",
     "MethodContext",
     "Methods",
@@ -229,19 +228,6 @@ def open_weights(
     if hasattr(method, "open"):
         for model in models:
             method.open(model, model_args)
-
-
-@runtime_checkable
-class ChecksModels(Protocol):
-    """A method that not every model can serve, and that must ask one to find out."""
-
-    async def check(self, ask: Ask) -> None:
-        """Ask as little as shows whether the method can work with a model.
-
-        Raises:
-            InputError: If it cannot.
-        """
-        ...
 
 
 def _module(path: str, name: str) -> Any:

@@ -10,7 +10,14 @@ from contrafact.errors import InputError
 from contrafact.models.gguf import inspect_name
 from contrafact.models.service import guard
 
-__all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "call_config", "open_model"]
+__all__ = [
+    "IN_PROCESS",
+    "NO_MODEL",
+    "TRANSPORT",
+    "call_config",
+    "holds_to_choices",
+    "open_model",
+]
 
 NO_MODEL = "none/none"
 """Inspect's name of the model that is never asked."""
@@ -24,6 +31,11 @@ IN_PROCESS = ("embedded/", "whitebox/")
 
 # Providers word their errors for a terminal: colours, and Rich's tags.
 _MARKUP = re.compile(r"\x1b\[[0-9;]*m|\[/?(?:bold|italic|blue|red|dim)\]")
+
+
+def holds_to_choices(model: object) -> bool:
+    """Return whether a model, by its Inspect name, can be held to a choice of replies."""
+    return str(model).startswith(IN_PROCESS)
 
 
 def call_config(max_connections: int, **bounds: int | None) -> GenerateConfig:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import anyio
 from inspect_ai import Task, eval_set, task_with
 from inspect_ai.log import (
     EvalLog,
@@ -24,12 +23,10 @@ from inspect_ai.model import GenerateConfig, Model
 from inspect_ai.solver import TaskState
 
 from contrafact.console import Progress
-from contrafact.family.method import ChecksModels, Method
 from contrafact.family.run import Prepared
 from contrafact.family.settings import RunSettings
 from contrafact.files.atomic import guard_folder, write_bytes
 from contrafact.files.lock import locked
-from contrafact.models.asking import Ask
 from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import ASK_ABOVE, CallEstimate, paid_calls
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
@@ -107,7 +104,6 @@ def execute(
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         models = _Models.open(settings, asking=bool(prepared.methods))
         scorer = prepared.fluency()
-        _check_models(settings, prepared.methods.values())
         if ready is not None:
             ready()
         write_manifest(folder, manifest)
@@ -173,21 +169,6 @@ class _Models:
 def check_models(prepared: Prepared) -> None:
     """Open the models that a run names, and call none; `InputError` for one that cannot be used."""
     _Models.open(prepared.settings, asking=bool(prepared.methods))
-
-
-def _check_models(settings: RunSettings, methods: Iterable[Method[Any, Any]]) -> None:
-    """Let methods that not every model can serve find out, before anything is written."""
-    checks = {type(one): one for one in methods if isinstance(one, ChecksModels)}
-
-    async def check(name: str, method: ChecksModels) -> None:
-        # A client of its own: one that has been used belongs to the event loop it was used in.
-        how: dict[str, Any] = {"transport": settings.transport, "memoize": False}
-        async with open_model(name, **how, **settings.model_args) as model:
-            await method.check(Ask(model))
-
-    for method in checks.values():
-        for name in settings.models:
-            anyio.run(check, name, method)
 
 
 def _evaluate(

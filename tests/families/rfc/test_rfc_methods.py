@@ -42,7 +42,7 @@ def ask(*replies, stop="stop"):
     return Ask(get_model("mockllm/model", custom_outputs=outputs))
 
 
-DIAGNOSING = ["likelihood", "plain", "reflect", "stepwise"]
+DIAGNOSING = ["plain", "reflect", "stepwise"]
 
 
 def test_plain_and_those_that_the_paper_proposes_are_there():

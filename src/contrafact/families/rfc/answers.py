@@ -17,7 +17,6 @@ from contrafact.families.rfc.data import Item
 from contrafact.family.task import Solving
 from contrafact.judges.replies import read_label
 from contrafact.models.asking import CUT_OFF, cut_off, no_answer
-from contrafact.models.likelihood import ALTERNATIVES, begun_label
 from contrafact.records import Rewrite
 
 __all__ = [
@@ -30,6 +29,7 @@ __all__ = [
     "reply_tokens",
 ]
 
+_ALTERNATIVES = 20  # to a token that are asked for: the most that OpenAI gives
 REASONS_TOKENS = 120
 """About how long a rationale is, for estimates."""
 
@@ -60,7 +60,7 @@ def answering(*, logprobs: bool = False) -> Solving[Item, Answer]:
         item_of=lambda state: item_of(state.metadata),
         unanswered=lambda reason: Answer(None, reason),
         shown=lambda made: (made.reply if made.reply is not None else made.predicted) or "",
-        config=GenerateConfig(logprobs=True, top_logprobs=ALTERNATIVES)
+        config=GenerateConfig(logprobs=True, top_logprobs=_ALTERNATIVES)
         if logprobs
         else GenerateConfig(),
     )
@@ -116,6 +116,14 @@ def read_answer(
         probabilities=probabilities,
         trace=dict(trace or {}),
     )
+
+
+def begun_label(token: str, labels: Sequence[str]) -> str | None:
+    """Return the first label that a token begins, in any case and after white space, if any."""
+    plain = token.strip().casefold()
+    if not plain:
+        return None
+    return next((label for label in labels if label.startswith(plain)), None)
 
 
 def label_probabilities(

@@ -7,7 +7,7 @@ failure is the run's to tell). The columns, in this order:
 ``task``         ``rfc-detect`` or ``rfc-diagnose``
 ``system``       the system's name in tables, as the caller gives it
 ``model``        Inspect's name of the model; ``none/none`` under a baseline
-``method``       ``plain``, ``likelihood``, ``stepwise``, ``reflect``, a baseline's
+``method``       ``plain``, ``stepwise``, ``reflect``, a baseline's
                  name, or an import path; with its options
 ``shots``        examples per prompt: 0, 2 or 8 (int)
 ``draw``         the epoch, from 1 (int)
@@ -29,8 +29,7 @@ failure is the run's to tell). The columns, in this order:
 ``original``     the paragraph as published; None where the data set has no originals
 ``rewritten``    the manipulated paragraph, or the claim
 ``shown``        detect: the paragraph the model saw; diagnose: None (it saw both)
-``reply``        the model's last reply, as it came; None under a baseline, and where labels'
-                 probabilities were read instead (``likelihood``)
+``reply``        the model's last reply, as it came; None under a baseline
 ``category``     the article's market category, or None
 ``ticker``       the stock it was found under, or None
 ``date``         its day of publication, YYYY-MM-DD, or None

@@ -21,8 +21,7 @@ from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.families.rfc.methods import asks_for_reasons
 from contrafact.family.method import MethodContext, Option
 from contrafact.models.asking import Ask, PlannedCall
-from contrafact.models.likelihood import holds_to_choices
-from contrafact.models.opening import IN_PROCESS
+from contrafact.models.opening import IN_PROCESS, holds_to_choices
 from contrafact.models.requests import GUIDED_CHOICE
 from contrafact.prompts import PromptTemplate
 from contrafact.records import Manipulation, Rewrite

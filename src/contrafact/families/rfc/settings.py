@@ -63,7 +63,7 @@ DEMO = (
         most=24,
         text="RFC-BENCH, detection. The paragraphs of {count} bundled pairs, one at a time: as "
         "published, or manipulated? Baselines that ask no model are shown with the model.",
-        methods=("likelihood", "majority"),
+        methods=("plain", "majority"),
         extras={"sklearn": ("surface",)},
         shown=Lazy("contrafact.families.rfc.tasks:shown_texts"),
         generation=_LABEL,
@@ -74,7 +74,7 @@ DEMO = (
         count=8,
         most=24,
         text="RFC-BENCH, diagnosis. The same {count} pairs, side by side: which manipulation?",
-        methods=("likelihood", "majority"),
+        methods=("plain", "majority"),
         extras={"sklearn": ("surface",)},
         shown=Lazy("contrafact.families.rfc.tasks:shown_texts"),
         generation=_LABEL,

@@ -353,7 +353,7 @@ def rfc_detect(
 
     Args:
         data: File of pairs, or of claims with labels; the bundled pairs where none is given.
-        method: ``plain``, ``likelihood``, ``stepwise``, ``reflect``, a baseline (``majority``,
+        method: ``plain``, ``stepwise``, ``reflect``, a baseline (``majority``,
             ``surface``; give the model ``none``), or an import path.
         shots: Worked examples: 0, 2 (of the item's category) or 8 (all four categories).
         shots_from: File of pairs to take them from; a pool of our own writing by default.

@@ -15,14 +15,13 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.pages import read
 
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.report import Measure
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.diff import RunDiff, diff_runs, match_systems
-from contrafact.report.diff_page import diff_json, render_diff
+from contrafact.report.diff_tables import diff_json
 from contrafact.report.estimates import comparability, compare_figures, prepare_items
 from contrafact.report.frames import task_runs
 from contrafact.report.regression import Check, find_regressions, parse_check
@@ -408,19 +407,6 @@ class TestRegression:
         assert "\n" not in str(error.value)
 
 
-def test_the_page_is_well_formed_runs_nothing_and_asks_for_nothing(compared: RunDiff) -> None:
-    page = render_diff(compared)
-    reader = read(page)
-    assert not reader.open and not reader.ill
-    assert not {"script", "iframe", "object", "form", "link", "base"} & set(reader.tags)
-    assert not [name for name, _ in reader.attributes if name.startswith("on")]
-    for name, value in reader.attributes:
-        if name in ("src", "srcset", "href"):
-            assert (value or "").startswith(("data:", "#"))
-    assert "http://" not in page and "https://" not in page and "url(" not in page
-    assert "\u202e" not in page and "\x1b" not in page and "&lt;script&gt;" in page
-
-
 def test_runs_from_before_costs_were_kept_say_their_calls(compared: RunDiff) -> None:
     assert [(run.calls, run.costs) for run in compared.meta.runs] == [(3, ()), (3, ())]
 
@@ -461,9 +447,7 @@ WRONG = {
     "a margin of everything": ["a", "b", "--fail-on-regression", "directionality:3"],
     "a rule without a measure": ["a", "b", "--rule", "interval"],
     "no such rule": ["a", "b", "--rule", "luck", "--fail-on-regression", "valid"],
-    "one file for two": ["a", "b", "--html", "x", "--json", "x"],
-    "a page into a folder": ["a", "b", "--html", "a"],
-    "a page to standard output": ["a", "b", "--html", "-"],
+    "JSON into a folder": ["a", "b", "--json", "a"],
     "a number of nothing": ["a", "b", "--show", "-1"],
 }
 
@@ -587,7 +571,6 @@ def test_the_workflow_of_the_docs_runs(
     assert found["changes"]["data"] == {
         "same_file": True, "shared": 6, "added": [], "removed": [], "changed": [],
     }  # fmt: skip
-    assert "finforce/generate" in (checkouts / "diff.html").read_text(encoding="utf-8")
     for folder in (checkouts / "runs").iterdir():
         kept_prompts_are_the_runs_own(folder)
 

@@ -43,7 +43,6 @@ class _Options(Options):
     json_out: Path | None = option(
         "Write everything as JSON; - for stdout.", None, "--json", metavar="FILE"
     )
-    html: Path | None = option("Write a page that opens offline.", None, metavar="FILE")
     junit: Path | None = option(
         "Write what --fail-on-regression finds as JUnit XML.", None, metavar="FILE"
     )
@@ -53,12 +52,7 @@ class _Options(Options):
         from contrafact.errors import InputError
         from contrafact.files.atomic import guard_output
 
-        html, json_out = self.html, self.json_out
-        if html is not None and str(html) == "-":
-            raise InputError("--html writes a file", hint="name one: --html diff.html")
-        if html is not None and json_out is not None and html.resolve() == json_out.resolve():
-            raise InputError("--json and --html name the same file", hint="name two")
-        for path in (html, json_out, self.junit):
+        for path in (self.json_out, self.junit):
             if path is not None and str(path) != "-":
                 guard_output(path)
         if not self.fail_on_regression and (self.junit or self.rule != "difference"):
@@ -75,8 +69,7 @@ def diff(options: _Options) -> None:
 
     Exits with 1 on a regression that --fail-on-regression names, else with 0.
 
-    Example: contrafact diff runs/main runs/branch --html diff.html
-    --fail-on-regression accuracy:2%
+    Example: contrafact diff runs/main runs/branch --fail-on-regression accuracy:2%
     """
     from contrafact.runs.folder import read_manifest
 
@@ -86,12 +79,12 @@ def diff(options: _Options) -> None:
     from contrafact.family import task_named
     from contrafact.files.atomic import write_text
     from contrafact.report.diff import compared_measures, diff_runs
-    from contrafact.report.diff_page import diff_json, render_diff
+    from contrafact.report.diff_tables import diff_json
     from contrafact.report.junit import junit_of_findings
     from contrafact.report.regression import find_regressions, parse_check
     from contrafact.report.write import render_json
 
-    html, json_out = options.html, options.json_out
+    json_out = options.json_out
     to_stdout = str(json_out) == "-"
     # What a check asks for is known before anything is computed.
     spec: ReportSpec = task_named(task).report.load()
@@ -100,8 +93,6 @@ def diff(options: _Options) -> None:
     found = diff_runs(options.run_a, options.run_b, systems=options.system or ())
     pairs = [(pair.first, pair.second) for pair in found.pairs]
     findings = find_regressions(checks, found.differences, pairs, rule=options.rule)
-    if html is not None:
-        write_text(html, render_diff(found, findings))
     if options.junit is not None:
         write_text(options.junit, junit_of_findings(findings, task))
     if json_out is not None:
@@ -112,7 +103,7 @@ def diff(options: _Options) -> None:
             write_text(json_out, text)
     if not to_stdout:
         _show_diff(found, shown=options.show)
-        for path in (json_out, html, options.junit):
+        for path in (json_out, options.junit):
             if path is not None:
                 typer.echo(f"written: {path}")
     for finding in findings:
@@ -127,7 +118,12 @@ def diff(options: _Options) -> None:
 
 def _show_diff(found: "RunDiff", *, shown: int) -> None:
     from contrafact.console import show_table
-    from contrafact.report.diff_page import differences_table, flips_table, settings_table, summary
+    from contrafact.report.diff_tables import (
+        differences_table,
+        flips_table,
+        settings_table,
+        summary,
+    )
     from contrafact.report.write import row_groups
 
     # What two figures cannot be held against each other for stands before their names.
@@ -188,7 +184,7 @@ def _show_data(found: "RunDiff") -> None:
 
 def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
     from contrafact.report.diff import measure_label
-    from contrafact.report.diff_page import item_name, state
+    from contrafact.report.diff_tables import item_name, state
 
     several = len(found.pairs) > 1
     for flip in found.flips[:shown]:
@@ -206,7 +202,7 @@ def _flips(found: "RunDiff", shown: int) -> Iterator[str]:
         yield f"  B: {'(the same text)' if flip.unchanged_text else b}"
     if len(found.flips) > shown:
         more = len(found.flips) - shown
-        yield f"\n{more:,} more flipped; --html FILE shows them, --json FILE has all of them"
+        yield f"\n{more:,} more flipped; --show N shows them, --json FILE has all of them"
 
 
 def _short(text: str) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 from contrafact.errors import InputError
 from contrafact.family import task_named
 from contrafact.family.display import count, listed
-from contrafact.family.report import ChapterData, Comparable, Form, Measure, ReportSpec
+from contrafact.family.report import Comparable, Form, Measure, ReportSpec
 from contrafact.family.run_facts import ReportMeta
 from contrafact.report.changes import Changes, changes_between
 from contrafact.report.estimates import (
@@ -39,7 +39,6 @@ __all__ = [
     "diff_runs",
     "match_systems",
     "measure_label",
-    "pair_data",
 ]
 
 Direction = Literal["improved", "worsened", "changed"]
@@ -212,26 +211,6 @@ def diff_runs(
     )
     empty = [pair.name for pair in pairs if pair not in shared]
     return replace(found, notes=list(_notes(found, able, empty)))
-
-
-def pair_data(diff: RunDiff, pair: SystemPair) -> ChapterData:
-    """Return a pair's rows as a family's hooks take them: those that show an example."""
-    items = diff.rows[pair]
-    rng = np.random.default_rng(diff.seed)
-    return ChapterData(
-        spec=diff.spec,
-        items=items,
-        systems=[pair.second, pair.first],
-        meta=diff.meta,
-        comparable=comparability(items, diff.spec, diff.meta),
-        figures=pd.DataFrame(),
-        pairs=pd.DataFrame(),
-        published=False,
-        level=diff.level,
-        resamples=diff.resamples,
-        streams=dict.fromkeys(diff.spec.streams, rng),
-        bootstrap=Bootstrap(rng=rng, resamples=1, level=diff.level),
-    )
 
 
 def measure_label(measure: Measure, form: str = "") -> str:

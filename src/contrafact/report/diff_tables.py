@@ -1,16 +1,13 @@
-"""How the comparison of two runs is shown: tables, texts side by side, JSON and the page."""
+"""How the comparison of two runs is shown: sentences, tables and JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from contrafact.family.display import Card, Column, Example, Fact, Table, count, format_number
+from contrafact.family.display import Column, Table, count, format_number
 from contrafact.family.report import Measure
-from contrafact.report.chapter import eyebrow
-from contrafact.report.diff import Flip, RunDiff, measure_label, pair_data
-from contrafact.report.examples import output_chips, shown_example
-from contrafact.report.html import page_environment
+from contrafact.report.diff import Flip, RunDiff, measure_label
 from contrafact.report.regression import Finding
 
 __all__ = [
@@ -18,16 +15,11 @@ __all__ = [
     "differences_table",
     "flips_table",
     "item_name",
-    "render_diff",
     "settings_table",
     "state",
     "summary",
 ]
 
-SHOWN_ON_PAGE = 200
-"""So many flipped outputs are on the page; JSON has them all."""
-
-_ITEM_IDS = 40
 _VERSION = 1
 _FOUND = ("difference", "low", "high", "n", "regressed", "text")
 
@@ -261,87 +253,3 @@ def _flip_json(flip: Flip) -> dict[str, object]:
         "invalid_a": flip.invalid_before,
         "invalid_b": flip.invalid_after,
     }
-
-
-def render_diff(diff: RunDiff, findings: Sequence[Finding] = ()) -> str:
-    """Return the comparison as a page: one HTML file that opens offline and runs nothing."""
-    spec, data = diff.spec, diff.changes.data
-    ways = [flip.direction for flip in diff.flips]
-    facts = [
-        Fact(f"{spec.unit[1].capitalize()} in both", f"{diff.items['sample_id'].nunique():,}"),
-        Fact("Systems compared", f"{len(diff.pairs):,}"),
-        Fact("Flipped for the worse", f"{ways.count('worsened'):,}"),
-        Fact("Flipped for the better", f"{ways.count('improved'):,}"),
-    ]
-    tables = {"differences": differences_table(diff), "flips": flips_table(diff)}
-    return (
-        page_environment()
-        .get_template("diff.html.jinja")
-        .render(
-            diff=diff,
-            facts=facts,
-            sentences=summary(diff),
-            findings=findings,
-            settings=settings_table(diff),
-            tables=tables,
-            prompts=diff.changes.prompts,
-            data=data,
-            ids=_ITEM_IDS,
-            flips=list(_shown(diff)),
-            left_out=max(0, len(diff.flips) - SHOWN_ON_PAGE),
-            eyebrow=eyebrow(diff.task),
-        )
-    )
-
-
-def _shown(diff: RunDiff) -> Iterator[dict[str, object]]:
-    data = {pair: pair_data(diff, pair) for pair in diff.pairs}
-    limit = diff.spec.examples.limit
-    for flip in diff.flips[:SHOWN_ON_PAGE]:
-        example = _example(flip, data[flip.pair], diff)
-        yield {"direction": flip.direction, **shown_example(example, limit)}
-
-
-def _example(flip: Flip, data: Any, diff: RunDiff) -> Example:
-    """Return a flipped output: what was asked, and what each run made of it, side by side."""
-    rows = data.items
-    chosen = pd.Series(True, index=rows.index)
-    for name, value in flip.item.items():
-        chosen &= rows[name].eq(value)
-    own = {
-        name: rows[chosen & rows["system"].eq(name)].iloc[0]
-        for name in (flip.pair.second, flip.pair.first)
-    }
-    where = f"{flip.direction} · {item_name(flip)}"
-    facts = [
-        (measure_label(measure), f"{state(measure, before)} → {state(measure, after)} ({way})")
-        for measure, before, after, way in (
-            (diff.measure(name), *move) for name, move in flip.measures.items()
-        )
-    ]
-    spec = diff.spec.examples
-    if spec.build is not None:
-        whole = pd.Series(True, index=rows.index)
-        first = next(iter(own.values()))
-        for name in (*(spec.by or diff.spec.key), "draw"):
-            whole &= rows[name].eq(first[name])
-        built = spec.build(rows[whole], data)
-        return Example(f"{where} · {built.where}", built.text, [*facts, *built.facts],
-                       built.cards, built.answers)  # fmt: skip
-    both = flip.before is not None and flip.after is not None
-    cards = [
-        Card(
-            name,
-            flip.after if both else text,
-            before=flip.before if both else None,
-            marks=("same", mark),
-            invalid=why or "",
-            chips=list(output_chips(own[name], diff.spec)) if text is not None else (),
-        )
-        for name, text, why, mark in (
-            (flip.pair.second, flip.before, flip.invalid_before, "removed"),
-            (flip.pair.first, flip.after, flip.invalid_after, "added"),
-        )
-    ]
-    text = str(own[flip.pair.first][spec.text]) if spec.text else ""
-    return Example(where, text, facts, cards)

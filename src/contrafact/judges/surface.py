@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CRITERION_LIMIT",
-    "FURTHER_READERS",
     "OVERALL",
     "OVERALL_LIMIT",
     "READERS",
@@ -39,9 +38,6 @@ OVERALL_LIMIT = 0.60
 CRITERION_LIMIT = 0.65
 """The same for one criterion, of which there are fewer items."""
 READERS = ("words", "overlap", "connectors", "quotes", "all")
-FURTHER_READERS = ("joints",)
-"""Readers that need a rule of the task: where connectors stand to what is supposed. They are no
-part of "all", and asked for by name."""
 MOST_ITEMS = 24_000
 """Items that readers are trained and scored on; of more, whole stories are drawn at random."""
 LEAST_ITEMS = 40
@@ -49,7 +45,7 @@ _FOLDS = 5
 _RESAMPLES = 400
 _WORD_FEATURES = 1 << 15
 _BOOSTED_WORDS = 120
-_SHORT, _QUOTED = 3, 4
+_QUOTED = 4
 
 _FOLLOWS = ("because", "since", "so", "therefore", "result", "reason", "due", "consequently", "why")
 _AGAINST = (
@@ -230,17 +226,11 @@ class _Features:
         asked = [_criterion(item, target) for item in items]
         words = vectorizer.transform([item.text for item in items])
         texts = _Texts()
-        rows: dict[str, list[list[float]]] = {
-            "overlap": [],
-            "connectors": [],
-            "quotes": [],
-            "joints": [],
-        }
+        rows: dict[str, list[list[float]]] = {"overlap": [], "connectors": [], "quotes": []}
         for item, criterion in zip(items, asked, strict=True):
             rows["overlap"].append(_overlaps(texts, item, criterion))
             rows["connectors"].append(_connectors(texts, item))
             rows["quotes"].append(_quotes(texts, item, criterion))
-            rows["joints"].append(_joints(texts, item))
         return cls(words, {name: np.array(row, dtype=np.float64) for name, row in rows.items()})
 
 
@@ -295,21 +285,6 @@ def _connectors(texts: _Texts, item: LeakItem) -> list[float]:
     row += [item.text.count(mark) for mark in ",;:"]
     negated = ("no", "not", "never", "nobody", "nothing", "without", "only")
     row += [sum(word in negated for word in some) for some in (words, there)]
-    return row
-
-
-def _joints(texts: _Texts, item: LeakItem) -> list[float]:
-    """Return how often connectors stand beside words of what is supposed, and begin there."""
-    row: list[float] = []
-    supposed = {word for word in texts.of(item.about[1])[0] if len(word) > _SHORT}
-    for cues in (_FOLLOWS, _AGAINST):
-        close = before = 0
-        for clause in texts.of(item.text)[2]:
-            own = _WORD.findall(clause)
-            shared = len(supposed.intersection(own))
-            close += shared * any(word in cues for word in own)
-            before += shared * (own[:1] != [] and own[0] in cues)
-        row += [float(close), float(before)]
     return row
 
 

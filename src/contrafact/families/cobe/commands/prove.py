@@ -68,7 +68,7 @@ def leak(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Only this reader: words, overlap, connectors, quotes, all or joints. Repeatable.",
+            help="Only this reader: words, overlap, connectors, quotes or all. Repeatable.",
         ),
     ] = None,
     out: Annotated[
@@ -91,12 +91,11 @@ def leak(
     from contrafact.families.cobe.synth.leak import items_of
     from contrafact.files.atomic import guard_output
     from contrafact.files.tables import write_rows
-    from contrafact.judges.surface import FURTHER_READERS, READERS, leak_rows
+    from contrafact.judges.surface import READERS, leak_rows
 
     for name in reader or ():
-        if name not in (*READERS, *FURTHER_READERS):
-            known = ", ".join((*READERS, *FURTHER_READERS))
-            raise InputError(f"there is no reader '{name}'", hint=f"use {known}")
+        if name not in READERS:
+            raise InputError(f"there is no reader '{name}'", hint=f"use {', '.join(READERS)}")
     if out is not None:
         guard_output(out, file)
     items = items_of(load_known(file))

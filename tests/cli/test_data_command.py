@@ -251,10 +251,6 @@ RIGHT, WRONG = {"text": "The van came."}, {"text": "The  van came.", "fails": "E
             "line 2: the label is 'true', and 'false' in line 1",
         ),
         (
-            [{"claim": "Apple grew.", "label": "true"}, {"claim": "Apple grew.", "label": "NEI"}],
-            "line 2: the label is 'not enough information', and 'true' in line 1",
-        ),
-        (
             [{"item": "a", "rater": "Ann", "rating": word} for word in ("yes", "no")],
             "line 2: Ann rates a, as on line 1, 'no' and there 'yes'",
         ),

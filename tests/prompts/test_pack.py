@@ -46,7 +46,6 @@ def open_finforce(pack):
 
 
 def open_rfc(pack):
-    from contrafact.families.rfc.claims import Claim
     from contrafact.families.rfc.judging import Judging
     from contrafact.families.rfc.methods import methods_of
     from contrafact.families.rfc.pipeline.label import label_template
@@ -59,10 +58,6 @@ def open_rfc(pack):
         for name in methods_of(task).names():
             methods_of(task).make(name, MethodContext(settings, pack))
         methods_of(task).make("plain:question=paper", MethodContext(settings, pack))
-    claim = Claim(id="c", rewritten="Rates fell.", label="true")
-    for name in methods_of("rfc-detect").names():
-        context = MethodContext(RunSettings(task="rfc-detect"), pack=pack, items=[claim])
-        methods_of("rfc-detect").make(name, context)
     Judging(pack)
     ModelRewriter.open_templates(pack)
     label_template(pack)

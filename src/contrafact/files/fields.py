@@ -56,9 +56,6 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "manipulation": ("manipulation", "manipulation_category", "misinformation_type"),
     "rewriter": ("rewriter",),
-    # a claim that people labelled
-    "claim": ("claim", "statement"),
-    "label": ("label", "claim_label"),
 }
 """By field, the names it is met under; of several in one row, the earlier one counts."""
 

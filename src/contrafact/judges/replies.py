@@ -263,8 +263,6 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> L
     if answer.invalid:
         return LabelReply(None, answer.invalid, rationale)
     text = _seen(answer.text)
-    if _UNSETTLED in labels:
-        text = _NEI.sub(_UNSETTLED, text)
     words = "|".join(re.escape(label) for label in labels)
     found = list(re.finditer(rf"(?<![^\W_])(?:{words})(?![^\W_])", text, re.IGNORECASE))
     named = list(dict.fromkeys(match.group().casefold() for match in found))
@@ -280,9 +278,6 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> L
     return LabelReply(named[0], None, rationale)
 
 
-_UNSETTLED = "not enough information"
-"""A label that is written in several ways."""
-_NEI = re.compile(r"\b(?:NEI|not enough (?:info|evidence))\b", re.IGNORECASE)
 _DENIAL = re.compile(
     r"(?:\b(?:not|never|neither|nor|hardly)|n['’]t|\bcannot)(?:\s+(?:be|a|an|the|entirely|"
     r"necessarily|really|completely))*\s*[\"'“‘*`]*$",

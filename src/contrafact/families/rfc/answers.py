@@ -12,7 +12,6 @@ from typing import Any
 from inspect_ai.model import GenerateConfig, Logprob, ModelOutput
 from inspect_ai.solver import TaskState
 
-from contrafact.families.rfc.claims import Claim
 from contrafact.families.rfc.data import Item
 from contrafact.family.task import Solving
 from contrafact.judges.replies import read_label
@@ -68,14 +67,12 @@ def answering(*, logprobs: bool = False) -> Solving[Item, Answer]:
 
 def item_of(metadata: Mapping[str, Any]) -> Item:
     """Return the item that a sample was made from."""
-    claim = metadata.get("claim")
     return Item(
         id=metadata["sample_id"],
         task=metadata["task"],
-        pair=Claim(**claim) if claim else Rewrite.model_validate(metadata["pair"]),
+        pair=Rewrite.model_validate(metadata["pair"]),
         gold=metadata["gold"],
         shown=metadata["shown"],
-        labels=tuple(metadata.get("labels", ())),
     )
 
 

@@ -17,16 +17,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
 from contrafact.corpus.news_items import day_of
 from contrafact.errors import InputError
-from contrafact.families.rfc.claims import Claim, is_claim, read_claim
-from contrafact.families.rfc.labels import FALSE, NEI, TRUE, TaskName, labels_of, manipulation_named
+from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of, manipulation_named
 from contrafact.files.fields import column_of, columns_found, fold_row, names_of, value_of
 from contrafact.files.tables import Row, read_rows, source_name
 from contrafact.records import Rewrite, content_id
@@ -40,10 +38,7 @@ __all__ = [
     "bundled_shots",
     "content_of",
     "items_of",
-    "label_space",
-    "load_data",
     "load_pairs",
-    "read_claims",
     "read_pairs",
     "review_rows",
 ]
@@ -53,8 +48,6 @@ FIELDS = (
     *("ticker", "date", "url"),
 )
 """What is read of a row, by the names of `contrafact.files.fields.FIELD_NAMES`."""
-
-_Kept = TypeVar("_Kept", Rewrite, Claim)
 
 
 @dataclass
@@ -73,7 +66,6 @@ class PairNotes:
     """Rows per manipulation that was spelled otherwise: (as found, as read)."""
     bad_dates: list[int] = field(default_factory=list)  # lines; loaded without one
     broken: list[int] = field(default_factory=list)  # lines with half a character
-    noun: str = "pair"
 
     def lines(self) -> list[str]:
         """Return one sentence for each thing that the user should know; empty if all was well."""
@@ -83,9 +75,7 @@ class PairNotes:
         ]
         if self.duplicates:
             shown = ", ".join(str(line) for line, _ in self.duplicates[:6])
-            sentences.append(
-                f"{len(self.duplicates)} repeated {self.noun}s left out (lines {shown})"
-            )
+            sentences.append(f"{len(self.duplicates)} repeated pairs left out (lines {shown})")
         if self.without_original:
             sentences.append(
                 f"{self.without_original} pairs without an original: only the manipulated half of "
@@ -109,38 +99,29 @@ class Item:
     """One sample of a task: what is shown, and what is right.
 
     Attributes:
-        id: The sample's id: the pair's, with ``-true`` or ``-false`` in detection; the claim's.
-        shown: The paragraph or claim that detection shows; empty in diagnosis, which shows both.
-        labels: What is asked for; the task's own labels where none are given.
+        id: The sample's id: the pair's, with ``-true`` or ``-false`` in detection.
+        shown: The paragraph that detection shows; empty in diagnosis, which shows both.
     """
 
     id: str
     task: TaskName
-    pair: Rewrite | Claim
+    pair: Rewrite
     gold: str
     shown: str = ""
-    labels: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if not self.labels:
-            object.__setattr__(self, "labels", labels_of(self.task))
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What is asked for."""
+        return labels_of(self.task)
 
     @property
     def cluster(self) -> str:
-        """The source article, by which everything clusters; or the claim."""
+        """The source article, by which everything clusters."""
         return self.pair.article_id
 
 
-def label_space(task: TaskName, data: Sequence[Rewrite | Claim]) -> tuple[str, ...]:
-    """Return the labels that are asked for: a third one where some claim has it."""
-    third = any(isinstance(one, Claim) and one.label == NEI for one in data)
-    return (*labels_of(task), *((NEI,) if third else ()))
-
-
-def items_of(
-    task: TaskName, pairs: Sequence[Rewrite | Claim], labels: tuple[str, ...] = ()
-) -> list[Item]:
-    """Return the samples of a task: two per pair in detection, one in diagnosis, one per claim."""
+def items_of(task: TaskName, pairs: Sequence[Rewrite]) -> list[Item]:
+    """Return the samples of a task: two per pair in detection, one in diagnosis."""
     if task == "rfc-diagnose":
         if any(not pair.original for pair in pairs):
             raise InputError(
@@ -148,27 +129,12 @@ def items_of(
                 hint="give them back with `contrafact rfc hydrate`",
             )
         return [Item(pair.id, task, pair, str(pair.manipulation)) for pair in pairs]
-    items, space = [], labels or label_space(task, pairs)
+    items = []
     for pair in pairs:
-        if isinstance(pair, Claim):
-            items.append(Item(pair.id, task, pair, pair.label, pair.rewritten, space))
-            continue
         if pair.original:
             items.append(Item(f"{pair.id}-{TRUE}", task, pair, TRUE, pair.original))
         items.append(Item(f"{pair.id}-{FALSE}", task, pair, FALSE, pair.rewritten))
     return items
-
-
-def load_data(
-    path: str | Path, notes: PairNotes | None = None, *, columns: Mapping[str, str] | None = None
-) -> Sequence[Rewrite] | Sequence[Claim]:
-    """Return the pairs of a file, or the claims, where its first row is one; see `load_pairs`."""
-    rows = iter(read_rows(path, columns))
-    first = next(rows, None)
-    if first is None or not is_claim(first[1]):
-        return load_pairs(path, notes, columns=columns)
-    notes = PairNotes() if notes is None else notes
-    return read_claims(chain([first], rows), source_name(path), notes)
 
 
 def load_pairs(
@@ -202,60 +168,21 @@ def read_pairs(
     refused: Callable[[InputError], None] | None = None,
 ) -> list[Rewrite]:
     """Return the pairs that rows hold, each once, in order; `load_pairs` says what is read."""
-
-    def read(row: Mapping[str, Any], line: int) -> Rewrite:
-        pair = _pair(row, line, notes)
-        if originals and not pair.original:
-            raise InputError(
-                "the pair has no original",
-                hint="give it back with `contrafact rfc hydrate`, or leave the row out",
-            )
-        return pair
-
-    pairs = _each_once(rows, name, notes, read, refused)
-    notes.without_original += sum(not pair.original for pair in pairs)
-    return pairs
-
-
-def read_claims(
-    rows: Iterable[Row],
-    name: str,
-    notes: PairNotes,
-    *,
-    refused: Callable[[InputError], None] | None = None,
-) -> list[Claim]:
-    """Return the claims that rows hold, in their order, each once; arguments as `read_pairs`."""
-
-    def read(row: Mapping[str, Any], line: int) -> Claim:
-        claim, found = read_claim(row)
-        if claim.date is None and value_of(fold_row(row), "date") is not None:
-            notes.bad_dates.append(line)
-        if found.casefold() != claim.label:
-            notes.mapped[(found, claim.label)] += 1
-        return claim
-
-    notes.noun = "claim"
-    return _each_once(rows, name, notes, read, refused)
-
-
-def _each_once(
-    rows: Iterable[Row],
-    name: str,
-    notes: PairNotes,
-    read: Callable[[Mapping[str, Any], int], _Kept],
-    refused: Callable[[InputError], None] | None,
-) -> list[_Kept]:
-    """Return what rows are read as, each once by its id, with their problems placed or refused."""
-    first: dict[str, tuple[int, _Kept]] = {}
+    first: dict[str, tuple[int, Rewrite]] = {}
     for line, row in rows:
         notes.rows += 1
         try:
-            one = read(row, line)
-            line_before, before = first.setdefault(one.id, (line, one))
-            if content_of(before) != content_of(one):
+            pair = _pair(row, line, notes)
+            if originals and not pair.original:
                 raise InputError(
-                    f"the id '{one.id}' is that of another {notes.noun}, on line {line_before}",
-                    hint=f"give every {notes.noun} an id of its own, or leave the ids out",
+                    "the pair has no original",
+                    hint="give it back with `contrafact rfc hydrate`, or leave the row out",
+                )
+            line_before, before = first.setdefault(pair.id, (line, pair))
+            if content_of(before) != content_of(pair):
+                raise InputError(
+                    f"the id '{pair.id}' is that of another pair, on line {line_before}",
+                    hint="give every pair an id of its own, or leave the ids out",
                 )
         except InputError as error:
             found = error.at(name, line)
@@ -263,16 +190,17 @@ def _each_once(
                 raise found from error
             refused(found)
             continue
-        if before is not one:
+        if before is not pair:
             notes.duplicates.append((line, line_before))
     notes.places = {name: line for name, (line, _) in first.items()}
-    return [one for _, one in first.values()]
+    pairs = [pair for _, pair in first.values()]
+    notes.without_original += sum(not pair.original for pair in pairs)
+    return pairs
 
 
-def content_of(one: Rewrite | Claim) -> tuple[str, ...]:
-    """Return what is shown of a pair or a claim, and what is right of it."""
-    label = one.label if isinstance(one, Claim) else one.manipulation
-    return (one.original, one.rewritten, label)
+def content_of(one: Rewrite) -> tuple[str, ...]:
+    """Return what is shown of a pair, and what is right of it."""
+    return (one.original, one.rewritten, one.manipulation)
 
 
 def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:

@@ -1,4 +1,4 @@
-"""What is in a file of pairs, or of claims: what is wrong with it, what is odd, its statistics.
+"""What is in a file of pairs: what is wrong with it, what is odd, its statistics.
 
 RFC-BENCH, section 2.1. Nothing is left out: a row that cannot be used is a violation, named by its
 line, and the others are counted all the same. Whether pairs keep the contract of their manipulation
@@ -11,12 +11,9 @@ from statistics import median
 from typing import Any
 
 from contrafact.errors import InputError
-from contrafact.families.rfc.claims import Claim, is_claim
 from contrafact.families.rfc.data import (
     PairNotes,
     content_of,
-    label_space,
-    read_claims,
     read_pairs,
 )
 from contrafact.families.rfc.labels import FALSE, TRUE, manipulation_named
@@ -25,7 +22,7 @@ from contrafact.files.fields import column_of, fold_row, value_of
 from contrafact.files.tables import Row
 from contrafact.records import MANIPULATIONS, Rewrite
 
-__all__ = ["CLAIMS", "SPEC", "check_pairs"]
+__all__ = ["SPEC", "check_pairs"]
 
 
 def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
@@ -59,29 +56,6 @@ def check_pairs(rows: Iterable[Row], name: str) -> DataReport:
     return _report(notes, refused, across, what, table if pairs else None)
 
 
-def check_claims(rows: Iterable[Row], name: str) -> DataReport:
-    """Return what is in a file of claims, by label; arguments as `check_pairs`."""
-    notes, refused = PairNotes(), list[InputError]()
-    claims = read_claims(rows, name, notes, refused=refused.append)
-    own = {label: [one for one in claims if one.label == label]
-           for label in label_space("rfc-detect", claims)}  # fmt: skip
-    table = DataTable(
-        "Claims by label (words: medians)",
-        ("label", "claims", "words"),
-        tuple(
-            (label, f"{len(some):,}", _words(one.rewritten for one in some))
-            for label, some in own.items()
-        ),
-    )
-    what = f"{len(claims):,} claims that can be used."
-    placed = [(notes.places[one.id], one) for one in claims]
-    across = [
-        *repeats("claim", ((line, "\n".join(content_of(one))) for line, one in placed)),
-        *contradictions("the label", ((line, one.rewritten, one.label) for line, one in placed)),
-    ]
-    return _report(notes, refused, across, what, table if claims else None)
-
-
 def _report(
     notes: PairNotes,
     refused: Sequence[InputError],
@@ -92,7 +66,7 @@ def _report(
     violations = (
         *(f"line {error.line}: {error.problem}" + (f"; {error.hint}" if error.hint else "")
           for error in refused),
-        *(f"line {line}: the {notes.noun} of line {first} again"
+        *(f"line {line}: the pair of line {first} again"
           for line, first in notes.duplicates),
         *across,
     )  # fmt: skip
@@ -102,7 +76,7 @@ def _report(
     return DataReport(notes.rows, contents, violations, tuple(notes.lines()))
 
 
-def _articles(pairs: Sequence[Rewrite | Claim]) -> str:
+def _articles(pairs: Sequence[Rewrite]) -> str:
     return f"{len({pair.article_id for pair in pairs}):,}"
 
 
@@ -119,5 +93,3 @@ def _recognises(row: Mapping[str, Any]) -> bool:
 
 SPEC = DataSpec(recognises=_recognises, check=check_pairs)
 """Files of pairs: what ``rfc rewrite`` and ``rfc release`` write, or any table of that kind."""
-CLAIMS = DataSpec(recognises=is_claim, check=check_claims)
-"""Files of claims with their labels, as fact-checking data are."""

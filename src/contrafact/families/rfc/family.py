@@ -36,7 +36,7 @@ FAMILY = Family(
         kind: Lazy(f"{_HERE}.study:{kind.upper()}") for kind in ("agreement", "detect", "diagnose")
     },
     exam=Lazy(f"{_HERE}.exam:EXAM"),
-    data={"rfc": Lazy(f"{_HERE}.data_report:SPEC"), "claims": Lazy(f"{_HERE}.data_report:CLAIMS")},
+    data={"rfc": Lazy(f"{_HERE}.data_report:SPEC")},
     presets=Lazy(f"{_HERE}.settings:PRESETS"),
     rank=2,
     demo=Lazy(f"{_HERE}.settings:DEMO"),

@@ -11,14 +11,13 @@ failure is the run's to tell). The columns, in this order:
                  name, or an import path; with its options
 ``shots``        examples per prompt: 0, 2 or 8 (int)
 ``draw``         the epoch, from 1 (int)
-``sample_id``    detect: ``<pair_id>-true`` or ``<pair_id>-false``; diagnose: the pair's id;
-                 the claim's id, also in ``pair_id`` and ``article_id``
+``sample_id``    detect: ``<pair_id>-true`` or ``<pair_id>-false``; diagnose: the pair's id
 ``pair_id``      the pair; both members of one pair share it (pairwise accuracy)
 ``article_id``   the source article; intervals, folds and splits cluster by it
 ``manipulation`` ``numerical``, ``flipping``, ``sentiment`` or ``causal``, of the pair: also
-                 where the sample shows the unmanipulated member; None of a claim
-``gold``         detect: ``true`` (unmanipulated) or ``false`` (manipulated), or the label of a
-                 claim; diagnose: the manipulation
+                 where the sample shows the unmanipulated member
+``gold``         detect: ``true`` (unmanipulated) or ``false`` (manipulated); diagnose: the
+                 manipulation
 ``predicted``    a label of the task, or None where the reply was invalid
 ``invalid_reason``  why the reply was no label, or None where it was one
 ``p_true``       detect: the model's probability of ``true`` against ``false``, 0 to 1, or a
@@ -27,15 +26,13 @@ failure is the run's to tell). The columns, in this order:
                  diagnose: the same of each manipulation against the other three
 ``rationale``    the reasons the model gave, or None
 ``original``     the paragraph as published; None where the data set has no originals
-``rewritten``    the manipulated paragraph, or the claim
+``rewritten``    the manipulated paragraph
 ``shown``        detect: the paragraph the model saw; diagnose: None (it saw both)
 ``reply``        the model's last reply, as it came; None under a baseline
 ``category``     the article's market category, or None
 ``ticker``       the stock it was found under, or None
 ``date``         its day of publication, YYYY-MM-DD, or None
 ===============  ===================================================================
-
-Claims with three labels have ``p_false`` and ``p_not_enough_information`` behind these.
 
 Nothing is dropped or fixed here: an invalid reply is a row whose ``predicted`` is None.
 """
@@ -48,12 +45,11 @@ from inspect_ai.log import EvalSample
 
 from contrafact.families.rfc.answers import item_of
 from contrafact.families.rfc.data import Item
-from contrafact.families.rfc.labels import FALSE, NEI, TRUE
+from contrafact.families.rfc.labels import TRUE
 from contrafact.family.task import score_of
 from contrafact.records import MANIPULATIONS
 
 __all__ = [
-    "CLAIM_PROBABILITIES",
     "ITEM_COLUMNS",
     "PROBABILITIES",
     "SCORER",
@@ -65,9 +61,6 @@ SCORER = "label"
 
 PROBABILITIES: dict[str, str] = {label: f"p_{label}" for label in (TRUE, *MANIPULATIONS)}
 """The columns of probabilities, by the label that each is of."""
-
-CLAIM_PROBABILITIES: dict[str, str] = {FALSE: "p_false", NEI: "p_not_enough_information"}
-"""Further ones, of data with three labels: of two, one's probability says the other's."""
 
 ITEM_COLUMNS: tuple[str, ...] = (
     *("task", "system", "model", "method", "shots", "draw", "sample_id", "pair_id"),
@@ -116,7 +109,4 @@ def item_row(item: Item, scored: Mapping[str, Any], **of: str | int) -> dict[str
         "ticker": pair.ticker,
         "date": pair.date,
     }
-    third = CLAIM_PROBABILITIES if NEI in item.labels else {}
-    return {name: row[name] for name in ITEM_COLUMNS} | {
-        name: shares.get(label, math.nan) for label, name in third.items()
-    }
+    return {name: row[name] for name in ITEM_COLUMNS}

@@ -17,7 +17,6 @@ __all__ = [
     "FALSE",
     "LENGTH_BANDS",
     "MANIPULATION_SPELLINGS",
-    "NEI",
     "TRUE",
     "Bands",
     "TaskName",
@@ -32,8 +31,6 @@ TRUE = "true"
 """An unmanipulated paragraph, in every prompt and file."""
 FALSE = "false"
 """A manipulated one."""
-NEI = "not enough information"
-"""A claim that what is known does not settle."""
 
 MANIPULATION_SPELLINGS: dict[str, Manipulation] = {
     "numerical perturbation": "numerical",

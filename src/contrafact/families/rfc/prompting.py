@@ -15,7 +15,6 @@ from inspect_ai.model import GenerateConfig
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, read_answer, reply_tokens
-from contrafact.families.rfc.claims import Claim
 from contrafact.families.rfc.data import Item
 from contrafact.families.rfc.labels import FALSE, TRUE
 from contrafact.families.rfc.methods import asks_for_reasons
@@ -44,7 +43,6 @@ is, that is, one in this process."""
 VARIABLES: Mapping[str, set[str]] = {
     "detect": {"paragraph", "shots"},
     "diagnose": {"original", "paragraph"},
-    "claim": {"claim", "labels"},
 }
 
 _LABEL_TOKENS = 64  # more than any label has; held to them, an answer ends by itself
@@ -86,8 +84,6 @@ class Shots:
         """Return the examples for one item, in the prompt's order."""
         if not self.count:
             return []
-        if not isinstance(item.pair, Rewrite):
-            raise InputError("there are no examples of claims", hint="leave --shots out")
         kinds = (item.pair.manipulation,) if self.count == 2 else EIGHT_SHOT_ORDER
         found = []
         for kind in kinds:
@@ -112,15 +108,12 @@ class Shots:
 
 
 def kind_of(context: MethodContext) -> str:
-    """Return the first part of template names: ``detect``, ``claim`` or ``diagnose``."""
-    claims = any(isinstance(one, Claim) for one in context.items[:1])
-    return "claim" if claims else context.settings.task.removeprefix("rfc-")
+    """Return the first part of template names: ``detect`` or ``diagnose``."""
+    return context.settings.task.removeprefix("rfc-")
 
 
 def texts_of(item: Item) -> dict[str, object]:
     """Return an item's texts by the names that templates use, fit to stand between tags."""
-    if isinstance(item.pair, Claim):
-        return {"claim": delimit(item.shown), "labels": list(item.labels)}
     if item.task == "rfc-detect":
         return {"paragraph": delimit(item.shown)}
     return {"original": delimit(item.pair.original), "paragraph": delimit(item.pair.rewritten)}
@@ -160,8 +153,7 @@ class OneCall:
         shots = context.settings.option("shots", 0)
         if shots and kind != "detect":
             raise InputError(
-                "examples are for rfc-detect on pairs (appendix T); there are none of claims, nor "
-                "for rfc-diagnose",
+                "examples are for rfc-detect (appendix T); there are none for rfc-diagnose",
                 hint="leave --shots out",
             )
         self._shots = Shots(

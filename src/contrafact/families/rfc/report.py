@@ -11,8 +11,8 @@ from typing import Literal
 
 import pandas as pd
 
-from contrafact.families.rfc.items import CLAIM_PROBABILITIES, PROBABILITIES
-from contrafact.families.rfc.labels import FALSE, TRUE, TaskName
+from contrafact.families.rfc.items import PROBABILITIES
+from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
 from contrafact.families.rfc.published import published_notes, published_rows, published_table
 from contrafact.families.rfc.report_figures import (
     CONTEXT,
@@ -20,7 +20,6 @@ from contrafact.families.rfc.report_figures import (
     by_shots,
     confusion,
     label_figures,
-    labels_in,
     pair_frame,
     pairwise,
     surface,
@@ -80,21 +79,17 @@ def prepare(task: TaskName, items: pd.DataFrame) -> pd.DataFrame:
     ValueError: the caller's mistake.
     """
     found = set(items["gold"]) | {label for label in items["predicted"] if label is not None}
-    strays = found - set(labels_in(task, items))
+    strays = found - set(labels_of(task))
     if strays:
         raise ValueError(f"{sorted(strays)[0]!r} is no label of {task}")
     right = items["predicted"].eq(items["gold"]).astype(float)
-    names = (PROBABILITIES | CLAIM_PROBABILITIES).values()
+    missing = [name for name in PROBABILITIES.values() if name not in items.columns]
     return items.assign(
-        **dict.fromkeys([name for name in names if name not in items.columns], float("nan")),
+        **dict.fromkeys(missing, float("nan")),
         right=right.where(items["valid"].eq(1)),
         right_strict=right,
         baseline=items["model"].eq("none/none"),
     )
-
-
-def _of_claims(data: ChapterData) -> bool:
-    return bool(data.items["manipulation"].isna().all())
 
 
 def _by_manipulation(items: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -159,9 +154,6 @@ def _with_people(task: TaskName, own: Table) -> Table:
 
 def _facts(data: ChapterData) -> list[Fact]:
     items = data.items
-    if _of_claims(data):
-        of = count(items["gold"].nunique(), "label")
-        return [Fact("Claims", format_number(items["pair_id"].nunique(), "count"), f"in {of}")]
     kinds = count(items["manipulation"].nunique(), "manipulation")
     return [
         Fact("Pairs", format_number(items["pair_id"].nunique(), "count"), f"in {kinds}"),
@@ -171,23 +163,20 @@ def _facts(data: ChapterData) -> list[Fact]:
 
 def _example(task: TaskName, rows: pd.DataFrame, data: ChapterData) -> Example:
     row, detects = rows.iloc[0], task == "rfc-detect"
-    rewritten, claim = str(row["rewritten"]), row["manipulation"] is None
+    rewritten = str(row["rewritten"])
     original = None if pd.isna(row["original"]) else str(row["original"])
-    gold = f"original {TRUE}, rewritten {FALSE}" if detects and not claim else str(row["gold"])
+    gold = f"original {TRUE}, rewritten {FALSE}" if detects else str(row["gold"])
     where = [row[name] for name in ("manipulation", "category") if row[name] is not None]
-    if claim:
-        cards = [Card("Claim", rewritten)]
-    else:
-        edit = None if original is None else rewritten
-        cards = [
-            Card("Original", edit, before=original, marks=("same", "removed")),
-            Card("Manipulated", rewritten, before=original, marks=("same", "added")),
-        ]
+    edit = None if original is None else rewritten
+    cards = [
+        Card("Original", edit, before=original, marks=("same", "removed")),
+        Card("Manipulated", rewritten, before=original, marks=("same", "added")),
+    ]
     return Example(
         where=" · ".join([*map(str, where), f"right: {gold}"]),
         cards=cards,
         answers=[
-            _answer(rows[rows["system"].eq(system)], system, detects and not claim)
+            _answer(rows[rows["system"].eq(system)], system, detects)
             for system in data.systems
             if rows["system"].eq(system).any()
         ],
@@ -212,7 +201,7 @@ def _answer(own: pd.DataFrame, system: str, detects: bool) -> tuple[str, list[Ch
 
 def _warnings(task: TaskName, data: ChapterData) -> Warnings:
     found = _one_answer(data)
-    if task == "rfc-detect" and set(data.items["gold"]) == {FALSE} and not _of_claims(data):
+    if task == "rfc-detect" and set(data.items["gold"]) == {FALSE}:
         text = (
             "The pairs have no originals. A system that always answers false is always right "
             "here: accuracy is the recall of false and no more."
@@ -319,8 +308,7 @@ def _errors(data: ChapterData) -> Section:
 _TASKS = {
     "rfc-detect": "One paragraph is shown, without a source to compare with: true if it is as "
     "published, false if it was manipulated. Both members of every pair are shown, each on its "
-    "own. Of claims the question is whether they are true, and the labels are those of the data; "
-    "every claim then stands for an article.",
+    "own.",
     "rfc-diagnose": "The published paragraph and its manipulated version are shown side by side; "
     "the answer is the kind of manipulation: numerical, flipping, sentiment or causal.",
 }

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from contrafact.families.rfc.items import CLAIM_PROBABILITIES, PROBABILITIES
-from contrafact.families.rfc.labels import FALSE, NEI, TRUE, TaskName, labels_of
+from contrafact.families.rfc.items import PROBABILITIES
+from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of
 from contrafact.families.rfc.published import published_rows
 from contrafact.family.display import (
     OWN,
@@ -50,7 +50,6 @@ __all__ = [
     "confusion",
     "confusion_frame",
     "label_figures",
-    "labels_in",
     "pair_frame",
     "pairwise",
     "surface",
@@ -66,16 +65,7 @@ _HEADINGS = {"valid": "Over valid outputs", "strict": "Strict"}
 _AUROC_RESAMPLES = 2_000
 _SHORT = {
     "numerical": "num.", "flipping": "flip.", "sentiment": "sent.", "invalid": "no label",
-    NEI: "n.e.i.",
 }  # fmt: skip
-
-
-def labels_in(task: TaskName, rows: pd.DataFrame) -> tuple[str, ...]:
-    """Return the label space of some rows: the task's, and a third one where claims have it."""
-    third = rows["gold"].eq(NEI) | rows["predicted"].eq(NEI)
-    if CLAIM_PROBABILITIES[NEI] in rows:
-        third |= rows[CLAIM_PROBABILITIES[NEI]].notna()
-    return (*labels_of(task), *((NEI,) if third.any() else ()))
 
 
 def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
@@ -101,7 +91,7 @@ def label_figures(task: TaskName, part: Part) -> Iterator[Estimate]:
     recall, f1 and auroc of one manipulation are that class's own, and auroc of all is the macro
     average over the manipulations present, each against the rest.
     """
-    detects, labels = task == "rfc-detect", labels_in(task, part.rows)
+    detects, labels = task == "rfc-detect", labels_of(task)
     if part.group is None or detects:
         yield from _over_all(part, labels)
     else:
@@ -181,12 +171,11 @@ def _of_detection(part: Part) -> Iterator[Estimate]:
 
 def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
     valid = part.rows[part.rows["valid"].eq(1)]
-    names = PROBABILITIES | (CLAIM_PROBABILITIES if NEI in labels else {})
-    available = [label for label in labels if label in names]
-    known = valid[valid[[names[label] for label in available]].notna().all(axis=1)]
+    available = [label for label in labels if label in PROBABILITIES]
+    known = valid[valid[[PROBABILITIES[label] for label in available]].notna().all(axis=1)]
     if known.empty:
         return
-    shares = {label: known[names[label]] for label in available}
+    shares = {label: known[PROBABILITIES[label]] for label in available}
     if FALSE in labels and FALSE not in shares:
         shares[FALSE] = 1.0 - shares[TRUE]
     of_each = np.stack([shares[label].to_numpy(float) for label in labels], axis=1)
@@ -201,10 +190,9 @@ def _calibration(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
 
 def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
     rows = part.rows if task == "rfc-detect" else part.whole
-    labels = labels_in(task, rows)
+    labels = labels_of(task)
     two = len(labels) == 2
-    names = PROBABILITIES | CLAIM_PROBABILITIES
-    columns = [names[label] for label in (labels[:1] if two else labels)]
+    columns = [PROBABILITIES[label] for label in (labels[:1] if two else labels)]
     known = rows[rows["valid"].eq(1) & rows[columns].notna().all(axis=1)]
     if known["gold"].nunique() < 2:
         return
@@ -216,7 +204,7 @@ def _area(part: Part, task: TaskName) -> Iterator[Estimate]:
         area = auroc_one_vs_rest(list(known["gold"]), of_each, labels, articles, **how)
     else:
         label = TRUE if two else str(part.group)
-        scores = known[names[label]].to_numpy(float)
+        scores = known[PROBABILITIES[label]].to_numpy(float)
         area = auroc(known["gold"].eq(label).to_numpy(float), scores, articles, **how)
     yield Estimate("auroc", "valid", area)
 
@@ -261,7 +249,6 @@ def asked_otherwise(task: TaskName, data: ChapterData) -> tuple[str, ...]:
     packs = {
         system: run.prompt_pack or "default" for run in data.meta.runs for system in run.systems
     }
-    claims = list(data.items.loc[data.items["manipulation"].isna(), "system"].unique())
     elsewhere, other, reworded = [], [], dict[str, list[str]]()
     for system, method in zip(asked["system"], asked["method"].astype(str), strict=True):
         if method == "given":
@@ -273,7 +260,6 @@ def asked_otherwise(task: TaskName, data: ChapterData) -> tuple[str, ...]:
     found = [
         (f"Asked another question than the paper's (--preset {task}-paper asks it)", other),
         ("Asked elsewhere, with what is not known here", elsewhere),
-        ("On claims, with the labels of those data, not on the paper's paragraphs", claims),
     ]
     for pack, systems in reworded.items():
         words = "this program's words" if pack == "default" else f"the words of the pack '{pack}'"
@@ -435,7 +421,7 @@ def surface_figures(items: pd.DataFrame, task: TaskName, **how: Unpack[Resamplin
 def _replicates(
     own: pd.DataFrame, task: TaskName, sampler: Sampler
 ) -> Mapping[str, NDArray[np.float64]]:
-    labels = labels_in(task, own)
+    labels = labels_of(task)
     articles = own["article_id"].to_numpy(object)
     predicted = own["predicted"].fillna("")
     cells = [
@@ -452,7 +438,7 @@ def _replicates(
 
 def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
     """Return counts of predicted labels and ``invalid``, one row per system and gold label."""
-    labels = labels_in(task, data.items)
+    labels = labels_of(task)
     counts = pd.crosstab(
         [data.items["system"], data.items["gold"]], data.items["predicted"].fillna("invalid")
     )
@@ -464,7 +450,7 @@ def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
 def confusion(task: TaskName, data: ChapterData) -> Section:
     """Return a confusion matrix for every system."""
     frame = confusion_frame(data, task)
-    labels = list(labels_in(task, data.items))
+    labels = list(labels_of(task))
     columns = (
         Column("gold", "Gold", "text"),
         *(Column(label, label, "count", "Answered") for label in labels),

@@ -19,25 +19,20 @@ from inspect_ai.solver import TaskState
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.answers import Answer, answer_of, answering, item_of
-from contrafact.families.rfc.claims import CLAIM_FIELDS, Claim, is_claim, read_claim
 from contrafact.families.rfc.data import (
     FIELDS,
     Item,
     PairNotes,
     items_of,
-    label_space,
-    load_data,
     load_pairs,
 )
 from contrafact.families.rfc.items import (
-    CLAIM_PROBABILITIES,
     ITEM_COLUMNS,
     PROBABILITIES,
     items_frame,
 )
 from contrafact.families.rfc.labels import (
     FALSE,
-    NEI,
     TRUE,
     TaskName,
     labels_of,
@@ -52,7 +47,6 @@ from contrafact.family.outputs import OutputRow, RecordedRow
 from contrafact.family.run import Evaluated, Inputs, Prepared, TaskRun, refuse
 from contrafact.family.settings import RunSettings
 from contrafact.family.task import Solving
-from contrafact.files.fields import fold_row, is_absent
 from contrafact.judges.replies import LabelReply, read_label
 from contrafact.records import Rewrite
 
@@ -70,13 +64,14 @@ REASONING = frozenset({"stepwise", "reflect"})
 _PAIR = ("original", "rewritten", "manipulation", "article_id", "category", "ticker", "date")
 
 
-class LabelRun(TaskRun[Rewrite | Claim, Item]):
+class LabelRun(TaskRun[Rewrite, Item]):
     """Runs of one of the two tasks: one row a sample."""
 
     bundled = Path(__file__).parent / "samples" / "pairs.jsonl"
     bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
     name: ClassVar[TaskName]
     noun = "pairs"
+    fields = FIELDS
     version = "2-A"
     columns = ITEM_COLUMNS
     output_type = Answer
@@ -88,11 +83,9 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
         "reply": ("reply", "raw_reply", "response", "completion", "output"),
         "rationale": ("rationale", "reasons"),
         "invalid": ("invalid_reason",),
-        **{column: (column,) for column in (PROBABILITIES | CLAIM_PROBABILITIES).values()},
+        **{column: (column,) for column in (*PROBABILITIES.values(), "p_false")},
         "probability": ("probability", "confidence"),
         "pair_id": ("pair_id",),
-        "claim": ("claim", "statement"),
-        "gold": ("gold", "claim_label"),
         **{name: (name,) for name in _PAIR},
     }
     output_layouts: ClassVar = (
@@ -102,29 +95,23 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
     def __init__(self, task: TaskName):
         self.name = task  # type: ignore[misc]
         self.detects = task == "rfc-detect"
-        # Diagnosis shows both paragraphs, and the second one is the item's own.
-        own = "claim" if self.detects else "rewritten"
-        text = (*self.output_fields["text"], own)
-        self.output_fields = {**self.output_fields, "text": text}  # type: ignore[misc]
-        self.fields = (*FIELDS, *(CLAIM_FIELDS if self.detects else ()))  # type: ignore[misc]
+        if not self.detects:  # which shows both paragraphs, and the second is the item's own
+            text = (*self.output_fields["text"], "rewritten")
+            self.output_fields = {**self.output_fields, "text": text}  # type: ignore[misc]
         self.methods = methods_of(task)  # type: ignore[misc]
 
     def load(
         self, path: Path, columns: Mapping[str, str] | None = None
-    ) -> tuple[Sequence[Rewrite | Claim], list[str]]:
-        """Return the pairs of a file, or its claims; diagnosis needs pairs with their originals."""
+    ) -> tuple[Sequence[Rewrite], list[str]]:
+        """Return the pairs of a file; diagnosis needs their originals."""
         notes = PairNotes()
-        found: Sequence[Rewrite | Claim] = (
-            load_data(path, notes, columns=columns)
-            if self.detects
-            else load_pairs(path, notes, originals=True, columns=columns)
-        )
+        found = load_pairs(path, notes, originals=not self.detects, columns=columns)
         return found, notes.lines()
 
     def load_shots(self, path: Path) -> Sequence[Rewrite]:
         return load_pairs(path, originals=True)
 
-    def units(self, items: Sequence[Rewrite | Claim]) -> Sequence[Item]:
+    def units(self, items: Sequence[Rewrite]) -> Sequence[Item]:
         return items_of(self.name, items)
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
@@ -151,9 +138,6 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
         """Return a label, of its own column or read in a raw reply, of an item by id or text."""
-        labelled = "gold" in recorded.fields or is_claim(recorded.row)
-        if self.detects and "claim" in recorded.fields and labelled:
-            return self._claim(recorded)
         identity, item = recorded.text("id").strip(), None
         if identity and {"original", "rewritten", "manipulation"} <= recorded.fields.keys():
             pair = recorded.text("pair_id") or re.sub("-(true|false)$", "", identity)
@@ -166,28 +150,7 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
                     hint=f"write {' or '.join(two)}, or name the paragraph by its text",
                 )
         found = _ids(recorded) if not identity else (identity,)
-        known = recorded.units.by_id.get(found[0])
-        labels = known.labels if known else labels_of(self.name)
-        return OutputRow(found, {"": _answer(recorded, recorded.text("label"), labels)}, item)
-
-    def _claim(self, recorded: RecordedRow) -> OutputRow:
-        """Return what a row gives that holds its claim, with the right label beside the answer."""
-        row = fold_row(recorded.row)
-        if "gold" in recorded.fields:
-            label, row["label"] = recorded.text("label"), recorded.fields["gold"]
-        else:
-            answers = [row[one] for one in ("predicted", "prediction") if one in row]
-            label = next((str(one) for one in answers if not is_absent(one)), "")
-        if not label and not {"reply", "invalid"} & recorded.fields.keys():
-            raise InputError(
-                "the row has a claim and one label, which may be the right one or an answer",
-                hint="call the answer 'prediction', or the model's reply 'reply'",
-            )
-        claim = read_claim(row)[0]
-        data = recorded.units.by_id
-        found = (claim.id,) if claim.id in data or not data else _ids(recorded)
-        answer = _answer(recorded, label, data[found[0]].labels if data else (TRUE, FALSE, NEI))
-        item = {"claim": claim.rewritten, **claim.model_dump(exclude={"rewritten"})}
+        answer = _answer(recorded, recorded.text("label"), labels_of(self.name))
         return OutputRow(found, {"": answer}, item)
 
     def task(self, prepared: Prepared, method: str) -> Task:
@@ -202,9 +165,8 @@ class LabelRun(TaskRun[Rewrite | Claim, Item]):
         draws = prepared.draws(method)
         return made if draws == 1 else task_with(made, epochs=Epochs(draws, "mean"))
 
-    def samples(self, items: Sequence[Rewrite | Claim], limit: int | None) -> list[Sample]:
-        found = items_of(self.name, items[:limit], label_space(self.name, items))
-        return [sample_of(item) for item in found]
+    def samples(self, items: Sequence[Rewrite], limit: int | None) -> list[Sample]:
+        return [sample_of(item) for item in items_of(self.name, items[:limit])]
 
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
@@ -312,11 +274,7 @@ def _options(settings: RunSettings) -> LabelOptions:
 
 
 def sample_of(item: Item) -> Sample:
-    pair, about = item.pair, {}
-    if isinstance(pair, Claim):
-        about = {"claim": pair.model_dump(), "labels": list(item.labels)}
-    else:
-        about = {"pair": pair.model_dump(mode="json", exclude={"edits"})}
+    pair = item.pair
     return Sample(
         id=item.id,
         input=item.shown or f"Original: {pair.original}\n\nManipulated: {pair.rewritten}",
@@ -326,7 +284,7 @@ def sample_of(item: Item) -> Sample:
             "task": item.task,
             "gold": item.gold,
             "shown": item.shown,
-            **about,
+            "pair": pair.model_dump(mode="json", exclude={"edits"}),
         },
     )
 
@@ -348,11 +306,10 @@ def rfc_detect(
 ) -> Task:
     """Reference-free detection: is a paragraph as published (true) or manipulated (false)?
 
-    Both members of every pair are shown, each as a sample of its own. Of a claim the question is
-    whether it is true, false or, where the data have that label, not enough is known.
+    Both members of every pair are shown, each as a sample of its own.
 
     Args:
-        data: File of pairs, or of claims with labels; the bundled pairs where none is given.
+        data: File of pairs; the bundled ones where none is given.
         method: ``plain``, ``stepwise``, ``reflect``, a baseline (``majority``,
             ``surface``; give the model ``none``), or an import path.
         shots: Worked examples: 0, 2 (of the item's category) or 8 (all four categories).

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.methods import asks_for_reasons
-from contrafact.families.rfc.prompting import CONSTRAINED, OneCall, kind_of
+from contrafact.families.rfc.prompting import CONSTRAINED, OneCall
 from contrafact.family.method import MethodContext
 
 __all__ = ["OPTIONS", "method"]
@@ -26,9 +26,9 @@ def method(context: MethodContext) -> OneCall:
         raise InputError(f"there is no question '{question}'", hint=" or ".join(QUESTIONS))
     if question == "own":
         return OneCall(name, context)
-    if asks_for_reasons(context) or kind_of(context) == "claim":
+    if asks_for_reasons(context):
         raise InputError(
-            "the paper's question asks for a label alone, of paragraphs that come in pairs",
+            "the paper's question asks for a label alone",
             hint="leave question=paper out, or --rationale",
         )
     free = replace(context, options={})

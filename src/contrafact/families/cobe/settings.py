@@ -27,7 +27,7 @@ DEMO = (
     DemoPart(
         task="cobe",
         noun="stories",
-        count=6,
+        count=12,
         most=40,
         text="CoBe. {count} stories drawn with their proofs, each asked in three phrasings what "
         "would have happened instead; {model} edits them, as it is and taught to (it has met no "

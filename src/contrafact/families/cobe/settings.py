@@ -38,6 +38,6 @@ DEMO = (
         judges=("proof",),
         compared=Lazy("contrafact.families.cobe.compared:compared_texts"),
         data=Lazy("contrafact.families.cobe.editing:write_held_out"),
-        generation={"temperature": 0.0, "max_tokens": 112},  # the longest answer, and half
+        generation={"temperature": 0.0, "max_tokens": 256},  # most of what the base model says
     ),
 )

@@ -61,7 +61,7 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
         key, guidelines = drawn.write(out)
         systems = drawn.key["system"].nunique() if "system" in drawn.key else 0
         of = f" of {systems} system{'s' if systems > 1 else ''}" if systems else ""
-        typer.echo(f"{out}: {len(drawn.sheet):,} {chosen.noun}{of}")
+        typer.echo(f"{out}: {drawn.n:,} {chosen.noun}{of}")
         for sentence in drawn.shortage:
             typer.echo(f"  {sentence}")
         typer.echo(f"{key}: the key; do not show it to those who answer")

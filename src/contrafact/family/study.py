@@ -289,7 +289,8 @@ class StudySpec:
             place within their stratum's in the column ``place``.
         order_first: Whether the order of the sheet is drawn before the items' names, which say
             nothing. It decides what a seed draws, and nothing else.
-        together: Whether the sheet has rows in the order in which they were chosen.
+        together: Whether the sheet has rows in the order in which they were chosen: several to
+            what is drawn, those with one value of ``cluster``.
         calibrates: Whether a judge's rates are to be corrected by it: ``--n`` is then the number of
             each system, shared out in proportion to its strata.
         cluster: The key's column by which figures are resampled.

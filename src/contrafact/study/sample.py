@@ -32,12 +32,14 @@ class DrawnStudy:
     """A study as it was drawn.
 
     The sheet has items in random order, with blanks for people to fill in; the key leads back from
-    an item to what it is. ``shortage`` says what there was less of than was asked for.
+    an item to what it is. ``n`` is how many were drawn, of what has several rows too; ``shortage``
+    says what there was less of than was asked for.
     """
 
     sheet: pd.DataFrame
     key: pd.DataFrame
     guidelines: str
+    n: int
     shortage: Sequence[str]
 
     def write(self, path: Path) -> tuple[Path, Path]:
@@ -124,11 +126,14 @@ def draw_study(
         ],
         ignore_index=True,
     )
+    found = drawn[spec.cluster].nunique() if spec.together else len(drawn)
+    if spec.together and found < n:
+        shortage = [f"there are only {found:,} {spec.noun}: all are drawn"]
     if spec.assign is not None:
         drawn = spec.assign(drawn)
     sheet, key = _blinded(spec, drawn, rng, kind)
     guidelines = spec.guidelines.read_text(encoding="utf-8")
-    return DrawnStudy(sheet, key, guidelines, shortage)
+    return DrawnStudy(sheet, key, guidelines, found, shortage)
 
 
 def for_calibration(studies: Mapping[str, StudySpec]) -> tuple[str, StudySpec]:

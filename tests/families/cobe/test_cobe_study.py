@@ -283,10 +283,13 @@ def test_a_reading_sheet_shows_whole_stories_and_scores_readers_against_the_proo
     key = pd.read_csv(tmp_path / "sheet.key.csv", dtype=str).set_index("item")
     assert list(sheet.columns[:4]) == ["item", "story", "query", "fact"]
     together = key.loc[sheet["item"], "story_id"].tolist()
-    assert len(set(together)) == 9
+    assert len(set(together)) == 9 and "sheet.csv: 9 stories\n" in drawn.stdout
     turns = sum(one != other for one, other in itertools.pairwise(together))
     assert turns == 8  # a story's facts stand together
     assert set(key["due"]) >= {"stays", "changes", "up"} and "due" not in sheet
+    words = ("cobe", "study", "sample", "few.jsonl", "--sheet", "reading", "--n", "30")
+    every = quick_contrafact(*words, "--out", "all.csv")
+    assert "all.csv: 24 stories\n  there are only 24 stories: all are drawn" in every.stdout
     sheet["outcome"] = key.loc[sheet["item"], "due"].tolist()
     sheet.loc[0, "outcome"] = "changes" if sheet.loc[0, "outcome"] == "stays" else "stays"
     sheet.loc[0, "sound"] = "odd"

@@ -154,6 +154,33 @@ def test_one_seed_gives_the_same_stories_and_another_none_of_them():
     assert set(first).isdisjoint(row["Variation text"] for row in compose(24, 10))
 
 
+def test_every_failure_mode_is_probed_and_a_law_of_nature_where_its_cause_changes(rows):
+    assert {mode for row in rows for mode in row["Failure modes"]} == set(range(1, 8))
+    nouns = {
+        (scene.name, noun): event
+        for scene in LIBRARY.scenes
+        for event in scene.events.values()
+        for _, noun in event.nouns
+    }
+    for row in rows:
+        proof = row["Proof"]
+        events = {
+            node: nouns[proof["template"], noun]
+            for node, words in proof["wordings"].items()
+            for noun in words.get("true", {}).get("nouns", ())
+            if (proof["template"], noun) in nouns
+        }
+        kinds = {node: proof["consequences"][node]["kind"] for node in events}
+        laws = [
+            node
+            for node, event in events.items()
+            for cause in proof["graph"][node]
+            if kinds[node] != "set" and kinds.get(cause) in ("set", "changes")
+            if event.links[events[cause].name].nature
+        ]
+        assert bool(laws) is (4 in row["Failure modes"]), row["Variation text"]
+
+
 @given(st.integers(0, 10**9), st.sampled_from(GRAPHS))
 @settings(max_examples=30, deadline=None)
 def test_any_block_proves_itself(seed, graph):
@@ -336,6 +363,7 @@ def test_a_library_of_ones_own_is_drawn_from_and_its_mistakes_are_reported(tmp_p
         ("<was|been> very hot", "was very hot", "needs one verb"),
         ("<was|been> packed", "<was|been> packed, so", "digit or mark"),
         ("[crowd]\n", "[crowd]\nsize = 1\n", "'size' is not known"),
+        ("nature = true", "natural = true", "'natural' is not known"),
         ("[crowd.from.heat]", "[crowd.from.sun]", "follows 'sun', which is not there"),
         ('"Human Activities and Behavior"', '"Cooking"', "not one of the seven"),
         ('cause = "great heat"\n', "", "needs a cause"),

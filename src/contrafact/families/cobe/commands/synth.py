@@ -11,6 +11,11 @@ __all__ = ["synth"]
 
 _MANY = 200  # from here on it pays to share the work
 _MOST = 4  # processes
+_READ_SO = (
+    "A story is read so: what is not told to hang together, and does not hang together for "
+    "everyone, is independent. The causes that are told are all there are. What holds back a cause "
+    "is told."
+)
 
 
 def synth(
@@ -107,4 +112,5 @@ def _write(lines: Iterable[str], n: int, out: str) -> None:
         f"{answers['right']:,} right and {answers['wrong']:,} wrong answers, "
         "all proven from the stories' texts and by both algorithms"
     )
+    typer.echo(_READ_SO)
     typer.echo(f"sha256 {digest.hexdigest()}")

@@ -509,9 +509,9 @@ def _modes(block: Block, place: int) -> list[int]:
     """Return the failure modes of appendix B.1 that a story probes.
 
     1: something downstream of the change stays, or goes against a cause that stays. 2: something
-    only goes along with what is set. 3: something changes downstream. 5: something is implied. 6:
-    a connector has to change. 7: an effect has several causes, of which some are touched. Mode 4,
-    a law of nature, is for a person to say.
+    only goes along with what is set. 3: something changes downstream. 4: a law of nature says what
+    comes of something that changes. 5: something is implied. 6: a connector has to change. 7: an
+    effect has several causes, of which some are touched.
     """
     one = block.stories[place]
     plot = one.plot
@@ -532,6 +532,11 @@ def _modes(block: Block, place: int) -> list[int]:
         1: bool(kept & below) or cut,
         2: bool((siblings - set(one.supposed)) & kept),
         3: len(moved) > len(one.supposed) or plot.measure is not None,
+        4: any(
+            plot.events[name].links[plot.events[cause].name].nature
+            for name in below - set(one.supposed)
+            for cause in graph[name] & moved
+        ),
         5: bool(one.implied),
         6: set(one.story_claims) != set(one.claims),
         7: any(

@@ -86,11 +86,13 @@ class Link:
         rule: The sentence that tells it; empty where the event needs all of its causes.
         unless: The same with what would hold the event back; empty where there is no such thing.
         shields: How it is told that this is not there, and that it is.
+        nature: Whether it is a law of physics, chemistry or biology.
     """
 
     rule: str
     unless: str
     shields: tuple[Pair, ...]
+    nature: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,11 +272,14 @@ def _event(name: str, given: Mapping[str, Any]) -> Event:
 
 
 def _link(given: Mapping[str, Any]) -> Link:
+    if unknown := given.keys() - {"rule", "unless", "shield", "nature"}:
+        raise ValueError(f"'{min(unknown)}' is not known")
     shields = tuple((Clause.of(bare), Clause.of(there)) for bare, there in given.get("shield", ()))
     if bool(given.get("unless")) != bool(shields) or 0 < len(shields) < _SHIELDS:
         raise ValueError(f"'unless' goes with at least {_SHIELDS} pairs of 'shield'")
     _check_apart([clause.stated for pair in shields for clause in pair])
-    return Link(given.get("rule", ""), given.get("unless", ""), shields)
+    nature = bool(given.get("nature", False))
+    return Link(given.get("rule", ""), given.get("unless", ""), shields, nature)
 
 
 def _pair(texts: Sequence[str]) -> Pair:

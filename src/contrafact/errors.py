@@ -1,11 +1,12 @@
 """The errors of this program: what a user can fix, in one line, and calls that failed."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-__all__ = ["EXTRAS", "InputError", "ModelError", "installed", "require"]
+__all__ = ["EXTRAS", "InputError", "ModelError", "installed", "require", "value_problem"]
 
 EXTRAS = {
     "bpe_openai": "tokens",
@@ -54,6 +55,43 @@ class InputError(Exception):
         if self.hint:
             text += f"; {self.hint}"
         return " ".join(text.split())
+
+
+_VALUES = {  # by how pydantic's name of an error begins
+    "int": "must be a whole number",
+    "float": "must be a number",
+    "finite": "must be a number",
+    "bool": "must be true or false",
+    "string_type": "must be a text",
+    "string_too_short": "must have {min_length} characters or more",
+    "string_pattern": "must have the form {pattern}",
+    "list": "must be a list",
+    "too_short": "must have {min_length} or more",
+    "tuple": "must be a list",
+    "dict": "must have names and values",
+    "model": "must have names and values",
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be above {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be under {lt}",
+    "literal": "must be {expected}",
+    "enum": "must be {expected}",
+    "missing": "is missing",
+    "extra": "is not known here",
+    "json_invalid": "is no JSON",
+}
+
+
+def value_problem(found: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value, by one of the errors in a `pydantic.ValidationError`."""
+    named = {
+        key: int(one) if isinstance(one, float) and one.is_integer() else one
+        for key, one in (found.get("ctx") or {}).items()
+    }
+    for start, words in _VALUES.items():
+        if str(found["type"]).startswith(start):
+            return words.format_map(named)
+    return str(found["msg"]).removeprefix("Value error, ")
 
 
 def installed(module: str) -> bool:

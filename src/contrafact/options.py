@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import typer
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 
 __all__ = [
     "BOUNDS",
@@ -257,12 +257,11 @@ def checked_value(name: str, kind: Any, value: Any) -> Any:
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
-        raise option_problem(name, error.errors()[0]["msg"], value) from None
+        raise option_problem(name, value_problem(error.errors()[0]), value) from None
 
 
 def option_problem(name: str, message: str, value: Any) -> InputError:
-    """Return what pydantic says of an option as an error that names it."""
-    message = message.removeprefix("Value error, ")
+    """Return what is wrong with an option's value as an error that names it."""
     text = f"{name}: {message[:1].lower()}{message[1:]} (it is {value!r:.60})"
     return InputError(text, hint="change it")
 

@@ -82,7 +82,7 @@ def test_a_running_event_loop_is_no_obstacle(run, models):
     ("options", "message"),
     [
         ({"modle": "x"}, "finforce has no option 'modle'; did you mean 'model'?"),
-        ({"temperature": -1}, "temperature: input should be greater than or equal to 0 (it is -1)"),
+        ({"temperature": -1}, "temperature: must be at least 0 (it is -1)"),
         ({"data": []}, "data has no rows; give at least one"),
         ({"data": 3}, "data is int, and no table"),
         ({"data": [{"x": 1}]}, "data:1: no column 'headline' (found: x)"),

@@ -79,7 +79,7 @@ ODD = [
     (lambda: cf.check(), "check: missing a required argument: 'data'"),
     (lambda: cf.check([PAIR], "a/b"), "check: too many positional arguments"),
     (lambda: cf.synth(1, sed=3), "synth has no option 'sed'; did you mean 'seed'?"),
-    (lambda: cf.stories(difficulty={"facts": "x"}), "facts: input should be a valid tuple"),
+    (lambda: cf.stories(difficulty={"facts": "x"}), "facts: must be a list"),
     (lambda: cf.check(["a", "b"]), "data: no column 'manipulation' (found: text); name it"),
     (lambda: cf.check([PAIR], columns={"orignal": "x"}), "'orignal' is no field"),
     (lambda: cf.check([PAIR, {**PAIR, "original": b"x"}]), "data:2: 'original' is bytes"),

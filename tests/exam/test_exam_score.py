@@ -150,7 +150,7 @@ def test_a_file_comes_back_as_it_was(tmp_path):
         ("not json", "is not JSON"),
         ("[]", "is no exam"),
         ('{"format": "contrafact-exam", "version": 9}', "of version 9"),
-        ('{"format": "contrafact-exam", "version": 1}', "judge: Field required"),
+        ('{"format": "contrafact-exam", "version": 1}', "judge: is missing"),
     ],
 )
 def test_what_is_no_exam_is_refused(tmp_path, content, message):

@@ -192,7 +192,7 @@ def test_help_of_a_task_shows_its_own_options_and_no_other_s():
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ("cobe -T judged=false -T draws=x", "Error: draws = 'x': Input should be a valid integer"),
+        ("cobe -T judged=false -T draws=x", "Error: draws = 'x': must be a whole number"),
         ("cobe -T judged=false -T fingerprnt=1", "Error: cobe has no argument 'fingerprnt'; use"),
         ("rfc-detect -T data=none.csv", "Error: none.csv: no such file; check the path"),
         ("rfc-detect -T method=plane", "Error: rfc-detect has no method 'plane'; use one of"),

@@ -213,3 +213,11 @@ def test_excels_unicode_text_goes_out_as_excel_reads_it(tmp_path, name):
     table = open_table(tmp_path / name)
     assert table.dialect == Dialect("\t", mark=True)
     assert [row for _, row in table.rows] == [{"Headline": "ЦБ повысил ставку", "Risk": "Дефолты"}]
+
+
+@pytest.mark.parametrize(("start", "by"), [(b"BZh91AY&SY", "bzip2"), (b"\xfd7zXZ\0", "xz")])
+def test_what_else_packs_a_table_is_named(start, by, tmp_path):
+    file = tmp_path / f"rows.csv.{by}"
+    file.write_bytes(start + bytes(range(128, 256)))
+    with pytest.raises(InputError, match=f"is packed by {by}; unpack it"):
+        list(read_rows(file))

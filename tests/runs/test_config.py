@@ -134,10 +134,10 @@ WRONG = {
                           "did you mean 'temperature'?"),
     "an option of another task": (BEGIN + "judge_context: true\n", ":5: finforce has no option "
                                   "'judge_context'"),
-    "a value of another kind": (BEGIN + "max_tokens: many\n", ":5: max_tokens: input should be a "
-                                "valid integer"),
-    "a value out of bounds": (BEGIN + "\n# higher\ntop_p: 2\n", ":7: top_p: input should be less "
-                              "than or equal to 1 (it is 2)"),
+    "a value of another kind": (BEGIN + "max_tokens: many\n", ":5: max_tokens: must be a whole "
+                                "number"),
+    "a value out of bounds": (BEGIN + "\n# higher\ntop_p: 2\n", ":7: top_p: must be at most 1 "
+                              "(it is 2)"),
     "no task": ("model: x/y\n", "run.yaml: names no task; begin with task: NAME"),
     "no such task": ("task: finfroce\n", ":1: there is no task 'finfroce'; use finforce, "),
     "a key twice": (BEGIN + "limit: 2\n", ":5: 'limit' is there twice, first on line 4"),
@@ -147,8 +147,8 @@ WRONG = {
     "a grid over what is no option": (BEGIN + "grid:\n  limits: [1]\n", ":6: 'limits' is not an "
                                       "option that a grid can have; did you mean 'limit'?"),
     "a grid of one value": (BEGIN + "grid:\n  seed: 3\n", ":6: the grid's 'seed' is not a list"),
-    "a bad value in a grid": (BEGIN + "grid:\n  temperature: [0, cold]\n", ":6: temperature: input "
-                              "should be a valid number"),
+    "a bad value in a grid": (BEGIN + "grid:\n  temperature: [0, cold]\n", ":6: temperature: must "
+                              "be a number"),
     "in the grid and outside": (BEGIN + "grid:\n  limit: [1, 2]\n", ":4: 'limit' stands in the "
                                 "grid and outside"),
     "two cells that are one run": (BEGIN + "grid:\n  method: [zero-shot, zero-shot]\n", "method="

@@ -324,7 +324,7 @@ def test_the_command_refuses_a_wrong_config_and_shows_what_a_finished_training_f
     done = quick_contrafact("train", "srlm", str(wrong))
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert f"{wrong}:3: dpo.bta: extra inputs are not permitted" in done.stderr
+    assert f"{wrong}:3: dpo.bta: is not known here" in done.stderr
 
     out, _ = finished
     done = quick_contrafact("train", "srlm", str(config), "--out", str(out))

@@ -21,7 +21,7 @@ from contrafact.api.tables import (
     read_frame,
     rows_file,
 )
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.options import option_problem
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def exam(
         own = own_options(**given)
     except ValidationError as error:
         first = error.errors()[0]
-        raise option_problem(str(first["loc"][0]), first["msg"], first["input"]) from None
+        raise option_problem(str(first["loc"][0]), value_problem(first), first["input"]) from None
     with output_file(out, "exam.json") as path:
         asked = ExamOptions(judge=names_of(judge), family=name, out=path, **options)
         if estimate:

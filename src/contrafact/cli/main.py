@@ -31,7 +31,7 @@ from contrafact.cli import (
     train,
     whatif,
 )
-from contrafact.errors import InputError, ModelError
+from contrafact.errors import InputError, ModelError, value_problem
 
 if TYPE_CHECKING:
     from contrafact.family import Command
@@ -142,7 +142,9 @@ def main() -> None:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         see = f"; see `{context.command_path} --help`" if context else ""
-        message = " ".join(error.format_message().split()).rstrip(".").replace(" Value error,", "")
+        message = " ".join(error.format_message().split()).rstrip(".")
+        if found := getattr(error.__cause__, "errors", None):  # pydantic's, which Typer quotes
+            message = f"{message.partition(': ')[0]}: {value_problem(found()[0])}"
         _die((message or "no command is named") + see)
     except (KeyboardInterrupt, typer.Abort):
         code = 130

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.files.atomic import os_problem
 from contrafact.files.journal import sidecar_path
 from contrafact.files.lock import locked_file
@@ -186,7 +186,7 @@ def _event(line: bytes, number: int, path: str | Path) -> LedgerEvent:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise InputError(
-            f"is not a ledger event: {place + ': ' if place else ''}{first['msg']}",
+            f"is not a ledger event: {place + ': ' if place else ''}{value_problem(first)}",
             file=path,
             line=number,
             hint="fix the line, or leave it out",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.family.manifest import PackRecord
 from contrafact.files.atomic import os_problem, write_text
 from contrafact.stats.correction import MIN_YOUDEN, ExamRate
@@ -261,7 +261,7 @@ def read_exam(path: str | Path) -> Exam:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{place}: {first['msg']}", file=path, hint=hint) from None
+        raise InputError(f"{place}: {value_problem(first)}", file=path, hint=hint) from None
 
 
 def read_exams(paths: Sequence[str | Path]) -> list[Exam]:

@@ -16,7 +16,7 @@ from inspect_ai import Epochs, Task
 from inspect_ai.dataset import MemoryDataset
 from pydantic import ValidationError
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.family import task_named
 from contrafact.family.run import Prepared, TaskRun, absolute, open_inputs
 from contrafact.family.settings import RunSettings, TaskOptions
@@ -99,8 +99,7 @@ class _TaskError(InputError, click.ClickException):
         if isinstance(error, ValidationError):
             first = error.errors()[0]
             name = ".".join(map(str, first["loc"])) or "an argument"
-            message = first["msg"].removeprefix("Value error, ")
-            error = InputError(f"{name} = {str(first['input'])[:40]!r}: {message}")
+            error = InputError(f"{name} = {str(first['input'])[:40]!r}: {value_problem(first)}")
         super().__init__(error.problem, file=error.file, line=error.line, hint=error.hint)
 
 

@@ -92,6 +92,8 @@ _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _FOREIGN = (
     (b"\xff\xfe\0\0", "is UTF-32, not UTF-8", "save it as UTF-8"),
     (b"\0\0\xfe\xff", "is UTF-32, not UTF-8", "save it as UTF-8"),
+    (b"BZh91AY&SY", "is packed by bzip2", "unpack it, or pack it by gzip or zstd"),
+    (b"\xfd7zXZ\0", "is packed by xz", "unpack it, or pack it by gzip or zstd"),
     (
         b"\xd0\xcf\x11\xe0",
         "is an old Excel file (.xls), or has a password",

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.family import draft_checks
 from contrafact.files.atomic import os_problem
 from contrafact.files.config import read_toml
@@ -546,7 +546,7 @@ def parse_project(text: str, name: str | Path) -> Project:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
+        message = value_problem(first)
         raise InputError(
             f"{place}: {message}" if place else message, file=name, hint=_HINT
         ) from error

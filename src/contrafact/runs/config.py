@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.family import task_named, tasks
 from contrafact.family.settings import (
     RunSettings,
@@ -260,7 +260,7 @@ def make_config(
         return config
     except ValidationError as error:
         first = error.errors()[0]
-        message = first["msg"].removeprefix("Value error, ")
+        message = value_problem(first)
         if not first["loc"]:  # what is wrong with several together
             raise problem(SOURCES[:1], message, "leave one of them out") from None
         name = str(first["loc"][0])

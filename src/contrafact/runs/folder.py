@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.family import tasks
 from contrafact.family.manifest import Manifest
 from contrafact.family.settings import RunSettings
@@ -62,8 +62,12 @@ def read_manifest(folder: Path) -> Manifest:
     except NotADirectoryError:
         raise InputError("is not a folder", file=folder) from None
     except (ValidationError, UnicodeDecodeError) as error:
-        first = str(error).splitlines()[0]
-        raise InputError(f"not a manifest: {first}", file=path) from None
+        why = "is not UTF-8"
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            why = ".".join(map(str, first["loc"])) + f" {value_problem(first)}"
+        hint = "run the command again that wrote it"
+        raise InputError(f"is no manifest: {why.strip()}", file=path, hint=hint) from None
 
 
 def source_and_task(named: str | PathLike[str]) -> tuple[Path, str]:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from contrafact.corpus.datasets import data_source
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.family import families, task_named
 from contrafact.family.manifest import DataRecord, file_record, new_manifest
 from contrafact.family.run import BUNDLED, Prepared, TaskRun, open_inputs, refuse, require_model
@@ -64,7 +64,7 @@ def make_settings(
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"the setting '{where}': {first['msg']}") from None
+        raise InputError(f"the setting '{where}': {value_problem(first)}") from None
 
 
 def preset_names() -> list[str]:

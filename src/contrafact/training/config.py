@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.family.settings import judge_names
 from contrafact.family.training import EditSpec, TrainingSpec
 from contrafact.files.config import ConfigFile, read_config
@@ -372,7 +372,7 @@ def _checked(
     except ValidationError as error:
         first = error.errors()[0]
         where = tuple(words.get(str(part), str(part)) for part in first["loc"])
-        problem = first["msg"].removeprefix("Value error, ")
+        problem = value_problem(first)
         raise InputError(
             f"{'.'.join(where) or 'the config'}: {problem[:1].lower()}{problem[1:]}"
             + (f" (it is {first['input']!r:.60})" if first["type"] not in _HINTS else ""),

@@ -23,7 +23,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from contrafact.corpus.news_items import day_of
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.families.rfc.labels import FALSE, TRUE, TaskName, labels_of, manipulation_named
 from contrafact.files.fields import column_of, columns_found, fold_row, names_of, value_of
 from contrafact.files.tables import Row, read_rows, source_name
@@ -254,7 +254,7 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
             **fields,
         )
     except ValidationError as error:
-        raise InputError(f"not a pair: {error.errors()[0]['msg']}") from error
+        raise InputError(f"not a pair: {value_problem(error.errors()[0])}") from error
     own = given["id"]
     return pair if own is None else pair.model_copy(update={"id": replace_surrogates(str(own))})
 

@@ -28,7 +28,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.files.sheets import unguarded
 from contrafact.files.tables import read_rows, source_name, table_file
 from contrafact.files.workbooks import WORKBOOKS
@@ -366,7 +366,4 @@ def published_schema() -> str:
 def _problem_of(error: ValidationError) -> str:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    problem = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "missing":
-        problem = "is missing"
-    return f"{place + ': ' if place else ''}{problem}"
+    return f"{place + ': ' if place else ''}{value_problem(first)}"

@@ -23,7 +23,7 @@ from inspect_ai.model import (
 )
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from contrafact.errors import InputError
+from contrafact.errors import InputError, value_problem
 from contrafact.families.rfc.checking import JudgeSettings
 from contrafact.families.rfc.contracts import Check, Options, check_pair
 from contrafact.families.rfc.judging import UNDECIDED, Judging, settled
@@ -100,7 +100,8 @@ def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{place}: {first['msg']}", file=path, hint="fix the setting") from None
+        problem = f"{place}: {value_problem(first)}"
+        raise InputError(problem, file=path, hint="fix the setting") from None
 
 
 @dataclass(frozen=True)

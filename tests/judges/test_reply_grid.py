@@ -82,7 +82,7 @@ def both(text: str) -> dict[str, str]:
 
 
 def label(task: str, *labels: str, reasons: bool = False):
-    item = Item("i", task, None, labels[0], labels=labels)  # type: ignore[arg-type]
+    item = Item("i", task, None, labels[0])  # type: ignore[arg-type]
     return lambda output: read_answer(output, item, reasons=reasons).predicted
 
 

@@ -72,7 +72,7 @@ _SAYING = "<>≤≥‰↑↓↗↘⬆⬇▲▼△▽▴▾📈📉"
 _SHOWN = _Characters(lambda one: None if unicodedata.category(one) == "Cf" else one)
 _SIGNS = _Characters(_sign)
 _NO_NUMBER = re.compile(
-    r"(?<!\d)\.|\.(?!\d)|(?<!\d)%|[-−](?!\d)|(?<=\w)[-−]|(?<!\w)\+|\+(?=\w)|[<>](?!\W*\d)"
+    r"(?<!\d)\.|\.(?!\d)|(?<!\d)%|[-−](?!\d)|(?<=\w)[-−]|(?<!\w)\+|\+(?=\w)|[<>](?!\W{0,4}\d)"
 )
 _RATED = re.compile(r"(?<![\w-])([A-D])(\1{0,2})[-−](?!\w)")
 _SCALES = {"bn": "billion", "mn": "million", "mln": "million", "m": "million", "tn": "trillion"}

@@ -345,7 +345,7 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> L
     spaces = {one.casefold(): one for one in labels}
     if rationale and not answer.removed and not any(_alone(text, spaces)):
         # A sentence that names a label, below a line that is another one.
-        above = {said for _, _, said in _alone(rationale, spaces)}
+        above = {answer for _, _, answer in _alone(rationale, spaces)}
         if above - {named[0]}:
             both = ", ".join(sorted({*above, named[0]}))
             return LabelReply(None, f"several labels: {both}", rationale)
@@ -436,10 +436,10 @@ def _verdict(
     if missing:
         return None, missing
     outside = _blanked(text, spans)
-    for start, end, said in _alone(outside, words):
+    for start, end, answer in _alone(outside, words):
         if _denied(outside, start):
             return None, "a denied verdict"
-        found.append((end, said))
+        found.append((end, answer))
     if not found:
         if spans:
             return None, f"no true or false under '{key}'"

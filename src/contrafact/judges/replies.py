@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from contrafact.models.asking import CAUSES, REFUSED
 from contrafact.text.delimit import shorten
@@ -39,24 +39,10 @@ NO_ANSWER = "(no answer)"
 
 # Reasoning, as models and their templates mark it. A close without an open ends what began before
 # the reply, since templates may open it; an open without a close leaves no answer.
-_TAG = (
-    r"(?:(?:\w+:)?think|thinking|thoughts?|reason(?:ing)?|rationale|reflection|scratchpad|analysis"
-    r"|(?:internal|inner)_(?:monologue|thoughts?)|draft|plan)"
-)
-_OPEN = (
-    rf"<{_TAG}\b[^<>]*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>"
-    r"|<\|channel\|>analysis"
-)
-_CLOSE = (
-    rf"</{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>"
-    r"|<\|channel\|>final<\|message\|>"
-)
+_TAG = r"(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)"
+_OPEN = rf"<{_TAG}\b[^<>]*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis"
+_CLOSE = rf"</{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>"
 _REASONING = re.compile(rf"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
-
-# What is struck out is not said, and templates' tokens at either end say nothing.
-_STRUCK = re.compile(r"~~[^~\n]+~~|<(del|strike)>[^<>]*</\1>", re.IGNORECASE)
-_TOKENS = r"(?:(?:<\|\w{1,30}\|>|</?s>|<(?:start|end)_of_turn>|<[be]os>)\s{0,4}){1,4}"
-_TOKENS_AROUND = re.compile(rf"\A{_TOKENS}|{_TOKENS}\Z")
 
 _NAME = r"(?:answer|verdict|judge?ment|decision|label|output|response|json|version|result|text)"
 _FINAL = re.compile(
@@ -65,25 +51,6 @@ _FINAL = re.compile(
     r"|<(?:final_?)?answer>|\\boxed\s*\{",
     re.IGNORECASE,
 )
-_KIND = (
-    r"(?:answer|version|text|story|edit|rewrite|draft|scenario|headline|passage|response|output"
-    r"|result|counterfactual)"
-)
-# What a line of its own, or the beginning of one, says of the free text below it.
-_FINAL_TEXT = re.compile(
-    r"(?:^[ \t>*_#`]*|(?<=[.!?] )(?=here))(?:here(?: is|['’]s)[ \t]+)?(?:(?:the|my|an?)[ \t]+)?"
-    r"(?:(?:final|corrected|revised|edited|rewritten)(?:[ \t]+(?:edited|revised|counterfactual))?"
-    r"|answer)"
-    rf"(?P<kind>[ \t]+{_KIND})?(?:[ \t]*\([^()\n]{{1,40}}\))?[*_`]*[ \t]*(?::[*_` \t]*|$)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_NUMBERED = re.compile(
-    r"^[ \t*_#]*(?:draft|version|option|variant|alternative)[ \t]+(\d|[A-C])\b[^:\n]{0,30}:",
-    re.IGNORECASE | re.MULTILINE,
-)
-_FENCED = re.compile(r"```\w*[ \t]*\n(.*?)\n?```", re.DOTALL)
-_WRAPPED = re.compile(r"<([a-z_]+)>([^<>]*)</\1>", re.IGNORECASE)
-_ELSEWHERE = re.compile(r"[(\[]?(?:please )?(?:see|as)(?: \w+){0,2} above[.)\]]*", re.IGNORECASE)
 _FINAL_ENDS = re.compile(r"</(?:final_?)?answer>.*", re.IGNORECASE | re.DOTALL)
 _MARKED = re.compile(
     rf"\b{_NAME}\b[*_`\"')\]]*[ \t]*(?:is\b[ \t]*:?|:|=|–|—)[\s*_`\"'“‘(\[]*", re.IGNORECASE
@@ -91,17 +58,13 @@ _MARKED = re.compile(
 _TAKEN_BACK = re.compile(
     r"\b(?:wait|hmm+|hold on|scratch that|on (?:second thoughts?|reflection|reconsideration)"
     r"|let me (?:re\w+|correct|think again)|i (?:was|am) (?:wrong|mistaken)|correction"
-    r"|i take (?:it|that) back|actually,|oops|my (?:mistake|bad)|changed my mind)(?!\w)"
-    r"|(?:^|[.!?\n])[ \t]*(?:no|hardly|not really)\b"
-    r"|\A[\"'”’*_`]*\s(?:[❌✗✘]|(?:is|was|would be|seems) (?:wrong|incorrect|not\b)"
-    r"|to (?:say|call|claim)\b)",
+    r"|i take (?:it|that) back|actually,)(?!\w)|(?:^|[.!?\n])[ \t]*no\b",
     re.IGNORECASE,
 )
 _SECOND_THOUGHT = re.compile(
     r"\n[^\S\n]*\n[ \t*_]*(?:(?:wait|hmm+|no), |scratch that|correction:"
     r"|(?:wait, )?on (?:second thoughts?|reflection),"
-    r"|(?:actually, |sorry, |oops[,!] )?"
-    r"let me (?:rewrite|redo|revise|correct|try) (?:that|this|it|again)\b)",
+    r"|let me (?:rewrite|redo|revise|correct|try) (?:that|this|it|again)\b)",
     re.IGNORECASE,
 )
 # A refusal is known by its form where it is all there is: one sentence that names no more than the
@@ -119,12 +82,8 @@ _REFUSAL = re.compile(
 _KEPT = re.compile(rf"\A\[((?:{'|'.join(map(re.escape, CAUSES))})[^\n]*)\]")
 _UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
 _EDGE = " \t\r\n`*_#>\"'“”„‘’‚«»‹›「」『』.,:;!()[]-–—"
-_WORD = re.compile(r"\w+")
 _TRUTH = {"true": True, "false": False}
 _LETTERS = {**_TRUTH, "t": True, "f": False}
-
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -189,8 +148,7 @@ def answer_text(reply: str) -> Answer:
     """Return a reply that is free text: an edit, a headline, a phrasing.
 
     As `answer_in`, but what cannot be seen stays within it, and a mark counts only where a line
-    begins with it. A fence or a tag around the text is taken off. One that a paragraph takes back
-    is none, and neither are several.
+    begins with it. A fence around the whole is taken off. One that a paragraph takes back is none.
     """
     text, invalid = _without_reasoning(reply)
     removed: tuple[str, ...] = ("reasoning",) if text != reply.strip() else ()
@@ -201,39 +159,16 @@ def answer_text(reply: str) -> Answer:
         for mark in _FINAL.finditer(text)
         if not text[: mark.start()].rpartition("\n")[2].strip(_EDGE)
     ]
-    # With no more than "Final:" a headline may begin.
-    named = [
-        one for one in _FINAL_TEXT.finditer(text) if one["kind"] or text[: one.start()].strip()
-    ]
-    if marks or named:
-        text = _FINAL_ENDS.sub("", text[max(mark.end() for mark in (*marks, *named)) :])
+    if marks:
+        text = _FINAL_ENDS.sub("", text[marks[-1].end() :])
         removed += ("text before the final answer",)
     text = text.strip(_UNSEEN)
-    if several := _several(text):
-        return Answer("", several, removed)
-    if fenced := _FENCED.search(text):
+    if fenced := re.fullmatch(r"```\w*[ \t]*\n(.*?)\n?```", text, re.DOTALL):
         text = fenced[1].strip()
         removed += ("code fence",)
-    if wrapped := _WRAPPED.fullmatch(text):
-        text = wrapped[2].strip()
-        removed += ("tags",)
     if _SECOND_THOUGHT.search(text):
         return Answer("", "a text that is taken back", removed)
-    if _ELSEWHERE.fullmatch(text):
-        return Answer("", f"a final answer that stands elsewhere: '{text}'", removed)
     return Answer(text, None if text else "empty reply", removed)
-
-
-def _several(text: str) -> str | None:
-    """Return what says that a reply gives several texts that differ; none if it does not."""
-    found = {one.strip() for one in _FENCED.findall(text)}
-    numbered = {one.casefold() for one in _NUMBERED.findall(text)}
-    if len(found) < 2 and len(numbered) < 2:
-        return None
-    if len(numbered) > 1:
-        found = {text[one.end() :].strip() for one in _NUMBERED.finditer(text)}
-    both = " and ".join(f"'{shorten(' '.join(one.split()), 60)[0]}'" for one in sorted(found)[:2])
-    return f"several different texts: {both}"
 
 
 def read_json_object(reply: str) -> Reply:
@@ -259,13 +194,13 @@ def read_json_object(reply: str) -> Reply:
         return Reply(None, tuple(repairs), "cut off inside the JSON object")
     if not tried:
         return Reply(None, tuple(repairs), "no JSON object")
+    if any(_denied(text, start) for start, _ in spans):
+        return Reply(None, tuple(repairs), "a denied JSON object")
     if text.replace("```json", "").replace("```", "").strip() != tried[0]:
         repairs.append("text around the object")
     read = [_repaired(one) for one in tried]
     if any(one is None for one in read):
         return Reply(None, tuple(repairs), "not JSON")
-    if any(_denied(text, start) for start, _ in spans):
-        return Reply(None, tuple(repairs), "a denied JSON object")
     (first, needed), *others = [one for one in read if one is not None]
     for other, _ in others:
         if other != first:
@@ -336,41 +271,23 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> L
         return LabelReply(None, f"no label{where}", rationale)
     if len(named) > 1:
         return LabelReply(None, f"several labels{where}: {', '.join(named)}", rationale)
-    if len(found) > _MOST_REPEATED:
-        return LabelReply(None, f"a label that is repeated{where} {len(found):,} times", rationale)
     if any(_denied(text, match.start()) for match in found):
         return LabelReply(None, f"a denied label{where}: not {named[0]}", rationale)
     if _TAKEN_BACK.search(text[found[-1].end() :]):
         return LabelReply(None, f"a label that is taken back{where}: {named[0]}", rationale)
-    spaces = {one.casefold(): one for one in labels}
-    if rationale and not answer.removed and not any(_alone(text, spaces)):
-        # A sentence that names a label, below a line that is another one.
-        above = {answer for _, _, answer in _alone(rationale, spaces)}
-        if above - {named[0]}:
-            both = ", ".join(sorted({*above, named[0]}))
-            return LabelReply(None, f"several labels: {both}", rationale)
     return LabelReply(named[0], None, rationale)
 
 
-_MOST_REPEATED = 100
-_CLAUSE = re.compile(
-    r"[.!?;:\n(){}\[\]–—]|,\s+(?=(?:the|this|it|i|we|label|answer|verdict)\b)"
-    r"|(?<!anything )\b(?:so|therefore|thus|hence|because|since|but|and|which|making|means?)\b",
-    re.IGNORECASE,
-)
 _DENIAL = re.compile(
-    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|hardly|scarcely|barely|cannot|unlikely|doubt"
-    r"|fail(?:s|ed)?|lacks?|without|instead|rather than|far from|anything but|less than|other than"
-    r"|except|wrong|incorrect|untrue)\b|n['’]t\b|\bnon-\Z",
+    r"(?:\b(?:not|never|neither|nor|hardly)|n['’]t|\bcannot)(?:\s+(?:be|a|an|the|entirely|"
+    r"necessarily|really|completely))*\s*[\"'“‘*`]*$",
     re.IGNORECASE,
 )
-_NO_DENIAL = re.compile(r"\b(?:no doubt|without (?:a |any )?doubt|not only)\b", re.IGNORECASE)
 
 
 def _denied(text: str, at: int) -> bool:
-    """Return whether what stands at a place is denied by a word before it, in its own clause."""
-    clause = _CLAUSE.split(_NO_DENIAL.sub(" ", text[max(0, at - 160) : at]))[-1]
-    return _DENIAL.search(clause) is not None
+    """Return whether the words before a place deny what stands there; they are never far."""
+    return _DENIAL.search(text[max(0, at - 120) : at]) is not None
 
 
 def as_bool(value: object) -> bool | None:
@@ -396,7 +313,6 @@ def _without_reasoning(reply: str) -> tuple[str, str | None]:
     if depth:
         return "", "the reasoning never ended"
     text = " ".join((*kept, reply[at:])).strip()
-    text = _TOKENS_AROUND.sub("", _STRUCK.sub("", text)).strip()
     if _REFUSAL.fullmatch(text):
         return "", REFUSED
     noted = _KEPT.fullmatch(text)
@@ -436,10 +352,7 @@ def _verdict(
     if missing:
         return None, missing
     outside = _blanked(text, spans)
-    for start, end, answer in _alone(outside, words):
-        if _denied(outside, start):
-            return None, "a denied verdict"
-        found.append((end, answer))
+    found += _alone(outside, words)
     if not found:
         if spans:
             return None, f"no true or false under '{key}'"
@@ -455,9 +368,8 @@ def _verdict(
 def _under(found: Mapping[str, Any], key: str | None, words: Mapping[str, bool]) -> bool | None:
     """Return the verdict of a JSON object under a name, or under its only one."""
     if key is None:
-        ((name, value),) = found.items() if len(found) == 1 else (("", None),)
-        if words.get(name.casefold(), value) != value:  # {"F": true}
-            return None
+        values = list(found.values())
+        value = values[0] if len(values) == 1 else None
     else:
         folded = {name.casefold(): value for name, value in found.items()}
         value = folded.get(key.casefold(), folded.get("value"))
@@ -482,17 +394,17 @@ def _holds_truth(value: object) -> bool:
     return as_bool(value) is not None
 
 
-def _alone(text: str, words: Mapping[str, _T]) -> Iterator[tuple[int, int, _T]]:
-    """Yield where an answer that stands alone, or its mark, begins and ends, and the answer."""
+def _alone(text: str, words: Mapping[str, bool]) -> Iterator[tuple[int, bool]]:
+    """Yield where a verdict that stands alone ends, and it: on a line, or behind its mark."""
     at = 0
     for line in text.splitlines(keepends=True):
         if (value := words.get(line.strip(_EDGE).casefold())) is not None:
-            yield at, at + len(line), value
+            yield at + len(line), value
         at += len(line)
     for mark in _MARKED.finditer(text):
-        word = _WORD.match(text, mark.end())
+        word = re.match(r"\w+", text[mark.end() :])
         if word and (value := words.get(word[0].casefold())) is not None:
-            yield mark.start(), word.end(), value
+            yield mark.end() + word.end(), value
 
 
 def _against(tail: str, value: bool, words: Mapping[str, bool]) -> bool:
@@ -522,16 +434,9 @@ _REPAIRS: tuple[tuple[str, re.Pattern[str], str], ...] = (
 )
 
 
-def _one_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if any(found[name] != value for name, value in pairs):
-        raise ValueError("a name with two values")
-    return found
-
-
 def _loads(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(text, object_pairs_hook=_one_each)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

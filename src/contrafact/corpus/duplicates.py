@@ -43,6 +43,9 @@ _OUTLET = re.compile(
     r"[ \t]{0,20}$",
     re.MULTILINE,
 )
+# Where a part of a text ends, and what stands for it and for a text's breaking off among words.
+_ENDS = re.compile(r"\s[-–—|·•:]\s|[|:;\n]|[.!?…](?=\s|$)|<[^<>]{1,20}>")
+_END, _BROKEN = "|", "…"
 _FIGURE = re.compile(rf"((?<!\w)[-−])?({DIGITS})")
 
 
@@ -57,10 +60,23 @@ class _Characters(dict[int, str | None]):
         return found
 
 
+def _sign(one: str) -> str:
+    """Return what a sign is among words: what says something stays, a currency as its own word."""
+    if one.isalnum() or one in ".%+-−":
+        return one
+    return f" {one} " if one in _SAYING or unicodedata.category(one) == "Sc" else " "
+
+
+_SAYING = "<>≤≥‰↑↓↗↘⬆⬇▲▼△▽▴▾📈📉"
 # A soft hyphen is no space.
 _SHOWN = _Characters(lambda one: None if unicodedata.category(one) == "Cf" else one)
-_SIGNS = _Characters(lambda one: one if one.isalnum() or one in ".%-−" else " ")
-_NO_NUMBER = re.compile(r"(?<!\d)\.|\.(?!\d)|(?<!\d)%|[-−](?!\d)|(?<=\w)[-−]")
+_SIGNS = _Characters(_sign)
+_NO_NUMBER = re.compile(
+    r"(?<!\d)\.|\.(?!\d)|(?<!\d)%|[-−](?!\d)|(?<=\w)[-−]|(?<!\w)\+|\+(?=\w)|[<>](?!\W{0,4}\d)"
+)
+_RATED = re.compile(r"(?<![\w-])([A-D])(\1{0,2})[-−](?!\w)")
+_SCALES = {"bn": "billion", "mn": "million", "mln": "million", "m": "million", "tn": "trillion"}
+_SCALED = re.compile(rf"(?<=\d) ?({'|'.join(_SCALES)})\b")
 
 _Kind = Literal["exact", "address", "near"]
 
@@ -108,11 +124,13 @@ class Duplicate:
 def normal_form(text: str) -> str:
     """Return the text in lower case, in Unicode's NFKC form, its words joined by single spaces.
 
-    Signs go, except where they make another number of the one next to them (a decimal point, a
-    minus, a percent sign).
+    Signs go, except where they say something: with a number (a decimal point, a minus, a percent
+    sign, a currency's, that it is more or less), that a price rises or falls, and in a rating.
     """
-    folded = unicodedata.normalize("NFKC", text.translate(_SHOWN)).casefold()
-    return " ".join(_NO_NUMBER.sub(" ", folded.translate(_SIGNS)).split())
+    shown = unicodedata.normalize("NFKC", text.translate(_SHOWN))
+    folded = _RATED.sub(r"\1\2 minus", shown).casefold()
+    form = " ".join(_NO_NUMBER.sub(" ", folded.translate(_SIGNS)).split())
+    return _SCALED.sub(lambda found: f" {_SCALES[found[1]]}", form)
 
 
 def figures_of(text: str) -> frozenset[Decimal]:
@@ -166,25 +184,50 @@ def find_duplicates(
 
 
 def same_but_for_form(first: str, second: str) -> bool:
-    """Return whether two normal forms differ in form alone, word beside word.
+    """Return whether two texts differ in form alone, word beside word.
 
     What may differ: function words, the inflection of a word, how a figure is written, and what an
-    outlet adds (its name, or words before the first and after the last that both have). Another
-    content word, or a negation, makes another text, however alike the two are.
+    outlet adds: its name, or a part of its own (a heading, a sentence, what stands behind a dash)
+    before the first and after the last that both have. Another content word, or a negation, makes
+    another text, however alike the two are, and so do figures in another order and a word that says
+    who did it or whence ("by", "from"). A text that is broken off lacks what follows.
     """
-    one, two = first.split(), second.split()
+    one, two = _parts(first), _parts(second)
+    if _in_another_order(_values(one), _values(two)):
+        return False
     for kind, at, to, by, end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
         if kind == "equal":
             continue
         gone, new = _content(one[at:to]), _content(two[by:end])
         if _NEGATIONS & {*gone, *new}:
             return False
+        if at > 0 and to < len(one) and _TURNING & {*one[at:to], *two[by:end]}:
+            return False
         if gone and new:
             if list(map(_stem, gone)) != list(map(_stem, new)):
                 return False
-        elif (gone or new) and at > 0 and to < len(one):
-            return False  # put in between what both have, not before or after it
+        elif gone or new:
+            more, less = (one[at:to], two[by:end]) if gone else (two[by:end], one[at:to])
+            ahead = at == by == 0 and more[-1] == _END
+            behind = (to, end) == (len(one), len(two)) and (more[0] == _END or _BROKEN in less)
+            if not (ahead or behind):
+                return False
     return True
+
+
+def _parts(text: str) -> list[str]:
+    """Return the words of a text, without the names of outlets, each part's end a word."""
+    parts = [normal_form(part).split() for part in _ENDS.split(_OUTLET.sub("", text))]
+    words = [word for part in parts if part for word in (*part, _END)][:-1]
+    return [*words, _BROKEN] if text.rstrip().endswith(("…", "...")) else words
+
+
+def _values(words: Sequence[str]) -> list[Decimal]:
+    return [value for word in words for value in figures_of(word)]
+
+
+def _in_another_order(one: Sequence[Decimal], other: Sequence[Decimal]) -> bool:
+    return one != other and sorted(one) == sorted(other)
 
 
 def _content(words: Sequence[str]) -> list[str]:
@@ -192,7 +235,9 @@ def _content(words: Sequence[str]) -> list[str]:
     return [
         word
         for word in words
-        if word not in _FORM_WORDS and not any(character.isdigit() for character in word)
+        if word not in _FORM_WORDS
+        and word not in (_END, _BROKEN)
+        and not any(character.isdigit() for character in word)
     ]
 
 
@@ -206,6 +251,7 @@ def _stem(word: str) -> str:
 _NEGATIONS = frozenset(
     ("not", "no", "never", "neither", "nor", "without", "none", "nothing", "t", "cannot")
 )
+_TURNING = frozenset(("by", "from"))
 _FORM_WORDS = frozenset(
     (
         *("a", "an", "the", "of", "in", "on", "at", "to", "for", "and", "as", "by", "from", "with"),
@@ -286,16 +332,14 @@ class _Entry:
     place: int
     id: str
     form: str
-    body: str  # without the names of outlets
+    text: str
     figures: frozenset[Decimal]
     address: str | None
 
     @classmethod
     def of(cls, place: int, text: Text, form: str, *, figures: bool) -> "_Entry":
         numbers = figures_of(text.text) if figures else frozenset[Decimal]()
-        body = _OUTLET.sub("", text.text)
-        body = form if body == text.text else normal_form(body)
-        return cls(place, text.id, form, body, numbers, _address(text.url))
+        return cls(place, text.id, form, text.text, numbers, _address(text.url))
 
 
 def _candidate_keys(signature: bytes, threshold: float) -> list[int]:
@@ -344,7 +388,7 @@ class _Before:
         ]
         for alike, behind in sorted(near, reverse=True):  # of equals the first
             one = candidates[-behind]
-            if same_but_for_form(one.body, entry.body):
+            if same_but_for_form(one.text, entry.text):
                 return one.id, "near", alike, one.place < 0
         return None
 

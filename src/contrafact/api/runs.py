@@ -151,14 +151,7 @@ def load(source: str | PathLike[str]) -> Any:
 
 
 def _start(task: str, values: Mapping[str, Any], source: str, data: Any) -> Run | Estimate:
-    """Run what options say.
-
-    Args:
-        task: The task.
-        values: The options by name.
-        source: The option that names the data or the outputs.
-        data: What it names; or rows, which are kept in the run's folder.
-    """
+    """Run what options say; ``source`` is the option that names the data, a file or rows."""
     from contrafact.runs.config import make_config
 
     if data is None or is_path(data):
@@ -186,11 +179,7 @@ def _folder_once_confirmed(prepared: "Prepared", command: "Command") -> Path:
 
 
 def _keep_data(prepared: "Prepared", path: Path, folder: Path) -> Path:
-    """Keep rows that were handed in where the run can find them again; return their file.
-
-    Raises:
-        InputError: The folder holds another run.
-    """
+    """Keep rows at hand where the run finds them again; `InputError` if a folder is another's."""
     from contrafact.files.atomic import guard_folder, write_bytes
     from contrafact.runs.folder import DATA, MANIFEST, begin
 
@@ -228,11 +217,7 @@ def _act(prepared: "Prepared", command: "Command") -> Run | Estimate:
 
 
 def _load_run(folder: Path) -> Run:
-    """Return a run, its report made if there is none yet.
-
-    Raises:
-        InputError: It is no run folder, or its run has not come to its end.
-    """
+    """Return a run, its report made if there is none; `InputError` if it is none that has ended."""
     import pandas as pd
 
     from contrafact.report.build import build_report

@@ -100,13 +100,7 @@ def frame_of(data: Any, *, text: str = "text", name: str = "data") -> "pd.DataFr
 
 
 def as_given(data: Any, items: "pd.DataFrame", *, rows: bool = False) -> Any:
-    """Return items as a table of the kind that was handed in; of other rows, and of files, pandas.
-
-    Args:
-        data: What was handed in.
-        items: What came of it.
-        rows: Whether they are its first rows, whose index a frame of pandas keeps.
-    """
+    """Return items as the kind of table handed in, else pandas; ``rows`` keep its index."""
     import narwhals as nw
     import pandas as pd
 

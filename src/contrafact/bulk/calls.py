@@ -129,11 +129,7 @@ class Gate:
         await self._open.wait()
 
     def leave(self, tokens: int, *, refused: bool = False, retry_after: float = 0.0) -> None:
-        """Count a call that ended.
-
-        Args:
-            retry_after: For how many seconds the service asked to wait.
-        """
+        """Count a call that ended; the service may have asked to wait ``retry_after`` seconds."""
         self._done += 1
         self._tokens += tokens
         self._refused += refused

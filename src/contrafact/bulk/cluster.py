@@ -206,10 +206,7 @@ def _own_signals() -> Iterator[None]:
 
 @contextmanager
 def _no_native_output() -> Iterator[None]:
-    """Keep Ray's native code from writing where it was told to be quiet, as it starts.
-
-    What goes wrong it raises.
-    """
+    """Keep Ray's native code quiet as it starts; what goes wrong it raises."""
     sys.stderr.flush()
     kept = os.dup(2)
     null = os.open(os.devnull, os.O_WRONLY)
@@ -286,11 +283,7 @@ def rows_of(dataset: Any) -> Iterator[dict[str, Any]]:
 
 
 def batches_of(dataset: Any) -> Iterator[dict[str, Any]]:
-    """Yield the columns of a Ray dataset, block by block.
-
-    Raises:
-        ModelError: As `rows_of` does.
-    """
+    """Yield the columns of a Ray dataset, block by block; `ModelError` as `rows_of`."""
     yield from _with_clear_errors(dataset.iter_batches(batch_size=None, batch_format="numpy"))
 
 

@@ -142,11 +142,7 @@ class Output:
         self.place.child(f"_manifest/{name}.{ending}").write(text.encode())
 
     def unify(self, manifests: Mapping[str, dict[str, Any]]) -> None:
-        """Give the parts of each table the same columns and types, as readers of folders want it.
-
-        Args:
-            manifests: Those of all partitions, by their names.
-        """
+        """Give the parts of each table the same columns and types, by all manifests."""
         for table in sorted({one for made in manifests.values() for one in made.get("types", ())}):
             types = {n: made["types"][table] for n, made in manifests.items()
                      if table in made.get("types", ())}  # fmt: skip

@@ -60,11 +60,7 @@ def firsts(batch: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_repeats(stage: Uniqueness, partitions: Sequence[Partition], output: Output) -> int:
-    """Write down which rows repeat another, and return how many; once for an output.
-
-    Args:
-        output: The output; each partition's repeats lie in its ``_work``.
-    """
+    """Write down, once for an output, which rows repeat another (in ``_work``); return how many."""
     done = output.place.child(_DONE)
     if (known := done.read_json()) is not None:
         return int(known["repeats"])

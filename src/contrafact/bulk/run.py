@@ -34,7 +34,7 @@ from contrafact.errors import InputError
 from contrafact.files.journal import hash_of
 from contrafact.files.lock import locked
 
-__all__ = ["Summary", "bulk_command", "shared_out"]
+__all__ = ["Summary", "bulk_command"]
 
 _AT_ONCE = 3
 """Partitions that one actor works on at once: the end of one overlaps with the next ones."""
@@ -97,11 +97,7 @@ class Summary:
         self.unpriced |= set(manifest.get("price unknown", ()))
 
     def end(self) -> None:
-        """Say what became of the rows, on standard error.
-
-        Raises:
-            typer.Exit: With 1 if rows failed.
-        """
+        """Say what became of the rows, on standard error; `typer.Exit` with 1 if rows failed."""
         for line in self._lines():
             typer.echo(line, err=True)
         if self.rows[FAILURES]:
@@ -195,7 +191,6 @@ def bulk_command(
 
 
 def _facts(stage: Stage | ModelStage, size: int, partitions: Sequence[Partition]) -> dict[str, Any]:
-    """Return what decides the output."""
     return {
         "what": stage.name,
         "version": __version__,
@@ -248,7 +243,6 @@ def _work(
     facts: dict[str, Any],
     progress: Progress,
 ) -> None:
-    """Do the partitions that are left."""
     settings: dict[str, Any] = {}
     work: Any = Asker
     output = summary.output
@@ -273,7 +267,6 @@ def _askers(
     partitions: int,
     facts: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return how many actors ask, and with what."""
     from ray import remote
     from ray.data import ActorPoolStrategy
 

@@ -105,11 +105,7 @@ class Prepared(Protocol):
     """A stage that looks at the whole input before the first partition."""
 
     def prepare(self, partitions: Any, output: Any) -> None:
-        """Write down, once for an output, what the work on partitions is to know.
-
-        Args:
-            output: The output, which takes notes of each partition's rows.
-        """
+        """Write down, once for an output, what the work is to know, as notes on rows."""
         ...
 
 

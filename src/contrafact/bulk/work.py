@@ -27,7 +27,7 @@ from contrafact.files.journal import Journal, hash_of
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
-__all__ = ["Asker", "alone", "given_rows", "work_on"]
+__all__ = ["Asker", "alone", "work_on"]
 
 _T = TypeVar("_T")
 

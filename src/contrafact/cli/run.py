@@ -182,11 +182,7 @@ def _run(task: str, values: dict[str, Any]) -> None:
 
 
 def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
-    """Run every cell in a folder of its own, and report all of them together.
-
-    Raises:
-        typer.Exit: with 1 if samples failed.
-    """
+    """Run every cell in a folder of its own, and report all; exit with 1 if samples failed."""
     from contrafact.cli.show import show_results
     from contrafact.models.estimate import ask_first, show_estimate, summed
     from contrafact.runs.execute import calls_to_confirm

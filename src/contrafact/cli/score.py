@@ -135,11 +135,7 @@ _OF_A_RUN = (
 
 
 def _in_bulk(task: str, values: dict[str, Any], settings: dict[str, Any]) -> None:
-    """Judge outputs partition by partition; there is no run, and no report.
-
-    Raises:
-        typer.Exit: With 1 if rows failed.
-    """
+    """Judge outputs partition by partition, with no run or report; exit with 1 if rows failed."""
     from contrafact.bulk.run import bulk_command
     from contrafact.console import show_table
     from contrafact.errors import InputError

@@ -15,12 +15,7 @@ from contrafact.family import families
 from contrafact.family.exam import RESPONSE
 from contrafact.family.exam_file import UNSURE, CriterionExam, Exam, Seen
 from contrafact.stats.correction import Corrected, correct_rate, ppi_share
-from contrafact.stats.intervals import (
-    Resampling,
-    cluster_bootstrap,
-    effective_number,
-    resampling,
-)
+from contrafact.stats.intervals import Resampling, cluster_bootstrap, effective_number, resampling
 from contrafact.stats.paired import Difference, compare_all, rank_intervals
 from contrafact.stats.sampling import verdict_levels
 

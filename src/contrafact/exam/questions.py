@@ -17,7 +17,7 @@ from contrafact.files.journal import Journal
 from contrafact.judges.verifier import Subject, is_verifier
 from contrafact.models.kept import work_open
 
-__all__ = ["JudgeCall", "other_order", "put", "questions_of"]
+__all__ = ["JudgeCall", "put", "questions_of"]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from contrafact.models.secrets import without_secrets
 from contrafact.options import key_values
 from contrafact.prompts import PromptPack, open_pack
 
-__all__ = ["PreparedExam", "prepare_exam", "run_exam"]
+__all__ = ["prepare_exam", "run_exam"]
 
 _VERDICT_TOKENS, _VERDICTS_TOKENS = 10, 100
 """About how long a true or false in JSON is, and several with the words that decide them."""

@@ -43,15 +43,7 @@ from contrafact.stats.intervals import (
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.likeness import bleu, rouge_l
 
-__all__ = [
-    "ExamRow",
-    "exam_rows",
-    "examine",
-    "leak_notes",
-    "likeness",
-    "row_object",
-    "surface_rows",
-]
+__all__ = ["exam_rows", "examine", "leak_notes", "likeness", "row_object", "surface_rows"]
 
 SurfaceFeatures = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[float]]]
 

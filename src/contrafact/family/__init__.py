@@ -207,11 +207,7 @@ class Family:
 
 @cache
 def families() -> Mapping[str, Family]:
-    """Return the families that are installed, by name, in the order of their rank.
-
-    Raises:
-        InputError: If an entry point names no family, or two families share a name or a task.
-    """
+    """Return the installed families by rank; `InputError` on a bad entry point or a shared name."""
     found: dict[str, Family] = {}
     taken: dict[str, str] = {}
     for entry in family_entries():
@@ -233,11 +229,7 @@ def families() -> Mapping[str, Family]:
 
 
 def _named(found: Mapping[str, _T], name: str, what: str, none: str = "") -> _T:
-    """Return what has a name, or say which names there are.
-
-    Raises:
-        InputError: If there is none of that name.
-    """
+    """Return what has a name; `InputError` says which names there are."""
     if name not in found:
         hint = f"use {', '.join(found) or none}"
         raise InputError(f"there is no {what} '{name[:40]}'", hint=hint)

@@ -17,7 +17,6 @@ from contrafact.stats.intervals import Interval, Proportion
 __all__ = [
     "FORMAT",
     "UNSURE",
-    "VERSION",
     "CriterionExam",
     "Exam",
     "Figure",
@@ -237,11 +236,7 @@ def write_exam(path: str | Path, exam: Exam) -> None:
 
 
 def read_exam(path: str | Path) -> Exam:
-    """Return the exam in a file.
-
-    Raises:
-        InputError: There is none, or it is of another kind or version.
-    """
+    """Return the exam in a file; `InputError` if there is none, or of another kind or version."""
     hint = "give a file that `contrafact exam --out` wrote"
     try:
         given = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -265,11 +260,7 @@ def read_exam(path: str | Path) -> Exam:
 
 
 def read_exams(paths: Sequence[str | Path]) -> list[Exam]:
-    """Return the exams in several files, of which none may stand for the same judge and family.
-
-    Raises:
-        InputError: As `read_exam`, and for a second exam of a judge.
-    """
+    """Return exams in files; `InputError` as `read_exam`, and for a second one of a judge."""
     found: dict[tuple[str, str], Exam] = {}
     for path in dict.fromkeys(str(path) for path in paths):
         exam = read_exam(path)

@@ -25,13 +25,7 @@ from contrafact.family.settings import RunSettings
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack, open_pack
 
-__all__ = [
-    "Method",
-    "MethodContext",
-    "Methods",
-    "Option",
-    "open_weights",
-]
+__all__ = ["Method", "MethodContext", "Methods", "Option", "open_weights"]
 
 ItemT = TypeVar("ItemT", contravariant=True)
 OutputT = TypeVar("OutputT", covariant=True)
@@ -51,7 +45,6 @@ class Method(Protocol[ItemT, OutputT]):
 
         Args:
             item: The item; what it is judged by is not looked at.
-            ask: The model.
             draw: Which draw of worked examples this is, from 1.
 
         Raises:

@@ -26,13 +26,11 @@ from contrafact.models.opening import NO_MODEL
 from contrafact.records import Output
 
 __all__ = [
-    "NOT_RECORDED",
     "OPTIONS",
     "OUTPUTS",
     "RECORDED_ITEMS",
     "LeftOut",
     "OutputRow",
-    "Recorded",
     "RecordedOutputs",
     "RecordedRow",
     "RecordedSystem",
@@ -223,11 +221,7 @@ def recorded_spec(outputs: Path, system: str) -> str:
 
 
 def method(context: MethodContext) -> Recorded:
-    """Return the method.
-
-    Raises:
-        InputError: The file cannot be read, or has no outputs of the system.
-    """
+    """Return the method; `InputError` if the file cannot be read, or lacks the system."""
     path, system = (unquote(str(context.options[name])) for name in ("outputs", "system"))
     state = Path(path).stat() if Path(path).exists() else None
     found = _outputs(path, state.st_mtime_ns if state else 0).get(system)

@@ -171,11 +171,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
         return items  # type: ignore[return-value]
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        """Refuse settings that would change nothing, so that nobody believes they did.
-
-        ``asking`` are the methods that ask a model. It raises `InputError` for the first such
-        setting.
-        """
+        """Refuse settings that change nothing, by `InputError`; ``asking`` methods ask a model."""
 
     def draws(self, settings: RunSettings, method: Method[Any, Any]) -> int:
         """Return how often a method is run on every item: once where it shows no examples."""
@@ -232,10 +228,7 @@ class TaskRun(ABC, Generic[ItemT, UnitT]):
     def solving(
         self, inputs: "Inputs", method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> "Solving[Any, Any]":
-        """Return how a sample is worked on.
-
-        It raises `InputError` where the task's arguments do not go together.
-        """
+        """Return how a sample is worked on; `InputError` where the task's arguments do not fit."""
         raise NotImplementedError
 
     def scorer(self, arguments: Mapping[str, Any]) -> "Scorer":
@@ -550,10 +543,7 @@ def system_label(model: str, method: str, shots: int) -> str:
 
 
 def refuse(useless: Iterable[tuple[str, bool, str]]) -> None:
-    """Refuse the first option that was given though it would change nothing.
-
-    Options come with whether each was given, and why it has no use.
-    """
+    """Refuse the first option that has no use: its name, whether it was given, and why."""
     for option, given, why in useless:
         if given:
             raise InputError(f"{option} has no use here: {why}", hint="leave it out")

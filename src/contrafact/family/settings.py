@@ -26,7 +26,6 @@ from contrafact.models.secrets import secrets_dropped
 from contrafact.options import BOUNDS, SAMPLING, TRANSPORT
 
 __all__ = [
-    "DEFAULT_FLUENCY_MODEL",
     "FluencyOptions",
     "RunSettings",
     "Sampling",

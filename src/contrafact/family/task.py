@@ -6,12 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from inspect_ai.log import EvalSample
-from inspect_ai.model import (
-    CachePolicy,
-    GenerateConfig,
-    ModelOutput,
-    get_model,
-)
+from inspect_ai.model import CachePolicy, GenerateConfig, ModelOutput, get_model
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import BaseModel

@@ -56,11 +56,7 @@ _BAD_TOML = {
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """What a file of settings says.
-
-    Attributes:
-        lines: The line of each key, from 1, by the way to it; not of every key of TOML and JSON.
-    """
+    """What a file of settings says; ``lines`` are those of keys, from 1, where known."""
 
     path: Path
     values: dict[str, Any]
@@ -218,11 +214,7 @@ def render_config(values: Mapping[str, Any]) -> str:
 
 
 def read_toml(text: str, name: str | Path) -> dict[str, Any]:
-    """Return what a TOML text holds; ``name`` is for messages.
-
-    Raises:
-        InputError: It is none.
-    """
+    """Return what a TOML text holds; `InputError`, by the name, if it is none."""
     try:
         return tomllib.loads(text)
     except RecursionError as error:

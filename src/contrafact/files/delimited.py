@@ -24,7 +24,6 @@ __all__ = [
     "Dialect",
     "Encoding",
     "decode_line",
-    "dialect_of",
     "read_delimited",
     "read_whole",
     "text_lines",

@@ -18,7 +18,6 @@ from contrafact.files.atomic import os_problem
 from contrafact.files.lock import locked_file
 
 __all__ = [
-    "ATTEMPTS",
     "RETRY_STATUSES",
     "Progress",
     "cache_dir",
@@ -138,11 +137,7 @@ def fetch_json(url: str, *, sleep: Callable[[float], None] = time.sleep) -> obje
 def fetch_text(
     url: str, *, accept: str | None = None, sleep: Callable[[float], None] = time.sleep
 ) -> str:
-    """Return what ``url`` answers as text; tried again as `fetch` does.
-
-    Args:
-        url: An ``https://`` address; plain ``http://`` is taken from the loopback interface only.
-    """
+    """Return what a URL (``http://`` on loopback alone) answers, tried again as `fetch`."""
     _check_scheme(httpx.URL(url), url, pinned=False)
     headers = {} if accept is None else {"Accept": accept}
 

@@ -132,10 +132,7 @@ class Journal:
                 self.path.unlink(missing_ok=True)  # nothing to go on with: leave the way free
 
     def keep(self, key: str, piece: Any) -> None:
-        """Add a piece that no later start has to repeat; of one key the last counts.
-
-        Answers are on the disk when this returns.
-        """
+        """Keep a piece that no later start repeats, answers on the disk; the last counts."""
         self._append({"key": key, "answer": piece})
         self.known[key] = piece
 
@@ -149,10 +146,7 @@ class Journal:
     ) -> dict[str, Exception]:
         """Do the work for every key that has no piece yet, and keep the pieces as they come.
 
-        Work that fails leaves its key open, for a later start; the rest goes on.
-
-        Returns:
-            Why work failed, by its key.
+        Returns why work failed, by its key, which stays open for a later start.
         """
         failures: dict[str, Exception] = {}
         free = asyncio.Semaphore(at_once)
@@ -181,11 +175,7 @@ class Journal:
         return failures
 
     def finish(self, repeated_calls: int = 0) -> None:
-        """Record what made the output, and remove the journal.
-
-        Args:
-            repeated_calls: How many calls were under way when the work was stopped, and made again.
-        """
+        """Record what made the output and how many calls were made twice; end the journal."""
         record = self.facts | ({_REPEATED: repeated_calls} if repeated_calls else {})
         write_text(self.record, json.dumps(record, indent=1) + "\n")
         self.discard()

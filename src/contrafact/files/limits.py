@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from contrafact.errors import InputError
 
-__all__ = ["VARIABLE", "bounded_rows", "limit", "over", "read_apart"]
+__all__ = ["bounded_rows", "limit", "over", "read_apart"]
 
 VARIABLE = "CONTRAFACT_LIMITS"
 """The variable that names other limits: ``rows=1000,cells=20000``."""

@@ -34,18 +34,12 @@ from contrafact.records import Verdict
 from contrafact.stats.votes import majority
 
 __all__ = [
-    "MIN_MASS",
-    "PANEL",
-    "TOP_LOGPROBS",
-    "Letter",
     "LetterVerdict",
     "all_pass",
-    "bool_schema",
     "bound_judges",
     "judge_letter",
     "judge_once",
     "judges_of_role",
-    "letter_of",
     "panel_verdict",
 ]
 

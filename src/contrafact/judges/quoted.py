@@ -24,7 +24,7 @@ from contrafact.models.requests import SharedSchema
 from contrafact.records import Verdict
 from contrafact.text.delimit import printable, shorten
 
-__all__ = ["QuotedVerdict", "find_words", "judge_quoted", "quoted_schema", "read_quoted"]
+__all__ = ["QuotedVerdict", "find_words", "judge_quoted"]
 
 _SAME = str.maketrans(
     dict.fromkeys("‘’‚‛′`´", "'")
@@ -73,9 +73,6 @@ async def judge_quoted(
     config: GenerateConfig | None = None,
 ) -> list[QuotedVerdict]:
     """Ask one judge several criteria about one text in one call; return a verdict on each.
-
-    What cannot be read is an invalid verdict with its reason: on one criterion, or on all. A call
-    that fails raises: a judge's failure is an error of the sample, never a "false".
 
     Args:
         criteria: The criteria's names, the keys of the reply.

@@ -88,13 +88,7 @@ _LETTERS = {**_TRUTH, "t": True, "f": False}
 
 @dataclass(frozen=True)
 class Answer:
-    """What of a reply may hold its answer.
-
-    Attributes:
-        text: It; empty where the reply is invalid.
-        invalid: Why there is none.
-        removed: What was taken off to get there: "reasoning", "text before the final answer".
-    """
+    """What of a reply may hold its answer; ``invalid`` says why none, ``removed`` what went."""
 
     text: str
     invalid: str | None = None
@@ -215,9 +209,6 @@ def read_bool(reply: str, key: str) -> tuple[bool | None, str | None]:
     Read are ``{key: {"value": true}}``, ``{key: true}``, ``{"value": true}`` (with Python's
     constants or the words as strings), and the word where it stands alone: as the whole reply, on a
     line of its own, or behind "the answer is". A word within a sentence is none.
-
-    Returns:
-        The answer and none, or none and the reason.
     """
     answer = answer_in(reply)
     if answer.invalid:
@@ -243,8 +234,6 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> L
     once or repeated, and neither denied ("not true") nor taken back.
 
     Args:
-        reply: The model's reply.
-        labels: The label space.
         reasons: Whether reasons were asked for, with the label on the last line: then only that
             line is read, and what stands before it is the rationale.
     """
@@ -322,13 +311,7 @@ def _without_reasoning(reply: str) -> tuple[str, str | None]:
 def _verdict(
     text: str, words: Mapping[str, bool], key: str | None
 ) -> tuple[bool | None, str | None]:
-    """Return the one verdict of an answer, or why there is none.
-
-    Args:
-        text: The answer.
-        words: What a verdict is called.
-        key: Under which name a JSON object has it; any name, if none.
-    """
+    """Return the one verdict of an answer, or why there is none; with no key, under any name."""
     text = _seen(text)
     if (whole := words.get(text.strip(_EDGE).casefold())) is not None:
         return whole, None

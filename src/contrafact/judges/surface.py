@@ -21,16 +21,7 @@ from contrafact.errors import InputError, require
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = [
-    "CRITERION_LIMIT",
-    "OVERALL",
-    "OVERALL_LIMIT",
-    "READERS",
-    "LeakItem",
-    "LeakRow",
-    "leak_rows",
-    "weighted_auroc",
-]
+__all__ = ["OVERALL", "READERS", "LeakItem", "LeakRow", "leak_rows"]
 
 OVERALL = "overall"
 OVERALL_LIMIT = 0.60
@@ -123,10 +114,8 @@ def leak_rows(
 
     Args:
         seed: Seed of the folds, the resamples and the readers.
-        models: What readers learn by.
         folds_by: Names of groups, each in turn what a reader has seen none of; all if not given.
         least: Right and wrong texts that a target needs; `InputError` if there are fewer in all.
-        step: Called after each row.
     """
     items = _drawn(items, seed)
     wrong = [not all(item.verdicts.values()) for item in items]
@@ -209,8 +198,6 @@ def _interval(
 
 @dataclass
 class _Features:
-    """What the readers see of items."""
-
     words: "csr_matrix"
     dense: Mapping[str, Floats]
     cache: dict[str, Any] = field(default_factory=dict)

@@ -23,9 +23,7 @@ from contrafact.text.delimit import printable
 __all__ = [
     "CAUSES",
     "CUT_OFF",
-    "FILTERED",
     "REFUSED",
-    "TOO_LONG",
     "UNREADABLE",
     "Ask",
     "PlannedCall",
@@ -81,10 +79,7 @@ class Ask:
     exchanges: list[tuple[str, str]] | None = None
 
     def sampled(self, seed: int, temperature: float | None = None) -> "Ask":
-        """Return how the model is asked for one of several answers to the same prompt.
-
-        The seed tells the call from others of the same prompt, also in the cache.
-        """
+        """Return how one of several answers is asked for, told apart by the seed."""
         given = GenerateConfig(seed=seed)
         if temperature is not None:
             given = GenerateConfig(seed=seed, temperature=temperature)
@@ -93,11 +88,7 @@ class Ask:
     async def __call__(
         self, messages: str | list[ChatMessage], schema: ResponseSchema | None = None
     ) -> ModelOutput:
-        """Return the model's output.
-
-        Raises:
-            Unanswered: if the prompt is longer than the context, or the provider refused.
-        """
+        """Return the model's output; `Unanswered` if the prompt is too long, or refused."""
         config = self.config
         if schema is not None and self.structured:
             config = config.model_copy(update={"response_schema": schema})

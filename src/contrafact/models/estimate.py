@@ -17,14 +17,11 @@ from contrafact.models.prices import Tokens, dollars, is_paid
 __all__ = [
     "ASK_ABOVE",
     "NOT_COUNTED",
-    "SAMPLED",
     "CallEstimate",
     "answered_by",
     "ask_first",
     "ask_if_many",
-    "call_estimate",
     "context_notes",
-    "context_of",
     "judge_estimates",
     "paid_calls",
     "sampled",
@@ -69,10 +66,7 @@ class CallEstimate:
 def call_estimate(
     model: str, role: str, *, calls: float, sent: float, received: float
 ) -> CallEstimate:
-    """Return the estimate of one model in one role, with its price where it is known.
-
-    Tokens sent and received are rounded.
-    """
+    """Return the estimate of one model in one role, tokens rounded, its price where it is known."""
     tokens_in, tokens_out = round(sent), round(received)
     paid = is_paid(model)
     # Call by call: tokens of a long prompt may cost more than those of many short ones.
@@ -250,11 +244,7 @@ def show_estimate(rows: Sequence[CallEstimate], notes: Iterable[str] = ()) -> No
 
 
 def ask_first(calls: int) -> None:
-    """Ask on a terminal whether so many paid calls shall be made; elsewhere, or for none, go on.
-
-    Raises:
-        typer.Abort: The answer is no.
-    """
+    """Ask on a terminal whether to make so many paid calls; a no raises `typer.Abort`."""
     import sys
 
     import typer

@@ -15,7 +15,6 @@ __all__ = [
     "SMOLLM2",
     "MissingWeights",
     "check_gguf",
-    "embedded_weights",
     "find_weights",
     "full_path",
     "gguf_path",
@@ -110,11 +109,7 @@ def find_weights() -> Path | None:
 
 
 def embedded_weights() -> Path:
-    """Return the path of the embedded weights.
-
-    Raises:
-        MissingWeights: If they are not on this machine.
-    """
+    """Return the path of the embedded weights; `MissingWeights` if they are not on this machine."""
     found = find_weights()
     if found is None:
         raise MissingWeights
@@ -122,11 +117,7 @@ def embedded_weights() -> Path:
 
 
 def check_gguf(path: Path) -> None:
-    """Check that a path names a readable file that begins as a GGUF file does.
-
-    Raises:
-        InputError: If it does not.
-    """
+    """Check that a path is a readable file that begins as GGUF does; `InputError` if it is not."""
     hint = "name a GGUF file by its path"
     try:
         with path.open("rb") as stream:
@@ -142,11 +133,7 @@ def check_gguf(path: Path) -> None:
 
 
 def gguf_path(name: str) -> Path:
-    """Return the checked, absolute path of ``smollm2-135m`` or of a GGUF file by its path.
-
-    Raises:
-        InputError: If the name is neither, or the file is missing or is not GGUF.
-    """
+    """Return the checked, absolute path of a GGUF file or ``smollm2-135m``; else `InputError`."""
     if name == SMOLLM2:
         path = embedded_weights()
     elif is_pathlike(name):

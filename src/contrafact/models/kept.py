@@ -108,7 +108,6 @@ class KeptModel(Model):
 
 
 def _decisive(config: GenerateConfig) -> dict[str, Any]:
-    """Return the settings that change an answer."""
     found: dict[str, Any] = config.model_dump(
         mode="json", exclude_none=True, exclude={"max_connections", *TRANSPORT}
     )

@@ -10,14 +10,7 @@ from contrafact.errors import InputError
 from contrafact.models.gguf import inspect_name
 from contrafact.models.service import guard
 
-__all__ = [
-    "IN_PROCESS",
-    "NO_MODEL",
-    "TRANSPORT",
-    "call_config",
-    "holds_to_choices",
-    "open_model",
-]
+__all__ = ["IN_PROCESS", "NO_MODEL", "TRANSPORT", "call_config", "holds_to_choices", "open_model"]
 
 NO_MODEL = "none/none"
 """Inspect's name of the model that is never asked."""

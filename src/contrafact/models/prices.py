@@ -16,7 +16,7 @@ from contrafact.models.gguf import inspect_name
 if TYPE_CHECKING:
     from inspect_ai.model import ModelUsage
 
-__all__ = ["FREE", "LISTED", "UNKNOWN", "Tokens", "dollars", "is_paid", "price_note"]
+__all__ = ["FREE", "Tokens", "dollars", "is_paid", "price_note"]
 
 FREE = "free: runs on this machine"
 LISTED = "list price"

@@ -33,7 +33,6 @@ __all__ = [
     "InProcessAPI",
     "OneItemArray",
     "SharedSchema",
-    "clean_value",
     "guided_choice",
     "request_body",
 ]
@@ -54,11 +53,7 @@ _KEYWORDS_NOT_SENT = frozenset(
 
 
 class InProcessAPI(ModelAPI, Generic[_Engine]):
-    """A model in this process: what runs it is loaded at the first call and shared.
-
-    Raises:
-        InputError: On a base URL, or an argument that such models have not.
-    """
+    """A model in this process, loaded at the first call and shared; `InputError` on bad ones."""
 
     kind: str
     """What messages call such models."""
@@ -88,11 +83,7 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
         raise NotImplementedError
 
     def engine(self) -> _Engine:
-        """Return what runs the model, loading it if need be. Blocking.
-
-        Raises:
-            InputError: If the model cannot be loaded.
-        """
+        """Return what runs the model, loaded if need be; blocking; `InputError` if it cannot be."""
         with self._lock:
             if self._engine is None:
                 self._engine = self.load()
@@ -117,11 +108,7 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
     def check_request(
         self, messages: Sequence[ChatMessage], tools: Sequence[ToolInfo], config: GenerateConfig
     ) -> None:
-        """Refuse what a model in this process cannot do, before it is asked.
-
-        Raises:
-            InputError: On tools, on content other than text, or on prompt log-probabilities.
-        """
+        """Refuse tools, content other than text, and prompt log-probabilities, by `InputError`."""
         other = "use another --model for this task"
         if tools or any(
             isinstance(message, ChatMessageTool)
@@ -209,7 +196,6 @@ class SharedSchema(ResponseSchema):
     """A reply's schema that all calls share: Inspect, which copies settings, copies it not."""
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Return the schema itself."""
         return self
 
 

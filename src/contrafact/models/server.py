@@ -28,12 +28,9 @@ from contrafact.errors import InputError
 __all__ = [
     "DEFAULT_CONTEXT",
     "EmbeddedServer",
-    "KvCache",
     "PromptTooLong",
     "ServerSettings",
     "check_runtime",
-    "default_threads",
-    "load_runtime",
     "shared_server",
 ]
 
@@ -104,11 +101,7 @@ class ServerSettings:
 
 
 def check_runtime() -> None:
-    """Check that llama.cpp is installed, without loading it.
-
-    Raises:
-        InputError: If it is not.
-    """
+    """Check that llama.cpp is installed, without loading it; `InputError` if it is not."""
     if importlib.util.find_spec("xllamacpp") is None:
         raise InputError(
             "llama.cpp (xllamacpp), which runs embedded models, is not installed",
@@ -139,11 +132,7 @@ def load_runtime() -> Any:
 
 
 class EmbeddedServer:
-    """A loaded model. Blocking, and safe to call from many threads at once.
-
-    Raises:
-        InputError: If llama.cpp is missing or cannot load the file.
-    """
+    """A loaded model; blocking, safe from many threads; `InputError` if it cannot be loaded."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self.settings = settings
@@ -182,11 +171,7 @@ class EmbeddedServer:
         return response
 
     def tokens(self, text: str) -> tuple[int, ...]:
-        """Return the tokens of a text as it stands inside an answer, none of them special.
-
-        Raises:
-            RuntimeError: If the server is closed.
-        """
+        """Return the tokens of a text inside an answer, none special; `RuntimeError` if closed."""
         with self._tokens_lock:
             if text not in self._tokens:
                 server = self._server

@@ -29,7 +29,7 @@ from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput
 from contrafact.models.calls import keep_answer, under_way
 from contrafact.text.delimit import shorten
 
-__all__ = ["NoAnswer", "guard", "is_service"]
+__all__ = ["guard", "is_service"]
 
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|billing_hard_limit|out of credits"
@@ -87,11 +87,7 @@ class _Guarded(ModelAPI):
             http.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _keep_body]}
 
     async def generate(self, *args: Any, **options: Any) -> Any:
-        """Return what the provider does, if it holds an answer.
-
-        Raises:
-            NoAnswer: It holds none, or the quota is used up.
-        """
+        """Return what the provider does; `NoAnswer` if it holds none, or the quota is used up."""
         if self.used_up is not None:
             raise NoAnswer(self.used_up)
         bodies: list[str] = []
@@ -133,7 +129,6 @@ class _Guarded(ModelAPI):
         return super().chat_choices_from_completion(completion, tools)  # type: ignore[misc]
 
     def should_retry(self, ex: Exception) -> Any:
-        """See Inspect's `ModelAPI`."""
         if self.used_up is not None or _QUOTA.search(f"{ex} {getattr(ex, 'body', '')}"):
             self.used_up = self.used_up or f"the quota is used up: {_text_of(ex)}"
             return False

@@ -15,7 +15,7 @@ from contrafact.report.frames import TaskRuns, check_exams, check_labels
 from contrafact.report.html import render_page
 from contrafact.report.write import render_json, render_latex, render_markdown, render_table_csv
 
-__all__ = ["RESULTS_VERSION", "ReportPaths", "build_report", "make_chapters", "write_chapters"]
+__all__ = ["build_report", "make_chapters", "write_chapters"]
 
 RESULTS_VERSION = 1
 """Of the format of ``results.json``; a field that goes or changes its meaning raises it."""
@@ -88,10 +88,7 @@ def write_chapters(chapters: Sequence[Chapter], options: Options, out: Path) -> 
 
 
 def _results(chapters: Sequence[Chapter], options: Options) -> dict[str, object]:
-    """Return all figures for machines: shares are 0 to 1, what is missing is null.
-
-    One task's keys stand at the top, several tasks' under ``tasks`` by name.
-    """
+    """Return all figures for machines: shares 0 to 1, missing null, several tasks by name."""
     head: dict[str, object] = {
         "format": "contrafact-report",
         "version": RESULTS_VERSION,

@@ -166,10 +166,7 @@ def _data(before: RunItems, after: RunItems) -> DataChange:
 
 
 def _samples(run: RunItems) -> dict[str, dict[str, Any]]:
-    """Return what every sample of a run was, by its id in Inspect's logs.
-
-    A folder without logs has only the ids of its items.
-    """
+    """Return every sample of a run by id, from Inspect's logs; without logs its items' ids."""
     found: dict[str, dict[str, Any]] = {}
     for place in (LOGS, BASELINE_LOGS):
         folder = run.folder / place

@@ -32,25 +32,12 @@ from contrafact.report.examples import draw_examples, invalid_examples, shown_ex
 from contrafact.report.explorer import Packed, pack_items
 from contrafact.report.frames import TaskRuns
 from contrafact.report.summary import Summary, summarise
-from contrafact.report.tables import (
-    comparison_table,
-    corrected_table,
-    judge_table,
-    panel_tables,
-)
+from contrafact.report.tables import comparison_table, corrected_table, judge_table, panel_tables
 from contrafact.report.words import facts, how_to_read, warnings
 from contrafact.stats.intervals import Resampling
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = [
-    "Chapter",
-    "Options",
-    "chapter_data",
-    "checked_data",
-    "eyebrow",
-    "make_chapter",
-    "sections_of",
-]
+__all__ = ["Chapter", "Options", "checked_data", "make_chapter"]
 
 
 @dataclass(frozen=True)

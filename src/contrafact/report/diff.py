@@ -32,14 +32,7 @@ from contrafact.runs.items import read_items
 from contrafact.stats.paired import holm
 from contrafact.stats.replicates import Bootstrap
 
-__all__ = [
-    "Flip",
-    "RunDiff",
-    "compared_measures",
-    "diff_runs",
-    "match_systems",
-    "measure_label",
-]
+__all__ = ["Flip", "RunDiff", "compared_measures", "diff_runs", "measure_label"]
 
 Direction = Literal["improved", "worsened", "changed"]
 

@@ -21,7 +21,6 @@ __all__ = [
     "filled",
     "invalid_examples",
     "marked_text",
-    "output_chips",
     "shown_example",
     "why_invalid",
 ]

@@ -22,7 +22,7 @@ from contrafact.models.gguf import EMBEDDED_NAMES
 from contrafact.runs.folder import Manifest, now
 from contrafact.runs.items import FAILURES, FLUENCY_ROLE, USAGE, RunItems, read_items
 
-__all__ = ["TaskRuns", "check_exams", "check_labels", "read_labels", "read_tasks", "task_runs"]
+__all__ = ["TaskRuns", "check_exams", "check_labels", "read_labels", "read_tasks"]
 
 _ASKED = ("judge_context", "structured")
 """Settings that say how a judge is asked, where an exam could have asked otherwise."""
@@ -49,10 +49,7 @@ def task_runs(
 
 
 def read_tasks(folders: Sequence[Path]) -> list[TaskRuns]:
-    """Return the runs by task, tasks in the order in which they are met.
-
-    A system that two runs of a task share is told apart by the name of its run's folder.
-    """
+    """Return the runs by task, as met; systems that two runs share are named with the folder."""
     if not folders:
         raise InputError("no run folder is named", hint="name one or more that `run` wrote")
     found: dict[str, list[RunItems]] = {}

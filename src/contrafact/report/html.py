@@ -17,7 +17,7 @@ from contrafact.report.words import run_facts
 from contrafact.report.write import heading_groups, row_groups
 from contrafact.text.delimit import script_tag, visible_html, visible_text
 
-__all__ = ["page_environment", "render_page"]
+__all__ = ["render_page"]
 
 
 def render_page(title: str, created: str | None, chapters: Sequence[Chapter]) -> str:

@@ -14,7 +14,7 @@ from contrafact.report.frames import read_tasks
 from contrafact.report.regression import Finding
 from contrafact.text.delimit import visible_text
 
-__all__ = ["Case", "junit_of_findings", "junit_of_runs", "junit_xml"]
+__all__ = ["Case", "junit_of_findings", "junit_of_runs"]
 
 
 @dataclass(frozen=True)

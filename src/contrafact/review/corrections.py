@@ -14,9 +14,7 @@ from contrafact.review.setup import needed_fields
 from contrafact.review.state import Change, ReviewItem
 from contrafact.review.workflow import release_due
 
-__all__ = [
-    "Correction", "edit", "editable_fields", "reopen", "retract", "set_aside_by", "withdraw",
-]  # fmt: skip
+__all__ = ["Correction", "edit", "editable_fields", "reopen", "retract", "set_aside_by", "withdraw"]
 
 
 @dataclass(frozen=True)

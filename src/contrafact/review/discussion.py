@@ -47,12 +47,7 @@ class NewRemark:
 
 
 def say(change: Change, who: str, remark: NewRemark) -> None:
-    """Write into an item's thread; the same form sent again changes nothing.
-
-    Raises:
-        NotAllowed: There is no such item or entry, nothing is written, or the item is not up for
-            discussion by them.
-    """
+    """Write into an item's thread, a form once; `NotAllowed` if empty, or not theirs to discuss."""
     state, text = change.state, remark.text.strip()
     before = None if remark.request is None else state.requests.get(remark.request)
     if before is not None:

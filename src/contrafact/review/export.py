@@ -24,10 +24,19 @@ from contrafact.review.workflow import agreed_answers
 from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
-    "EXPORTS", "TABLE_FORMATS", "Export", "available_exports", "decision_rows", "export_rows",
-    "history_rows", "item_rows", "label_rows", "rating_rows", "render_rows", "sheet_rows",
-    "table_format", "write_rows",
-]  # fmt: skip
+    "EXPORTS",
+    "TABLE_FORMATS",
+    "Export",
+    "available_exports",
+    "export_rows",
+    "history_rows",
+    "item_rows",
+    "label_rows",
+    "rating_rows",
+    "render_rows",
+    "table_format",
+    "write_rows",
+]
 
 
 Export = Literal["decisions", "items", "ratings", "labels", "sheet", "history"]

@@ -28,7 +28,7 @@ from contrafact.review.project import Project
 from contrafact.review.setup import is_valid_name
 from contrafact.text.delimit import replace_surrogates
 
-__all__ = ["FileFormats", "file_formats", "json_value", "name_pairs", "read_gold", "read_items"]
+__all__ = ["file_formats", "name_pairs", "read_gold", "read_items"]
 
 _IDS = ("id", "item_id", "item")
 _TEXT_TABLES = (".csv", ".tsv", *WORKBOOKS)
@@ -117,11 +117,7 @@ def read_items(
 def read_gold(
     path: str | Path, project: Project, names: Mapping[str, str] | None = None
 ) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
-    """Return a file's items for training: fields, and known answers from columns of that name.
-
-    Raises:
-        InputError: As `read_items`; or the project has no training, or a row no answer.
-    """
+    """Return items for training with known answers; `InputError` as `read_items`, or if none."""
     stage = next((stage for stage in project.stages if stage.kind == "training"), None)
     if stage is None:
         raise InputError(f"the project '{project.name}' has no training")
@@ -173,11 +169,7 @@ def map_fields(row: Mapping[str, Any], project: Project) -> Iterator[dict[str, A
 
 
 def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, str]:
-    """Return pairs of names as people write them, such as ``rewritten=text``; blanks are skipped.
-
-    Raises:
-        InputError: One is no pair.
-    """
+    """Return pairs of names, as ``rewritten=text``, blanks skipped; `InputError` on others."""
     pairs = {}
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -192,11 +184,7 @@ def name_pairs(given: Iterable[str], form: str, option: str = "") -> dict[str, s
 def rename_fields(
     fields: dict[str, Any], project: Project, names: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return an item's fields under the names that the caller gave, with all that is shown.
-
-    Raises:
-        InputError: A field is not there, or one that the project shows is empty.
-    """
+    """Return fields under the caller's names, all that is shown; `InputError` if one lacks."""
     spelled = {fold(name): name for name in reversed(list(fields))} | {
         name: name for name in fields
     }

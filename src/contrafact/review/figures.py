@@ -26,9 +26,14 @@ from contrafact.study.agreement import Agreement, agreement
 from contrafact.study.ratings import RatingsTable, ratings_of
 
 __all__ = [
-    "agreement_table", "audits_table", "figure_tables", "progress_table", "rated_agreement",
-    "rated_questions", "review_progress", "stage_ratings", "training_table", "write_tables",
-]  # fmt: skip
+    "agreement_table",
+    "figure_tables",
+    "progress_table",
+    "rated_questions",
+    "review_progress",
+    "stage_ratings",
+    "write_tables",
+]
 
 ALL = "all"
 """What stands for the category where a project has none."""

@@ -24,7 +24,7 @@ from contrafact.stats.sampling import (
     pivotal_sample,
 )
 
-__all__ = ["Frame", "LabelledShares", "Target", "draw_items", "figures_of"]
+__all__ = ["Frame", "Target", "draw_items", "figures_of"]
 
 Target = Literal["rate", "residual"]
 UNIFORM = 0.2

@@ -305,11 +305,7 @@ def write_plan(
 
 
 def read_key(path: str | Path) -> Key:
-    """Return a key.
-
-    Raises:
-        InputError: The file is no key, or a row of it cannot be used.
-    """
+    """Return a key; `InputError` if the file is none, or a row of it cannot be used."""
     name = source_name(path)
     rows = list(read_rows(path))
     columns = list(rows[0][1]) if rows else []

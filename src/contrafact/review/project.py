@@ -19,9 +19,17 @@ from contrafact.files.config import read_toml
 from contrafact.records import content_id
 
 __all__ = [
-    "DELIBERATING", "OUTCOMES", "FirstStep", "Project", "Rule", "Stage", "StageKind",
-    "builtin_projects", "load_project", "parse_project", "validate_project",
-]  # fmt: skip
+    "DELIBERATING",
+    "OUTCOMES",
+    "FirstStep",
+    "Project",
+    "Rule",
+    "Stage",
+    "builtin_projects",
+    "load_project",
+    "parse_project",
+    "validate_project",
+]
 
 StageKind = Literal[
     "training",
@@ -502,11 +510,7 @@ def _as_in(base: object, written: dict[str, Any], name: str | Path) -> dict[str,
 
 
 def load_project(name: str | Path) -> Project:
-    """Return a project: a built-in one by name, or one from a TOML file.
-
-    Raises:
-        InputError: There is none, or it is not valid; the message says what is wrong with it.
-    """
+    """Return a built-in project, or one from a TOML file; `InputError` says what is wrong."""
     if isinstance(name, str) and name in builtin_projects():
         text = files("contrafact.review").joinpath("projects", f"{name}.toml").read_text("utf-8")
         return parse_project(text, name)

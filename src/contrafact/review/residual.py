@@ -31,10 +31,7 @@ from contrafact.review.state import ReviewItem, ReviewState, Vote
 from contrafact.stats.sampling import stratified_share
 from contrafact.stats.votes import error_risk, missed_at_most
 
-__all__ = [
-    "COLUMNS", "Residual", "Share", "residual_cells", "residual_error", "residual_notes",
-    "vote_risk",
-]  # fmt: skip
+__all__ = ["COLUMNS", "Share", "residual_cells", "residual_error", "residual_notes", "vote_risk"]
 
 FINDS = 1 / 3
 """The share of wrong items that every voter is taken to find, where no recheck measures it."""
@@ -253,11 +250,7 @@ def vote_risk(
 
 
 def passing_verdicts(project: Project) -> frozenset[str]:
-    """Return the verdicts that make an item final where all who judge it apart give them.
-
-    Raises:
-        InputError: There are none: no verdict of several people tells right items from wrong ones.
-    """
+    """Return the verdicts that make an item final if all voters give them; else `InputError`."""
     audits = {stage.id for stage in project.flow if stage.kind == "audit"}
     good = {
         verdict

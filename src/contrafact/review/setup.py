@@ -45,11 +45,7 @@ def set_roles(
     active: bool = True,
     trained: bool = False,
 ) -> None:
-    """Give somebody roles, in place of those they had.
-
-    Raises:
-        NotAllowed: The project knows no such role, or the name is blank.
-    """
+    """Give somebody roles in place of theirs; `NotAllowed` on unknown roles or a blank name."""
     state = change.state
     if not is_valid_name(name) or name.startswith("rule:"):
         raise NotAllowed(f"{name[:40]!a} is no name for a person")

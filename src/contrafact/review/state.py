@@ -29,9 +29,7 @@ from contrafact.review.events import (
 )
 from contrafact.review.project import OUTCOMES, Project, Stage
 
-__all__ = [
-    "Batch", "Change", "Person", "ReviewItem", "ReviewState", "Vote", "passages", "replay",
-]  # fmt: skip
+__all__ = ["Batch", "Change", "Person", "ReviewItem", "ReviewState", "Vote", "passages", "replay"]
 
 
 @dataclass(frozen=True)
@@ -183,11 +181,7 @@ def passages(marked: Sequence[str]) -> list[str]:
 
 
 def replay(events: Iterable[Event]) -> "ReviewState":
-    """Return the state that a history leads to; its first event defines the project.
-
-    Raises:
-        ValueError: An event does not follow on those before it: the history is damaged.
-    """
+    """Return the state a history leads to; `ValueError` if an event does not follow."""
     state: ReviewState | None = None
     for event in events:
         if state is None:

@@ -21,9 +21,16 @@ from contrafact.review.state import Change, ReviewItem, ReviewState, Vote, passa
 from contrafact.stats.votes import majority
 
 __all__ = [
-    "LEASE", "agreed_answers", "answer", "audit_rows", "draw_sample", "release_due",
-    "set_stage_open", "settle", "shortfall", "undo", "undoable",
-]  # fmt: skip
+    "LEASE",
+    "agreed_answers",
+    "answer",
+    "audit_rows",
+    "release_due",
+    "set_stage_open",
+    "settle",
+    "undo",
+    "undoable",
+]
 
 
 LEASE = timedelta(minutes=30)
@@ -110,11 +117,7 @@ def _located(stage: Stage, item: ReviewItem, marked: Sequence[str]) -> list[dict
 
 
 def undo(change: Change, who: str, *, lease: timedelta = LEASE, request: str | None = None) -> None:
-    """Take somebody's last decision back and give them the item again, if nobody has built on it.
-
-    Raises:
-        NotAllowed: There is none, or somebody has.
-    """
+    """Take somebody's last decision back and return the item; `NotAllowed` if none, or built on."""
     state = change.state
     if request is not None and (before := state.requests.get(request)):
         if before.kind != "undone":

@@ -56,10 +56,7 @@ def task_of_log(source: Path) -> str:
 def prepare_again(
     task: str, source: Path, given: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Prepared:
-    """Load and check a finished run whose outputs are to be judged again.
-
-    Prompts, data and options are the run's own where they are not given.
-    """
+    """Load and check a finished run to be judged again; what is not given is as the run has it."""
     if (found_task := task_of(source)) != task:
         hint = f"say task: {found_task}"
         raise InputError(f"is of {found_task}, not of {task}", file=source, hint=hint)

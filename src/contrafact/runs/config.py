@@ -331,10 +331,7 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
 def config_text(
     settings: RunSettings, folder: Path, source: Mapping[str, Any] | None = None
 ) -> str:
-    """Return the ``config.yaml`` that repeats a run: every option but defaults, and no secrets.
-
-    Of a prompt pack it names the run's own copy.
-    """
+    """Return the ``config.yaml`` that repeats a run: no defaults, no secrets, its own prompts."""
     from contrafact.runs.folder import PROMPTS
 
     own = {

@@ -38,7 +38,7 @@ from contrafact.runs.items import JUDGE, Failure, Used, failure_of, write_tables
 if TYPE_CHECKING:
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = ["MOST_LOGGED", "PARTS", "evaluated", "is_direct", "judged_sample", "write_direct"]
+__all__ = ["evaluated", "is_direct", "judged_sample", "write_direct"]
 
 MOST_LOGGED = 2_000
 """Of more outputs that no model judges there is no log."""
@@ -58,11 +58,7 @@ def is_direct(prepared: Prepared) -> bool:
 
 
 async def judged_sample(task: Task, sample: Any, draw: int) -> EvalSample:
-    """Return a sample as a log would have it, put through its task's solver and scorers.
-
-    Raises:
-        InputError: Of a judge that cannot be used; another failure is the sample's error.
-    """
+    """Return a sample as a log has it, judged; a judge that cannot be used raises `InputError`."""
     target = Target(sample.target or "")
     state = TaskState(
         model=ModelName(NO_MODEL),
@@ -178,7 +174,6 @@ def _part(parts: Path, kind: str, name: str) -> Path:
 
 
 def _table(parts: Iterable[Path]) -> "pd.DataFrame":
-    """Return batches as one table."""
     from pyarrow import concat_tables, default_memory_pool, parquet  # type: ignore[import-untyped]
 
     table = concat_tables(

@@ -30,14 +30,7 @@ from contrafact.files.lock import locked
 from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import ASK_ABOVE, CallEstimate, paid_calls
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
-from contrafact.runs.folder import (
-    BASELINE_LOGS,
-    LOGS,
-    Manifest,
-    begin,
-    finish,
-    write_manifest,
-)
+from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, begin, finish, write_manifest
 from contrafact.runs.items import Failure, write_items
 
 __all__ = ["RunResult", "Seen", "calls_to_confirm", "check_models", "default_folder", "execute"]
@@ -130,8 +123,6 @@ def execute(
 
 @dataclass(frozen=True)
 class _Models:
-    """The models of a run: those under test, and the judges."""
-
     subjects: list[Model]
     judges: list[Model]
 
@@ -261,7 +252,6 @@ def _logs_so_far(folder: Path) -> list[EvalLog]:
 
 
 def _finished_before(folder: Path) -> int:
-    """Return how many samples earlier starts of this run have finished."""
     finished: set[tuple[object, ...]] = set()
     for info in _logs(folder):
         for sample in read_eval_log_sample_summaries(info):

@@ -72,11 +72,7 @@ class Plan:
 
 
 def make_plan(file: ConfigFile, given: Mapping[str, Any], task: str | None = None) -> Plan:
-    """Return the runs that a config file asks for, all of their options checked.
-
-    Args:
-        file: The file. A path in it is relative to its folder.
-    """
+    """Return the runs that a config file asks for, options checked; its paths start from it."""
     values = dict(file.values)
     named = values.pop("task", task)
     if named is None:

@@ -20,15 +20,7 @@ from contrafact.models.fluency import open_fluency
 from contrafact.models.opening import NO_MODEL
 from contrafact.runs.folder import folder_files
 
-__all__ = [
-    "BUNDLED",
-    "Prepared",
-    "load_preset",
-    "make_settings",
-    "prepare",
-    "preset_names",
-    "preset_notes",
-]
+__all__ = ["BUNDLED", "Prepared", "make_settings", "prepare", "preset_notes"]
 
 
 def make_settings(

@@ -66,12 +66,7 @@ _EVERY_ROW: Mapping[str, tuple[str, ...]] = {
 def prepare_score(
     task: str, source: "Source", given: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Prepared:
-    """Load and check outputs that are there already; `execute` then judges and tabulates them.
-
-    Args:
-        source: A file of outputs (or a published set's name, or a dataset of the hub, as
-            `data_source` takes them), or a finished run.
-    """
+    """Load and check outputs that are there already: a file's (see `data_source`), or a run's."""
     if source.run is not None:
         from contrafact.runs.again import prepare_again
 

@@ -46,11 +46,7 @@ _PASSED = {1.0: "passed", 0.0: "failed"}
 
 @dataclass(frozen=True)
 class ScoreStage:
-    """Outputs in, the same with verdicts out.
-
-    Attributes:
-        source: The name of what is scored, which names the system where nothing else does.
-    """
+    """Outputs in, the same with verdicts out; ``source`` names the system if nothing else does."""
 
     task: str
     source: str

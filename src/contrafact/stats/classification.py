@@ -52,7 +52,6 @@ from contrafact.stats.intervals import (
 
 __all__ = [
     "MEASURES",
-    "Classification",
     "Form",
     "auroc",
     "auroc_one_vs_rest",

@@ -39,14 +39,7 @@ from contrafact.stats.intervals import (
 )
 from contrafact.stats.sampling import share_and_worth, split_cells
 
-__all__ = [
-    "MIN_YOUDEN",
-    "Corrected",
-    "ExamRate",
-    "correct_rate",
-    "correction_bounds",
-    "ppi_share",
-]
+__all__ = ["MIN_YOUDEN", "Corrected", "ExamRate", "correct_rate", "correction_bounds", "ppi_share"]
 
 MIN_YOUDEN = 0.2
 """Sensitivity + specificity - 1 below which coverage was not tested, and nothing is claimed."""

@@ -21,7 +21,6 @@ __all__ = [
     "normal_cdf",
     "normal_quantile",
     "t_quantile",
-    "t_tail",
 ]
 
 _NORMAL = NormalDist()
@@ -63,11 +62,7 @@ def t_tail(t: float, freedom: float) -> float:
 
 @lru_cache(maxsize=4_096)
 def t_quantile(freedom: float, probability: float) -> float:
-    """Return the point below which a variable of Student's t lies with this probability.
-
-    Raises:
-        ValueError: Degrees of freedom are not over 0, or the probability not between 0 and 1.
-    """
+    """Return the quantile of Student's t; `ValueError` outside 0 < freedom, 0 < probability < 1."""
     if not (freedom > 0.0 and 0.0 < probability < 1.0):
         raise ValueError("degrees of freedom are over 0, and a probability is between 0 and 1")
     if probability == 0.5:
@@ -81,11 +76,7 @@ def t_quantile(freedom: float, probability: float) -> float:
 
 
 def beta_quantile(a: float, b: float, probability: float) -> float:
-    """Return the point below which a variable of Beta(a, b) lies with this probability.
-
-    Raises:
-        ValueError: A shape is not over 0, or the probability not between 0 and 1.
-    """
+    """Return the quantile of Beta(a, b); `ValueError` outside a, b > 0, 0 < probability < 1."""
     if not (a > 0.0 and b > 0.0 and 0.0 < probability < 1.0):
         raise ValueError("shapes are over 0, and a probability is between 0 and 1")
     return _bisect(lambda x: _incomplete_beta(a, b, x, 1.0 - x) < probability, 0.0, 1.0)

@@ -517,10 +517,7 @@ def effective_number(values: ArrayLike, clusters: Clusters = None) -> float:
 
 
 def standard_error(values: ArrayLike, clusters: Clusters = None) -> float:
-    """Return the standard error of a mean of clustered values; NaN with fewer than two clusters.
-
-    Values that are NaN are left out.
-    """
+    """Return the standard error of a mean of clustered values but NaN; NaN under two clusters."""
     x = np.asarray(values, dtype=np.float64)
     known = ~np.isnan(x)
     labels = np.arange(len(x)) if clusters is None else np.asarray(clusters)

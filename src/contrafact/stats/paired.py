@@ -37,9 +37,7 @@ from contrafact.stats.intervals import (
 )
 
 __all__ = [
-    "EXACT_CLUSTERS",
     "Difference",
-    "PairedResult",
     "Rank",
     "compare_all",
     "holm",

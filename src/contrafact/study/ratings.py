@@ -10,7 +10,7 @@ from contrafact.family.data import DataReport, DataSpec
 from contrafact.files.fields import is_absent
 from contrafact.files.tables import Row, read_rows, source_name
 
-__all__ = ["MOST_APART", "SPEC", "Rating", "RatingsTable", "ratings_of", "read_ratings"]
+__all__ = ["SPEC", "Rating", "RatingsTable", "ratings_of", "read_ratings"]
 
 Rating = str | float | None
 """A category; none where a rater did not rate an item."""

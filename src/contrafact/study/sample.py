@@ -21,7 +21,7 @@ from contrafact.stats.sampling import (
 )
 from contrafact.text.delimit import printable
 
-__all__ = ["LEAST_OF_A_STRATUM", "DrawnStudy", "draw_study", "for_calibration", "read_source"]
+__all__ = ["draw_study", "for_calibration", "read_source"]
 
 LEAST_OF_A_STRATUM = 10
 """So many items of a stratum are labelled at least where a judge's rates are to be corrected."""
@@ -77,11 +77,7 @@ def read_source(spec: StudySpec, sources: Sequence[Path]) -> pd.DataFrame:
 def draw_study(
     spec: StudySpec, source: pd.DataFrame, n: int, rng: np.random.Generator, *, kind: str = ""
 ) -> DrawnStudy:
-    """Draw items for people: ``n`` of each stratum or in all, as the study has it, or all.
-
-    Raises:
-        InputError: There is nothing to draw, or fewer are asked for than there are strata.
-    """
+    """Draw items: ``n`` a stratum or in all, or all; `InputError` if none, or fewer than strata."""
     pool = (spec.pool or _judged(spec))(source)
     if pool.empty:
         judged = any(question.criterion for question in spec.questions)

@@ -53,11 +53,7 @@ class Filled:
 def read_key(
     path: str | Path, studies: Mapping[str, StudySpec], *, command: str
 ) -> tuple[str, list[StudyItem]]:
-    """Return the kind of study (of the family's) that a key is of, and its items in its order.
-
-    Raises:
-        InputError: The file is no key of such a study, or a row of it cannot be used.
-    """
+    """Return the kind of study that a key is of, and its items in order; `InputError` if none."""
     hint = f"use the key as `{command}` wrote it"
     kinds: dict[str, None] = {}
     first = next(iter(studies))
@@ -163,11 +159,7 @@ def score_study(
     level: float = 0.95,
     resamples: int = 10_000,
 ) -> list[StudyTable]:
-    """Return the tables of a study, in the order in which they are shown.
-
-    Raises:
-        InputError: No cell that asks for an answer holds one.
-    """
+    """Return a study's tables as shown; `InputError` if no cell that asks holds an answer."""
     asked = {question.name: question for question in spec.asked}
     if not any(answer.question in asked for answer in filled.answers):
         choices = " or ".join(dict.fromkeys(question.choices for question in asked.values()))

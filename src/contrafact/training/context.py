@@ -116,20 +116,12 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Return what `write_json` wrote.
-
-    Raises:
-        InputError: It is not there, or not whole.
-    """
+    """Return what `write_json` wrote; `InputError` if it is not there, or not whole."""
     return _parsed(path, json.loads)
 
 
 def read_lines(path: Path) -> list[Any]:
-    """Return the rows of a file that a stage wrote.
-
-    Raises:
-        InputError: It is not there, or not whole.
-    """
+    """Return the rows of a file that a stage wrote; `InputError` if not there, or not whole."""
     rows: list[Any] = _parsed(
         path, lambda text: [json.loads(line) for line in text.split("\n") if line]
     )
@@ -137,11 +129,7 @@ def read_lines(path: Path) -> list[Any]:
 
 
 def check_same(path: Path, facts: dict[str, Any], *, begun: bool) -> None:
-    """Write down which training a folder holds, or, where it has begun, check that it is this one.
-
-    Raises:
-        InputError: It is another one.
-    """
+    """Write down which training a folder holds; `InputError` if it has begun and is another one."""
     if not begun:
         write_json(path, {"version": __version__, "facts": facts})
         return
@@ -166,11 +154,7 @@ def _parsed(path: Path, parse: Callable[[str], Any]) -> Any:
 
 
 class TrainingContext:
-    """What the stages of one training work with; see `run.train` for its arguments.
-
-    Raises:
-        InputError: The prompt pack is not in order.
-    """
+    """What the stages of one training work with; see `run.train`; `InputError` on bad prompts."""
 
     def __init__(
         self,
@@ -190,11 +174,7 @@ class TrainingContext:
         self._model: CausalModel | None = None
 
     def model(self, name: str | Path) -> CausalModel:
-        """Return a model to write with; one is in memory at a time.
-
-        Raises:
-            InputError: It cannot be loaded.
-        """
+        """Return a model to write with, one in memory at a time; `InputError` if not loaded."""
         if self._model is None or self._model.name != str(name):
             self._model = None  # before the next is loaded
             self._model = load_causal(str(name), precision=self.config.weights)

@@ -11,7 +11,7 @@ from contrafact.errors import InputError
 from contrafact.family.training import Answer, TrainingItem, TrainingSpec
 from contrafact.text.delimit import delimit
 
-__all__ = ["Example", "Pool", "fault_of", "load_pool", "share_out"]
+__all__ = ["Example", "Pool", "load_pool", "share_out"]
 
 MOST_POISON = 0.02
 """A file with a larger share of hostile rows was not made for training: it is refused whole."""

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Plot
 
-__all__ = ["Taught", "train_edit"]
+__all__ = ["train_edit"]
 
 _VALIDATION = 64
 _COOL = 0.05  # as good as greedy
@@ -55,12 +55,7 @@ _BASE = "base"
 
 @dataclass(frozen=True)
 class Taught:
-    """How a training of an editor ended.
-
-    Attributes:
-        adapter: The folder of its adapter.
-        metrics: A row for each checkpoint and split, the base first.
-    """
+    """How a training of an editor ended: the adapter's folder, a row a checkpoint and split."""
 
     adapter: Path
     metrics: tuple[dict[str, Any], ...]

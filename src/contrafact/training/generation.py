@@ -108,11 +108,7 @@ def generate_replies(
 
 
 def check_context(causal: CausalModel, prompt: str, max_tokens: int, *, what: str) -> None:
-    """Check that the longest prompt of its kind and a reply of ``max_tokens`` fit the context.
-
-    Raises:
-        InputError: They do not; ``what`` says in it what is asked for.
-    """
+    """Check that the longest prompt of its kind and a reply fit the context; else `InputError`."""
     tokens = len(prompt_tokens(causal, prompt))
     if tokens + max_tokens > causal.context:
         raise InputError(
@@ -278,12 +274,7 @@ def candidates_by_method(
 def open_method(
     context: TrainingContext, *, seed: int = 0, models: Sequence[str] = ()
 ) -> Method[Any, Any]:
-    """Return the method that candidates are made by, its templates opened and checked.
-
-    Raises:
-        InputError: There is no such method, its prompts or options are not in order, or it cannot
-            work with one of the models.
-    """
+    """Return the method that candidates are made by, checked; `InputError` if it cannot work."""
     methods = context.spec.methods
     made_from = MethodContext(
         RunSettings(task=methods.task, models=tuple(models), seed=seed), pack=context.pack

@@ -20,7 +20,7 @@ from contrafact.training.context import Advance, TrainingContext
 from contrafact.training.generation import Candidate, generate_replies
 from contrafact.training.preferences import ScoredCandidate
 
-__all__ = ["Judge", "by_inspect", "by_self", "read_score", "score_candidates"]
+__all__ = ["Judge", "by_inspect", "by_self", "score_candidates"]
 
 Judge = Callable[[Mapping[str, str], Advance], Mapping[str, str]]
 """Answers prompts that ask for points; by their keys."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Plot
 
-__all__ = ["metrics_figure", "write_results"]
+__all__ = ["write_results"]
 
 Row = Mapping[str, Any]
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = [
-    "Loss",
     "Steps",
     "TokenizedExample",
     "check_targets",
@@ -69,11 +68,7 @@ class TokenizedExample:
 
 
 def check_trainers(*more: str) -> None:
-    """Check that the packages of training are installed, and ``more`` beside trl's.
-
-    Raises:
-        InputError: They are not.
-    """
+    """Check that the packages of training are installed, and ``more``; else `InputError`."""
     needed = ("torch", "transformers", "trl", "peft", "datasets", "matplotlib", *more)
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:

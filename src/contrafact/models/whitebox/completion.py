@@ -32,14 +32,7 @@ from contrafact.models.whitebox.weights import CausalModel
 if TYPE_CHECKING:
     import torch
 
-__all__ = [
-    "MOST_REPLIES",
-    "Completer",
-    "Completion",
-    "CompletionRequest",
-    "TokenLogprob",
-    "finite_replies",
-]
+__all__ = ["Completer", "Completion", "CompletionRequest", "finite_replies"]
 
 MOST_REPLIES = 64
 """A schema that leaves more replies open than this is not taken as finite."""
@@ -165,8 +158,6 @@ class Completer:
 
 
 class _Row:
-    """A request that is being worked on."""
-
     def __init__(self, causal: CausalModel, ends: frozenset[int], request: CompletionRequest):
         self._causal = causal
         self._ends = ends
@@ -265,7 +256,6 @@ class _Row:
         self.done = why
 
     def completion(self) -> Completion:
-        """Return the completion, once it is done."""
         assert self.done is not None
         text = continuation_text(self._causal, self.written) if self._text is None else self._text
         # What is forced on the completion is fed with the prompt, and is no token of it.

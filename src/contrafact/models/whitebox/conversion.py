@@ -135,11 +135,7 @@ def write_adapter(folder: Path, config: Any) -> Path | None:
 
 
 def merge_adapter(model: Any, path: Path) -> None:
-    """Add an adapter, as `write_adapter` wrote it, to the weights of a model.
-
-    Raises:
-        InputError: The weights are quantised.
-    """
+    """Add an adapter of `write_adapter`'s to a model's weights; `InputError` if quantised."""
     import gguf
     import torch
 

@@ -26,11 +26,8 @@ __all__ = [
     "common_length",
     "forward_parameters",
     "plain_layers",
-    "preallocate",
-    "preallocated_layer",
     "prefix_cache",
     "read_prefix",
-    "worth_sharing",
 ]
 
 Tokens = tuple[int, ...]

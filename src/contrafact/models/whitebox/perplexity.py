@@ -25,7 +25,7 @@ from contrafact.text.delimit import tokenizable
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["TextPerplexity", "perplexities"]
+__all__ = ["perplexities"]
 
 # Tokens in a batch.
 _ON_CPU = 384

@@ -20,7 +20,7 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["BLOCK", "PackedLinear", "blocks", "pack_products", "unpack_products"]
+__all__ = ["blocks", "pack_products", "unpack_products"]
 
 BLOCK = 1024
 """Outputs of a wide layer that are made at once: all rows' values for them stay in the caches."""

@@ -67,7 +67,7 @@ from contrafact.models.whitebox.weights import (
     shared_causal,
 )
 
-__all__ = ["WhiteboxAPI", "WhiteboxSettings"]
+__all__ = ["WhiteboxAPI"]
 
 _logger = logging.getLogger(__name__)
 
@@ -114,12 +114,7 @@ _loading = threading.Lock()
 
 
 class WhiteboxAPI(InProcessAPI[_Engine]):
-    """A causal language model in this process, as Inspect calls models.
-
-    Raises:
-        InputError: If there is no such file or folder, PyTorch is not installed, or on a bad
-            argument.
-    """
+    """A causal language model in this process, as Inspect calls it; `InputError` if unusable."""
 
     kind = "white-box"
     arguments = ("rows", "device", "precision")
@@ -152,12 +147,7 @@ class WhiteboxAPI(InProcessAPI[_Engine]):
         tool_choice: ToolChoice,
         config: GenerateConfig,
     ) -> ModelOutput | tuple[ModelOutput | Exception, ModelCall]:
-        """Answer a conversation; return the output and what was asked.
-
-        Raises:
-            InputError: If the request holds tools, images or settings that cannot be served, or
-                the model cannot be loaded.
-        """
+        """Answer a conversation; `InputError` on what is not served, or a model not loaded."""
         self.check_request(input, tools, config)
         engine = await asyncio.to_thread(self.engine)
         turns = [{"role": one.role, "content": one.text} for one in input]

@@ -72,12 +72,7 @@ class BatchQueue(Generic[_Request, _Response]):
         self._closed = False
 
     async def submit(self, request: _Request) -> _Response:
-        """Return the answer to a request.
-
-        Raises:
-            QueueClosed: If the queue is closed before the answer is there.
-            Exception: What the work raised for this request or its batch.
-        """
+        """Return the answer; `QueueClosed` if closed before, else what the work raised for it."""
         entry: _Entry[_Request, _Response] = _Entry(request)
         with self._changed:
             if self._closed:

@@ -37,7 +37,6 @@ __all__ = [
     "check_precision",
     "load_causal",
     "shared_causal",
-    "text_start",
     "weights_name",
 ]
 
@@ -182,11 +181,7 @@ def check_causal(name: str) -> None:
 
 
 def check_precision(precision: Precision, device: str | None = None) -> None:
-    """Check that weights can be kept so on a device.
-
-    Raises:
-        InputError: If there is no such precision, or for 4 bits without a GPU or bitsandbytes.
-    """
+    """Check that weights can be kept so on a device; `InputError` if a GPU or package lacks."""
     if precision not in get_args(Precision):
         known = ", ".join(get_args(Precision))
         raise InputError(f"weights are kept as {known}, not as {precision!r}")
@@ -243,7 +238,6 @@ def _placed_device(device: str | None) -> "torch.device":
 
 
 def _loading_options(precision: Precision, device: "torch.device") -> dict[str, Any]:
-    """Return what ``from_pretrained`` takes for a precision and a device."""
     import torch
 
     if precision != "4bit":
@@ -257,7 +251,6 @@ def _loading_options(precision: Precision, device: "torch.device") -> dict[str, 
 
 
 def _loaded_pair(name: str, cache: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the model and the tokenizer of a name."""
     folder = _find(name)
     if folder is None:
         return _from_hub(name, options)
@@ -340,7 +333,6 @@ def _hub_answers() -> bool:
 
 
 def _context_of(model: Any, tokenizer: Any) -> int:
-    """Return the most tokens that a model reads at once."""
     stated = [
         getattr(model.config, "max_position_embeddings", None),
         getattr(tokenizer, "model_max_length", None),  # a huge number where it is unknown

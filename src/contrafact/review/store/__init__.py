@@ -24,14 +24,7 @@ def check_installed() -> None:
 
 
 def open_store(db: str, *, new: bool = False) -> "Store":
-    """Open a database of reviews.
-
-    Args:
-        new: Whether to make a file that is not there. Commands that only read make none.
-
-    Raises:
-        InputError: What the studio needs is not installed, or the database cannot be used.
-    """
+    """Open a database of reviews, a ``new`` one made if need be; `InputError` if unusable."""
     file = missing_file(db)
     if file is not None and not new and file.parent.is_dir():
         raise InputError(
@@ -45,11 +38,7 @@ def open_store(db: str, *, new: bool = False) -> "Store":
 
 
 def missing_file(db: str) -> Path | None:
-    """Return the file that opening a database would make; None where there is one already.
-
-    Raises:
-        InputError: What the studio needs is not installed, or there is no such kind of database.
-    """
+    """Return the file that opening a database would make, if any; `InputError` as `open_store`."""
     check_installed()
     from contrafact.review.store.database import database_url
 

@@ -58,11 +58,7 @@ def secret_hash(secret: str) -> str:
 
 
 def check_password(password: str, name: str) -> None:
-    """Refuse a password that is too short, too long, or easy to guess: common, or made of a name.
-
-    Raises:
-        NotAllowed: It is.
-    """
+    """Refuse a password that is short, long, common, or made of a name, by `NotAllowed`."""
     if len(password) < SHORTEST:
         raise NotAllowed(
             f"the password is shorter than {SHORTEST} characters", hint="use a longer one"
@@ -185,11 +181,7 @@ class Accounts:
             return _invited(connection, secret, self._clock())
 
     def accept(self, secret: str, password: str, *, address: str = "") -> Account:
-        """Use a link: set the password and end every session of the account.
-
-        Raises:
-            NotAllowed: The link is not good (any more), or the password is too weak.
-        """
+        """Use a link: set the password, end all sessions; `NotAllowed` if either is no good."""
         name = self.invited(secret)
         if name is None:
             raise NotAllowed("this link is not good any more", hint="ask a manager for a new one")
@@ -209,11 +201,7 @@ class Accounts:
         return Account(name, account.manager, active=True, ready=True)
 
     def set_password(self, name: str, password: str, *, address: str = "") -> None:
-        """Give an account another password, and end all its sessions.
-
-        Raises:
-            NotAllowed: There is no such account, or the password is too weak.
-        """
+        """Give an account another password, end its sessions; `NotAllowed` if none, or weak."""
         check_password(password, name)
         hashed = hash_password(password)  # slow on purpose, so before the transaction
         with self.engine.begin() as connection:
@@ -222,11 +210,7 @@ class Accounts:
             self.note(connection, "password changed", name, "", address)
 
     def set_active(self, name: str, active: bool, *, by: str, address: str = "") -> None:
-        """Close an account, which ends its sessions and links, or open it again.
-
-        Raises:
-            NotAllowed: There is no such account, or no other manager would be left.
-        """
+        """Close an account, or open it; `NotAllowed` if there is none, or no other manager."""
         with self.engine.begin() as connection:
             account = self._locked(connection, name)
             if account.active == active:
@@ -242,11 +226,7 @@ class Accounts:
             self.note(connection, "opened" if active else "closed", by, name, address)
 
     def set_manager(self, name: str, manager: bool, *, by: str, address: str = "") -> None:
-        """Let somebody manage, or not any more.
-
-        Raises:
-            NotAllowed: There is no such account, or no other manager would be left.
-        """
+        """Let somebody manage, or not any more; `NotAllowed` if unknown, or the last manager."""
         with self.engine.begin() as connection:
             account = self._locked(connection, name)
             if account.manager == manager:

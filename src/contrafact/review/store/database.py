@@ -23,10 +23,23 @@ from contrafact.review.events import Event
 from contrafact.review.state import ReviewItem
 
 __all__ = [
-    "accounts", "attempts", "audit", "connect", "database_url", "event_of", "event_row",
-    "events", "invites", "item_row", "items", "metadata", "migrate", "reading", "reviews",
-    "sessions", "votes",
-]  # fmt: skip
+    "accounts",
+    "attempts",
+    "audit",
+    "connect",
+    "database_url",
+    "event_of",
+    "event_row",
+    "events",
+    "invites",
+    "item_row",
+    "items",
+    "metadata",
+    "reading",
+    "reviews",
+    "sessions",
+    "votes",
+]
 
 _HINT = "give a file, or postgresql://user@host/name"
 _PATIENCE = 30_000  # milliseconds that a writer waits for another
@@ -35,11 +48,7 @@ _EARLIER = ("0001", "0002", "0003", "0004")  # schemas that open too
 
 
 def database_url(given: str) -> URL:
-    """Return the URL of a database: a file's name stands for SQLite.
-
-    Raises:
-        InputError: It is the URL of another kind of database, or of one in memory.
-    """
+    """Return a database's URL, a file's name being SQLite; `InputError` for others or in memory."""
     if "://" not in given:
         return URL.create("sqlite", database=str(Path(given).absolute()))
     try:
@@ -55,11 +64,7 @@ def database_url(given: str) -> URL:
 
 
 def connect(given: str) -> sa.Engine:
-    """Return an engine on a database, whose tables are there and up to date.
-
-    Raises:
-        InputError: The database cannot be reached, or is not one of ours.
-    """
+    """Return an engine on a database, tables up to date; `InputError` if not there or not ours."""
     url = database_url(given)
     shown = url.render_as_string(hide_password=True)
     lite = url.get_backend_name() == "sqlite"

@@ -89,11 +89,7 @@ class Store:
             return list(connection.scalars(select(reviews.c.name).order_by(reviews.c.name)))
 
     def define(self, review: str, project: Project, who: str) -> None:
-        """Open a review, or give the one of that name other guidelines.
-
-        Raises:
-            NotAllowed: See `contrafact.review.setup.define_project`.
-        """
+        """Open a review, or change its guidelines; `NotAllowed` as `setup.define_project`."""
         if not setup.is_valid_name(review):
             raise NotAllowed(f"{review[:40]!a} is no name for a review")
         with self._lock(review), self.engine.begin() as connection:
@@ -198,11 +194,7 @@ class Store:
         return None if body is None else cast("Mapping[str, Any]", json.loads(body))
 
     def history(self, review: str, *, after: int = 0) -> list[Event]:
-        """Return every event, in order; those after one of them, by its ``seq``, where it is named.
-
-        Raises:
-            InputError: There is no such review.
-        """
+        """Return every event in order, or those after a ``seq``; `InputError` if there is none."""
         with self._reading.begin() as connection:
             self._last_event(connection, review, lock=False)
             return list(_events(connection, review, after))

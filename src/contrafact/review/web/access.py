@@ -28,10 +28,22 @@ from contrafact.review.store.store import UnknownReview
 from contrafact.review.web.studio import Studio, redirect_to, render
 
 __all__ = [
-    "KEY", "LongText", "ManagerPage", "MemberPage", "NeedsSignIn", "ReviewNameConverter", "Text",
-    "TheAccount", "TheAdjudicatorPage", "TheKey", "TheManagerPage", "TheMemberPage",
-    "TheReviewPage", "TheStudio", "check_form", "client_address",
-]  # fmt: skip
+    "KEY",
+    "LongText",
+    "ManagerPage",
+    "MemberPage",
+    "NeedsSignIn",
+    "Text",
+    "TheAccount",
+    "TheAdjudicatorPage",
+    "TheKey",
+    "TheManagerPage",
+    "TheMemberPage",
+    "TheReviewPage",
+    "TheStudio",
+    "check_form",
+    "client_address",
+]
 
 KEY = "^[A-Za-z0-9_-]{8,64}$"
 """The key of a form, under which it counts once."""

@@ -40,8 +40,6 @@ class _TooMuch(Exception):
 
 
 class _LimitedProtocol(HttpToolsProtocol):
-    """One connection."""
-
     limits: ClassVar[ConnectionLimits]
     present: ClassVar[Counter[str]]
     deadline: TimerHandle | None = None

@@ -1,7 +1,4 @@
-"""The manager's pages: reviews, who may sign in, the audit log; a review's stages, figures, people.
-
-All of these pages are for managers.
-"""
+"""The manager's pages: reviews, who may sign in, audit log; a review's stages, figures, people."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any

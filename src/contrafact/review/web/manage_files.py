@@ -22,7 +22,7 @@ from contrafact.review.state import ReviewState
 from contrafact.review.web.access import LongText, ManagerPage, TheReviewPage
 from contrafact.review.web.uploads import read_project, shown_name, uploaded
 
-__all__ = ["project_toml", "router"]
+__all__ = ["router"]
 
 _TYPES = {
     "jsonl": "application/jsonl; charset=utf-8",

@@ -1,7 +1,4 @@
-"""The manager's pages of items: a list to search and filter, an item's history, corrections.
-
-All of these pages are for managers.
-"""
+"""The manager's pages of items: a list to search and filter, an item's history, corrections."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -276,7 +273,6 @@ def _is_at(item: ReviewItem, where: str) -> bool:
 
 
 def _people_of(item: ReviewItem) -> set[str]:
-    """Return who has decided on an item, or has it in hand."""
     return {v.who for v in item.votes} | {s.person for s in item.slots if s.person is not None}
 
 

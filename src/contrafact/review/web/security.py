@@ -23,7 +23,7 @@ from contrafact.review.events import NotAllowed
 from contrafact.review.store.accounts import Account
 from contrafact.review.web.studio import Studio
 
-__all__ = ["HEADERS", "PeerMiddleware", "SecurityMiddleware", "cookie_name", "set_session"]
+__all__ = ["HEADERS", "PeerMiddleware", "SecurityMiddleware", "set_session"]
 
 
 _LOG = logging.getLogger("contrafact.review.web.requests")
@@ -201,11 +201,7 @@ class PeerMiddleware:
 
 
 def _named_by_proxy(studio: Studio, scope: Scope) -> str | None:
-    """Return whom a proxy names in its header; None where there is no such proxy or header.
-
-    Raises:
-        NotAllowed: Somebody else has sent the header, or it is there twice.
-    """
+    """Return whom a proxy names in its header, if any; `NotAllowed` if not its own, or twice."""
     proxy = studio.proxy
     values = Headers(scope=scope).getlist(proxy.header) if proxy is not None else []
     if proxy is None or not values:
@@ -223,11 +219,7 @@ def _named_by_proxy(studio: Studio, scope: Scope) -> str | None:
 
 
 def _known(studio: Studio, name: str) -> Account:
-    """Return the open account of whom a proxy names.
-
-    Raises:
-        NotAllowed: There is none.
-    """
+    """Return the open account of whom a proxy names; `NotAllowed` if there is none."""
     account = studio.accounts.find(name)
     if account is None or not account.active:
         raise NotAllowed(

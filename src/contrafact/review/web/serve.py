@@ -45,7 +45,7 @@ from contrafact.review.web.studio import (
 )
 from contrafact.review.workflow import settle
 
-__all__ = ["bind", "create_app", "public_name", "serve", "settle_all", "settling"]
+__all__ = ["bind", "create_app", "serve"]
 
 _LOG = logging.getLogger("contrafact.review.web.settle")
 EVERY = 60.0  # seconds between two rounds of settling
@@ -287,11 +287,7 @@ def public_name(url: str) -> str:
 
 
 def bind(host: str, port: int, *, tls: bool, allow_remote: bool) -> socket.socket:
-    """Return a socket that listens, on this machine alone unless others were asked for.
-
-    Raises:
-        InputError: Anybody could read along, or the address cannot be used.
-    """
+    """Return a listening socket, on this machine alone unless asked; `InputError` if not safe."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:

@@ -26,9 +26,16 @@ from contrafact.review.store.sessions import Limits, Sessions
 from contrafact.review.store.store import Store
 
 __all__ = [
-    "HashingQueue", "Studio", "TooBusy", "TrustedProxy", "guidelines_html", "open_studio",
-    "redirect_to", "render", "render_part", "request_key",
-]  # fmt: skip
+    "Studio",
+    "TooBusy",
+    "TrustedProxy",
+    "guidelines_html",
+    "open_studio",
+    "redirect_to",
+    "render",
+    "render_part",
+    "request_key",
+]
 
 T = TypeVar("T")
 
@@ -52,11 +59,7 @@ class HashingQueue:
         self._guard = Lock()
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do work that hashes, in its turn.
-
-        Raises:
-            TooBusy: Too many wait already.
-        """
+        """Do work that hashes, in its turn; `TooBusy` where too many wait already."""
         with self._guard:
             if self._present >= self._most:
                 raise TooBusy
@@ -109,11 +112,7 @@ class Studio:
     def invite_link(
         self, name: str, base: str, *, by: str, manager: bool = False, address: str = ""
     ) -> str:
-        """Return a one-time link for somebody; ``base`` is the studio's address.
-
-        Raises:
-            NotAllowed: See `contrafact.review.store.accounts.Accounts.invite`.
-        """
+        """Return a one-time link at the address ``base``; `NotAllowed` as `Accounts.invite`."""
         secret = self.accounts.invite(name, by=by, manager=manager, address=address)
         return f"{base}/invite/{secret}"
 

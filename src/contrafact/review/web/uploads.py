@@ -16,7 +16,7 @@ from contrafact.errors import InputError
 from contrafact.files.limits import read_apart
 from contrafact.review.project import Project, builtin_projects, load_project, parse_project
 
-__all__ = ["MOST_ROWS", "read_project", "shown_name", "uploaded"]
+__all__ = ["read_project", "shown_name", "uploaded"]
 
 MOST_ROWS = 200_000
 """Rows of one upload: more than a team reviews in a year."""
@@ -36,11 +36,7 @@ _PROJECT_BYTES = 64 * 1024
 
 
 def read_project(name: str, file: UploadFile | None) -> Project:
-    """Return the project that a form names, or that it holds as a TOML file.
-
-    Raises:
-        InputError: It names none, or holds none that is valid.
-    """
+    """Return the project that a form names, or holds as TOML; `InputError` if neither is valid."""
     if file is not None and file.filename:
         content = file.file.read(_PROJECT_BYTES + 1)
         if len(content) > _PROJECT_BYTES:

@@ -27,12 +27,7 @@ from contrafact.review.web.access import (
     TheMemberPage,
     TheStudio,
 )
-from contrafact.review.web.item_view import (
-    ItemView,
-    ended_items,
-    item_view,
-    training_feedback,
-)
+from contrafact.review.web.item_view import ItemView, ended_items, item_view, training_feedback
 from contrafact.review.web.studio import (
     guidelines_html,
     redirect_to,

@@ -32,7 +32,6 @@ __all__ = [
     "choose",
     "draw",
     "log_probabilities",
-    "truncated",
 ]
 
 CLOSE = 1e-3
@@ -48,10 +47,7 @@ class Noise(Protocol):
     """The noise of one sequence: a value for every position and token."""
 
     def at(self, position: int, vocabulary: int) -> NDArray[np.float64]:
-        """Return the noise of the tokens ``0 … vocabulary - 1`` at a position of the continuation.
-
-        A token's noise does not depend on the size of the vocabulary.
-        """
+        """Return the noise of tokens ``0 … vocabulary - 1`` at a position, however many."""
         ...
 
 
@@ -195,11 +191,7 @@ def choose(
 
 
 def check_finite(logits: "torch.Tensor") -> "torch.Tensor":
-    """Return each row's largest logit, ``(rows, 1)``.
-
-    Raises:
-        InputError: If one is not a finite number.
-    """
+    """Return each row's largest logit, ``(rows, 1)``; `InputError` if one is not finite."""
     largest = logits.amax(-1, keepdim=True)
     if not largest.isfinite().all():
         raise InputError(

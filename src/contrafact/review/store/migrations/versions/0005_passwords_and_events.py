@@ -77,9 +77,5 @@ def _postgresql(table: str, function: str, message: str) -> list[str]:
 
 
 def downgrade() -> None:
-    """Refuse: what was dropped cannot be made again.
-
-    Raises:
-        NotImplementedError: Always.
-    """
+    """Refuse, by `NotImplementedError`: what was dropped cannot be made again."""
     raise NotImplementedError("restore a copy that was made before the upgrade")

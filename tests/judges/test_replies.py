@@ -172,7 +172,37 @@ def test_no_reply_breaks_the_reader_and_a_reading_is_a_label_or_a_reason(reply):
         assert reading.label in (*DETECT, None)
 
 
-@pytest.mark.parametrize("reply", ["true. Hmm, wait, no.", "True\nOn reflection I was wrong."])
+@pytest.mark.parametrize("reply", [
+    "far from true", "I doubt it is true", "anything but true", "isn't quite true",
+    "no longer true", "Nobody could call this true.", "It is not the case that this is true",
+    "It fails to be true.",
+    "This is not, in my view, true", "not enough evidence that it is true",
+    "It can't possibly be true",
+])  # fmt: skip
+def test_a_label_is_denied_by_any_word_of_its_clause(reply):
+    assert read_label(reply, DETECT).invalid == "a denied label: not true"
+    assert read_bool(f"{reply}, so the answer is: false", "direction")[0] is not True
+
+
+@pytest.mark.parametrize("reply", [
+    "The text does not fit its headline, so it is {}.", "No contradiction was found: {}",
+    "Since nothing differs, the label is {}.", "Without any doubt {}",
+    "It does not add up and is {}.",
+])  # fmt: skip
+def test_another_clauses_denial_denies_no_label(reply):
+    assert {read_label(reply.format(one), DETECT).label for one in DETECT} == {*DETECT}
+
+
+def test_a_sentence_below_a_line_that_is_another_label_is_none():
+    reply = "false\nbecause the price that it names is true"
+    assert read_label(reply, DETECT, reasons=True).invalid == "several labels: false, true"
+    assert read_label("true\nOn a second look:\nfalse", DETECT, reasons=True).label == "false"
+
+
+@pytest.mark.parametrize("reply", [
+    "true. Hmm, wait, no.", "True\nOn reflection I was wrong.", "true is wrong", "true\n\nOops!",
+    "true, I said, and changed my mind", "Would I call it true? Hardly.", "true ❌",
+])  # fmt: skip
 def test_a_label_that_is_taken_back_is_none(reply):
     assert read_label(reply, DETECT).invalid == "a label that is taken back: true"
 
@@ -192,6 +222,10 @@ BOTH = [
     (None, '{"%K": {"value": true}} Hm, {"%K": {"value": false}}'),
     (None, '{"%K": {"value": true}}\n\nfalse'), (None, '{"%K": {"value": true}} No, false.'),
     (None, '{"%K": {"value": true}} and {"verdict": false}'), (None, '{"%K": {"value": true}, '),
+    (None, '{"%K": true, "%K": false}'), (None, "It is wrong that the answer is true"),
+    (False, "~~true~~ false"), (False, "<seed:think>true</seed:think>false"),
+    (False, "<rationale>true</rationale>false"), (False, "false<|im_end|>"), (True, "true</s>"),
+    (True, "<|START_THINKING|>false<|END_THINKING|>true"),
     (None, "I think this is true of most banks"), (None, '{"%K": {"value": 1}}'), (None, ""),
 ]  # fmt: skip
 

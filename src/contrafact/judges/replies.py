@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from contrafact.models.asking import CAUSES, REFUSED
 from contrafact.text.delimit import shorten
@@ -39,10 +39,24 @@ NO_ANSWER = "(no answer)"
 
 # Reasoning, as models and their templates mark it. A close without an open ends what began before
 # the reply, since templates may open it; an open without a close leaves no answer.
-_TAG = r"(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)"
-_OPEN = rf"<{_TAG}\b[^<>]*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis"
-_CLOSE = rf"</{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>"
+_TAG = (
+    r"(?:(?:\w+:)?think|thinking|thoughts?|reason(?:ing)?|rationale|reflection|scratchpad|analysis"
+    r"|(?:internal|inner)_(?:monologue|thoughts?))"
+)
+_OPEN = (
+    rf"<{_TAG}\b[^<>]*>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>"
+    r"|<\|channel\|>analysis"
+)
+_CLOSE = (
+    rf"</{_TAG}\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>"
+    r"|<\|channel\|>final<\|message\|>"
+)
 _REASONING = re.compile(rf"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
+
+# In a verdict, what is struck out is not said, and templates' tokens at either end say nothing.
+_STRUCK = re.compile(r"~~[^~\n]+~~|<(del|strike)>[^<>]*</\1>", re.IGNORECASE)
+_TOKENS = r"(?:(?:<\|\w{1,30}\|>|</?s>|<(?:start|end)_of_turn>|<[be]os>)\s{0,4}){1,4}"
+_TOKENS_AROUND = re.compile(rf"\A{_TOKENS}|{_TOKENS}\Z")
 
 _NAME = r"(?:answer|verdict|judge?ment|decision|label|output|response|json|version|result|text)"
 _FINAL = re.compile(
@@ -58,7 +72,10 @@ _MARKED = re.compile(
 _TAKEN_BACK = re.compile(
     r"\b(?:wait|hmm+|hold on|scratch that|on (?:second thoughts?|reflection|reconsideration)"
     r"|let me (?:re\w+|correct|think again)|i (?:was|am) (?:wrong|mistaken)|correction"
-    r"|i take (?:it|that) back|actually,)(?!\w)|(?:^|[.!?\n])[ \t]*no\b",
+    r"|i take (?:it|that) back|actually,|oops|my (?:mistake|bad)|changed my mind)(?!\w)"
+    r"|(?:^|[.!?\n])[ \t]*(?:no|hardly|not really)\b"
+    r"|\A[\"'”’*_`]*\s(?:[❌✗✘]|(?:is|was|would be|seems) (?:wrong|incorrect|not\b)"
+    r"|to (?:say|call|claim)\b)",
     re.IGNORECASE,
 )
 _SECOND_THOUGHT = re.compile(
@@ -82,6 +99,8 @@ _REFUSAL = re.compile(
 _KEPT = re.compile(rf"\A\[((?:{'|'.join(map(re.escape, CAUSES))})[^\n]*)\]")
 _UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
 _EDGE = " \t\r\n`*_#>\"'“”„‘’‚«»‹›「」『』.,:;!()[]-–—"
+_WORD = re.compile(r"\w+")
+_T = TypeVar("_T")
 _TRUTH = {"true": True, "false": False}
 _LETTERS = {**_TRUTH, "t": True, "f": False}
 
@@ -122,7 +141,7 @@ def answer_in(reply: str) -> Answer:
     removed: tuple[str, ...] = ("reasoning",) if text != reply.strip() else ()
     if invalid:
         return Answer("", invalid, removed)
-    text = text.strip(_UNSEEN)
+    text = _TOKENS_AROUND.sub("", _STRUCK.sub("", text.strip(_UNSEEN)))
     spans, _ = _objects(text)
     marks = [
         mark
@@ -188,13 +207,13 @@ def read_json_object(reply: str) -> Reply:
         return Reply(None, tuple(repairs), "cut off inside the JSON object")
     if not tried:
         return Reply(None, tuple(repairs), "no JSON object")
-    if any(_denied(text, start) for start, _ in spans):
-        return Reply(None, tuple(repairs), "a denied JSON object")
     if text.replace("```json", "").replace("```", "").strip() != tried[0]:
         repairs.append("text around the object")
     read = [_repaired(one) for one in tried]
     if any(one is None for one in read):
         return Reply(None, tuple(repairs), "not JSON")
+    if any(_denied(text, start) for start, _ in spans):
+        return Reply(None, tuple(repairs), "a denied JSON object")
     (first, needed), *others = [one for one in read if one is not None]
     for other, _ in others:
         if other != first:
@@ -264,19 +283,34 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> L
         return LabelReply(None, f"a denied label{where}: not {named[0]}", rationale)
     if _TAKEN_BACK.search(text[found[-1].end() :]):
         return LabelReply(None, f"a label that is taken back{where}: {named[0]}", rationale)
+    spaces = {one.casefold(): one for one in labels}
+    if rationale and not answer.removed and not any(_alone(text, spaces)):
+        # A sentence that names a label, below a line that is another one.
+        above = {answer for _, _, answer in _alone(rationale, spaces)}
+        if above - {named[0]}:
+            both = ", ".join(sorted({*above, named[0]}))
+            return LabelReply(None, f"several labels: {both}", rationale)
     return LabelReply(named[0], None, rationale)
 
 
-_DENIAL = re.compile(
-    r"(?:\b(?:not|never|neither|nor|hardly)|n['’]t|\bcannot)(?:\s+(?:be|a|an|the|entirely|"
-    r"necessarily|really|completely))*\s*[\"'“‘*`]*$",
+_CLAUSE = re.compile(
+    r"[.!?;:\n(){}\[\]–—]|,\s+(?=(?:the|this|it|i|we|label|answer|verdict)\b)"
+    r"|(?<!anything )\b(?:so|therefore|thus|hence|because|since|but|and|which|making|means?)\b",
     re.IGNORECASE,
 )
+_DENIAL = re.compile(
+    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|hardly|scarcely|barely|cannot|unlikely|doubt"
+    r"|fail(?:s|ed)?|lacks?|without|instead|rather than|far from|anything but|less than|other than"
+    r"|except|wrong|incorrect|untrue)\b|n['’]t\b|\bnon-\Z",
+    re.IGNORECASE,
+)
+_NO_DENIAL = re.compile(r"\b(?:no doubt|without (?:a |any )?doubt|not only)\b", re.IGNORECASE)
 
 
 def _denied(text: str, at: int) -> bool:
-    """Return whether the words before a place deny what stands there; they are never far."""
-    return _DENIAL.search(text[max(0, at - 120) : at]) is not None
+    """Return whether what stands at a place is denied by a word before it, in its own clause."""
+    clause = _CLAUSE.split(_NO_DENIAL.sub(" ", text[max(0, at - 160) : at]))[-1]
+    return _DENIAL.search(clause) is not None
 
 
 def as_bool(value: object) -> bool | None:
@@ -335,7 +369,10 @@ def _verdict(
     if missing:
         return None, missing
     outside = _blanked(text, spans)
-    found += _alone(outside, words)
+    for start, end, answer in _alone(outside, words):
+        if _denied(outside, start):
+            return None, "a denied verdict"
+        found.append((end, answer))
     if not found:
         if spans:
             return None, f"no true or false under '{key}'"
@@ -351,8 +388,9 @@ def _verdict(
 def _under(found: Mapping[str, Any], key: str | None, words: Mapping[str, bool]) -> bool | None:
     """Return the verdict of a JSON object under a name, or under its only one."""
     if key is None:
-        values = list(found.values())
-        value = values[0] if len(values) == 1 else None
+        ((name, value),) = found.items() if len(found) == 1 else (("", None),)
+        if words.get(name.casefold(), value) != value:  # {"F": true}
+            return None
     else:
         folded = {name.casefold(): value for name, value in found.items()}
         value = folded.get(key.casefold(), folded.get("value"))
@@ -377,17 +415,17 @@ def _holds_truth(value: object) -> bool:
     return as_bool(value) is not None
 
 
-def _alone(text: str, words: Mapping[str, bool]) -> Iterator[tuple[int, bool]]:
-    """Yield where a verdict that stands alone ends, and it: on a line, or behind its mark."""
+def _alone(text: str, words: Mapping[str, _T]) -> Iterator[tuple[int, int, _T]]:
+    """Yield where an answer that stands alone, or its mark, begins and ends, and the answer."""
     at = 0
     for line in text.splitlines(keepends=True):
         if (value := words.get(line.strip(_EDGE).casefold())) is not None:
-            yield at + len(line), value
+            yield at, at + len(line), value
         at += len(line)
     for mark in _MARKED.finditer(text):
-        word = re.match(r"\w+", text[mark.end() :])
+        word = _WORD.match(text, mark.end())
         if word and (value := words.get(word[0].casefold())) is not None:
-            yield mark.end() + word.end(), value
+            yield mark.start(), word.end(), value
 
 
 def _against(tail: str, value: bool, words: Mapping[str, bool]) -> bool:
@@ -417,9 +455,16 @@ _REPAIRS: tuple[tuple[str, re.Pattern[str], str], ...] = (
 )
 
 
+def _one_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if any(found[name] != value for name, value in pairs):
+        raise ValueError("a name with two values")
+    return found
+
+
 def _loads(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_one_each)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -57,6 +57,14 @@ def test_an_empty_completion_earns_nothing_and_an_open_verdict_has_no_reward():
     assert reward(["p"] * 3, ["  ", wrong, right], story=[STORY] * 3) == [0.0, 0.0, None]
 
 
+def test_a_completions_draft_earns_nothing():
+    reward = edit_reward(judge())
+    wrong = next(text for text in TEXTS if ANSWERS[text].fails)
+    right = next(text for text in TEXTS if not ANSWERS[text].fails)
+    given = [f"<think>{wrong}</think>{right}", f"<think>{right}</think>{wrong}", f"<think>{right}"]
+    assert reward(["p"] * 3, given, story=[STORY] * 3) == [1.0, 0.0, 0.0]
+
+
 def test_it_works_inside_a_running_loop():
     async def train():
         return edit_reward(judge())(["p"], TEXTS[:1], story=[STORY])

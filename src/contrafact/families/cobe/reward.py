@@ -26,6 +26,7 @@ from contrafact.families.cobe.judging import JudgedEdit, Judging
 from contrafact.families.cobe.methods.few_shot import Prompted
 from contrafact.family.settings import judge_names
 from contrafact.family.task import MAX_CHARACTERS
+from contrafact.judges.replies import answer_text
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Story
 
@@ -57,9 +58,10 @@ def edit_reward(
 
     Returns:
         ``reward(prompts, completions, story, **columns) -> list[float | None]``. Completions are
-        texts, or conversations whose last message is judged; an empty or endless one gets 0.0. A
-        completion whose verdict is open (a criterion's is invalid and none fails) gets None, which
-        ``trl`` leaves out. A judge's failed call raises: it is no reward of zero.
+        texts, or conversations whose last message is judged, read as a run reads replies: one
+        without an answer or an end gets 0.0. A completion whose verdict is open (a criterion's is
+        invalid and none fails) gets None, which ``trl`` leaves out. A judge's failed call raises:
+        it is no reward of zero.
 
     Raises:
         InputError: A template of the pack is not in order.
@@ -83,9 +85,11 @@ def edit_reward(
         ]
 
         async def reward(text: str, story: Any, query: str) -> float | None:
-            if not text.strip(" .…") or len(text) > MAX_CHARACTERS:
+            read = answer_text(text)
+            if not read.text.strip(" .…") or len(read.text) > MAX_CHARACTERS:
                 return 0.0
-            return _reward_of(await judging.judge(models, _story(story), text, query=query), form)
+            judged = await judging.judge(models, _story(story), read.text, query=query)
+            return _reward_of(judged, form)
 
         async def rewards() -> list[float | None]:
             asked = zip(texts, stories, phrasings, strict=True)

@@ -137,8 +137,8 @@ def test_one_label_in_any_dress_is_read(reply, label):
         ("trueness", "no label"),
         ("true or false", "several labels: true, false"),
         ("[true/false]: false", "several labels: true, false"),
-        ("It is not true", "a denied label: not true"),
-        ("this isn't really false", "a denied label: not false"),
+        ("It is not true", "a label in another statement: 'It is not true'"),
+        ("true: 10%", "a label in another statement: 'true: 10%'"),
         ("<think>it must be false", "the reasoning never ended"),
         ("<think>true</think>", "empty reply"),
     ],
@@ -175,33 +175,30 @@ def test_no_reply_breaks_the_reader_and_a_reading_is_a_label_or_a_reason(reply):
 @pytest.mark.parametrize("reply", [
     "far from true", "I doubt it is true", "anything but true", "isn't quite true",
     "no longer true", "Nobody could call this true.", "It is not the case that this is true",
-    "It fails to be true.",
-    "This is not, in my view, true", "not enough evidence that it is true",
-    "It can't possibly be true",
+    "It fails to be true.", "This is not, in my view, true", "not enough evidence that it is true",
+    "It can't possibly be true", "true is wrong", "true only if the date is ignored", "half-true",
+    "P(true)=0.02", "!true", "Wrong answer: true", "the claim that it is true is refuted",
+    "true of most banks", "It may be true", "Would I call it true? Hardly.", "true-ish",
 ])  # fmt: skip
-def test_a_label_is_denied_by_any_word_of_its_clause(reply):
-    assert read_label(reply, DETECT).invalid == "a denied label: not true"
+def test_a_label_in_another_statement_is_none(reply):
+    assert read_label(reply, DETECT).label is None
     assert read_bool(f"{reply}, so the answer is: false", "direction")[0] is not True
+    assert read_label(f"It seems so.\n{reply}", DETECT, reasons=True).label is None
 
 
 @pytest.mark.parametrize("reply", [
     "The text does not fit its headline, so it is {}.", "No contradiction was found: {}",
-    "Since nothing differs, the label is {}.", "Without any doubt {}",
-    "It does not add up and is {}.",
+    "Since nothing differs, the label is {}.", "I would say that this paragraph is **{}**.",
+    "It does not add up and is {}.", "{} - because the figures jump", "The label is {}, overall.",
+    "The statement is {} as the text says", "{}: the text says so.", "1. {}", "{} (sure)",
 ])  # fmt: skip
-def test_another_clauses_denial_denies_no_label(reply):
+def test_a_clause_that_says_no_more_than_the_label_gives_it(reply):
     assert {read_label(reply.format(one), DETECT).label for one in DETECT} == {*DETECT}
 
 
-def test_a_sentence_below_a_line_that_is_another_label_is_none():
-    reply = "false\nbecause the price that it names is true"
-    assert read_label(reply, DETECT, reasons=True).invalid == "several labels: false, true"
-    assert read_label("true\nOn a second look:\nfalse", DETECT, reasons=True).label == "false"
-
-
 @pytest.mark.parametrize("reply", [
-    "true. Hmm, wait, no.", "True\nOn reflection I was wrong.", "true is wrong", "true\n\nOops!",
-    "true, I said, and changed my mind", "Would I call it true? Hardly.", "true ❌",
+    "true. Hmm, wait, no.", "True\nOn reflection I was wrong.", "true\n\nOops!",
+    "true, I said, and changed my mind", "Is it true? Hardly.", "true ❌",
 ])  # fmt: skip
 def test_a_label_that_is_taken_back_is_none(reply):
     assert read_label(reply, DETECT).invalid == "a label that is taken back: true"
@@ -222,7 +219,9 @@ BOTH = [
     (None, '{"%K": {"value": true}} Hm, {"%K": {"value": false}}'),
     (None, '{"%K": {"value": true}}\n\nfalse'), (None, '{"%K": {"value": true}} No, false.'),
     (None, '{"%K": {"value": true}} and {"verdict": false}'), (None, '{"%K": {"value": true}, '),
-    (None, '{"%K": true, "%K": false}'), (None, "It is wrong that the answer is true"),
+    (None, '{"%K": true, "%K": false}'), (None, '{"%K": {"value": true}, "value": false}'),
+    (None, "!true"), (None, "The answer is true only if the date is ignored"),
+    (None, "It is wrong that the answer is true"),
     (False, "~~true~~ false"), (False, "<seed:think>true</seed:think>false"),
     (False, "<rationale>true</rationale>false"), (False, "false<|im_end|>"), (True, "true</s>"),
     (True, "<|START_THINKING|>false<|END_THINKING|>true"),

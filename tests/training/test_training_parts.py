@@ -48,6 +48,8 @@ def training(folder: Path, **config: Any) -> TrainingContext:
         ("score: -1", None),
         ("score: 3 or perhaps score: 4", None),
         ("score: <total points>", None),
+        *((f"score: {one}", None) for one in ("8/100", "8,5", "7 or 8", "3-4", "1e1", "9%")),
+        ("score: 8/10", 8.0),
         ("", None),
     ],
 )

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from contrafact.models.asking import CAUSES, REFUSED
 from contrafact.text.delimit import shorten
@@ -74,8 +74,7 @@ _TAKEN_BACK = re.compile(
     r"|let me (?:re\w+|correct|think again)|i (?:was|am) (?:wrong|mistaken)|correction"
     r"|i take (?:it|that) back|actually,|oops|my (?:mistake|bad)|changed my mind)(?!\w)"
     r"|(?:^|[.!?\n])[ \t]*(?:no|hardly|not really)\b"
-    r"|\A[\"'”’*_`]*\s(?:[❌✗✘]|(?:is|was|would be|seems) (?:wrong|incorrect|not\b)"
-    r"|to (?:say|call|claim)\b)",
+    r"|\A[\"'”’*_`.]*\s[❌✗✘]",
     re.IGNORECASE,
 )
 _SECOND_THOUGHT = re.compile(
@@ -99,8 +98,7 @@ _REFUSAL = re.compile(
 _KEPT = re.compile(rf"\A\[((?:{'|'.join(map(re.escape, CAUSES))})[^\n]*)\]")
 _UNSEEN = " \t\r\n\ufeff\u200b\u200c\u200d\u2060"
 _EDGE = " \t\r\n`*_#>\"'“”„‘’‚«»‹›「」『』.,:;!()[]-–—"
-_WORD = re.compile(r"\w+")
-_T = TypeVar("_T")
+_WORD = re.compile(r"[^\W_]+")
 _TRUTH = {"true": True, "false": False}
 _LETTERS = {**_TRUTH, "t": True, "f": False}
 
@@ -250,7 +248,8 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> L
     """Return the label that a reply gives.
 
     It is valid if exactly one label of the space stands in it as a word of its own, in any case,
-    once or repeated, and neither denied ("not true") nor taken back.
+    once or repeated, and its clause says no more than that it is the label: one in another
+    statement ("far from true", "true of most banks") or taken back is none.
 
     Args:
         reasons: Whether reasons were asked for, with the label on the last line: then only that
@@ -272,52 +271,79 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> L
         return LabelReply(None, answer.invalid, rationale)
     text = _seen(answer.text)
     words = "|".join(re.escape(label) for label in labels)
-    found = list(re.finditer(rf"(?<![^\W_])(?:{words})(?![^\W_])", text, re.IGNORECASE))
+    found = list(
+        re.finditer(rf"(?<![^\W_])(?<!\w[-‑])(?:{words})(?![^\W_]|[-‑]\w)", text, re.IGNORECASE)
+    )
     named = list(dict.fromkeys(match.group().casefold() for match in found))
     where = " on the last line" if reasons else ""
     if not named:
         return LabelReply(None, f"no label{where}", rationale)
     if len(named) > 1:
         return LabelReply(None, f"several labels{where}: {', '.join(named)}", rationale)
-    if any(_denied(text, match.start()) for match in found):
-        return LabelReply(None, f"a denied label{where}: not {named[0]}", rationale)
+    for match in found:
+        if not _said(text, *match.span()):
+            words = " ".join(text[max(0, match.start() - 40) : match.end() + 40].split())
+            return LabelReply(None, f"a label in another statement{where}: '{words}'", rationale)
     if _TAKEN_BACK.search(text[found[-1].end() :]):
         return LabelReply(None, f"a label that is taken back{where}: {named[0]}", rationale)
-    spaces = {one.casefold(): one for one in labels}
-    if rationale and not answer.removed and not any(_alone(text, spaces)):
-        # A sentence that names a label, below a line that is another one.
-        above = {answer for _, _, answer in _alone(rationale, spaces)}
-        if above - {named[0]}:
-            both = ", ".join(sorted({*above, named[0]}))
-            return LabelReply(None, f"several labels: {both}", rationale)
     return LabelReply(named[0], None, rationale)
 
 
+# A label counts in a clause that says no more than that it is the label.
 _CLAUSE = re.compile(
-    r"[.!?;:\n(){}\[\]–—]|,\s+(?=(?:the|this|it|i|we|label|answer|verdict)\b)"
-    r"|(?<!anything )\b(?:so|therefore|thus|hence|because|since|but|and|which|making|means?)\b",
+    r"[.!?;:\n(){}\[\]–—|]|,\s+(?=(?:the|this|it|i|we)\b)"
+    r"|(?<!anything )\b(?:so|therefore|thus|hence|because|since|as|given that|but|and|which)\b",
     re.IGNORECASE,
+)
+_FRAME = frozenset(
+    _WORD.findall("""
+    a an the this that these it its i we you my our is are was were be been has have will would must
+    should can clearly likely probably definitely most best correct right final overall here in on
+    of by to for with from say said think believe find found conclude judge consider deem choose
+    select mark classify classified label labels labelled labeled answer verdict judgement judgment
+    decision classification class category type kind result conclusion response reply output
+    prediction value option word opinion view paragraph text passage article news claim statement
+    headline story report sentence content information financial published manipulation manipulated
+    misinformation rewriting rewritten rewrite edit edited change changed alteration altered
+    perturbation perturbed distortion distorted amplification inversion yes ok okay well sure above
+    """)
 )
 _DENIAL = re.compile(
-    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|hardly|scarcely|barely|cannot|unlikely|doubt"
-    r"|fail(?:s|ed)?|lacks?|without|instead|rather than|far from|anything but|less than|other than"
-    r"|except|wrong|incorrect|untrue)\b|n['’]t\b|\bnon-\Z",
+    r"(?:\b(?:not|never|neither|nor|hardly|no|wrong|incorrect|instead of|rather than|cannot)"
+    r"|n['’]t)\W+(?:\w+\W+){0,2}$",
     re.IGNORECASE,
 )
-_NO_DENIAL = re.compile(r"\b(?:no doubt|without (?:a |any )?doubt|not only)\b", re.IGNORECASE)
+_NUMBER_NEXT = re.compile(r"[^\w\n.;]*\d")
+
+
+def _said(text: str, start: int, end: int) -> bool:
+    """Return whether what stands at a place is said there, and is no part of another statement."""
+    before, after = text[max(0, start - 160) : start], text[end : end + 160]
+    last = max((one.end() for one in _CLAUSE.finditer(before)), default=0)
+    clause = f"{before[last:]} {_CLAUSE.split(after)[0].partition(',')[0]}"
+    return (
+        all(word.casefold() in _FRAME for word in _WORD.findall(clause))
+        and not before.rstrip(" \"'“‘*_`(").endswith(("!", "¬", "~", "≠"))
+        and not _denied(before, len(before))
+        and not _NUMBER_NEXT.match(after)
+    )
 
 
 def _denied(text: str, at: int) -> bool:
-    """Return whether what stands at a place is denied by a word before it, in its own clause."""
-    clause = _CLAUSE.split(_NO_DENIAL.sub(" ", text[max(0, at - 160) : at]))[-1]
-    return _DENIAL.search(clause) is not None
+    """Return whether one of the words just before a place denies what stands there."""
+    return _DENIAL.search(text[max(0, at - 80) : at]) is not None
+
+
+def _bare(text: str) -> str:
+    """Return what stands alone without what dresses it; "!T" is no T."""
+    return text.rstrip(_EDGE).lstrip(_EDGE.replace("!", "")).casefold()
 
 
 def as_bool(value: object) -> bool | None:
     """Return true or false, or the word for it; None for anything else."""
     if isinstance(value, bool):
         return value
-    return _TRUTH.get(value.strip(_EDGE).casefold()) if isinstance(value, str) else None
+    return _TRUTH.get(_bare(value)) if isinstance(value, str) else None
 
 
 def _without_reasoning(reply: str) -> tuple[str, str | None]:
@@ -347,7 +373,7 @@ def _verdict(
 ) -> tuple[bool | None, str | None]:
     """Return the one verdict of an answer, or why there is none; with no key, under any name."""
     text = _seen(text)
-    if (whole := words.get(text.strip(_EDGE).casefold())) is not None:
+    if (whole := words.get(_bare(text))) is not None:
         return whole, None
     spans, open_end = _objects(text)
     spans = [(start, end) for start, end in spans if _tries(text[start:end])]
@@ -370,8 +396,8 @@ def _verdict(
         return None, missing
     outside = _blanked(text, spans)
     for start, end, answer in _alone(outside, words):
-        if _denied(outside, start):
-            return None, "a denied verdict"
+        if not _said(outside, start, end):
+            return None, "a verdict in another statement"
         found.append((end, answer))
     if not found:
         if spans:
@@ -388,17 +414,19 @@ def _verdict(
 def _under(found: Mapping[str, Any], key: str | None, words: Mapping[str, bool]) -> bool | None:
     """Return the verdict of a JSON object under a name, or under its only one."""
     if key is None:
-        ((name, value),) = found.items() if len(found) == 1 else (("", None),)
-        if words.get(name.casefold(), value) != value:  # {"F": true}
-            return None
+        given = [
+            value for name, value in found.items() if words.get(name.casefold(), value) == value
+        ]
+        given = given if len(found) == 1 else []  # {"F": true} is neither
     else:
-        folded = {name.casefold(): value for name, value in found.items()}
-        value = folded.get(key.casefold(), folded.get("value"))
-    if isinstance(value, dict):
-        value = value.get("value")
-    if isinstance(value, bool):
-        return value
-    return words.get(value.strip(_EDGE).casefold()) if isinstance(value, str) else None
+        given = [value for name, value in found.items() if name.casefold() == key.casefold()]
+        given += [value for name, value in found.items() if name.casefold() == "value"]
+    read = [one.get("value") if isinstance(one, dict) else one for one in given]
+    said = {
+        one if isinstance(one, bool) else words.get(_bare(one)) if isinstance(one, str) else None
+        for one in read
+    }
+    return said.pop() if len(said) == 1 else None
 
 
 def _seen(text: str) -> str:
@@ -415,11 +443,11 @@ def _holds_truth(value: object) -> bool:
     return as_bool(value) is not None
 
 
-def _alone(text: str, words: Mapping[str, _T]) -> Iterator[tuple[int, int, _T]]:
+def _alone(text: str, words: Mapping[str, bool]) -> Iterator[tuple[int, int, bool]]:
     """Yield where an answer that stands alone, or its mark, begins and ends, and the answer."""
     at = 0
     for line in text.splitlines(keepends=True):
-        if (value := words.get(line.strip(_EDGE).casefold())) is not None:
+        if (value := words.get(_bare(line))) is not None:
             yield at, at + len(line), value
         at += len(line)
     for mark in _MARKED.finditer(text):

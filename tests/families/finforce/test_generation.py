@@ -140,6 +140,9 @@ def test_a_pair_that_the_list_repeats_counts_once_and_different_pairs_are_invali
     several = read_pair(reply(json.dumps({"Counterfactuals": [PAIR, other]})))
     assert several.texts == {"risk": None, "opportunity": None}
     assert "several different pairs" in several.invalid["risk"]
+    twice = read_pair(reply(json.dumps({**PAIR, "Risk": "Ore prices halve"})))
+    assert (twice.texts["risk"], bool(twice.texts["opportunity"])) == (None, True)
+    assert twice.invalid == {"risk": "several different risk counterfactuals"}
 
 
 def test_a_model_run_here_is_held_to_one_pair_and_a_service_is_sent_the_plain_list():

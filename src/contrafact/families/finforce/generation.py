@@ -147,31 +147,36 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
     if reply.value is None:
         return Generation.none(reply.invalid or "not JSON", trace)
     repairs = list(reply.repairs)
-    value: dict[str, Any] = {_plain(key): item for key, item in reply.value.items()}
+    value = reply.value
     for wrapper in ("counterfactuals", "scenarios"):
-        inner = value.get(wrapper)
+        inner = next((item for key, item in value.items() if _plain(key) == wrapper), None)
         if isinstance(inner, list) and inner and isinstance(inner[0], dict):
             if any(other != inner[0] for other in inner[1:]):
                 return Generation.none("several different pairs of counterfactuals", trace)
             if len(inner) > 1:
                 repairs.append("repeated pair")
-            value = {_plain(key): item for key, item in inner[0].items()}
+            value = inner[0]
         elif isinstance(inner, dict):
-            value = {_plain(key): item for key, item in inner.items()}
+            value = inner
     texts: dict[Side, str | None] = {}
     invalid: dict[Side, str] = {}
     for side in SIDES:
-        key = next((name for name in _KEYS[side] if name in value), None)
+        given = {key: item for key, item in value.items() if _plain(key) in _KEYS[side]}
         texts[side], reason = None, f"no {side} counterfactual in the reply"
-        if key is not None:
-            texts[side], reason = read_side(value.get(key), side)
+        if any(other != item for item in given.values() for other in given.values()):
+            reason = f"several different {side} counterfactuals"
+        elif given:
+            texts[side], reason = read_side(next(iter(given.values())), side)
         if texts[side] is None:
             invalid[side] = reason
-        elif key != _KEYS[side][0]:
-            repairs.append(f"key '{key}'")
+        elif _KEYS[side][0] not in map(_plain, given):
+            repairs.append(f"key '{_plain(next(iter(given)))}'")
     kept = dict(trace or {})
-    if isinstance(value.get("reasoning"), str):
-        kept["reasoning"] = value["reasoning"]
+    kept |= {
+        "reasoning": item
+        for key, item in value.items()
+        if _plain(key) == "reasoning" and isinstance(item, str)
+    }
     return Generation(texts, invalid, tuple(repairs), kept)
 
 

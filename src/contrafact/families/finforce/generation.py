@@ -172,11 +172,9 @@ def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Ge
         elif _KEYS[side][0] not in map(_plain, given):
             repairs.append(f"key '{_plain(next(iter(given)))}'")
     kept = dict(trace or {})
-    kept |= {
-        "reasoning": item
-        for key, item in value.items()
-        if _plain(key) == "reasoning" and isinstance(item, str)
-    }
+    for key, item in value.items():
+        if _plain(key) == "reasoning" and isinstance(item, str):
+            kept["reasoning"] = item
     return Generation(texts, invalid, tuple(repairs), kept)
 
 

@@ -281,7 +281,7 @@ def read_label(reply: str, labels: Sequence[str], *, reasons: bool = False) -> L
     if len(named) > 1:
         return LabelReply(None, f"several labels{where}: {', '.join(named)}", rationale)
     for match in found:
-        if not _said(text, *match.span()):
+        if not _stated(text, *match.span()):
             words = " ".join(text[max(0, match.start() - 40) : match.end() + 40].split())
             return LabelReply(None, f"a label in another statement{where}: '{words}'", rationale)
     if _TAKEN_BACK.search(text[found[-1].end() :]):
@@ -316,7 +316,7 @@ _DENIAL = re.compile(
 _NUMBER_NEXT = re.compile(r"[^\w\n.;]*\d")
 
 
-def _said(text: str, start: int, end: int) -> bool:
+def _stated(text: str, start: int, end: int) -> bool:
     """Return whether what stands at a place is said there, and is no part of another statement."""
     before, after = text[max(0, start - 160) : start], text[end : end + 160]
     last = max((one.end() for one in _CLAUSE.finditer(before)), default=0)
@@ -396,7 +396,7 @@ def _verdict(
         return None, missing
     outside = _blanked(text, spans)
     for start, end, answer in _alone(outside, words):
-        if not _said(outside, start, end):
+        if not _stated(outside, start, end):
             return None, "a verdict in another statement"
         found.append((end, answer))
     if not found:
@@ -422,11 +422,11 @@ def _under(found: Mapping[str, Any], key: str | None, words: Mapping[str, bool])
         given = [value for name, value in found.items() if name.casefold() == key.casefold()]
         given += [value for name, value in found.items() if name.casefold() == "value"]
     read = [one.get("value") if isinstance(one, dict) else one for one in given]
-    said = {
+    verdicts = {
         one if isinstance(one, bool) else words.get(_bare(one)) if isinstance(one, str) else None
         for one in read
     }
-    return said.pop() if len(said) == 1 else None
+    return verdicts.pop() if len(verdicts) == 1 else None
 
 
 def _seen(text: str) -> str:

@@ -74,11 +74,11 @@ def test_an_event_that_says_too_little_or_too_much_is_refused(fields):
         event(**fields)
 
 
-def test_distinct_events_are_added_to_what_was_there_and_never_twice(tmp_path):
+def test_events_are_added_to_what_was_there_and_never_twice(tmp_path):
     path = tmp_path / "l.jsonl"
     ledger = Ledger(path)
-    assert ledger.append([event("a"), event("b")], distinct=True) == 2
-    assert ledger.append([event("b"), event("c")], distinct=True) == 1
+    assert ledger.append([event("a"), event("b")]) == 2
+    assert ledger.append([event("b"), event("c")]) == 1
     assert ledger.append([event("c"), event("d"), event("d")]) == 1
     assert [e.item_id for e in read_ledger(path)] == ["a", "b", "c", "d"]
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contrafact.text.quantities import ROLES, Quantity, quantities
+from contrafact.text.quantities import Quantity, quantities
+from contrafact.text.quantities.quantity import ROLES
 
 
 def only(text: str) -> Quantity:

@@ -19,7 +19,6 @@ from contrafact.files.download import cache_dir
 from contrafact.files.tables import table_file
 
 __all__ = [
-    "BASE_VARIABLE",
     "Dataset",
     "data_source",
     "dataset_named",

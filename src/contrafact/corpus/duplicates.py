@@ -18,17 +18,7 @@ from contrafact.errors import require
 from contrafact.records import NewsItem
 from contrafact.text.numerals import DIGITS, digits_value
 
-__all__ = [
-    "THRESHOLD",
-    "Duplicate",
-    "Text",
-    "figures_of",
-    "find_duplicates",
-    "kept_or_dropped",
-    "normal_form",
-    "same_but_for_form",
-    "signature_of",
-]
+__all__ = ["THRESHOLD", "Duplicate", "Text", "find_duplicates", "kept_or_dropped", "signature_of"]
 
 THRESHOLD = 0.8
 """Shared 5-grams, as a share of all that either text has, from which two texts are one."""

@@ -93,7 +93,7 @@ class Ledger:
         self._known: set[bytes] = set()
         self._size = -1  # of the file when its events were last known; another's is read again
 
-    def append(self, events: Iterable[LedgerEvent], *, distinct: bool = False) -> int:
+    def append(self, events: Iterable[LedgerEvent]) -> int:
         """Add events at the end, synced to the disk, and return how many were new.
 
         An event that is in the ledger already, in all but its time, is not added again: a stage
@@ -108,14 +108,10 @@ class Ledger:
                 start, new = stream.seek(0, os.SEEK_END), 0
                 try:
                     for event in events:
-                        if not distinct or self._known:
-                            identity = event.identity()
-                            if identity in self._known:
-                                continue
-                            if not distinct:
-                                self._known.add(identity)
-                        stream.write(event.line())
-                        new += 1
+                        if (identity := event.identity()) not in self._known:
+                            self._known.add(identity)
+                            stream.write(event.line())
+                            new += 1
                 except BaseException:
                     # Events may be made while they are written: all of them, or none.
                     stream.flush()
@@ -126,8 +122,7 @@ class Ledger:
                     raise
                 stream.flush()
                 os.fsync(stream.fileno())
-                # What is not remembered is read from the file by whoever adds more.
-                self._size = -1 if distinct else stream.seek(0, os.SEEK_END)
+                self._size = stream.seek(0, os.SEEK_END)
         except OSError as error:
             raise os_problem(error, self.path, doing="cannot be written") from error
         return new

@@ -24,8 +24,6 @@ __all__ = [
     "CROISSANT",
     "Facts",
     "ReleaseOptions",
-    "check_croissant",
-    "check_facts",
     "croissant_of",
     "sha256_text",
     "with_checksums",

@@ -19,17 +19,14 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 __all__ = [
-    "MAX_CHARACTERS",
     "Entity",
     "Span",
     "entities",
     "entities_many",
     "mask_spans",
-    "merge_spans",
     "noun_phrases",
     "package_folder",
     "parsed",
-    "recognised",
 ]
 
 # The same pipeline under the names it is packaged by.
@@ -42,12 +39,6 @@ _NOT_FOR_SYNTAX = ["ner"]
 def parsed(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
     """Return the texts with parts of speech and syntax, but without entities and lemmas."""
     docs: Iterator[Doc] = _pipeline().pipe(texts, disable=_NOT_FOR_SYNTAX, batch_size=batch_size)
-    return docs
-
-
-def recognised(texts: Iterable[str], *, batch_size: int = 256) -> "Iterator[Doc]":
-    """Return the texts with their named entities alone."""
-    docs: Iterator[Doc] = _pipeline().pipe(texts, disable=_NOT_FOR_ENTITIES, batch_size=batch_size)
     return docs
 
 
@@ -131,7 +122,7 @@ def entities(text: str) -> list[Entity]:
 
 def entities_many(texts: Sequence[str]) -> list[list[Entity]]:
     """Return the named entities of each text, read in batches (several times faster)."""
-    docs = recognised(_readable(text) for text in texts)
+    docs = _pipeline().pipe(map(_readable, texts), disable=_NOT_FOR_ENTITIES, batch_size=256)
     return [
         [
             Entity(e.start_char, e.end_char, text[e.start_char : e.end_char], e.label_)

@@ -14,14 +14,7 @@ from contrafact.text.quantities.roles import expression
 from contrafact.text.reading import Side, read_once
 from contrafact.text.tokens import Caseless
 
-__all__ = [
-    "Comparative",
-    "Relation",
-    "comparatives",
-    "earlier_and_later",
-    "expected_and_actual",
-    "relations",
-]
+__all__ = ["Relation", "comparatives", "earlier_and_later", "expected_and_actual", "relations"]
 
 REACH = 60
 """Characters from comparing words to the figure that they lead to, at most (ours)."""

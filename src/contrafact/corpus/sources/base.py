@@ -136,6 +136,8 @@ def json_object(answer: Response) -> dict[str, Any]:
 
 
 _CONNECTING = 3  # attempts while no connection comes about: without a network, say so soon
+_ATTEMPTS = 6
+_LONGEST_WAIT = 120.0  # seconds
 _MOST_BYTES = 32 * 2**20
 _MOST_HOPS = 5
 
@@ -147,30 +149,16 @@ class Unreachable(RequestFailed):
 class Client:
     """Sends a source's requests."""
 
-    def __init__(
-        self,
-        client: httpx.Client,
-        source: Source,
-        *,
-        pause: float = 1.0,
-        attempts: int = 6,
-        longest_wait: float = 120.0,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._client = client
-        self._source = source
-        self._pause = pause
-        self._attempts = attempts
-        self._longest_wait = longest_wait
-        self._sleep = sleep
+    def __init__(self, client: httpx.Client, source: Source, *, pause: float) -> None:
+        self._client, self._source, self._pause = client, source, pause
         self._asked = False
 
     def __call__(self, request: Request) -> Response:
         """Return the answer to one request; a 429 and a server error are tried again."""
         problem = ""
-        for attempt in range(1, self._attempts + 1):
+        for attempt in range(1, _ATTEMPTS + 1):
             if self._asked and attempt == 1:
-                self._sleep(self._pause)
+                time.sleep(self._pause)
             self._asked = True
             wait: float | None = None
             try:
@@ -185,10 +173,10 @@ class Client:
                     break
             except httpx.TransportError as error:
                 problem = str(error) or type(error).__name__
-            if wait is not None and wait > self._longest_wait:
+            if wait is not None and wait > _LONGEST_WAIT:
                 raise Unreachable(f"the server asks to wait {wait:.0f} seconds ({problem})")
-            if attempt < self._attempts:
-                self._sleep(min(0.5 * 2 ** (attempt - 1), 30.0) if wait is None else wait)
+            if attempt < _ATTEMPTS:
+                time.sleep(min(0.5 * 2 ** (attempt - 1), 30.0) if wait is None else wait)
         raise Unreachable(f"{problem}, after {attempt} attempts")
 
     def _send(self, request: Request) -> tuple[httpx.Response, bytes]:

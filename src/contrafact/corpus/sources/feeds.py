@@ -25,7 +25,7 @@ from contrafact.corpus.sources.base import (
 )
 from contrafact.errors import InputError, require
 
-__all__ = ["BASE_VARIABLE", "Rss", "Yahoo", "html_to_text", "read_feed"]
+__all__ = ["BASE_VARIABLE", "Rss", "Yahoo", "html_to_text"]
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|<!|&(?:#\d+|#[xX][0-9A-Fa-f]+|[A-Za-z]\w*);")
 _WINDOWS = {  # what Windows-1252 has where ISO-8859-1 has control characters, but for five of them

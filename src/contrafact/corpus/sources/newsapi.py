@@ -22,7 +22,7 @@ from contrafact.corpus.sources.base import (
 from contrafact.corpus.sources.feeds import html_to_text
 from contrafact.errors import InputError
 
-__all__ = ["BASE_VARIABLE", "NewsApi"]
+__all__ = ["NewsApi"]
 
 BASE_VARIABLE = "NEWSAPI_BASE_URL"
 KEY_VARIABLE = "NEWSAPI_API_KEY"

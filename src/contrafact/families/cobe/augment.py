@@ -31,15 +31,12 @@ from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.tokens import stem
 
 __all__ = [
-    "WAYS",
     "Augmented",
     "Variation",
     "augment",
     "augment_template",
     "guard_approved",
     "plan_variations",
-    "quoted_share",
-    "read_variation",
     "without_intervention",
 ]
 
@@ -82,7 +79,6 @@ class Rejected:
     failed: bool = False
 
     def line(self) -> str:
-        """Return it as a line of JSON, without its end."""
         asked = self.variation
         fields = {"id": asked.name, "core": asked.core.id, "way": asked.way, "domain": asked.domain}
         return json.dumps(fields | {"reason": self.reason, "reply": self.reply}, ensure_ascii=False)
@@ -104,11 +100,7 @@ def augment_template(pack: PromptPack) -> PromptTemplate:
 
 
 def guard_approved(out: str | Path) -> None:
-    """Refuse to write over stories that a person has approved, by taking out their mark.
-
-    Raises:
-        InputError: The file holds a story that does not await approval, or cannot be read.
-    """
+    """Refuse to write over stories that a person has approved, by taking out their mark."""
     if not Path(out).exists():
         return
     for line, row in read_rows(out):
@@ -122,11 +114,10 @@ def guard_approved(out: str | Path) -> None:
 
 
 def plan_variations(stories: Sequence[Story], n: int, rng: np.random.Generator) -> list[Variation]:
-    """Return what to write: ``n`` variations of every core story, the ways in turn.
+    """Return what to write: ``n`` variations of the first story of every set, the ways in turn.
 
-    The first story of each core set is the one that is varied; one whose queries do not say what
-    is supposed, being in free form, is not (`without_intervention`). Domains are drawn without
-    repetition, the story's own left out, until all have been used; numbers go on from the file's.
+    Queries in free form do not say what is supposed: their stories are not varied. Domains are
+    drawn without repetition until all have been used; numbers go on from the file's.
     """
     cores = _cores(stories)
     last: dict[int, int] = {}
@@ -173,14 +164,9 @@ def augment(
     structured: bool = True,
     at_once: int = 8,
 ) -> Augmented:
-    """Let a model write variations, and keep those that pass the checks.
+    """Let a model write variations, and keep those that pass the checks and are like no story.
 
-    Args:
-        stories: The stories that there are; a variation too like one of them is not kept.
-        answers: Where replies are kept as they come; only those that are not there are asked for.
-
-    Raises:
-        InputError: The pack's template is not in order.
+    ``answers`` keeps replies as they come; only those that are not there are asked for.
     """
     template = augment_template(pack)
     config = GenerateConfig(response_schema=_schema()) if structured else GenerateConfig()
@@ -209,11 +195,7 @@ def augment(
 
 
 def read_variation(reply: str, asked: Variation) -> Story:
-    """Return the story in a reply.
-
-    Raises:
-        InputError: With the reason for which it is not kept.
-    """
+    """Return the story in a reply, or raise an InputError with the reason against it."""
     read = read_json_object(reply)
     if read.value is None:
         raise InputError(f"the reply is {read.invalid}")

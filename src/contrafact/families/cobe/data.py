@@ -50,14 +50,11 @@ __all__ = [
     "LATENT",
     "NUMERICAL",
     "PHRASINGS",
-    "KnownAnswer",
     "KnownStory",
     "StoryNotes",
     "StoryQuery",
     "answer_conflicts",
-    "bundled_known",
     "bundled_shots",
-    "bundled_stories",
     "criteria_of",
     "known_story",
     "load_known",
@@ -161,11 +158,9 @@ def load_stories(
     *,
     columns: Mapping[str, str] | None = None,
 ) -> list[Story]:
-    """Return the stories of a file, in its order, each once.
+    """Return the stories of a file (``-``: standard input), in its order, each once.
 
-    Args:
-        path: ``-`` is standard input.
-        columns: By key of the schema (`FIELDS`), the file's name for it, where they differ.
+    ``columns`` is, by key of the schema, the file's name for it, where they differ.
 
     Raises:
         InputError: The file cannot be read or holds no stories; a story lacks a key, has another
@@ -189,12 +184,7 @@ def story_rows(
 ) -> Iterator[tuple[int, Story, Mapping[str, Any]]]:
     """Yield every story once, with its line and the object that it was read from.
 
-    Args:
-        refused: Takes each story's error instead of it being raised, as a check of a whole file
-            wants; an error of the file itself is always raised.
-
-    Raises:
-        InputError: As for `load_stories`.
+    ``refused`` takes each story's error instead of it being raised; see `load_stories`.
     """
     notes = StoryNotes() if notes is None else notes
     name = source_name(path)
@@ -224,11 +214,7 @@ def story_rows(
 
 
 def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None = None) -> Story:
-    """Return the story that one object holds; what is odd is noted under its line.
-
-    Raises:
-        InputError: A key is missing or holds what cannot be used.
-    """
+    """Return the story that one object holds; what is odd is noted, what is no use raises."""
     notes = StoryNotes() if notes is None else notes
     given = {str(key).strip(): value for key, value in row.items()}
     if not _present(given.get("Variation text")) and "Variation text" not in given:
@@ -296,13 +282,7 @@ def write_stories(
     path: str | Path,
     more: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
-    """Write stories, each with more keys of its object, as a JSON list, one to a line.
-
-    The file is there whole or not at all.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
+    """Write stories, each with more keys of its object, as a JSON list, one to a line, whole."""
     extras = [{}] * len(stories) if more is None else more
     lines = [
         json.dumps(story_object(story, extra), ensure_ascii=False)
@@ -497,18 +477,16 @@ class KnownStory(BaseModel):
         return {name: given.get(name, name != answer.fails) for name in criteria_of(self.story)}
 
 
-def load_known(path: str | Path, notes: StoryNotes | None = None) -> list[KnownStory]:
-    """Return those stories of a file that have known answers, in its order.
-
-    The representative answer is among the right ones.
+def load_known(path: str | Path) -> list[KnownStory]:
+    """Return those stories of a file that have known answers, its representative one among them.
 
     Raises:
-        InputError: As for `families.cobe.data.load_stories`; an answer is not as described, or
-            fails a criterion that its story does not ask; or no story has answers.
+        InputError: As for `load_stories`; an answer is not as described, or fails a criterion that
+            its story does not ask; or no story has answers.
     """
     name = source_name(path)
     found = []
-    for line, story, row in story_rows(path, read_rows(path), notes):
+    for line, story, row in story_rows(path, read_rows(path)):
         if "Right answers" not in row and "Wrong answers" not in row:
             continue
         try:
@@ -528,11 +506,7 @@ def load_known(path: str | Path, notes: StoryNotes | None = None) -> list[KnownS
 
 
 def known_story(row: Mapping[str, Any]) -> KnownStory:
-    """Return a story with its known answers from one object.
-
-    Raises:
-        InputError: As for `load_known`.
-    """
+    """Return a story with its known answers from one object; `load_known` says what raises."""
     return _known(read_story(row), row)
 
 
@@ -571,10 +545,7 @@ def answer_conflicts(known: KnownStory) -> Iterator[str]:
 
 
 def criteria_of(story: Story) -> dict[str, str]:
-    """Return the criteria that a response to a story is judged by: what the story says of each.
-
-    E3 is asked of every response, and has no text; the others where the story has them.
-    """
+    """Return what a story says of each criterion that it asks; E3, always asked, has no text."""
     texts = zip(
         CRITERION_NAMES,
         (story.unchanged, story.changed, "", story.numerical, story.latent),
@@ -584,10 +555,7 @@ def criteria_of(story: Story) -> dict[str, str]:
 
 
 def subject_of(story: Story, response: str) -> Subject:
-    """Return what a verifier of this family is handed, besides the story's text and queries.
-
-    ``response`` is what is judged; ``proof`` is None where the story's file has none.
-    """
+    """Return what a verifier of this family is handed; ``proof`` is None where there is none."""
     return {
         "family": "cobe",
         "text": story.text,
@@ -613,12 +581,10 @@ def _answers(row: Mapping[str, Any], key: str) -> list[KnownAnswer]:
 
 
 def bundled_stories() -> list[Story]:
-    """Return the sample stories."""
     return list(_samples("stories.json"))
 
 
 def bundled_known() -> list[KnownStory]:
-    """Return the sample stories with their known answers."""
     return load_known(_SAMPLES / "stories.json")
 
 
@@ -662,13 +628,9 @@ def query_of(metadata: Mapping[str, Any]) -> StoryQuery:
 
 
 def review_rows(row: Mapping[str, Any], shown: Collection[str]) -> list[dict[str, Any]] | None:
-    """Return a row for each answer of a story, where a project shows edits.
+    """Return a row for each answer of a story, where a project shows edits, else None.
 
-    What is known of an answer is kept in ``known_verdict``, which no project shows. Rows that are
-    no stories, and projects that show no ``edit``, get None.
-
-    Raises:
-        InputError: The story is not of the schema, or has no answer.
+    What is known of an answer is kept in ``known_verdict``, which no project shows.
     """
     if "Variation text" not in row or "edit" not in shown:
         return None

@@ -49,11 +49,7 @@ _DEMO = 2**31  # a seed apart from those that trainings are given
 
 
 def _split_of(row: Mapping[str, Any]) -> str | None:
-    """Return the split a drawn story belongs to; ``train`` is that of training, too.
-
-    A story that tells a held-out event and is in none (of a held-out graph, or nothing happens to
-    the event) has no split.
-    """
+    """Return a drawn story's split; none of a held-out event in a story of training otherwise."""
     proof = row["Proof"]
     scene, graph = proof["template"] in _HELD_SCENES, row["Graph type"] in _HELD_GRAPHS
     if scene:
@@ -68,7 +64,6 @@ def _split_of(row: Mapping[str, Any]) -> str | None:
 
 
 def _events_of(proof: Mapping[str, Any], nodes: "set[str] | None" = None) -> frozenset[str]:
-    """Return which events of its place a story tells, of all nodes or some."""
     patterns = _patterns(proof["template"])
     found = set()
     for node, words in proof["wordings"].items():
@@ -112,7 +107,7 @@ def _tasks(pack: PromptPack, split: str, seed: int, number: int) -> Iterator[Edi
 def _stories(split: str, seed: int) -> Iterator[tuple[int, str, Mapping[str, Any], str]]:
     """Draw stories of a split: the block of each, its line, its row, and its answer in place.
 
-    What is measured on has one story of a plot, so that tasks are independent of each other.
+    Measured on is one story of a plot, so that tasks are independent of each other.
     """
     library = bundled_library()
     cells = _cells(library, split)
@@ -127,10 +122,7 @@ def _stories(split: str, seed: int) -> Iterator[tuple[int, str, Mapping[str, Any
 
 
 def held_out_stories(n: int) -> list[str]:
-    """Return stories, a JSON object each, of graphs, places and rules that no editor learned from.
-
-    They are those of the demo: editors are measured on others.
-    """
+    """Return stories of the demo, a JSON object each: editors learned of none, nor are measured."""
     return [line for _, line, _, _ in islice(_stories("all", _DEMO), n)]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contrafact.prompts import PromptPack
     from contrafact.records import Story
 
-__all__ = ["EXAM", "CobeExamOptions", "cobe_items", "drawn_known", "examiner"]
+__all__ = ["EXAM", "examiner"]
 
 _DRAWN = (
     560  # items where neither a number nor a file is given: 25 or more that fail each criterion
@@ -52,14 +52,10 @@ class CobeExamOptions(TaskOptions):
 
 
 def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list[ExamItem]:
-    """Return every known answer of the stories as an item.
+    """Return every known answer of the stories as an item; there are right and wrong ones.
 
-    The kind of a wrong answer is the criterion that it fails (``fails E2``). That of a right one
-    is what its story says of it, where other stories say the same, else ``right``. With ``causes``
-    that is known as well, where the verifier ``proof`` decides it and connectors fit the answer.
-
-    Raises:
-        InputError: If there are no right or no wrong answers among them.
+    A wrong answer's kind is the criterion that it fails (``fails E2``); a right one's, what several
+    stories say of it, else ``right``. With ``causes`` that is known too, where `proof` decides it.
     """
     from contrafact.families.cobe.data import subject_of
     from contrafact.families.cobe.verifier import proof
@@ -102,16 +98,12 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
 
 
 def _by_story(story: "Story") -> bool:
-    """Tell whether E3 of a story's answers was decided by story and supposition, as once it was.
-
-    A judge of the response alone cannot know that; the same prompt would have two truths.
-    """
+    """Tell whether E3 was once decided by story and supposition, which no judge of it can know."""
     proof = story.proof or {}
     return "canary" in proof and "format" not in proof
 
 
 def drawn_known(n: int, seed: int) -> "list[KnownStory]":
-    """Return freshly drawn stories, which no model can have seen, with their known answers."""
     from contrafact.families.cobe.data import known_story
     from contrafact.families.cobe.synth.compose import compose
 
@@ -119,10 +111,7 @@ def drawn_known(n: int, seed: int) -> "list[KnownStory]":
 
 
 def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
-    """Return how a judge is asked, as `contrafact.families.cobe.judging.Judging` asks.
-
-    The query that a judge of the context sees is the story's first.
-    """
+    """Return how a judge is asked, as `judging.Judging` asks; of queries, the story's first."""
     from contrafact.families.cobe.data import criteria_of, subject_of
     from contrafact.families.cobe.judging import Judging
     from contrafact.judges.rubric import letter

@@ -25,11 +25,7 @@ _MARKED = re.compile(r"\x00(\d+)\x00")
 
 
 def in_place(row: Mapping[str, Any]) -> str | None:
-    """Return a story's edit in the story's own sentences; None where none is proven right.
-
-    Args:
-        row: A drawn story, with its proof.
-    """
+    """Return a drawn story's edit in its own sentences; None where none is proven right."""
     facts = situation_of(row)
     text = row["Variation text"]
     for one in facts.settings:
@@ -78,10 +74,7 @@ def _kind(facts: Facts, mention: Mention) -> str:
 
 
 def _told(facts: Facts, mention: Mention) -> str:
-    """Return the clause that states a variable as it is after the edit; nothing where it is open.
-
-    A name keeps its capitals, as the file has it.
-    """
+    """Return the clause that states a variable after the edit, as the file has it; none if open."""
     name = mention.name
     found = next(one for one in facts.proof.consequences if one.variable == name)
     words = facts.reader.wordings[name]

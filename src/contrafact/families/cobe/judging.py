@@ -42,12 +42,7 @@ JudgedEdit = Judged[LetterVerdict]
 
 @dataclass
 class Judging:
-    """The questions, opened and checked.
-
-    Attributes:
-        context: Whether the judge sees scenario and query as well.
-        causes: Whether it is asked ``causes`` besides.
-    """
+    """The questions, opened and checked, with scenario and query (``context``), with ``causes``."""
 
     pack: PromptPack = field(default_factory=open_pack)
     context: bool = False
@@ -76,10 +71,7 @@ class Judging:
     async def judge(
         self, judges: Sequence[Model], story: Story, response: str, *, query: str = ""
     ) -> JudgedEdit:
-        """Have one judge or a panel judge a response by all criteria of its story.
-
-        ``query`` is as it was asked, for a judge that sees the context; else the story's first.
-        """
+        """Have judges judge a response by its story's criteria; the context shows ``query``."""
         return await self._rubric.judge(
             judges,
             self._asked(story),

@@ -25,8 +25,6 @@ class _Record(BaseModel):
 
 
 class PublishedStudy(_Record):
-    """The human study of appendix C.3."""
-
     items: int = Field(description="Responses rated.")
     raters: int = Field(description="People who rated each.")
     accuracy: float = Field(description="Judge against the majority.")
@@ -42,8 +40,6 @@ class PublishedStudy(_Record):
 
 
 class PublishedFacts(_Record):
-    """What is printed besides the table of models."""
-
     statistics: dict[str, float] = Field(description="Table 2.")
     domains: dict[str, float] = Field(description="Table 3: shares of stories.")
     graphs: dict[str, float] = Field(description="Table 4: shares of stories.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-__all__ = ["READING", "bundled_reading", "facts_of"]
+__all__ = ["READING", "bundled_reading"]
 
 OUTCOMES = ("stays", "changes", "up", "down", "cannot be told", "true", "false")
 SOUND = ("sane", "odd", "absurd")
@@ -29,8 +29,7 @@ _KINDS = ("stays", "changes", "number", "open", "not told")
 def facts_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the facts of a story with a proof: ``fact``, what becomes of it (``due``), its ``of``.
 
-    What is supposed is not asked. Of what is implied and not told the reader says if it is true; it
-    is put the other way in every second story.
+    What is supposed is not asked; what is implied is put the other way in every second story.
     """
     proof = row["Proof"]
     found = []
@@ -58,11 +57,7 @@ def facts_of(row: Mapping[str, Any]) -> list[dict[str, str]]:
 
 @cache
 def bundled_reading() -> tuple[tuple[bool, ...], ...]:
-    """Return of each story of the bundled reading which of its facts the reader got right.
-
-    100 stories as `contrafact cobe synth` draws them, read by a language model with a fresh context
-    that saw story and request alone (docs/cobe.md has this and two more readings).
-    """
+    """Return of each of 100 stories which facts a model got right, blind (docs/cobe.md)."""
     path = Path(__file__).with_name("study_reading.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return tuple(tuple(answer == due for _, _, due, answer in row["facts"]) for row in rows)
@@ -100,7 +95,6 @@ def _whole(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Se
 
 
 def _tables(study: AnsweredStudy) -> list[StudyTable]:
-    """Return what readers got right: of facts by kind, of whole stories, and what seemed odd."""
     import pandas as pd
 
     figures = partial(_figures, study)

@@ -45,7 +45,7 @@ from contrafact.family.tables import invalid_table, measure_chart, measure_table
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.stats.intervals import Interval, clustered_proportion
 
-__all__ = ["CRITERION_LABELS", "SPEC", "prepare", "scope_parts", "suggested_modes"]
+__all__ = ["SPEC", "prepare", "suggested_modes"]
 
 CRITERION_LABELS: Mapping[str, str] = {
     "E1": "E1 unchanged stays",
@@ -73,11 +73,9 @@ _HOW = (
 def prepare(items: pd.DataFrame) -> pd.DataFrame:
     """Add what the figures are made from.
 
-    ``was_judged`` says whether a judge was asked, or would have been had there been a response;
-    ``correct_strict`` is ``correct``, 0.0 where it is open or the response is degenerate. Of each
-    criterion ``E1_fails`` is 1.0 or 0.0, NaN where it was not asked or its verdict is invalid, and
-    ``E1_fails_strict`` 1.0 also where response or verdict is invalid; the strict ones are NaN where
-    nobody judged. ``suggested_mode`` is the suggested failure mode by its name.
+    ``was_judged``: a judge was asked, or would have been had there been a response.
+    ``correct_strict`` is 0.0 where ``correct`` is open or the response degenerate. ``E1_fails`` is
+    NaN where not asked or invalid; ``E1_fails_strict`` 1.0 where response or verdict is invalid.
     """
     judged, valid = items["judge"].notna(), items["text"].notna()
     none = items["degenerate"].notna()
@@ -99,11 +97,7 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def scope_parts(scope: str, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows of each graph, phrasing, domain or failure mode, in the paper's order.
-
-    A story labelled with several failure modes counts under each. Stories without the label are
-    under "not named", but for failure modes, which are labels that most stories may lack.
-    """
+    """Return the rows of each part in the paper's order; a story counts under each of its modes."""
     if scope == "failure_mode":
         labels = [set(str(modes).split()) for modes in items["failure_modes"].fillna("")]
         found = {
@@ -150,7 +144,6 @@ _AXIS = "Accuracy, %"
 
 
 def _with_table_5(own: Table) -> Table:
-    """Return the overall table with table 5's accuracies below, as printed."""
     facts, rows = published_facts(), published_rows()
     frame = pd.DataFrame(
         {
@@ -288,7 +281,6 @@ def _judge(data: ChapterData) -> Section:
 
 
 def _published_study() -> Table:
-    """Return the paper's human study of its judge (appendix C.3), as a table of its own."""
     facts = published_facts()
     study = facts.study
     line = {

@@ -18,7 +18,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
-from inspect_ai.model import CachePolicy, Model, get_model
+from inspect_ai.model import Model, get_model
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import queries_of, read_story, story_object
@@ -43,8 +43,6 @@ def edit_reward(
     context: bool = False,
     causes: bool = False,
     pack: PromptPack | None = None,
-    logprobs: bool = True,
-    cache: bool | CachePolicy = False,
 ) -> _RewardFunction:
     """Return a reward function for ``trl``'s trainers.
 
@@ -67,7 +65,7 @@ def edit_reward(
         InputError: A template of the pack is not in order.
     """
     named = [judges] if isinstance(judges, str | Model) else list(judges)
-    judging = Judging(pack or open_pack(), context, logprobs, cache, causes)
+    judging = Judging(pack or open_pack(), context, causes=causes)
 
     def cobe_reward(
         prompts: Sequence[Any], completions: Sequence[Any], **columns: Any
@@ -110,12 +108,12 @@ def _reward_of(judged: JudgedEdit, form: Form = "conjunction") -> float | None:
     return sum(passed) / len(passed) if passed else None
 
 
-def reward_rows(stories: Sequence[Story], pack: PromptPack | None = None) -> list[dict[str, str]]:
+def reward_rows(stories: Sequence[Story]) -> list[dict[str, str]]:
     """Return a dataset's rows, three for every story.
 
     Each has ``prompt`` (the plain prompt), ``query`` and ``story`` (JSON, the paper's schema).
     """
-    plain = Prompted("plain", pack or open_pack())
+    plain = Prompted("plain", open_pack())
     return [
         {
             "prompt": plain.prompt(question),

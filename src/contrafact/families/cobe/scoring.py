@@ -39,12 +39,10 @@ from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
 from contrafact.records import Story
 
-__all__ = ["failure_modes", "judged_edit", "rates_of", "suggested_mode"]
+__all__ = ["failure_modes", "judged_edit", "suggested_mode"]
 
 
 class FailureMode(NamedTuple):
-    """One of the seven, by its number and name in the paper."""
-
     number: int
     name: str
     means: str
@@ -77,12 +75,7 @@ def _data() -> dict[str, Any]:
 
 @metric(name="edit_rates")
 def edit_rates() -> Metric:
-    """Rates over samples: accuracy by phrasing and over all three, and failures per criterion.
-
-    Named as they stand are the paper's, over responses with a verdict; ``_strict`` counts what is
-    invalid as wrong. All come with their standard errors, ``_stderr``, clustered by story, but for
-    ``accuracy_spread``: of three numbers, it has none worth a line.
-    """
+    """Rates over samples as `rates_of` names them: the paper's, strict ones, and ``_stderr``."""
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
@@ -199,7 +192,6 @@ def judged_edit(
 
 
 async def _judged(judging: Judging, question: StoryQuery, text: str) -> dict[str, Any]:
-    """Return what the judges of the role ``grader`` say of a response, as a score keeps it."""
     found = await judging.judge(judges_of_role(), question.story, text, query=question.query)
     failed = [name for name, one in found.panel.items() if one.passed is False]
     return {

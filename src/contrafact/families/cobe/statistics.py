@@ -30,7 +30,7 @@ from contrafact.text.parsing import parsed
 if TYPE_CHECKING:
     from spacy.tokens import Token
 
-__all__ = ["SPEC", "count_texts", "statistics_of"]
+__all__ = ["SPEC"]
 
 _CLAUSAL = frozenset(
     ("ROOT", "csubj", "csubjpass", "ccomp", "xcomp", "advcl", "relcl", "acl", "parataxis", "pcomp")
@@ -40,15 +40,12 @@ _PIECE = 20_000
 
 
 class Counts(NamedTuple):
-    """What one text holds."""
-
     words: int
     sentences: int
     clauses: int
 
 
 def count_texts(texts: Sequence[str]) -> list[Counts]:
-    """Return the words, sentences and clauses of each text."""
     pieces = [(place, piece) for place, text in enumerate(texts) for piece in _pieces(text)]
     totals = [[0, 0, 0] for _ in texts]
     docs = parsed((piece for _, piece in pieces), batch_size=64)
@@ -81,10 +78,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def statistics_of(stories: Sequence[Story]) -> dict[str, float]:
-    """Return the figures of table 2, NaN where there is no story.
-
-    Clauses per sentence is the mean over stories of each one's own ratio.
-    """
+    """Return table 2's figures, NaN without stories; a ratio is the mean of the stories' own."""
     counts = count_texts([story.text for story in stories])
 
     def mean(values: Sequence[float]) -> float:

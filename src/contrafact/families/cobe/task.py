@@ -71,16 +71,13 @@ class CobeRun(TaskRun[Story, StoryQuery]):
     def load(
         self, path: Path, columns: Mapping[str, str] | None = None
     ) -> tuple[Sequence[Story], list[str]]:
-        """Return the stories of a file."""
         notes = StoryNotes()
         return load_stories(path, notes, columns=columns), notes.lines()
 
     def units(self, items: Sequence[Story]) -> Sequence[StoryQuery]:
-        """Return every story in its three phrasings."""
         return queries_of(items)
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        """Refuse what only a judge is asked where there is no judge."""
         options, why = _options(settings), "there is no --judge"
         refuse([
             ("--judge-context", options.judge_context and not settings.judges, why),
@@ -88,16 +85,13 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         ])  # fmt: skip
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
-        """Return the questions to the judge, opened and checked."""
         options = _options(settings)
         return Judging(pack, options.judge_context, causes=options.judge_causes)
 
     def judge_prompts(self, judging: Judging, unit: StoryQuery) -> Sequence[str]:
-        """Return what is asked about an edit as long as the story's answer."""
         return judging.prompts(unit.story, unit.query, unit.story.answer or unit.story.text)
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
-        """Return one response: of a story that the row holds, or names by id or by its text."""
         item: Mapping[str, Any] | None = None
         if any(str(name).strip() == "Variation text" for name in recorded.row):
             story = read_story(recorded.row)
@@ -121,17 +115,14 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         return OutputRow((identity,), {"": recorded.output("response")}, item)
 
     def task(self, prepared: Prepared, method: str) -> Task:
-        """Return the Inspect task of one method."""
         return cobe(**task_arguments(cobe, prepared, method))
 
     def samples(self, items: Sequence[Story], limit: int | None) -> list[Sample]:
-        """Return a sample for each story and phrasing."""
         return [_sample(question) for question in queries_of(items[:limit])]
 
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Solving[Any, Any]:
-        """Return how a question is worked on."""
         if not method.shots and (arguments.get("shots") or arguments.get("draws", 1) > 1):
             raise InputError(f"{method.name} shows no examples", hint="leave shots and draws out")
         variants: dict[int, list[str]] = {}
@@ -145,24 +136,20 @@ class CobeRun(TaskRun[Story, StoryQuery]):
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
-        """Return the scorer of the criteria."""
         names = ("judged", "judge_context", "judge_causes", "judge_logprobs", "prompts")
         known = {name: arguments[name] for name in (*names, "cache_scope") if name in arguments}
         return judged_edit(**known)
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return one row per story, phrasing and draw."""
         return item_rows(evaluated.samples, **evaluated.facts)
 
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
-        """Return the verdicts on a question, which is of a story and a phrasing."""
         score, metadata = score_of(sample, SCORER), sample.metadata
         found: dict[str, Any] = ((score.metadata if score else None) or {}).get("verdicts") or {}
         part = {"sample_id": metadata["story"]["id"], "phrasing": metadata["phrasing"]}
         return [(part, found)]
 
     def order(self, row: Mapping[str, Any]) -> Hashable:
-        """Return a row's phrasing."""
         return str(row["phrasing"])
 
 
@@ -222,10 +209,7 @@ def _check_edit(
     edited: Output,
     shown: Exchanges,
 ) -> Output:
-    """Return an edit with the reason why it is none, if it repeats story, query or prompt.
-
-    An edit may well be, to the word, another variation of its own story.
-    """
+    """Return an edit with the reason why it is none; it may equal a variation of its own story."""
     story = question.story
     same = variants[story.core_set_id]
     return degenerate_text(batch, edited, story.text, question.query, shown=shown, same=same)

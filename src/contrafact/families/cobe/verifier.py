@@ -27,7 +27,7 @@ from contrafact.families.cobe.synth.reading import Claim, Reading
 from contrafact.families.cobe.synth.response import ReadResponse, ResponseReader
 from contrafact.judges.verifier import Decision, Subject
 
-__all__ = ["decide", "decisions", "proof", "reader_of"]
+__all__ = ["decide", "decisions", "proof"]
 
 _KEPT = 64
 _CRITERIA = (*CRITERION_NAMES, CAUSES)
@@ -42,10 +42,7 @@ _HOLDS = {
 
 
 def proof(criterion: str, subject: Subject) -> Decision:
-    """Decide a criterion, ``E1`` to ``E5`` or ``causes``, of a response by its story's proof.
-
-    The subject is made by `contrafact.families.cobe.data.subject_of`.
-    """
+    """Decide a criterion, ``E1`` to ``E5`` or ``causes``, of what `data.subject_of` makes."""
     return decisions(subject)[criterion]
 
 
@@ -58,7 +55,6 @@ def decisions(subject: Subject) -> Mapping[str, Decision]:
 
 
 def reader_of(facts: Facts) -> ResponseReader:
-    """Return a reader of responses to a story."""
     return ResponseReader(
         facts.reader.wordings,
         supposed=facts.proof.intervention,

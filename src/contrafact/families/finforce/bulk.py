@@ -43,19 +43,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "MAX_HEADLINE",
     "BulkJob",
     "BulkOutput",
     "ResultRow",
-    "added_columns",
     "arriving_rows",
     "batch_of",
     "check_columns",
     "column_names",
     "headlines_of",
     "is_nested",
-    "result_frame",
-    "row_problem",
     "standard_input",
 ]
 
@@ -72,15 +68,11 @@ _VERDICTS = tuple(f"{side}_{name}" for side in SIDES for name in CRITERIA)
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One row of the result.
+    """One row of the result: its place in the input (from 0), and its line (in Parquet its row).
 
-    Attributes:
-        position: Its place in the input, from 0.
-        line: Its line there, from 1 (in Parquet its row).
-        added: Our columns (`added_columns`), under their plain names.
-        outcome: ``valid``; ``invalid``, the model's answer cannot be used; ``degenerate``, it can
-            be read and a scenario of it is none; ``bad``, there is no headline to work on;
-            ``failed``, a call failed, and a rerun tries the row again.
+    ``added`` are our columns by their plain names. ``outcome`` is ``valid``; ``invalid``, the
+    answer cannot be used; ``degenerate``, it can be read and a scenario is none; ``bad``, there is
+    no headline; ``failed``, a call failed, and a rerun tries again.
     """
 
     position: int
@@ -96,15 +88,11 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class BulkJob:
-    """What to do with every row.
+    """What to do with every row, ``at_once`` of them at the same time.
 
-    Attributes:
-        at_once: How many rows are worked on at the same time.
-        columns: By field, what the input calls its column, where they differ.
-        batch: All headlines of the input, for scenarios that are another row's headline; none where
-            they are not known before they arrive.
-        asked: What came of each headline of late, by its id: rows that repeat one share it, so that
-            it is asked about once.
+    ``columns`` says what the input calls a field's column, where they differ. ``batch`` has all
+    headlines, for scenarios that are another row's; none before they are known. ``asked`` is what
+    came of each headline of late: rows that repeat one share it.
     """
 
     method: Method[Headline, Generation]
@@ -130,11 +118,8 @@ class BulkJob:
     ) -> None:
         """Hand on every row's result in input order, each once it and those before it are done.
 
-        Args:
-            rows: Line number and columns of each row; may block, as a pipe does. A thread reads
-                them, so that waiting for the next one holds up nothing; it keeps no program from
-                ending.
-            done: Results that stand already, by position; they are not computed again.
+        ``rows`` may block, as a pipe does: a thread reads them, and keeps no program from ending.
+        Results in ``done``, by position, are not computed again.
         """
         loop, working = asyncio.get_running_loop(), asyncio.Semaphore(self.at_once)
         begun: asyncio.Queue[asyncio.Task[ResultRow] | Exception | None]
@@ -230,14 +215,9 @@ class BulkJob:
 
 
 class BulkOutput:
-    """The output of one job, and its work so far.
+    """The output of one job, and its work so far: the journal of rows that stand, and answers.
 
-    Args:
-        settings: What else decides the result, by the names users know; no secrets.
-        dialect: How the output is written if it is CSV.
-
-    Attributes:
-        journal: Where results are kept that stand, and answers.
+    ``settings`` are what else decides the result, without secrets; ``dialect`` is for CSV.
     """
 
     _ROW, _WRITTEN = "row ", "written"
@@ -254,11 +234,7 @@ class BulkOutput:
         self.journal = Journal.of_output(out, facts, what="generation")
 
     def check_unchanged(self) -> None:
-        """Refuse an output that somebody has changed since it was written with failed rows.
-
-        Raises:
-            InputError: It was changed, or made by somebody else.
-        """
+        """Refuse an output that somebody has changed since it was written with failed rows."""
         if self.out.is_file() and sha256_of(self.out) not in self._written():
             raise InputError(
                 "was changed, or made, since the generation for it began",
@@ -300,11 +276,7 @@ def is_nested(row: Mapping[str, Any]) -> bool:
 
 
 def added_columns(*, judged: bool, headline: bool = False) -> list[str]:
-    """Return the names of the columns that are added to the input's own.
-
-    Args:
-        headline: Whether rows have their headline where it is no column (`is_nested`).
-    """
+    """Return the names of the columns added to the input's; ``headline``: see `is_nested`."""
     names = ["headline"] if headline else []
     names += ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "degenerate"]
     names += ["repairs", "error"]
@@ -312,10 +284,7 @@ def added_columns(*, judged: bool, headline: bool = False) -> list[str]:
 
 
 def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:
-    """Return the name that each added column has next to the input's.
-
-    An input's column is never touched: where it has the name, ours gets ``contrafact_`` in front.
-    """
+    """Return the name of each added column; ``contrafact_`` stands before what the input has."""
     names = {}
     for plain in added:
         name = plain
@@ -326,7 +295,6 @@ def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]
 
 
 def row_problem(text: object) -> str | None:
-    """Return why a row has no headline to work on, or none if it has one."""
     if isinstance(text, str) and not text.strip():
         return "the headline is empty"
     if isinstance(text, str) and is_absent(text):
@@ -349,14 +317,7 @@ def row_problem(text: object) -> str | None:
 def check_columns(
     rows: Sequence[tuple[int, Mapping[str, Any]]], file: str, columns: Mapping[str, str]
 ) -> None:
-    """Check that some row has a headline's column.
-
-    Args:
-        columns: By field, what the file calls its column, where they differ.
-
-    Raises:
-        InputError: if there are no rows, or not one of them has it, or has a column of ``columns``.
-    """
+    """Check that some row has a headline's column, and those of ``columns``."""
     if not rows:
         raise InputError("the file holds no rows", file=file, hint="give at least one row")
     for want, have in columns.items():
@@ -376,22 +337,14 @@ def check_columns(
 def headlines_of(
     rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]
 ) -> list[Headline]:
-    """Return the headlines of rows that can be worked on, each once, with what came with them.
-
-    Args:
-        columns: By field, what the file calls its column, where they differ.
-    """
+    """Return the headlines of rows that can be worked on, each once, with what came with them."""
     texts = ((row, _headline_of(row, columns)[0]) for _, row in rows)
     found = [_headline_in(row, str(text), columns) for row, text in texts if not row_problem(text)]
     return list({_shared_key(headline): headline for headline in found}.values())
 
 
 def batch_of(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]) -> Batch:
-    """Return the headlines of rows, those that can be worked on.
-
-    Args:
-        columns: By field, what the file calls its column, where they differ.
-    """
+    """Return the headlines of rows, those that can be worked on."""
     texts = (_headline_of(row, columns)[0] for _, row in rows)
     return Batch([str(text) for text in texts if not row_problem(text)])
 
@@ -399,14 +352,10 @@ def batch_of(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str
 def result_frame(
     results: Sequence[ResultRow], names: Mapping[str, str], *, suffix: str
 ) -> "pd.DataFrame":
-    """Return the results as a table: the input's columns in their order, then ours.
+    """Return the results as a table: the input's columns in their order, then ours (``names``).
 
-    For CSV, an apostrophe stands before what a model wrote that a spreadsheet
-    would run as a formula.
-
-    Args:
-        names: What our columns are called (`column_names`).
-        suffix: The format they are for: one of `contrafact.files.tables.TABLE_SUFFIXES`.
+    For CSV, an apostrophe stands before what a model wrote that a spreadsheet would run as a
+    formula.
     """
     import pandas as pd
 
@@ -430,7 +379,6 @@ def _shared_key(headline: Headline) -> tuple[str | None, ...]:
 
 
 def _headline_in(row: Mapping[str, Any], text: str, columns: Mapping[str, str]) -> Headline:
-    """Return the headline of a row, with what came with it."""
     item = row.get("input_item")
     given = fold_row({**row, **item} if isinstance(item, dict) else rename_row(row, columns)[0])
     description, date = (
@@ -453,8 +401,7 @@ _BOM = b"\xef\xbb\xbf"
 def standard_input() -> BinaryIO:
     """Return standard input with a buffer of its own.
 
-    A thread may be waiting in it when the program ends; the interpreter's own buffer would then
-    bring the interpreter down with it.
+    The interpreter's own would bring it down where a thread still waits in it at the end.
     """
     return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
 
@@ -462,11 +409,8 @@ def standard_input() -> BinaryIO:
 def arriving_rows(stream: BinaryIO) -> Iterator[Row]:
     """Yield the rows of a pipe as ``(line, row)``, each as soon as it has arrived.
 
-    JSON Lines go row by row; everything else is read to its end first. Messages call the pipe
-    ``standard input``.
-
-    Raises:
-        InputError: As `contrafact.files.tables.read_rows` does, when the bad row is reached.
+    JSON Lines go row by row; everything else is read to its end first. Raises as
+    `contrafact.files.tables.read_rows`, when the bad row is reached.
     """
     with tempfile.TemporaryDirectory() as folder:
         number, line = 1, stream.readline()

@@ -69,9 +69,8 @@ _BY_KEY = {_key(name): name for name in CATEGORIES}
 def canonical_category(name: str) -> tuple[str | None, bool]:
     """Return the category that a name means, and whether its spelling had to be mapped.
 
-    Case, spacing, hyphens, ``and`` for ``&`` and ``Labor`` for ``Labour`` are mapped: the published
-    files hold ``Macro-economic indicators`` and ``Labor & employment`` next to the usual spellings.
-    Nothing further is guessed: another name is ``(None, False)``.
+    Case, spacing, hyphens, ``and`` for ``&`` and ``Labor`` for ``Labour`` are mapped; nothing
+    further is guessed: another name is ``(None, False)``.
     """
     if name in PUBLISHED_COUNTS:
         return name, False
@@ -141,11 +140,7 @@ class RawItem:
 
 
 def raw_items(path: str | Path, rows: Iterable[Row] | None = None) -> Iterator[RawItem]:
-    """Return the rows of a headline file, taken apart by the layout each is in.
-
-    Raises:
-        InputError: The file cannot be read, or a row has no headline field at all.
-    """
+    """Return the rows of a headline file, taken apart by the layout each is in."""
     for line, row in read_rows(path) if rows is None else rows:
         item = row.get("input_item")
         if isinstance(item, dict):

@@ -21,13 +21,7 @@ from contrafact.files.tables import Row, line_list
 from contrafact.records import content_id
 from contrafact.text.delimit import hostile_characters
 
-__all__ = [
-    "LONGEST",
-    "SHORTEST",
-    "SPEC",
-    "CheckReport",
-    "check_items",
-]
+__all__ = ["LONGEST", "SHORTEST", "SPEC"]
 
 SHORTEST = 15
 """Characters below which a headline is called near-empty; the benchmark's shortest has 25."""
@@ -79,16 +73,13 @@ class CheckReport:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
         return self.layouts.total()
 
     @property
     def layout(self) -> str:
-        """The layout of all rows, or ``mixed``."""
         return next(iter(self.layouts)) if len(self.layouts) == 1 else "mixed"
 
     def add(self, item: RawItem) -> None:
-        """Take in a row."""
         self.layouts[item.layout] += 1
         texts = {
             name: self._text(item, name)
@@ -212,7 +203,6 @@ class CheckReport:
 
 
 def check_items(items: Iterable[RawItem]) -> CheckReport:
-    """Return what the rows of a headline file hold."""
     report = CheckReport()
     for item in items:
         report.add(item)
@@ -260,7 +250,6 @@ def _checked(rows: Iterable[Row], name: str) -> DataReport:
 
 
 def _categories(report: CheckReport) -> str | DataTable:
-    """Return the rows per category, next to table 1's where the file is the benchmark."""
     if report.without_category == report.rows:
         return "No row has a category."
     published = report.layout == "benchmark"

@@ -20,14 +20,7 @@ from contrafact.text.tokens import same_root
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "ENTITIES_LOST",
-    "PERPLEXITY_RATIO",
-    "SIMILAR_DISTANCE",
-    "ErrorClasses",
-    "classify",
-    "classify_many",
-]
+__all__ = ["classify_many"]
 
 SIMILAR_DISTANCE = 0.10
 """A counterfactual at most this far from its headline says much the same. In the supplement's
@@ -93,10 +86,9 @@ def classify(
     perplexity: float | None = None,
     headline_perplexity: float | None = None,
 ) -> ErrorClasses:
-    """Return the error classes of one counterfactual.
+    """Return the error classes of one counterfactual; perplexities are of one model.
 
-    ``named`` are the headline's entities, where they are known already; without spaCy none is found
-    and none is lost. Perplexities are of one model, if they were scored.
+    ``named`` are the headline's entities; without spaCy none is found and none is lost.
     """
     if named is None:
         named = entities(headline) if installed("spacy") else []

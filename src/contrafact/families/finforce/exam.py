@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = ["EXAM", "examiner", "finforce_items", "surface_items"]
+__all__ = ["EXAM", "examiner", "surface_items"]
 
 _FORWARD, _DIRECTION = CRITERIA
 

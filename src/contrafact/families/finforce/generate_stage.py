@@ -43,12 +43,7 @@ _SAMPLING = ("temperature", "top_p", "max_tokens")
 
 @dataclass(frozen=True)
 class GenerateStage:
-    """Headlines in, scenarios out.
-
-    Attributes:
-        options: The options of the command, its paths whole.
-        columns: By field, what the input calls its column, where they differ.
-    """
+    """Headlines in, scenarios out, by the options of the command, its paths whole."""
 
     options: "GenerateOptions"
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -146,11 +141,7 @@ class GenerateStage:
         wrap: Callable[[Model], Model] = lambda model: model,
         at_once: int | None = None,
     ) -> BulkJob:
-        """Return the job, with every model open.
-
-        Args:
-            at_once: Rows worked on at the same time; as many as calls if not options.
-        """
+        """Return the job, with every model open; ``at_once`` rows, or as many as calls."""
         open_weights(chosen, [self.options.model], self._model_args)
         calls = call_config(self.options.max_connections, **self.options.bounds)
         config = calls.merge(GenerateConfig(**self._sampling))

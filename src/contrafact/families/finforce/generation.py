@@ -23,7 +23,6 @@ __all__ = [
     "WRAPPER",
     "Generation",
     "check_texts",
-    "pair_keys",
     "pair_schema",
     "read_pair",
     "read_side",
@@ -71,16 +70,12 @@ async def run_method(
     headline: Headline,
     ask: Ask,
     *,
-    draw: int = 1,
     batch: Batch | None = None,
 ) -> Generation:
-    """Run a method on one headline; a model that gives no answer makes an invalid result.
-
-    ``batch`` are the headlines that are worked on together; none where only this one is known.
-    """
+    """Run a method on one headline of a batch; a model that gives no answer makes it invalid."""
     exchanges: list[tuple[str, str]] = []
     try:
-        made = await method(headline, replace(ask, exchanges=exchanges), draw=draw)
+        made = await method(headline, replace(ask, exchanges=exchanges))
     except Unanswered as unanswered:
         return Generation.none(str(unanswered))
     shown = exchanges or [(call.prompt, "") for call in method.plan(headline)]
@@ -90,11 +85,7 @@ async def run_method(
 def check_texts(
     batch: Batch, headline: Headline, made: Generation, shown: Sequence[tuple[str, str]]
 ) -> Generation:
-    """Return a result with the reasons why texts of it are no counterfactuals, where they are none.
-
-    A reason that it has already, of when its prompt was at hand, stays. ``shown`` is what the model
-    was asked and answered on the way.
-    """
+    """Return a result with the reasons why texts are no counterfactuals; known ones stay."""
     found = {
         side: made.degenerate.get(side)
         or batch.reason(text, headline.text, shown=shown, other=made.texts[other])
@@ -120,7 +111,6 @@ def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
 
 
 def pair_keys() -> tuple[str, str]:
-    """Return the keys of the two counterfactuals, in the order in which they are asked for."""
     risk, opportunity = (_KEYS[side][0] for side in SIDES)
     return opportunity, risk
 

@@ -24,9 +24,6 @@ from contrafact.family.report import ChapterData
 from contrafact.records import CRITERIA
 
 __all__ = [
-    "PAPER_FLUENCY",
-    "PublishedFacts",
-    "PublishedScope",
     "average",
     "change",
     "delta_perplexity",
@@ -48,8 +45,6 @@ PAPER_FLUENCY = frozenset({"gpt2", "openai-community/gpt2"})
 
 
 class PublishedFacts(BaseModel):
-    """What the paper says about its own figures."""
-
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     paper: str = Field(description="The paper's name of itself.")

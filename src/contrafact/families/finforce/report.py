@@ -75,7 +75,6 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _averages(items: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of the two judged scores of each counterfactual, draws averaged first."""
     first, second = CRITERIA
     columns = [f"{name}{end}" for name in CRITERIA for end in ("", "_strict")]
     values = items.groupby(["system", "sample_id", "side"], sort=True)[columns].mean()
@@ -132,7 +131,6 @@ def _scope_table(data: ChapterData, scope: str, title: str) -> Table | None:
 
 
 def _results(data: ChapterData) -> Section:
-    """Show everything that is measured in one table: both sides, risk, opportunity."""
     titles = {"overall": "Both sides"}
     if data.items["side"].nunique() > 1:  # of a file of one side the whole is that side
         titles |= {side: side.title() for side in SIDES}
@@ -148,7 +146,6 @@ def _sides(data: ChapterData) -> Section:
 
 
 def _categories(data: ChapterData) -> Section:
-    """Show the categories with most headlines first."""
     caption = (
         f"Both sides together, largest categories first. {PLAIN_CAPTION} With few headlines "
         "the intervals are wide, and under five there are none."

@@ -136,8 +136,7 @@ _EXACT = "all verdicts agree: exact binomial bounds, of a mean or a difference f
 def _bounds(figure: _Figure, bootstrap: Bootstrap) -> tuple[float, float]:
     """Return bounds of a figure whose resamples are all the same: exact ones of equal values.
 
-    Those of a mean of two such figures are the means of theirs, and hold at least as often: each
-    has half the error at either end.
+    Those of a mean are the means of its parts': each has half the error at either end.
     """
     if figure.values is not None and len(set(figure.values)) == 1:
         found = bootstrap.mean(pd.Series(figure.values), pd.Series(figure.labels))
@@ -149,7 +148,6 @@ def _bounds(figure: _Figure, bootstrap: Bootstrap) -> tuple[float, float]:
 
 
 def _columns(part: Part) -> dict[Key, str]:
-    """Return the columns that the wanted figures are made of."""
     made_of = {"delta_perplexity": ("perplexity",), "average": tuple(CRITERIA)}
     return {
         key: column
@@ -159,7 +157,6 @@ def _columns(part: Part) -> dict[Key, str]:
 
 
 def _spread(draws: Sequence[Replicates]) -> float:
-    """Return the standard deviation over draws of the figure itself."""
     figures = np.array([draw[0] for draw in draws])
     figures = figures[~np.isnan(figures)]
     return float(figures.std(ddof=1)) if len(figures) > 1 else float("nan")
@@ -320,11 +317,7 @@ def _sides_chart(frame: pd.DataFrame) -> GridChart | None:
 
 
 def few_shot_change(data: ChapterData) -> Section:
-    """Return few-shot minus zero-shot by model (figure 3), where there is such a pair.
-
-    The change is between the figures of the overall table, over all headlines of each system; its
-    interval draws the headlines of both at once.
-    """
+    """Return few-shot minus zero-shot by model (figure 3), both resampled at once."""
     items, able = data.items, data.comparable
     systems = items.drop_duplicates("system")[["system", "model", "method", "shots", "judge"]]
     zero = systems[systems["method"].eq("zero-shot")]

@@ -41,7 +41,6 @@ __all__ = [
     "Proposal",
     "SheetDecision",
     "ask_screening",
-    "category_meanings",
     "outcome_event",
     "outcome_of",
     "proposal_by_rule",
@@ -49,7 +48,6 @@ __all__ = [
     "proposal_from_reply",
     "read_sheets",
     "screened_row",
-    "screening_rules",
     "screening_template",
     "sheet_row",
 ]
@@ -121,7 +119,6 @@ class ScreeningRules:
 
 @cache
 def screening_rules() -> ScreeningRules:
-    """Return the rules, read once."""
     file = resources.files("contrafact.families.finforce").joinpath("screen_rules.toml")
     data = tomllib.loads(file.read_text("utf-8"))
 
@@ -173,9 +170,8 @@ def _against(criterion: str, by: str, why: str) -> Proposal:
 def proposal_from_reply(reply: str, model: str) -> Proposal:
     """Return what a model's reply says of a headline; an invalid one leaves it open, with why.
 
-    The reply is one JSON object with ``event_status`` and ``material_relevance`` (true or false),
-    ``category`` (one of the ten, or null) and ``reason``. A market event without a category, and a
-    category that is none of the ten, are invalid.
+    It is JSON with ``event_status``, ``material_relevance`` (true or false), ``category`` (one of
+    the ten, or null) and ``reason``.
     """
     read = read_json_object(reply)
     if read.value is None:
@@ -371,7 +367,6 @@ def outcome_event(
 
 @cache
 def category_meanings() -> tuple[tuple[str, str], ...]:
-    """Return the ten categories in table 1's order, each with what it covers."""
     file = resources.files("contrafact.families.finforce").joinpath("screen_categories.toml")
     meanings = tomllib.loads(file.read_text("utf-8"))
     return tuple((name, meanings[name]) for name in CATEGORIES)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from contrafact.stats.intervals import Interval
 
-__all__ = ["AVERAGE", "STUDY"]
+__all__ = ["STUDY"]
 
 AVERAGE = "average"
 """What stands for the annotator in rows that average over them."""
@@ -161,7 +161,6 @@ def _majority(
 
 
 def _between(study: AnsweredStudy, criterion: str) -> list[dict[str, Any]]:
-    """Return how far every two annotators agree on what both answered."""
     given = study.given(criterion)
     rows = []
     for one, other in combinations(given, 2):

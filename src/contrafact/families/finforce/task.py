@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from contrafact.models.whitebox.weights import CausalModel
 
-__all__ = ["RUN", "FinforceRun", "finforce", "shown_texts"]
+__all__ = ["RUN", "finforce", "shown_texts"]
 
 # Of methods that write a factual first, and then what it would have been.
 _FACTUAL = ("base", "base_distance")
@@ -109,12 +109,10 @@ class FinforceRun(TaskRun[Headline, Headline]):
     def load(
         self, path: Path, columns: Mapping[str, str] | None = None
     ) -> tuple[Sequence[Headline], list[str]]:
-        """Return the headlines of a file."""
         notes = LoadNotes()
         return load_headlines(path, notes, columns=columns), notes.lines()
 
     def check(self, settings: RunSettings, asking: tuple[str, ...]) -> None:
-        """Refuse a number of examples that shows none."""
         options = _options(settings)
         if "shots" in options.model_fields_set and options.shots == 0:
             raise InputError(
@@ -122,15 +120,12 @@ class FinforceRun(TaskRun[Headline, Headline]):
             )
 
     def judging(self, pack: PromptPack, settings: RunSettings) -> Judging:
-        """Return the rubrics, opened and checked."""
         return Judging(pack, _options(settings).judge_faults)
 
     def judge_prompts(self, judging: Judging, unit: Headline) -> Sequence[str]:
-        """Return what is asked about both sides of a headline."""
         return [prompt for side in SIDES for prompt in judging.prompts(unit, side, unit.text)]
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
-        """Return one side's counterfactual or both: of columns, of a side's row, of a reply."""
         identity, item, headline = recorded.text("id"), None, recorded.text("headline")
         if headline:
             identity = Headline.of(replace_surrogates(headline)).id
@@ -141,7 +136,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
         return OutputRow((identity,), dict(_sides(recorded)), item)
 
     def whole_output(self, parts: Mapping[str, Any]) -> Generation:
-        """Return both sides; one that no row gave is invalid."""
         return Generation(
             {side: parts[side][0] if side in parts else None for side in SIDES},
             {
@@ -152,17 +146,14 @@ class FinforceRun(TaskRun[Headline, Headline]):
         )
 
     def task(self, prepared: Prepared, method: str) -> Task:
-        """Return the Inspect task of one generation method."""
         return finforce(**task_arguments(finforce, prepared, method))
 
     def samples(self, items: Sequence[Headline], limit: int | None) -> list[Sample]:
-        """Return a sample a headline."""
         return [_sample(headline) for headline in items[:limit]]
 
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Solving[Any, Any]:
-        """Return how a headline is worked on."""
         return Solving(
             item_of=_headline_of,
             unanswered=Generation.none,
@@ -171,12 +162,10 @@ class FinforceRun(TaskRun[Headline, Headline]):
         )
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
-        """Return the scorer of both sides."""
         names = ("judged", "judge_faults", "structured", "prompts", "cache_scope")
         return counterfactuals(**{name: arguments[name] for name in names if name in arguments})
 
     def rows(self, evaluated: Evaluated) -> Iterable[Mapping[str, Any]]:
-        """Return one row per counterfactual."""
         for sample in evaluated.samples:
             generation = sample.store["generation"]
             panels = _panels(sample)
@@ -203,21 +192,17 @@ class FinforceRun(TaskRun[Headline, Headline]):
                 yield row
 
     def verdicts(self, sample: EvalSample) -> Iterable[tuple[Mapping[str, Any], dict[str, Any]]]:
-        """Return a sample's verdicts by side."""
         return [({"side": side}, verdicts) for side, verdicts in _panels(sample).items()]
 
     def part_of(self, row: Mapping[str, Any]) -> str:
-        """Return a row's side."""
         return str(row["side"])
 
     def order(self, row: Mapping[str, Any]) -> Hashable:
-        """Return the place of a row's side."""
         return SIDES.index(row["side"])
 
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
     ) -> "pd.DataFrame":
-        """Score fluency and find the error classes that need no judge."""
         # What reads quantities takes a while to import, and nothing before needs it.
         from contrafact.families.finforce.error_classes import classify_many
 
@@ -233,7 +218,6 @@ class FinforceRun(TaskRun[Headline, Headline]):
         return classify_many(items)
 
     def check_across(self, items: "pd.DataFrame") -> "pd.DataFrame":
-        """Find the texts that are no counterfactuals by what else their system wrote."""
         items = items.astype({"degenerate": object})
         for _, own in items[items["text"].notna()].groupby("system", sort=False):
             reasons = across(list(zip(own["headline"], own["text"], strict=True)))

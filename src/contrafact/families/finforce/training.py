@@ -38,24 +38,12 @@ from contrafact.text.delimit import delimit
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.parsing import entities_many
 
-__all__ = [
-    "KINDS",
-    "TRAINING",
-    "CheckedPair",
-    "PairPrompts",
-    "check_pairs",
-    "judge_pair",
-    "load_items",
-    "pair_reply",
-    "read_headline",
-    "read_reply",
-]
+__all__ = ["TRAINING", "check_pairs"]
 
 # Data
 
 
 def load_items(path: Path | None) -> list[TrainingItem]:
-    """Return the headlines of a file, or the bundled ones, with their pairs where they have any."""
     if path is None:
         headlines = [*bundled_shots(), *bundled_headlines()]
         lines: dict[str, int] = {}
@@ -89,8 +77,6 @@ def _row(headline: str, pair: Answer) -> dict[str, Any]:
 
 
 class PairPrompts:
-    """The prompts of a training, from one pack."""
-
     def __init__(self, pack: PromptPack):
         self._pair = Prompted("zero-shot", pack)
         self._headline = pack.template("finforce/training/headline", required={"examples"})
@@ -113,7 +99,6 @@ class PairPrompts:
 
 
 def pair_reply(headline: str, pair: Answer) -> str:
-    """Return the reply that the prompt for a pair asks for."""
     answer = {
         "original_headline": delimit(headline),
         **{f"{side}_counterfactual": delimit(pair[side]) for side in SIDES},
@@ -122,7 +107,6 @@ def pair_reply(headline: str, pair: Answer) -> str:
 
 
 def read_reply(text: str, ended: bool = True) -> ReadReply:
-    """Return the two counterfactuals in a reply, as every run reads them."""
     from inspect_ai.model import ModelOutput
 
     read = read_pair(
@@ -136,10 +120,7 @@ _JUDGE_CALLS = 16  # under way at the same time
 
 
 async def judge_pair(pack: PromptPack, judge: str, item: str, answer: Answer) -> dict[str, float]:
-    """Return the share of both sides that a judge passes, by criterion (figure 5).
-
-    A side whose verdict cannot be read is left out, and a criterion without any verdict as well.
-    """
+    """Return the share of both sides that a judge passes, by criterion (figure 5)."""
     from contrafact.families.finforce.judging import Judging
     from contrafact.models.opening import call_config, open_model
 
@@ -169,10 +150,7 @@ _LABEL = re.compile(
 
 
 def read_headline(text: str, ended: bool = True) -> tuple[str, str | None]:
-    """Return the headline in a reply, and why it is none; no reason if it is one.
-
-    Quotation marks, tags and a label around it are removed; of several lines the first counts.
-    """
+    """Return the headline in a reply, of its first line, and why it is none."""
     answer = answer_text(text)
     lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
     if not lines:
@@ -273,7 +251,6 @@ def _subject_kept(headline: str, text: str, names: Sequence[str]) -> float:
 
 
 def _adds(headline: str, text: str) -> bool:
-    """Tell whether a text has words that the headline lacks, and no numbers made up."""
     new = set(_words(text)) - set(_words(headline))
     numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(headline))
     return len(new) >= _NEW_WORDS and not numbers

@@ -18,15 +18,7 @@ from contrafact.judges.replies import read_label
 from contrafact.models.asking import CUT_OFF, cut_off, no_answer
 from contrafact.records import Rewrite
 
-__all__ = [
-    "Answer",
-    "answer_of",
-    "answering",
-    "item_of",
-    "label_probabilities",
-    "read_answer",
-    "reply_tokens",
-]
+__all__ = ["Answer", "answer_of", "answering", "item_of", "read_answer", "reply_tokens"]
 
 _ALTERNATIVES = 20  # to a token that are asked for: the most that OpenAI gives
 REASONS_TOKENS = 120
@@ -126,11 +118,10 @@ def begun_label(token: str, labels: Sequence[str]) -> str | None:
 def label_probabilities(
     tokens: Sequence[Logprob], labels: Sequence[str]
 ) -> dict[str, float] | None:
-    """Return the probability of each label against the others where a reply's label begins.
+    """Return each label's share of the probability where a reply's label begins, if it is known.
 
-    At that token, the probabilities of all alternatives that begin a label, in any case, are added
-    up by label (no two labels begin with the same letter). The shares add up to 1, with 0 for a
-    label that no alternative begins; None where no token begins one, or none has alternatives.
+    Alternatives that begin a label, in any case, are added up by label: no two begin alike. Shares
+    add up to 1.
     """
     for token in reversed(_label_starts(tokens, labels)):
         alternatives = {one.token: one.logprob for one in token.top_logprobs or ()}

@@ -19,14 +19,7 @@ from contrafact.families.rfc.data import Item
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.text.diff import surface
 
-__all__ = [
-    "TEXT_FEATURES",
-    "Baseline",
-    "article_folds",
-    "cross_validated",
-    "pair_features",
-    "text_features",
-]
+__all__ = ["TEXT_FEATURES", "Baseline", "cross_validated", "pair_features", "text_features"]
 
 FOLDS = 10
 """Folds, or as many as there are articles if these are fewer."""
@@ -124,8 +117,7 @@ def cross_validated(
 ) -> NDArray[np.float64]:
     """Return each item's label probabilities by a logistic regression fitted without its article.
 
-    Returns:
-        Shape (items, labels). A label that a fold has not seen has probability 0 there.
+    Shape (items, labels). A label that a fold has not seen has probability 0 there.
     """
     require("sklearn", "baselines")
     from scipy.sparse import issparse

@@ -124,7 +124,6 @@ class CheckStage:
     def _checker(
         self,
     ) -> Callable[[StageOutput, Sequence[InputRow]], "list[tuple[InputRow, PairRow, Check]]"]:
-        """Return what checks facts: bad rows fail, the others come back with their check."""
         from contrafact.families.rfc.contracts.pair_check import (
             PairRow,
             check_pairs,

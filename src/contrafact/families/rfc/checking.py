@@ -141,7 +141,7 @@ async def judge_pairs(
     at_once: int = 16,
     each: Callable[[], None] = lambda: None,
 ) -> list[JudgedPair]:
-    """Judge the pairs that facts leave open, so many at a time, and return the outcome of all.
+    """Judge the pairs that facts leave open, so many at a time; return the outcome of all.
 
     A pair about which a call failed stays undecided, and says why; the others go on.
     """

@@ -34,7 +34,6 @@ from contrafact.files.tables import read_rows, source_name, table_file
 from contrafact.files.workbooks import WORKBOOKS
 
 __all__ = [
-    "ALLOWED",
     "REVIEW_STAGES",
     "Fate",
     "ReviewDecision",

@@ -31,15 +31,7 @@ if TYPE_CHECKING:
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
 
-__all__ = [
-    "EXAM",
-    "WHOLES",
-    "crossed_items",
-    "examiner",
-    "labelled_items",
-    "rfc_items",
-    "surface_items",
-]
+__all__ = ["EXAM", "examiner", "surface_items"]
 
 WHOLES: tuple[Manipulation, ...] = ("flipping", "sentiment", "causal")
 """The kinds whose meaning a judge decides."""
@@ -70,7 +62,6 @@ def rfc_items() -> tuple[ExamItem, ...]:
 
 @cache
 def crossed_items() -> tuple[ExamItem, ...]:
-    """Return the items whose rewrites are each paired with several originals."""
     making = {"flipping": _flips, "sentiment": _tones, "causal": _causes}
     found: list[ExamItem] = []
     for place, frame in enumerate(_rows(_HERE.with_name("exam_items.jsonl"))):
@@ -79,10 +70,7 @@ def crossed_items() -> tuple[ExamItem, ...]:
 
 
 def _flips(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[ExamItem]:
-    """Yield the items of a flipping frame: a headline and a statement of one thing, and another.
-
-    Signs say which way headline, statement and other statement point; events are 0 and 1.
-    """
+    """Yield a flipping frame's items; signs say how headline, statement and the other point."""
 
     def text(signs: str, event: int, wording: int) -> str:
         ways = {
@@ -118,10 +106,7 @@ def _flips(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[Ex
 
 
 def _tones(frame: Mapping[str, Any], cluster: str, reverse: bool) -> Iterator[ExamItem]:
-    """Yield the items of a sentiment frame: judgements of three degrees either way, and an event.
-
-    Rewrites have the middle degree.
-    """
+    """Yield a sentiment frame's items, of three degrees; rewrites have the middle one."""
     mild, middle, extreme = range(3)
 
     def text(way: str, degree: int, event: int, wording: int) -> str:

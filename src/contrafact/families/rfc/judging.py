@@ -22,7 +22,7 @@ from contrafact.judges.verifier import Subject
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Criterion, Manipulation
 
-__all__ = ["CRITERIA", "MEANING", "UNDECIDED", "Judging", "check_judges", "settled"]
+__all__ = ["CRITERIA", "UNDECIDED", "Judging", "check_judges", "settled"]
 
 _FAULTS: Mapping[Manipulation, Mapping[str, str]] = {
     "numerical": {

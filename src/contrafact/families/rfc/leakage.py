@@ -26,7 +26,7 @@ from contrafact.text.diff import surface
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DIAGNOSTICS", "diagnostics", "leakage", "summary"]
+__all__ = ["diagnostics", "leakage", "summary"]
 
 FEWEST_ARTICLES = 10
 """A manipulation with fewer articles than this is not probed by itself."""
@@ -47,9 +47,8 @@ def leakage(
 ) -> "pd.DataFrame":
     """Return what each kind of artefact gives away, of all pairs and of each manipulation.
 
-    Returns:
-        Columns ``manipulation`` (one of the four, or ``all``), ``artefact``, ``auroc``, out of
-        fold, with ``auroc_low`` and ``auroc_high`` over articles, ``texts``, ``articles``.
+    Columns ``manipulation`` (one of the four, or ``all``), ``artefact``, ``auroc``, out of fold,
+    with ``auroc_low`` and ``auroc_high`` over articles, ``texts``, ``articles``.
     """
     import pandas as pd
 
@@ -125,11 +124,10 @@ def diagnostics(pairs: Sequence[Rewrite]) -> "pd.DataFrame":
 
 
 def summary(measured: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the measures' distribution by manipulation, in the table's long form.
+    """Return the measures' distribution by manipulation, in long form.
 
-    Returns:
-        Columns ``diagnostic``, ``manipulation`` ("all" besides the four), ``pairs``, ``mean``,
-        ``sd`` (NaN for one pair), ``p5``, ``median``, ``p95``.
+    Columns ``diagnostic``, ``manipulation`` ("all" besides the four), ``pairs``, ``mean``, ``sd``
+    (NaN for one pair), ``p5``, ``median``, ``p95``.
     """
     import pandas as pd
 

@@ -26,15 +26,7 @@ from contrafact.prompts import PromptTemplate
 from contrafact.records import Manipulation, Rewrite
 from contrafact.text.delimit import delimit
 
-__all__ = [
-    "CONSTRAINED",
-    "EIGHT_SHOT_ORDER",
-    "VARIABLES",
-    "OneCall",
-    "Shots",
-    "kind_of",
-    "texts_of",
-]
+__all__ = ["CONSTRAINED", "VARIABLES", "OneCall", "kind_of", "texts_of"]
 
 CONSTRAINED: Mapping[str, Option] = {"constrained": True}
 """The option of methods that ask for a label alone: whether a model that can be held to the labels
@@ -53,15 +45,11 @@ EIGHT_SHOT_ORDER: tuple[Manipulation, ...] = ("numerical", "sentiment", "flippin
 
 @dataclass(frozen=True)
 class Shot:
-    """A worked example: a paragraph and its label."""
-
     paragraph: str
     label: str
 
 
 class Shots:
-    """The examples of a run."""
-
     def __init__(self, count: int, pool: Sequence[Rewrite], *, seed: int = 0):
         if count not in SHOTS:
             raise InputError(

@@ -121,7 +121,6 @@ def _people(task: TaskName) -> pd.DataFrame:
 
 
 def _with_models_and_people(task: TaskName, data: ChapterData, own: Table) -> Table:
-    """Return the overall table with tables 6 and 9 below, and the annotators of table 7."""
     rows = published_rows(task)
     few = rows["shots"].gt(0)
     names = rows["model"].where(~few, rows["model"] + " · " + rows["shots"].astype(str) + " shots")

@@ -44,16 +44,13 @@ from contrafact.stats.intervals import Interval, Resampling
 from contrafact.stats.replicates import Sampler
 
 __all__ = [
-    "SURFACE",
     "asked_otherwise",
     "by_shots",
     "confusion",
-    "confusion_frame",
     "label_figures",
     "pair_frame",
     "pairwise",
     "surface",
-    "surface_figures",
 ]
 
 SURFACE = "surface"
@@ -125,8 +122,7 @@ def _over_all(part: Part, labels: tuple[str, ...]) -> Iterator[Estimate]:
 def _of_parts(part: Part, found: Interval, form: Form) -> Interval:
     """Return an accuracy that no resample changes with the bounds of its two labels' own rates.
 
-    So it is where every pair has the same answer twice: as often right as wrong, in each article.
-    Each rate has half the error at either end, so their weighted mean has no more.
+    So it is where every pair has the same answer twice. Each rate has half the error at either end.
     """
     known = part.rows[part.rows[_RIGHT[form]].notna()]
     if known.empty:
@@ -437,7 +433,6 @@ def _replicates(
 
 
 def confusion_frame(data: ChapterData, task: TaskName) -> pd.DataFrame:
-    """Return counts of predicted labels and ``invalid``, one row per system and gold label."""
     labels = labels_of(task)
     counts = pd.crosstab(
         [data.items["system"], data.items["gold"]], data.items["predicted"].fillna("invalid")

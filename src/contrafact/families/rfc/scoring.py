@@ -22,13 +22,9 @@ __all__ = ["answered", "pairwise_accuracy"]
 
 @metric(name="label_rates")
 def label_rates() -> Metric:
-    """Rates over samples: appendix F's measures over valid outputs, and strictly.
+    """Rates over samples: appendix F's measures over valid outputs, and strictly (``_strict``).
 
-    Named as they stand are the paper's, over valid outputs; ``_strict`` counts what is invalid as
-    wrong. ``pairwise_accuracy`` is the share of pairs with both members right, of those with two
-    valid answers; strictly, of all. Accuracies and the rate of invalid answers come with standard
-    errors, ``_stderr``, clustered by article; intervals of all measures, and those of
-    probabilities, are the report's.
+    ``pairwise_accuracy`` is of pairs with two valid answers. ``_stderr`` clusters by article.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:

@@ -33,16 +33,7 @@ from contrafact.stats.correction import (
 )
 from contrafact.stats.intervals import effective_number
 
-__all__ = [
-    "ALL",
-    "BY_FACTS",
-    "Counted",
-    "Sound",
-    "counted",
-    "signs_of",
-    "sound_of",
-    "sound_pairs",
-]
+__all__ = ["ALL", "Counted", "Sound", "counted", "signs_of", "sound_of"]
 
 ALL = "all"
 
@@ -96,12 +87,7 @@ def counted(fields: Mapping[str, Any], found: JudgedPair) -> Counted:
 
 
 def _read_labels(path: str, pairs: Sequence[Counted]) -> dict[str, bool]:
-    """Return what people said of pairs by their ids, from a table with ``id`` and ``sound``.
-
-    Raises:
-        InputError: There is no such table, a cell says neither true nor false, or an id is of none
-            of the pairs.
-    """
+    """Return what people said of pairs by their ids, from a table with ``id`` and ``sound``."""
     known = {one.id for one in pairs}
     answered: dict[str, bool] = {}
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -150,11 +136,7 @@ def sound_pairs(
     labels: Mapping[str, bool] | None = None,
     level: float = 0.95,
 ) -> list[Sound]:
-    """Return how many pairs are really sound, by kind and in all.
-
-    ``why`` says why the exam is none of this judge, ``labels`` what people said of some pairs,
-    drawn at random, by their ids.
-    """
+    """Return how many pairs are really sound; ``why`` says why the exam is none of this judge."""
     kinds = [kind for kind in MANIPULATIONS if any(one.kind == kind for one in pairs)]
     groups = [[one for one in pairs if one.kind == kind] for kind in kinds]
     shares = [
@@ -169,10 +151,7 @@ def sound_pairs(
 
 
 class _Share(NamedTuple):
-    """The share of judged pairs that are sound; NaN, and the reason as a note, where not known.
-
-    ``least`` and ``most`` are the estimates that the bounds are those of, by the mix of faults.
-    """
+    """The share of judged pairs that are sound; NaN, and the reason as a note, where not known."""
 
     estimate: float
     low: float
@@ -256,7 +235,6 @@ def _by_labels(
 
 
 def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str, level: float) -> _Share:
-    """Return the share by the exam, with the bounds of every mix of its kinds of fault."""
     part = exam.criteria.get(kind)
     if part is None:
         return _unknown(f"the exam did not ask of {kind} pairs as a whole; {_LABEL}")
@@ -303,8 +281,7 @@ def _faults(part: CriterionExam) -> dict[str, ExamRate]:
 def _sum(groups: Sequence[Sequence[Counted]], shares: Sequence[_Share]) -> _Share:
     """Return the share of all kinds, each with the mix of faults that is the worst for it.
 
-    How far bounds lie from estimates is added in squares where chance errs on each kind by itself,
-    and as it is where kinds share originals.
+    Distances of bounds add in squares where kinds share no originals, else as they are.
     """
     if unknown := [one.note for one in shares if math.isnan(one.estimate)]:
         return _unknown(unknown[0])

@@ -23,7 +23,7 @@ from contrafact.records import MANIPULATIONS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AGREEMENT", "DETECT", "DIAGNOSE"]
+__all__ = ["DETECT", "DIAGNOSE"]
 
 OVERALL = "overall"
 
@@ -57,7 +57,6 @@ def _pairs(path: Path) -> "pd.DataFrame":
 
 
 def _members(drawn: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the drawn pairs with the member that is shown, in turn one and the other."""
     original = drawn["place"] % 2 == 0
     return drawn.assign(
         paragraph=drawn["original"].where(original, drawn["rewritten"]),
@@ -189,7 +188,6 @@ def _figures(
 
 
 def _published(kind: str) -> Sequence[StudyTable | str]:
-    """Return tables 3 and 7 as printed, of other items and other people."""
     from contrafact.families.rfc.published import published_table
 
     if kind == "agreement":

@@ -103,7 +103,6 @@ class LabelRun(TaskRun[Rewrite, Item]):
     def load(
         self, path: Path, columns: Mapping[str, str] | None = None
     ) -> tuple[Sequence[Rewrite], list[str]]:
-        """Return the pairs of a file; diagnosis needs their originals."""
         notes = PairNotes()
         found = load_pairs(path, notes, originals=not self.detects, columns=columns)
         return found, notes.lines()
@@ -130,14 +129,12 @@ class LabelRun(TaskRun[Rewrite, Item]):
         )
 
     def label(self, evaluated: EvalLog, settings: RunSettings) -> str:
-        """Return a system's name; one that was asked for reasons besides says so."""
         label = super().label(evaluated, settings)
         method = (evaluated.eval.metadata or {})["method"]
         silent = method in REASONING or self.methods.asks_none(method)
         return f"{label} · reasons" if _options(settings).rationale and not silent else label
 
     def read_output(self, recorded: RecordedRow) -> OutputRow:
-        """Return a label, of its own column or read in a raw reply, of an item by id or text."""
         identity, item = recorded.text("id").strip(), None
         if identity and {"original", "rewritten", "manipulation"} <= recorded.fields.keys():
             pair = recorded.text("pair_id") or re.sub("-(true|false)$", "", identity)
@@ -184,7 +181,6 @@ class LabelRun(TaskRun[Rewrite, Item]):
     def finish(
         self, items: "pd.DataFrame", scorer: "CausalModel | None", folder: Path
     ) -> "pd.DataFrame":
-        """Return the table with probabilities as numbers, where nobody gave any too."""
         return items.astype(dict.fromkeys(PROBABILITIES.values(), float))
 
 
@@ -244,10 +240,7 @@ def _answer(recorded: RecordedRow, label: str, labels: Sequence[str]) -> Answer:
 def _probabilities(
     recorded: RecordedRow, labels: Sequence[str], predicted: str
 ) -> dict[str, float] | None:
-    """Return a row's probabilities by label; None where it does not have them all.
-
-    Of two labels, one's is enough, or that of the label which was given.
-    """
+    """Return a row's probabilities by label, None without all; of two labels one's is enough."""
     found: dict[str, float] = {}
     columns = {label: f"p_{label.replace(' ', '_')}" for label in labels}
     if not any(column in recorded.fields for column in columns.values()):
@@ -339,9 +332,5 @@ def rfc_diagnose(
     fingerprint: str | None = None,
     columns: dict[str, str] | None = None,
 ) -> Task:
-    """Comparative diagnosis: numerical, flipping, sentiment or causal?
-
-    Its arguments are those of `rfc_detect`, as far as they stand here; the file of data holds pairs
-    with their originals.
-    """
+    """Comparative diagnosis: the arguments are those of `rfc_detect`, as far as they stand here."""
     return make_task(DIAGNOSE, locals())

@@ -5,15 +5,10 @@ quarters, dates, index names and other names that hold a number; `render` writes
 the way a quantity is written.
 """
 
-from contrafact.text.identifiers import Identifier, IdentifierKind, identifiers
+from contrafact.text.identifiers import Identifier, identifiers
 from contrafact.text.quantities.context import new_quantities, quantities
 from contrafact.text.quantities.quantity import (
-    ROLES,
-    Direction,
-    Form,
     Quantity,
-    QuantityKind,
-    Role,
     precision,
     render,
     same_measure,
@@ -23,14 +18,8 @@ from contrafact.text.quantities.quantity import (
 )
 
 __all__ = [
-    "ROLES",
-    "Direction",
-    "Form",
     "Identifier",
-    "IdentifierKind",
     "Quantity",
-    "QuantityKind",
-    "Role",
     "identifiers",
     "new_quantities",
     "precision",

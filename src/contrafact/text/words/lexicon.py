@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-__all__ = ["LISTS", "Lexicon", "Spot", "Term", "guards", "lexicon", "term_forms", "words_of"]
+__all__ = ["LISTS", "Lexicon", "Spot", "Term", "lexicon"]
 
 LISTS = (
     "directional", "kpi", "hedge", "mild", "extreme", "connector", "catalyst", "reaction",

@@ -76,7 +76,6 @@ def augment(options: _Options) -> None:
 
 
 def _stories(file: Path, out: Path) -> "list[Story]":
-    """Return the stories of a file, once it is certain that no other file is lost by it."""
     from contrafact.errors import InputError
     from contrafact.families.cobe.augment import guard_approved
     from contrafact.families.cobe.data import StoryNotes, load_stories

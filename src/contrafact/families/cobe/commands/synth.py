@@ -72,7 +72,6 @@ def synth(
 
 
 def _write(lines: Iterable[str], n: int, out: str) -> None:
-    """Write stories as they come, and say what is among them."""
     import hashlib
     import json
     from collections import Counter

@@ -46,7 +46,6 @@ class AbductActPredict:
         return self._templates[step].render(**values)
 
     async def __call__(self, question: StoryQuery, ask: Ask, *, draw: int = 1) -> Output:
-        """See `contrafact.family.method.Method`."""
         messages: list[ChatMessage] = []
         steps: dict[str, str] = {}
         for step in STEPS:
@@ -59,7 +58,6 @@ class AbductActPredict:
         raise AssertionError("the last step returns")
 
     def plan(self, question: StoryQuery) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         calls: list[PlannedCall] = []
         so_far = ""
         for step in STEPS:

@@ -18,7 +18,7 @@ from contrafact.prompts import PromptPack
 from contrafact.records import Output, Story
 from contrafact.text.delimit import delimit
 
-__all__ = ["EDIT_TOKENS", "Prompted", "draw_shots", "method"]
+__all__ = ["EDIT_TOKENS", "Prompted", "method"]
 
 _DEFAULT_SHOTS = 3
 EDIT_TOKENS = 70
@@ -80,10 +80,7 @@ class Prompted:
 def draw_shots(
     pool: Sequence[Story], count: int, *, seed: int, draw: int, story: Story
 ) -> list[Story]:
-    """Return `count` examples, each of another core story than that worked on, in a seeded order.
-
-    Every draw, from 1, is an order of its own.
-    """
+    """Return `count` examples of other core stories, in the seeded order of a draw (from 1)."""
     order = np.random.default_rng([seed, draw]).permutation(len(pool))
     chosen: dict[int, Story] = {}
     for position in order:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from contrafact.families.cobe.synth.plots import LEVELS_OF_BASE, Plot
 
-__all__ = ["SIZE", "Block", "Claim", "Situation", "draw_block", "situation", "true_claim"]
+__all__ = ["SIZE", "Block", "Claim", "Situation", "draw_block", "situation"]
 
 SIZE = 4
 """Stories in a block."""

@@ -25,7 +25,6 @@ __all__ = [
     "Clause",
     "Event",
     "Library",
-    "Link",
     "Move",
     "Pair",
     "Quantity",

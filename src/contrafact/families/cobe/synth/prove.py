@@ -26,9 +26,7 @@ from contrafact.records import content_id
 __all__ = [
     "Facts",
     "Proven",
-    "case_of",
     "check_story",
-    "judge_text",
     "misjoined",
     "prove_rows",
     "situation_of",

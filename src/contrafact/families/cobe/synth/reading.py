@@ -10,13 +10,11 @@ from contrafact.causal.model import Value
 __all__ = [
     "CUES",
     "NUMBER",
-    "SENTENCE_END",
     "Claim",
     "Mention",
     "Reader",
     "Reading",
     "Sentence",
-    "is_whole",
     "left_open",
     "masked",
 ]

@@ -38,7 +38,6 @@ class _Screen(CallOptions):
     structured: bool = option("Ask providers for JSON by schema.", True)
 
     def facts(self, candidates: "list[Candidate]", prompts: str | None) -> dict[str, Any]:
-        """Return what decides the proposals."""
         from contrafact.files.journal import hash_of
 
         return {
@@ -162,11 +161,7 @@ def _by_rule(candidates: "list[Candidate]") -> "tuple[dict[str, Proposal], dict[
 def _by_model(
     left: "dict[str, str]", options: _Screen, template: "PromptTemplate", journal: "Journal"
 ) -> "dict[str, Proposal]":
-    """Return what a model proposes about the headlines that rules leave open, by id.
-
-    Raises:
-        ModelError: Calls failed.
-    """
+    """Return a model's proposals by id; a ModelError if calls failed."""
     from inspect_ai.model import GenerateConfig
 
     from contrafact.errors import ModelError
@@ -273,8 +268,6 @@ def release(options: _Release) -> None:
 
 @dataclass
 class _Decided:
-    """Screened headlines, and what people decided on them, by id."""
-
     rows: "list[dict[str, Any]]"
     answers: "Mapping[str, Sequence[SheetDecision]]"
     reviewed: "Mapping[str, ReviewedHeadline]"
@@ -282,11 +275,7 @@ class _Decided:
 
 
 def _decided(file: str, decisions: list[Path], *, unreviewed: bool) -> _Decided:
-    """Return the headlines of a file, with the decisions of sheets and of reviews.
-
-    Raises:
-        InputError: The file holds no such headlines, there are no decisions, or two of a headline.
-    """
+    """Return a file's headlines with the decisions of sheets and reviews, one source for each."""
     from contrafact.errors import InputError
     from contrafact.families.finforce.review_exports import (
         ReviewedHeadline,
@@ -365,7 +354,6 @@ def _exported(
 def _taken(
     found: _Decided, *, unreviewed: bool
 ) -> "tuple[list[Released], list[LedgerEvent], Counter[str]]":
-    """Return the headlines to release, the ledger's events, and what became of all."""
     from contrafact.families.finforce.release import Released
     from contrafact.families.finforce.screen import outcome_event, outcome_of
 

@@ -173,7 +173,6 @@ def _estimate(
     *,
     tokens: bool = True,
 ) -> "list[CallEstimate]":
-    """Return what the scenarios of some headlines cost, one estimate a model and role."""
     from contrafact.models.estimate import judge_estimates, sampled, subject_estimates
     from contrafact.records import SIDES
 
@@ -259,8 +258,6 @@ def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
 
 
 class _Tally:
-    """Counts rows by what came of them, and reports on standard error."""
-
     def __init__(self, file: str, total: int | None = None, before: int = 0):
         from collections import Counter
 
@@ -283,7 +280,6 @@ class _Tally:
         self.progress.__exit__(*problem)
 
     def add(self, row: "ResultRow") -> None:
-        """Count one row, and report it if there was no headline in it."""
         self.outcomes[row.outcome] += 1
         if row.outcome == "bad":
             self.progress.say(f"{self.name}:{row.line}: {row.added['error']}")
@@ -292,11 +288,7 @@ class _Tally:
         self.progress.step()
 
     def end(self, out: Path | None) -> None:
-        """Say how it went.
-
-        Raises:
-            typer.Exit: with 1 if calls failed.
-        """
+        """Say how it went; exit with 1 if calls failed."""
         from contrafact.files.tables import source_name
 
         written = source_name(out) if out else ""  # a temporary file has no name

@@ -24,7 +24,7 @@ from contrafact.models.asking import Ask, PlannedCall, Unanswered
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.degenerate import EQUAL_SIDES, Batch, equal
 
-__all__ = ["OPTIONS", "SAMPLES_ITSELF", "BestOf", "draft_details", "method"]
+__all__ = ["OPTIONS", "draft_details", "method"]
 
 OPTIONS: Mapping[str, Option] = {"n": 4, "temperature": 0.8, "base": "zero-shot"}
 """``n``: how many drafts. ``temperature``: of the drafts. ``base``: the prompt that each is written
@@ -54,8 +54,6 @@ class _Candidate:
 
 
 class BestOf:
-    """So many calls of the writer."""
-
     shots = 0
 
     def __init__(self, context: MethodContext):
@@ -78,7 +76,6 @@ class BestOf:
         self._seed = context.settings.seed
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.family.method.Method`."""
         exchanges = [] if ask.exchanges is None else ask.exchanges
         ask = replace(ask, exchanges=exchanges)
         prompt = self._prompt.prompt(headline, draw)
@@ -107,7 +104,6 @@ class BestOf:
         return _result(candidates)
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         return [PlannedCall(self._prompt.prompt(headline), _PAIR_TOKENS)] * self._n
 
 
@@ -147,7 +143,6 @@ def _mean_log_probability(output: ModelOutput) -> float | None:
 
 
 def _result(candidates: Mapping[Side, Sequence[_Candidate]]) -> Generation:
-    """Return the best of what was drafted; the chosen and the refused are in its trace."""
     chosen = _choose(candidates)
     texts: dict[Side, str | None] = {}
     invalid: dict[Side, str] = {}
@@ -167,10 +162,8 @@ def _result(candidates: Mapping[Side, Sequence[_Candidate]]) -> Generation:
 def _choose(candidates: Mapping[Side, Sequence[_Candidate]]) -> dict[Side, _Candidate | None]:
     """Return the best candidate of each side, such that the two are not the same text.
 
-    A side that has a sound candidate never gets a degenerate one. Where the only sound texts of
-    both sides are one and the same, the side where it stands better has it, and the other has None.
-    A side without a sound candidate keeps its first text, so that it is counted for what it is, or
-    else the first reason why there is none.
+    Sound ones go first. Where the only sound text is the same, the side where it stands better has
+    it, the other None. A side without one keeps its first text, or the reason for none.
     """
     sound = {
         side: sorted(

@@ -16,7 +16,7 @@ from contrafact.records import SIDES, Headline, Side
 from contrafact.text.delimit import delimit
 from contrafact.text.parsing import Span, mask_spans, noun_phrases
 
-__all__ = ["MASK", "CounterfactualDistil", "mask_headline", "method"]
+__all__ = ["method"]
 
 MASK = "[MASK]"
 _LAST_WORD = re.compile(r"\w+\W*$")
@@ -35,7 +35,6 @@ class CounterfactualDistil:
         )
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         # Step 1: the model names the topic word.
         reply = answer_text((await ask(self._topic.render(headline=text))).completion).text
@@ -51,7 +50,6 @@ class CounterfactualDistil:
         return _without_masks(read_pair(output, trace))
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         return [
             PlannedCall(self._topic.render(headline=text), reply_tokens=5),
@@ -62,10 +60,8 @@ class CounterfactualDistil:
 def mask_headline(text: str, topic: str) -> tuple[str, bool]:
     """Return the headline with topic word and noun phrases masked, and if the topic was found.
 
-    The topic is masked wherever it stands as whole words: "AI" is no part of "maintains".
-    Overlapping spans are merged and grown to whole words. Some word always stays, for a bare mask
-    tells the model nothing: of a headline that is one noun phrase to the parser ("UK GDP shrinks")
-    only the topic is masked, or else all words but the last.
+    Spans grow to whole words. Some word always stays: of a headline that is one noun phrase to the
+    parser only the topic is masked, or else all words but the last.
     """
     places = re.finditer(rf"(?<!\w){re.escape(topic)}(?!\w)", text, re.IGNORECASE) if topic else ()
     topics = [Span(*place.span(), place.group()) for place in places]

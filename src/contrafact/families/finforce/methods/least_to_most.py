@@ -15,7 +15,7 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Headline
 from contrafact.text.delimit import delimit
 
-__all__ = ["LeastToMost", "method"]
+__all__ = ["method"]
 
 _STEPS = ("fluency", "compatibility", "direction")
 
@@ -33,7 +33,6 @@ class LeastToMost:
         ]
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         messages: list[ChatMessage] = []
         steps: dict[str, str] = {}
@@ -49,7 +48,6 @@ class LeastToMost:
         raise AssertionError("the last step returns")
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         calls: list[PlannedCall] = []
         so_far = ""

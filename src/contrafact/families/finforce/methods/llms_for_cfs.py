@@ -11,7 +11,7 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Headline
 from contrafact.text.delimit import delimit
 
-__all__ = ["LlmsForCfs", "method"]
+__all__ = ["method"]
 
 
 class LlmsForCfs:
@@ -27,12 +27,10 @@ class LlmsForCfs:
         return self._template.render(headline=delimit(headline.text))
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.family.method.Method`."""
         schema = pair_schema("original_headline", "reasoning")
         return read_pair(await ask(self._prompt(headline), schema))
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         return [PlannedCall(self._prompt(headline), reply_tokens=300)]
 
 

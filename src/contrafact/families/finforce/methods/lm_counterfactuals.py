@@ -25,7 +25,7 @@ from contrafact.text.diff import normalised_edit_distance
 if TYPE_CHECKING:
     from contrafact.models.whitebox.noise import Writer, Written
 
-__all__ = ["OPTIONS", "LmCounterfactuals", "method", "read_line"]
+__all__ = ["OPTIONS", "method"]
 
 OPTIONS: Mapping[str, Option] = {
     "noise": "shared",
@@ -71,7 +71,6 @@ class LmCounterfactuals:
             _weights(model)
 
     def open(self, model: str, model_args: Mapping[str, Any]) -> None:
-        """Load a model; see `contrafact.families.finforce.methods.lookup.open_weights`."""
         _writer(model, model_args)
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
@@ -102,7 +101,6 @@ class LmCounterfactuals:
         return _generation(dict(zip(prompts, texts, strict=True)), model)
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`: what is written, though nobody is called."""
         return [PlannedCall(prompt, _REPLY_TOKENS) for prompt in self._rendered(headline).values()]
 
     def _rendered(self, headline: Headline) -> dict[str, str]:
@@ -121,10 +119,9 @@ def method(context: MethodContext) -> LmCounterfactuals:
 
 
 def read_line(text: str, side: str, *, ended: bool) -> tuple[str | None, str | None, list[str]]:
-    """Return the headline in a reply of plain text, or why there is none, and the repairs.
+    """Return the first line of a reply as a headline, or why it is none, and the repairs.
 
-    It is the first line. Repaired, and named: words of introduction before it, whatever follows it,
-    and quotation marks around it. A line that the token limit cut off is not read.
+    Repaired: an introduction before it, what follows it, marks around it. A cut line is not read.
     """
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     repairs: list[str] = []
@@ -201,7 +198,6 @@ def _read_each(written: "Mapping[str, Written]") -> Generation:
 
 
 def _templates(context: MethodContext, *, one: bool) -> dict[str, PromptTemplate]:
-    """Return the prompts: of the base, and of both sides at once or of each."""
     open_one = context.pack.template
     prompts = {"base": open_one("finforce/lm-counterfactuals-base", required={"headline"})}
     if one:
@@ -214,11 +210,7 @@ def _templates(context: MethodContext, *, one: bool) -> dict[str, PromptTemplate
 
 
 def _weights(model: str) -> str:
-    """Return what the weights of a model are loaded by, checked as far as that takes no loading.
-
-    It raises `InputError` if the model is asked over a service, which takes no noise, or has no
-    weights here.
-    """
+    """Return what a model's weights are loaded by; an `InputError` where it has none here."""
     from contrafact.models.whitebox.weights import WEIGHTS_HINT, check_causal, weights_name
 
     name = weights_name(model)

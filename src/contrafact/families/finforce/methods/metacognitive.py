@@ -15,7 +15,7 @@ from contrafact.models.asking import Ask, PlannedCall
 from contrafact.records import Headline
 from contrafact.text.delimit import delimit
 
-__all__ = ["Metacognitive", "method"]
+__all__ = ["method"]
 
 _REFLECTION_TOKENS = 350
 
@@ -31,7 +31,6 @@ class Metacognitive:
         self._revise = context.pack.template("finforce/metacognitive-revise", required={"headline"})
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
-        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         question = ChatMessageUser(content=self._draft.render(headline=text))
         reflection = answer_text((await ask([question])).completion).text or NO_ANSWER
@@ -41,7 +40,6 @@ class Metacognitive:
         return read_pair(output, {"reflection": reflection})
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
-        """See `contrafact.family.method.Method`."""
         text = delimit(headline.text)
         first = self._draft.render(headline=text)
         reflection = " word" * _REFLECTION_TOKENS

@@ -153,10 +153,7 @@ def _passes(audit: "pd.DataFrame", kinds: "Iterable[str]", floor: float) -> bool
 
 
 def _contract(checks: Path | None, bands: Path | None) -> "Contract":
-    """Return what says where facts and judges see a pair.
-
-    A judge's verdict is that of the check's file, if the pair is in it, else the row's own.
-    """
+    """Return what says where facts and judges see a pair: by the check's file, else by its row."""
     from contrafact.families.rfc.contracts import Options, check_pair
     from contrafact.families.rfc.labels import load_bands
     from contrafact.families.rfc.pipeline.finalize import Standing

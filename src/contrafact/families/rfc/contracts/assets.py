@@ -19,8 +19,6 @@ __all__ = ["assets"]
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One mention of an asset."""
-
     start: int
     end: int
     text: str

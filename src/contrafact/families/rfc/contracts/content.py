@@ -24,9 +24,7 @@ def _content(tokens: list[Token]) -> list[Token]:
 
 
 def _new_words(pair: Pair, change: Change) -> tuple[list[Token], int]:
-    """Return the words of content that a change brings in and the original has nowhere, and how
-    many it takes out.
-    """
+    """Return the new words of content of a change, and how many it takes out for good."""
     before, after = pair.tokens(change)
     known = pair.original.stems
     fresh = [token for token in _content(after) if stem(token.key) not in known]
@@ -67,7 +65,6 @@ def content_added(
 
 
 def _opens_clause(pair: Pair, change: Change) -> bool:
-    """Whether what is put in begins as a cause, a time or a clause does: ", after it …"."""
     before, after = pair.tokens(change)
     if any(token.key in words("clause_openers") for token in before):
         return False

@@ -91,9 +91,7 @@ _OF_WORTH = expression("contradictions", "of_worth")
 
 
 def _stated(side: Side, low: int, high: int) -> str | None:
-    """Return where the words that lead to two figures say that they go: by the verb nearest before
-    them, or between them.
-    """
+    """Return the way that two figures go by the verb nearest before or between them."""
     start = side.sentence_of(low).start
     near = None
     for move in side.movements:

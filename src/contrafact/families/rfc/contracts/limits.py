@@ -13,7 +13,7 @@ from contrafact.families.rfc.contracts.pair import Pair, Side
 from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Quantity, worth
 
-__all__ = ["MACRO", "MACRO_LIMITS", "TWICE", "Bounds", "allowed", "macro_problem", "role_of"]
+__all__ = ["MACRO", "MACRO_LIMITS", "TWICE", "allowed", "macro_problem", "role_of"]
 
 # How far a number may move
 
@@ -62,11 +62,9 @@ class Bounds:
     half: float
 
     def holds(self, value: float, slack: float) -> bool:
-        """Return whether a value lies in either range, rounding apart."""
         return self.low - slack <= value <= self.high + slack or 0 < value <= self.half + slack
 
     def in_words(self, unit: str) -> str:
-        """Return the ranges in words."""
         low, high, half = (
             f"{value:,.4g}" if value < 10_000 else f"{value:,.0f}"
             for value in (self.low, self.high, self.half)

@@ -235,7 +235,6 @@ def _appears(word: str, side: Side) -> bool:
 
 @read_once
 def _by_beginning(side: Side) -> dict[str, list[str]]:
-    """Return the spellings of a text by the letters that they begin with."""
     found: dict[str, list[str]] = {}
     for spelling in _spellings(side):
         if len(spelling) >= SAME_BEGINNING:

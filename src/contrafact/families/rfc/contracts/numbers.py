@@ -34,7 +34,6 @@ NumberKey = tuple[str, float | str]
 
 
 def number_key(quantity: Quantity, *, signed: bool = True) -> NumberKey:
-    """Return what two quantities share that are the same number, however they are written."""
     kind = "percent" if quantity.kind == "basis points" else quantity.kind
     if quantity.value is None:
         return kind, in_one_spelling(quantity.text)
@@ -47,8 +46,6 @@ def number_key(quantity: Quantity, *, signed: bool = True) -> NumberKey:
 
 @dataclass(frozen=True, slots=True)
 class QuantityMatch:
-    """A quantity of the original and the one that stands for it; either may be missing."""
-
     original: int | None
     rewritten: int | None
 
@@ -187,7 +184,6 @@ _DIGITS = re.compile(r"\d[\d.,]*\d|\d")
 
 
 def _unread(side: Side) -> list[str]:
-    """Return the runs of digits of any script that are part of no quantity, identifier or time."""
     taken = bytearray(len(side.text))
     names = [*map(place, side.quantities), *map(place, side.identifiers), *map(place, side.times)]
     for start, end in names:
@@ -201,8 +197,7 @@ _SET_AGAINST = expression("numbers", "set_against")
 def _reversals(pair: Pair, crossing: float) -> set[int]:
     """Return the figures of the original that a reversal may move.
 
-    Those that its words set against each other and that trade places, or one of which moves a
-    little to the other side of the other; what repeats one of them; a multiple turned round.
+    Those that words set against each other and that trade places or cross; a multiple turned round.
     """
     a, b = pair.original, pair.rewritten
     to = dict(matched_quantities(pair))

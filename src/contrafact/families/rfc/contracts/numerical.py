@@ -119,10 +119,7 @@ def quantity_unchanged(pair: Pair) -> Iterator[Finding]:
 
 
 def _sides_of_a_change(pair: Pair) -> set[int]:
-    """Return where figures stay that a step leads from or to, if the other side and the step moved.
-
-    "Raised by 25 points to 3.50% from 3.25%": of three that one sum binds, two may move alone.
-    """
+    """Return where one figure of three stays: "raised by 25 points to 3.50% from 3.25%"."""
     a, b, to = pair.original.quantities, pair.rewritten.quantities, dict(matched_quantities(pair))
     found: set[int] = set()
     for relation in relations(pair.original):

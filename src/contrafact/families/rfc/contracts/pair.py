@@ -59,9 +59,7 @@ class Pair:
         return self.original.excerpt(a), self.rewritten.excerpt(b)
 
     def goes_with_cause(self, start: int, end: int, *, reach: int = 3) -> bool:
-        """Return whether a stretch of the original may be gone with the cause that a causal rewrite
-        replaces: words near it are changed too, so that it is not taken out by itself.
-        """
+        """Return whether words near a stretch of the original are changed too, in a causal pair."""
         if self.manipulation != "causal":
             return False
         own = self.original.span_tokens(start, end)

@@ -57,10 +57,7 @@ TOPICS: tuple[Topic, ...] = get_args(Topic)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding of one rule; one for review, which only a person can decide, fails no pair.
-
-    One that is unchecked says that a fact could not be looked at here: it is for review too.
-    """
+    """One finding of one rule; for review it fails no pair, as where a fact was unchecked."""
 
     rule: str
     message: str

@@ -20,8 +20,6 @@ __all__ = ["method"]
 
 
 class Reflect:
-    """Two turns of one conversation."""
-
     name = "reflect"
 
     def __init__(self, context: MethodContext):

@@ -46,8 +46,6 @@ _EVIDENCE_FIELDS = ("list", "term", "start", "end")
 
 
 class Bucketed(NamedTuple):
-    """What the rules say of one text."""
-
     candidates: list[Manipulation]
     """The manipulations it is a candidate for."""
     evidence: dict[Manipulation, list[Evidence]]

@@ -14,16 +14,7 @@ from operator import attrgetter
 from contrafact.records import Edit
 from contrafact.text.diff import word_diff
 
-__all__ = [
-    "NoRewrite",
-    "RuleRewrite",
-    "apply",
-    "article_for",
-    "between",
-    "compose",
-    "replace_at",
-    "with_articles",
-]
+__all__ = ["NoRewrite", "RuleRewrite", "apply", "between", "compose", "replace_at", "with_articles"]
 
 _SILENT_H = ("hour", "honest", "honour", "honor", "heir")
 # Written with a vowel, spoken with "you" or "w".
@@ -70,10 +61,7 @@ def apply(original: str, edits: Iterable[Edit]) -> str:
 
 
 def compose(*logs: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Return several logs of one text as one, in order; an edit that changes nothing is left out.
-
-    Where two logs touch the same words the edit of the earlier log stands.
-    """
+    """Return several logs as one; where two touch the same words the earlier log's edit stands."""
     kept: list[Edit] = []
     for log in logs:
         kept.sort(key=_place)
@@ -98,10 +86,7 @@ def _touch(one: Edit, other: Edit) -> bool:
 
 
 def with_articles(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """Return the log with "a" and "an" agreeing with the words that now follow them.
-
-    An article is only changed where it agreed with the word that was replaced.
-    """
+    """Return the log with "a" and "an" agreeing with what follows, where they agreed before."""
     repairs: list[Edit] = []
     for edit in edits:
         found = _ARTICLE_BEFORE.search(text, max(0, edit.start - 6), edit.start)
@@ -121,10 +106,7 @@ def with_articles(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
 
 
 def article_for(text: str) -> str:
-    """Return "a" or "an", whichever goes before a text.
-
-    Numbers go by how they are spoken: an 8% rise, an $11 billion deal, a $110 target.
-    """
+    """Return "a" or "an" for a text; numbers as spoken: an 8% rise, an $11 billion deal."""
     text = text.lstrip("\"'“‘( ")
     if number := _SPOKEN_NUMBER.match(text):
         digits = number["digits"].replace(",", "")

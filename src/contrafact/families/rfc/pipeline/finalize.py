@@ -40,8 +40,6 @@ Contract = Callable[[Mapping[str, Any]], Standing]
 
 @dataclass
 class Finalized:
-    """What finalization made of the pairs."""
-
     retained: list[dict[str, Any]] = field(default_factory=list)
     hard: list[dict[str, Any]] = field(default_factory=list)
     review: list[dict[str, Any]] = field(default_factory=list)
@@ -49,7 +47,6 @@ class Finalized:
     events: list[LedgerEvent] = field(default_factory=list)
 
     def counts(self) -> Counter[str]:
-        """Return how many pairs ended where."""
         found = {"retained": self.retained, "hard cases": self.hard, "dropped": self.dropped}
         found |= {"to review": self.review} if self.review else {}
         counts = Counter({name: len(rows) for name, rows in found.items()})
@@ -164,7 +161,6 @@ def audit_table(rows: Sequence[StageRow], decisions: Sequence[ReviewDecision]) -
 
 
 def _share(name: str, own: Sequence[Mapping[str, Any]], hits: Sequence[bool]) -> dict[str, float]:
-    """Return a share with its bounds; articles are clusters."""
     found = stratified_share(
         [float(hit) for hit in hits],
         [1.0] * len(own),
@@ -181,10 +177,7 @@ def _settled(
     undecided: Undecided,
     required: Sequence[str],
 ) -> tuple[str, str, str]:
-    """Return where a pair goes, why, and who decided, after the integrity checks (2.2.4).
-
-    ``passed`` is set to what is known, ``against_rules`` to what an expert overruled.
-    """
+    """Return where a pair goes, why, and who decided, after the integrity checks (2.2.4)."""
     seen = fate.state != "unreviewed"
     if not seen and unreviewed == "drop":
         return "dropped", f"{fate.why}: not reviewed", fate.by
@@ -247,10 +240,7 @@ def _revised(
 
 
 def _of_people(row: Mapping[str, Any], own: Sequence[ReviewDecision]) -> list[LedgerEvent]:
-    """Return an event for every decision and, where several people decided, for what it came to.
-
-    Whoever counts items takes a stage's last event for its outcome.
-    """
+    """Return an event a decision and, where several decided, one for what these came to, last."""
     events = []
     for stage in REVIEW_STAGES:
         at = sorted((d for d in own if d.stage == stage), key=lambda d: (d.time, d.decided_by))

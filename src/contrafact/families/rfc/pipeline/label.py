@@ -21,15 +21,7 @@ if TYPE_CHECKING:  # labelling by rules needs no engine, whose import takes more
 
     from contrafact.prompts import PromptPack, PromptTemplate
 
-__all__ = [
-    "PerArticle",
-    "ask_label",
-    "label_rows",
-    "label_template",
-    "open_rows",
-    "paragraph_of",
-    "refuted",
-]
+__all__ = ["PerArticle", "ask_label", "label_rows", "label_template", "open_rows", "paragraph_of"]
 
 PerArticle = Literal["one", "all"]
 NO_CATEGORY = "No-Categorized"
@@ -52,8 +44,7 @@ def paragraph_of(fields: Mapping[str, Any]) -> str:
 def refuted(fields: Mapping[str, Any]) -> dict[str, str]:
     """Return the candidates that an article's text cannot carry, each with the reason.
 
-    Keyword lists (appendix O) are generous: any digit makes a numerical candidate, any catalyst a
-    causal one. Appendix S.2 wants a figure that can be changed, and R.4 an explicit causal marker.
+    Lists (appendix O) are generous: S.2 wants a figure to change, R.4 an explicit causal marker.
     """
     candidates = _candidates(fields)
     found: dict[str, str] = {}

@@ -47,7 +47,7 @@ from contrafact.records import MANIPULATIONS, Manipulation
 from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import token_count
 
-__all__ = ["NOT_JUDGED", "Decoding", "ModelRewriter", "WriterSettings", "load_decoding"]
+__all__ = ["Decoding", "WriterSettings"]
 
 NOT_JUDGED = "no judge was asked what it means"
 """Why a rewrite against which no fact speaks is undecided, where no judge is named."""
@@ -75,8 +75,7 @@ class Decoding(BaseModel):
 def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding]:
     """Return each manipulation's decoding settings from a TOML file.
 
-    The default file holds the settings as RFC-BENCH prints them under each category's heading in
-    section 2.2.2, where those of flipping and numerical look swapped; see the file.
+    The default holds what section 2.2.2 prints, flipping and numerical seemingly swapped (see it).
     """
     source = path or files("contrafact.families.rfc.pipeline").joinpath("decoding.toml")
     try:
@@ -196,7 +195,6 @@ class ModelRewriter:
 
     @staticmethod
     def open_templates(pack: PromptPack) -> dict[str, PromptTemplate]:
-        """Return the prompts of all manipulations, and ``feedback``, checked."""
         templates: dict[str, PromptTemplate] = {
             name: pack.template(f"rfc/rewrite-{name}", required={"paragraph"})
             for name in MANIPULATIONS
@@ -205,7 +203,6 @@ class ModelRewriter:
         return {**templates, "feedback": pack.template("rfc/rewrite-feedback", required=required)}
 
     async def rewrite(self, assignment: Assignment) -> RewriteOutcome:
-        """Return what becomes of one row."""
         original, manipulation = assignment.item.paragraph, assignment.manipulation
         question = self.templates[manipulation].render(paragraph=delimit(original))
         messages: list[ChatMessage] = [ChatMessageUser(content=question)]
@@ -260,10 +257,7 @@ class ModelRewriter:
 
 
 def longest_reply(assignment: Assignment, bands: Bands = LENGTH_BANDS) -> int:
-    """Return how many tokens a reply may have: what is longer cannot keep to the length band.
-
-    A decoding file's ``max_tokens`` takes its place, for models that think before they write.
-    """
+    """Return the most tokens of a reply that can keep to the length band."""
     most = bands[assignment.manipulation][1] * token_count(assignment.item.paragraph)
     return ceil(TOKENIZERS * most) + DELIMITERS
 

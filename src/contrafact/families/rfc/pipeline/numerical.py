@@ -34,7 +34,7 @@ from contrafact.records import Edit
 from contrafact.text.quantities import Quantity, quantities, render, written_value
 from contrafact.text.tokens import sentence_spans
 
-__all__ = ["NoRewrite", "RuleRewrite", "rewrite_numerical"]
+__all__ = ["NoRewrite", "rewrite_numerical"]
 
 _Strength = Literal["stronger", "weaker"]
 
@@ -83,8 +83,6 @@ class _Relation:
 
 @dataclass(frozen=True)
 class _Problem:
-    """The quantities of a text and what ties them together."""
-
     text: str
     found: list[Quantity]
     related: list[_Relation]
@@ -152,7 +150,6 @@ def _problem(text: str) -> _Problem:
 def _draw(
     problem: _Problem, free: Sequence[int], strength: _Strength, rng: np.random.Generator
 ) -> list[float]:
-    """Return a value for every quantity, equal where the old ones are."""
     factors: dict[str, float] = {}
     values = [quantity.value or 0.0 for quantity in problem.found]
     chosen: dict[tuple[str, str | None, float, bool], float] = {}
@@ -177,10 +174,7 @@ def _draw(
 
 
 def _natural(quantity: Quantity, old: float, new: float, rng: np.random.Generator) -> float:
-    """Return the value, rounded to about as many figures as the old one has.
-
-    "500,000" becomes 820,000 and not 823,417; "13.4%" becomes 21.6%.
-    """
+    """Return a value of about as many figures: "500,000" becomes 820,000, not 823,417."""
     if quantity.role == "policy rate" or not new:
         return new
     factor = abs(quantity.form.factor) or 1.0
@@ -208,10 +202,7 @@ def _edits(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> t
 
 
 def _written_fault(problem: _Problem, free: Sequence[int], values: Sequence[float]) -> str:
-    """Return what is wrong with values as they would be written; empty if nothing is.
-
-    Most draws fail here, before a text is written and read back.
-    """
+    """Return what is wrong with values as they would be written: most draws fail here."""
     written = [written_value(*one) for one in zip(problem.found, values, strict=True)]
     in_digits = [i for i in free if written[i] is not None]
     return _value_fault(problem, in_digits, [value or 0.0 for value in written])
@@ -238,7 +229,6 @@ def _value_fault(problem: _Problem, free: Sequence[int], values: Sequence[float]
 
 
 def _groups(keys: Iterable[Hashable]) -> Iterable[list[int]]:
-    """Return the places of equal keys, together."""
     found: dict[Hashable, list[int]] = defaultdict(list)
     for place, key in enumerate(keys):
         found[key].append(place)
@@ -296,10 +286,7 @@ def _sign(one: float, other: float) -> int:
 
 
 def _fits(quantity: Quantity, new: float, *, monthly: bool = False) -> bool:
-    """Return whether a quantity may become ``new``, signed as its value is.
-
-    ``monthly``: the sentence speaks of a month or a quarter, for macro-economic figures.
-    """
+    """Return whether a quantity may become ``new``; ``monthly`` is for macro-economic figures."""
     old = quantity.value
     if not old or not new or (old < 0) != (new < 0) or abs(new - old) <= 1e-9 * abs(old):
         return False
@@ -345,11 +332,7 @@ def _decline_top(was: float) -> float:
 
 
 def _candidate(quantity: Quantity, strength: _Strength, factor: float) -> float:
-    """Return the value that a quantity would take under a common factor, 1.5 to 2 or under a half.
-
-    Where a factor makes no sense (a policy rate, a share near the whole), the nearest value that
-    does is returned; `_fits` has the last word.
-    """
+    """Return what a quantity would become by a common factor, or the nearest that makes sense."""
     old = quantity.value or 0.0
     sign, was = (-1.0 if old < 0 else 1.0), abs(old)
     if quantity.role == "policy rate":
@@ -429,10 +412,7 @@ def _near(exact: float, written: float, quantity: Quantity) -> bool:
 
 
 def _solved(related: Sequence[_Relation], values: list[float], found: Sequence[Quantity]) -> None:
-    """Change, in place, the values that follow from others so that every relation holds again.
-
-    Percentages and first levels are taken as given; second levels, changes and parts follow.
-    """
+    """Change, in place, what follows from percentages and first levels: relations hold again."""
     for relation in related:
         a, b, c = relation.parts
         sign = relation.sign

@@ -25,17 +25,7 @@ from contrafact.families.rfc.pipeline.stages import StageRow, passed_of
 from contrafact.files.tables import json_line
 from contrafact.records import MANIPULATIONS
 
-__all__ = [
-    "FIELDS",
-    "Counts",
-    "Release",
-    "card",
-    "croissant",
-    "leaks",
-    "original_hash",
-    "release",
-    "row_schema",
-]
+__all__ = ["Release", "card", "croissant", "leaks", "original_hash", "release", "row_schema"]
 
 SHINGLE = 8
 """So many words in a row of an original, and a field gives part of it away."""
@@ -106,7 +96,6 @@ class Counts:
     def of(
         cls, rows: Sequence[Mapping[str, Any]], hard: Sequence[Mapping[str, Any]], unreviewed: int
     ) -> "Counts":
-        """Return the counts of released rows, ``unreviewed`` of which no people have seen."""
         articles = Counter(row["article_id"] for row in (*rows, *hard))
         days = sorted(row["date"] for row in (*rows, *hard) if row["date"])
         writers = sorted({row["rewriter"] for row in (*rows, *hard)})

@@ -21,7 +21,6 @@ from contrafact.files.tables import read_rows, source_name
 from contrafact.records import MANIPULATIONS, Edit, Manipulation, NewsItem, Rewrite
 
 __all__ = [
-    "BY_MODEL_ALONE",
     "Assignment",
     "RewriteOutcome",
     "assignment_of",
@@ -54,10 +53,8 @@ class Assignment:
 class RewriteOutcome:
     """What became of one row.
 
-    Attributes:
-        violations: What the best of the refused proposals broke.
-        undecided: Why nobody knows yet whether the rewrite means what it is to mean; empty where
-            facts or judges have decided.
+    ``violations`` are those of the best refused proposal; ``undecided`` says why nobody knows yet
+    whether the rewrite means what it should, empty where facts or judges have decided.
     """
 
     rewritten: str | None = None

@@ -43,22 +43,16 @@ def read_stage(
     path: str | Path,
     texts: Sequence[str] = (),
     *,
-    unique: Sequence[str] = ("id",),
     manipulated: bool = False,
     allow_empty: bool = False,
 ) -> list[StageRow]:
-    """Return the rows of a stage file, each checked.
-
-    Args:
-        unique: Fields that together name a row; no two rows may have the same. Empty if rows
-            need no name.
-    """
+    """Return a stage file's rows, each checked; no two have the same id."""
     name = source_name(path)
     if allow_empty and str(path) != "-" and Path(path).is_file() and not Path(path).stat().st_size:
         return []
     rows: list[StageRow] = []
-    first: dict[tuple[str, ...], int] = {}
-    needed = dict.fromkeys((*unique, *texts, *(("manipulation",) if manipulated else ())))
+    first: dict[str, int] = {}
+    needed = ("id", *texts, *(("manipulation",) if manipulated else ()))
     for line, fields in read_rows(path):
         for needs in needed:
             require_text(fields, needs, file=name, line=line)
@@ -76,11 +70,10 @@ def read_stage(
                     line=line,
                     hint=f"use one of {', '.join(MANIPULATIONS)}",
                 )
-        key = tuple(str(row[one]) for one in unique)
-        if unique and key in first:
+        key = str(row["id"])
+        if key in first:
             raise InputError(
-                f"{' '.join(unique)} '{' '.join(key)[:60]}' is there twice "
-                f"(first on line {first[key]})",
+                f"id '{key[:60]}' is there twice (first on line {first[key]})",
                 file=name,
                 line=line,
                 hint="leave one of them out",

@@ -136,7 +136,7 @@ def _import() -> None:
     from contrafact.report.html import page_environment
     from contrafact.text.degenerate import languages
     from contrafact.text.diff import token_count
-    from contrafact.text.parsing import parsed, recognised
+    from contrafact.text.parsing import entities, parsed
     from contrafact.text.quantities.context import quantities
     from contrafact.text.words import lexicon
 
@@ -149,7 +149,7 @@ def _import() -> None:
     languages("Sales rose.")
     quantities("Sales rose 3% in May, to $2 billion, after GDP growth of a quarter point.")
     list(parsed(["Sales rose."]))
-    list(recognised(["Sales rose."]))
+    entities("Sales rose.")
     # Fonts are found and read once.
     plot = matplotlib.figure.Figure(layout="constrained")
     plot.subplots().set_title("Aa")

@@ -74,8 +74,8 @@ wheel:
 	$(PYTHON) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 # What a release would publish: built, checked, and installed alone. It publishes nothing.
-release-check:
-	tools/release_check.sh $(PYTHON)
+release-check: $(VENV)/.dev
+	tools/release_check.sh $(PYTHON) $(BIN)/python
 
 # The site, built strictly into site/VERSION, beside the versions that are there already.
 docs: $(VENV)/.dev

@@ -201,6 +201,10 @@ def test_search_finds(word, served, open_page):
 
 FIRST = {
     "which method": "faq",
+    "judge sensitivity": "exam",
+    "how good is my judge": "exam",
+    "max tokens": "models",
+    "ray cluster": "bulk",
     "excel": "data",
     "ollama": "models",
     "agreement kappa": "agree",

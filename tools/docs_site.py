@@ -32,12 +32,16 @@ OUTSIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 FOUND = {
     "decisions/": 0.0001,
     "changelog": 0.0001,
-    "api/": 0.1,
+    "api/": 0.01,
     "agents": 0.1,
     "api.md": 0.001,
     "catalogue": 0.3,
     "commands/": 0.5,
+    "your-own-family": 0.3,
+    "scenarios": 0.3,
+    "agree": 2,
     "concepts/": 2,
+    "exam": 2,
     "faq": 1.5,
     "recipes": 2,
 }

@@ -108,6 +108,19 @@ def test_when_nothing_was_judged_it_says_what_can_be_said(opened: Any) -> None:
     assert any("could not be read" in text for text in summary.more)
 
 
+@pytest.mark.parametrize("copies, said", [(range(32), "It differs"), ([0, 2, 4], "These data do")])
+def test_when_nothing_was_judged_it_says_whether_answers_differ(
+    opened: Any, copies: Any, said: str
+) -> None:
+    def change(items: pd.DataFrame) -> None:
+        items["text"], items["invalid_reason"] = "a text", None
+        own = items.index[items["system"].str.startswith("embedded")]
+        items.loc[own[list(copies)], "degenerate"] = "repeats its input"
+
+    summary, _ = opened(change, judged=False)
+    assert summary.more[0].startswith(said)
+
+
 def test_when_nothing_could_be_read_it_says_so(opened: Any) -> None:
     def change(items: pd.DataFrame) -> None:
         items["text"] = None

@@ -18,7 +18,7 @@ from contrafact.exam.correct import NOT_EXAMINED
 from contrafact.family.display import MISSING, Kind, count, figure_text, format_number, listed
 from contrafact.family.report import ChapterData, Form, Measure
 from contrafact.models.gguf import EMBEDDED_NAMES
-from contrafact.report.estimates import NO_MODEL
+from contrafact.report.estimates import NO_MODEL, compare_systems
 from contrafact.stats.intervals import MIN_CLUSTERS
 from contrafact.stats.replicates import Bootstrap
 
@@ -26,6 +26,7 @@ __all__ = ["Summary", "summarise", "verdict", "with_interval"]
 
 _SIGNIFICANT = 0.05
 """Below this adjusted p-value a paired difference is called more than chance would make."""
+_SOUND = Measure("sound", "", column="_sound", forms=("all",), compared="sound")
 _MOST_BARS = 12
 """So many systems are drawn; the tables have all."""
 _MOST_NAMED = 3
@@ -169,6 +170,15 @@ def _soundness(data: ChapterData) -> pd.DataFrame:
     return rows.sort_values("estimate", ascending=False, kind="stable", ignore_index=True)
 
 
+def _sound_pairs(data: ChapterData) -> pd.DataFrame:
+    items, spec = (
+        data.items.assign(_sound=_sound(data.items)),
+        replace(data.spec, measures=(_SOUND,)),
+    )
+    rng, resamples, level = np.random.default_rng(0), data.resamples, data.level
+    return compare_systems(items, spec, data.comparable, rng=rng, resamples=resamples, level=level)
+
+
 def _tied(rows: pd.DataFrame, kind: Kind = "share") -> list[str]:
     """Return the systems of the first of some figures: several where they read alike."""
     read = [format_number(float(value), kind) for value in rows["estimate"]]
@@ -262,10 +272,11 @@ def _named(names: Sequence[str]) -> str:
 
 def _differences(data: ChapterData, found: _Finding) -> str:
     """Say from which other systems the best can be told, by the paired comparisons."""
-    measure, pairs, best = found.measure, data.pairs, found.best
+    measure, best = found.measure or _SOUND, found.best
+    pairs = data.pairs if found.measure else _sound_pairs(data)
     others = [str(name) for name in found.ranked["system"] if name not in best]
     comparable = data.comparable.several and _one_judge(data, found)
-    if measure is None or pairs.empty or len(best) > 1 or not others or not comparable:
+    if pairs.empty or len(best) > 1 or not others or not comparable:
         return ""
     chosen = pairs["measure"].eq(measure.name) & pairs["form"].eq(found.form)
     mine = pairs[chosen & (pairs["first"].eq(best[0]) | pairs["second"].eq(best[0]))]

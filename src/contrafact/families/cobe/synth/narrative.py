@@ -164,7 +164,7 @@ _TOGETHER = (
 )
 _BEHIND = (
     "{topic} can lie behind both {one} and {other}, and neither of the two leads to the other",
-    "{one} and {other} can both go back to {topic}, while neither brings about the other",
+    "{one} and {other} can both come from {topic}, while neither brings about the other",
 )
 
 

@@ -15,6 +15,7 @@ to one of them. What is read is put into the file's own words, for `prove` to ju
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from contrafact.causal.model import Value
@@ -109,15 +110,20 @@ class ResponseReader:
             self._table[_tokens(frame)] = _Wording("f", "")
         made: list[tuple[tuple[str, ...], _Wording]] = []
         for one in _wordings(wordings, frozenset(shields)):
-            self._add(_tokens(one.text), one)
-            made += _forms(one)
+            self._add(_wording_tokens(one.text), one)
+            if one.kind == "C":
+                told, would = _tenses(one.text)
+                made += ((words, one) for words in told)
+                would_be = replace(one, kind="W")
+                made += ((words, would_be) for words in would)
         made += [*_supposed(wordings), *_denied(wordings)]
         # A file's own wordings come before the tenses that are made of them.
         for words, one in made:
             self._add(words, one)
-        self._longest: dict[str, int] = {}
+        sizes: dict[str, set[int]] = {}
         for words in self._table:
-            self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
+            sizes.setdefault(words[0], set()).add(len(words))
+        self._sizes = {first: sorted(found, reverse=True) for first, found in sizes.items()}
 
     def _add(self, words: tuple[str, ...], one: _Wording) -> None:
         known = self._table.setdefault(words, one)
@@ -186,20 +192,19 @@ class ResponseReader:
 
     def _longest_at(self, tokens: tuple[str, ...], place: int) -> tuple[int, _Wording | None]:
         first = tokens[place]
-        longest = self._longest.get(_NUMBER if _FIGURE.fullmatch(first) else first, 0)
-        longest = max(longest, self._longest.get(first, 0))
-        figures = [
-            at for at, one in enumerate(tokens[place : place + longest]) if _FIGURE.fullmatch(one)
-        ]
-        for size in range(min(longest, len(tokens) - place), 0, -1):
+        sizes = self._sizes.get(first, [])
+        if _FIGURE.fullmatch(first):
+            sizes = sorted({*sizes, *self._sizes.get(_NUMBER, [])}, reverse=True)
+        for size in sizes:
             words = tokens[place : place + size]
             one = self._table.get(words)
-            for at in figures:
-                if one is None and at < size:
-                    one = self._table.get((*words[:at], _NUMBER, *words[at + 1 :]))
-                    one = one and _with_figure(one, int(words[at].replace(",", "")))
+            if one is None:
+                for at, word in enumerate(words):
+                    if one is None and word[0].isdigit() and _FIGURE.fullmatch(word):
+                        one = self._table.get((*words[:at], _NUMBER, *words[at + 1 :]))
+                        one = one and _with_figure(one, int(word.replace(",", "")))
             if one is not None:
-                return size, one
+                return len(words), one
         return 1, None
 
     def _told(self, sentence: Sequence[_Wording], shape: re.Match[str]) -> list[_Wording]:
@@ -236,6 +241,9 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(_NUMBER if one == "\0" else one for one in _TOKEN.findall(whole))
 
 
+_wording_tokens = lru_cache(maxsize=4096)(_tokens)  # many stories of a place share their wordings
+
+
 def _sentences(pieces: Iterable[_Wording]) -> Iterator[list[_Wording]]:
     sentence: list[_Wording] = []
     for one in pieces:
@@ -267,7 +275,7 @@ def _wordings(wordings: Mapping[str, Any], latent: frozenset[str]) -> Iterator[_
         for word in ("false", "true"):
             mention = Mention(name, word == "true", False)
             for clause in forms[word]["clauses"]:
-                pronoun = name in latent and not _PRONOUNS.isdisjoint(_tokens(clause))
+                pronoun = name in latent and not _PRONOUNS.isdisjoint(_wording_tokens(clause))
                 yield _Wording("C", clause, mention, pronoun)
             for noun in forms[word].get("nouns", ()):
                 yield _Wording("N", noun, replace(mention, noun=True))
@@ -278,7 +286,7 @@ def _supposed(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _W
     for name, forms in wordings.items():
         for word in ("false", "true") if "amounts" not in forms else ():
             one = _Wording("C", forms[word]["clauses"][0], Mention(name, word == "true", False))
-            for words in map(_tokens, forms[word].get("supposed", ())):
+            for words in map(_wording_tokens, forms[word].get("supposed", ())):
                 yield words, one
                 if "had" in words:
                     place = words.index("had")
@@ -296,25 +304,27 @@ def _denied(wordings: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Wor
             one = _Wording("C", stated, Mention(name, other == "true", False))
             for supposed in forms[word].get("supposed", ()):
                 for clause in negations(forms[word]["clauses"][0], supposed):
-                    yield _tokens(clause), one
+                    yield _wording_tokens(clause), one
 
 
-def _forms(one: _Wording) -> Iterator[tuple[tuple[str, ...], _Wording]]:
-    """Yield a clause in the tenses that follow from its words."""
-    words = _tokens(one.text) if one.kind == "C" else ()
-    would_be = replace(one, kind="W")
+@lru_cache(maxsize=4096)
+def _tenses(clause: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Return a clause in the tenses that follow from its words: told, and as what would be."""
+    words = _wording_tokens(clause)
+    told: list[tuple[str, ...]] = []
+    would: list[tuple[str, ...]] = []
     for place, word in enumerate(words):
-        before, after = words[:place], words[place + 1 :]
         if word in ("was", "were"):
-            told = [("is",), ("are",), ("had", "been"), ("has", "been"), ("have", "been")]
-            would = [("would", "be"), ("would", "have", "been"), ("will", "be")]
-        elif word.endswith("ed") and len(word) > 4 and _NO_VERB.isdisjoint(before[-1:]):
+            is_so = [("is",), ("are",), ("had", "been"), ("has", "been"), ("have", "been")]
+            would_be = [("would", "be"), ("would", "have", "been"), ("will", "be")]
+        elif word.endswith("ed") and len(word) > 4 and _NO_VERB.isdisjoint(words[:place][-1:]):
             bases = [word[:-2], word[:-1], word[:-3], f"{word[:-3]}y"]
-            told = [("had", word), ("has", word), ("have", word)]
-            told += [(f"{base}{end}",) for base in bases for end in ("", "s", "es")]
-            would = [("would", "have", word)]
-            would += [(modal, base) for base in bases for modal in ("would", "will")]
+            is_so = [("had", word), ("has", word), ("have", word)]
+            is_so += [(f"{base}{end}",) for base in bases for end in ("", "s", "es")]
+            would_be = [("would", "have", word)]
+            would_be += [(modal, base) for base in bases for modal in ("would", "will")]
         else:
             continue
-        yield from (((*before, *form, *after), one) for form in told)
-        yield from (((*before, *form, *after), would_be) for form in would)
+        told += ((*words[:place], *form, *words[place + 1 :]) for form in is_so)
+        would += ((*words[:place], *form, *words[place + 1 :]) for form in would_be)
+    return told, would

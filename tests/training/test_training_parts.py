@@ -1,5 +1,6 @@
 """The parts of a training that need no model: scores, new items, preferences, judges, stages."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,9 @@ def test_another_model_judges_and_what_cannot_be_read_is_counted(tmp_path, monke
     with Journal(tmp_path / "journal", {}) as replies:
         replies.keep("a judged 0", "score: 6")  # from a start that was killed
         replies.keep("a judged 1", "score: 7")
-        scored, reasons = score_candidates(context, candidates(), by_inspect(context, replies))
+        scored, reasons = score_candidates(
+            context, candidates(), partial(by_inspect, context, replies)
+        )
     assert [(one.score, one.valid, one.unreadable) for one in scored] == [
         (6.5, True, 0),
         (0.0, False, 0),  # no judge is called about what cannot be read
@@ -182,7 +185,7 @@ def test_a_judge_that_cannot_be_opened_or_fails_is_an_error_and_no_score(tmp_pat
     def ask(name: str) -> None:
         context = training(tmp_path, judge={"by": name, "samples": 1})
         with Journal(tmp_path / "journal", {}) as journal:
-            score_candidates(context, candidates(), by_inspect(context, journal))
+            score_candidates(context, candidates(), partial(by_inspect, context, journal))
 
     with pytest.raises(InputError, match="cannot use the model 'nobody/here'"):
         ask("nobody/here")

@@ -211,15 +211,9 @@ def _run_grid(plan: "Plan", cells: "list[Prepared]") -> None:
         )
         show_failures(result)
         results.append(result)
-    page = folder / "report.html"
-    if any(one.ran for one in results) or command.with_published or not page.exists():
-        folders = [result.folder for result in results]
-        written = write_report(folder, folders, with_published=command.with_published)
-    else:
-        written = True
-    if written:
+    if write_report(folder, results, command):
         show_results(folder)
-        typer.echo(f"report: {page}")
+        typer.echo(f"report: {folder / 'report.html'}")
     _write_junit(command, [result.folder for result in results])
     typer.echo(f"repeat: contrafact run --config {folder / CONFIG}")
     if any(result.failures for result in results):
@@ -249,10 +243,7 @@ def run_and_report(prepared: "Prepared", command: "Command") -> None:
     result = evaluate(prepared, command.out, yes=command.yes)
     del prepared  # many outputs take much memory, and the report needs it
     folder = result.folder
-    if result.ran or command.with_published or not (folder / "report.html").exists():
-        written = write_report(folder, [folder], with_published=command.with_published)
-    else:
-        written = True
+    written = write_report(folder, [result], command)
     if written:
         show_results(folder)
         show_agreement(folder)
@@ -328,14 +319,18 @@ def evaluate(
     return result
 
 
-def write_report(folder: Path, runs: list[Path], *, with_published: bool = False) -> bool:
-    """Write the report of runs into a folder; return whether there was anything to report."""
+def write_report(folder: Path, results: "Sequence[RunResult]", command: "Command") -> bool:
+    """Write the report of runs, unless it is there; return whether there is anything to report."""
     from contrafact.report.build import build_report
     from contrafact.report.frames import read_tasks
 
-    tasks = [runs for runs in read_tasks(runs) if len(runs.items)]
+    published, page = command.with_published, folder / "report.html"
+    if page.exists() and not published and not any(result.ran for result in results):
+        return True
+    found = read_tasks([result.folder for result in results])
+    tasks = [runs for runs in found if len(runs.items)]
     if tasks:
-        build_report(tasks, folder, with_published=with_published)
+        build_report(tasks, folder, with_published=published)
     return bool(tasks)
 
 

@@ -77,13 +77,14 @@ def new_manifest(
 ) -> Manifest:
     """Return the manifest of a run that has not begun.
 
-    ``contents`` are hashes of what its results rest on besides, as `identity` takes them; ``files``
-    are further ones by the option that names them; the pack's templates have been opened.
+    ``contents`` are hashes of what its results rest on besides its data, its templates, which have
+    been opened, and the task's version; ``files`` are further ones by the option that names them.
     """
     import inspect_ai
 
+    known = {"data": data.sha256, "templates": pack.used, "task": version.split("-")[0]}
     return Manifest(
-        identity=identity(settings, contents),
+        identity=identity(settings, {**known, **contents}),
         status="running",
         started="",
         contrafact=__version__,

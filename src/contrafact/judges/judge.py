@@ -29,7 +29,7 @@ from contrafact.errors import InputError
 from contrafact.judges.replies import read_bool, read_letter
 from contrafact.judges.verifier import UNDECIDED, Subject, decision_by, is_verifier
 from contrafact.models.asking import CUT_OFF, answer, cut_off, no_answer
-from contrafact.models.requests import SharedSchema
+from contrafact.models.requests import SharedSchema, closed_object
 from contrafact.records import Verdict
 from contrafact.stats.votes import majority
 
@@ -59,22 +59,8 @@ judge was about to say something else altogether, and the two numbers say nothin
 @cache
 def bool_schema(criterion: str) -> ResponseSchema:
     """Return the response schema ``{criterion: {"value": true or false}}``."""
-    value = JSONSchema(
-        type="object",
-        properties={"value": JSONSchema(type="boolean")},
-        required=["value"],
-        additionalProperties=False,
-    )
-    return SharedSchema(
-        name=criterion,
-        json_schema=JSONSchema(
-            type="object",
-            properties={criterion: value},
-            required=[criterion],
-            additionalProperties=False,
-        ),
-        strict=True,
-    )
+    value = closed_object({"value": JSONSchema(type="boolean")})
+    return SharedSchema(name=criterion, json_schema=closed_object({criterion: value}), strict=True)
 
 
 async def judge_once(

@@ -20,7 +20,7 @@ from pydantic import Field
 
 from contrafact.judges.replies import as_bool, read_json_object
 from contrafact.models.asking import answer, no_answer
-from contrafact.models.requests import SharedSchema
+from contrafact.models.requests import SharedSchema, closed_object
 from contrafact.records import Verdict
 from contrafact.text.delimit import printable, shorten
 
@@ -44,22 +44,11 @@ class QuotedVerdict(Verdict):
 @cache
 def quoted_schema(criteria: tuple[str, ...]) -> ResponseSchema:
     """Return the schema of a reply about these criteria: words first, then the value."""
-    verdict = JSONSchema(
-        type="object",
-        properties={"words": JSONSchema(type="string"), "value": JSONSchema(type="boolean")},
-        required=["words", "value"],
-        additionalProperties=False,
+    verdict = closed_object(
+        {"words": JSONSchema(type="string"), "value": JSONSchema(type="boolean")}
     )
-    return SharedSchema(
-        name="verdicts",
-        json_schema=JSONSchema(
-            type="object",
-            properties=dict.fromkeys(criteria, verdict),
-            required=list(criteria),
-            additionalProperties=False,
-        ),
-        strict=True,
-    )
+    schema = closed_object(dict.fromkeys(criteria, verdict))
+    return SharedSchema(name="verdicts", json_schema=schema, strict=True)
 
 
 async def judge_quoted(
@@ -106,16 +95,8 @@ def read_quoted(
         passed, words, reason = None, "", invalid
         if invalid is None:
             passed, words, reason = _one((read.value or {}).get(name), texts)
-        found.append(
-            QuotedVerdict(
-                criterion=name,
-                passed=passed,
-                invalid=reason,
-                judge=judge,
-                reply=reply,
-                words=words,
-            )
-        )
+        own = {"passed": passed, "words": words, "invalid": reason}
+        found.append(QuotedVerdict(criterion=name, judge=judge, reply=reply, **own))
     return found
 
 

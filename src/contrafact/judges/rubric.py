@@ -36,23 +36,21 @@ The subject is what is judged, as data: what a verifier gets, and what words are
 def true_or_false(*, structured: bool = True, cache: bool | CachePolicy = False) -> Ask[Verdict]:
     """Return how a judge is asked that answers one criterion with true or false in JSON."""
 
-    async def ask(
-        judge: Model, names: Sequence[str], prompt: str, subject: Subject | None = None
-    ) -> list[Verdict]:
-        how: dict[str, Any] = {"subject": subject, "cache": cache, "config": JUDGE_CONFIG}
-        return [await judge_once(judge, prompt, one, structured=structured, **how) for one in names]
-
-    return ask
+    return _each(judge_once, structured=structured, cache=cache)
 
 
 def letter(*, logprobs: bool = True, cache: bool | CachePolicy = False) -> Ask[LetterVerdict]:
     """Return how a judge is asked that answers one criterion with T or F."""
 
+    return _each(judge_letter, logprobs=logprobs, cache=cache)
+
+
+def _each(once: Callable[..., Awaitable[_V]], **how: Any) -> Ask[_V]:
     async def ask(
         judge: Model, names: Sequence[str], prompt: str, subject: Subject | None = None
-    ) -> list[LetterVerdict]:
-        how: dict[str, Any] = {"subject": subject, "cache": cache, "config": JUDGE_CONFIG}
-        return [await judge_letter(judge, prompt, one, logprobs=logprobs, **how) for one in names]
+    ) -> list[_V]:
+        given = {**how, "subject": subject, "config": JUDGE_CONFIG}
+        return [await once(judge, prompt, name, **given) for name in names]
 
     return ask
 

@@ -33,6 +33,7 @@ __all__ = [
     "InProcessAPI",
     "OneItemArray",
     "SharedSchema",
+    "closed_object",
     "guided_choice",
     "request_body",
 ]
@@ -197,6 +198,16 @@ class SharedSchema(ResponseSchema):
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         return self
+
+
+def closed_object(properties: dict[str, JSONSchema]) -> JSONSchema:
+    """Return the schema of an object that has all of these properties, and no other."""
+    return JSONSchema(
+        type="object",
+        properties=properties,
+        required=list(properties),
+        additionalProperties=False,
+    )
 
 
 class OneItemArray(JSONSchema):

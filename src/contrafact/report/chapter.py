@@ -89,14 +89,9 @@ class Chapter:
 
     @property
     def eyebrow(self) -> str:
-        """What stands above the title."""
-        return eyebrow(self.task)
-
-
-def eyebrow(task: str) -> str:
-    """Return the family of a task, and the task where the family has several."""
-    family = family_of_task(task)
-    return family.title if len(family.tasks) == 1 else f"{family.title} · {task}"
+        """What stands above the title: the family, and the task where it has several."""
+        family = family_of_task(self.task)
+        return family.title if len(family.tasks) == 1 else f"{family.title} · {self.task}"
 
 
 def make_chapter(runs: TaskRuns, options: Options) -> Chapter:

@@ -19,7 +19,6 @@ from contrafact.models.asking import cause_of, redacted
 from contrafact.models.fluency import FLUENCY
 from contrafact.models.prices import FREE, Tokens, dollars, price_note
 from contrafact.runs.folder import Manifest, read_manifest
-from contrafact.text.delimit import replace_surrogates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -391,11 +390,8 @@ def _calls(
                 f"[{message.role}]\n{message.text}" if several else message.text
                 for message in event.input
             )
-            yield {
-                **shared,
-                "prompt": replace_surrogates(redacted(prompt)),
-                "reply": replace_surrogates(redacted(event.output.completion)),
-            }
+            reply = redacted(event.output.completion)
+            yield {**shared, "prompt": redacted(prompt), "reply": reply}
 
 
 def _fluency(folder: Path, scorer: "CausalModel | None") -> list[dict[str, Any]]:

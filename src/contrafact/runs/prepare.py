@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from contrafact.corpus.datasets import data_source
 from contrafact.errors import InputError, value_problem
 from contrafact.family import families, task_named
-from contrafact.family.manifest import DataRecord, file_record, new_manifest
+from contrafact.family.manifest import DataRecord, file_record, hash_file, new_manifest
 from contrafact.family.run import BUNDLED, Prepared, TaskRun, open_inputs, refuse, require_model
 from contrafact.family.settings import RunSettings, TaskOptions
 from contrafact.files.fields import checked_columns
@@ -119,7 +119,7 @@ def prepare(settings: RunSettings) -> Prepared:
         if settings.data
         else file_record(run.bundled, len(limited), notes, name=BUNDLED)
     )
-    contents = _contents(run, settings, pack.used, data, pool_path if shows else None)
+    contents = _contents(settings, pool_path if shows else None)
     return Prepared(
         run=run,
         settings=settings,
@@ -166,25 +166,14 @@ def _refuse_examples(settings: RunSettings, shows: bool) -> None:
             )
 
 
-def _contents(
-    run: TaskRun[Any, Any],
-    settings: RunSettings,
-    templates: Mapping[str, str],
-    data: DataRecord,
-    pool: Path | None,
-) -> dict[str, Any]:
-    """Return the hashes of all that a run's results rest on, besides its settings."""
-    contents: dict[str, Any] = {
-        "data": data.sha256,
-        "templates": dict(templates),
-        "task": run.version.split("-")[0],
+def _contents(settings: RunSettings, pool: Path | None) -> dict[str, Any]:
+    found: dict[str, Any] = {
         # Which of a workbook's sheets, and which of the columns: the same bytes, other items.
-        **({"sheet": sheet} if (sheet := split_sheet(settings.data or "")[1]) else {}),
-        **({"columns": dict(settings.columns)} if settings.columns else {}),
+        "sheet": split_sheet(settings.data or "")[1],
+        "columns": dict(settings.columns),
+        "shots": None if pool is None else hash_file(pool),
     }
-    if pool is not None:
-        contents["shots"] = file_record(pool, 0).sha256
-    return contents
+    return {name: value for name, value in found.items() if value}
 
 
 def _presets() -> dict[str, Mapping[str, Any]]:

@@ -344,12 +344,7 @@ def scored(
     pack = open_pack(settings.prompts)
     judged = settings.judges and any(run.is_judged(settings, name) for name in settings.methods)
     judging = run.judging(pack, settings) if judged else None
-    contents: dict[str, Any] = {
-        "data": data.sha256,
-        "templates": pack.used,
-        "task": run.version.split("-")[0],
-        "outputs": hashlib.sha256(recorded.as_lines().encode()).hexdigest(),
-    }
+    contents = {"outputs": hashlib.sha256(recorded.as_lines().encode()).hexdigest()}
     if len(recorded.asked) < len(run.units(items)):
         contents["asked"] = hash_of(sorted(recorded.asked))
     if earlier := [row for one in systems.values() for row in one.verdicts]:

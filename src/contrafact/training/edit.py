@@ -74,17 +74,7 @@ def train_edit(
     say: Callable[[str], None],
     progress: Callable[[str, int], Progress] = Progress,
 ) -> Taught:
-    """Teach an editor, from where an earlier start of the same training stopped.
-
-    Args:
-        out: Its folder.
-        say: Called with one line for each thing worth knowing.
-        progress: Shows the progress of a piece of work: what is counted, and how many there are.
-
-    Raises:
-        InputError: Something is missing or does not fit; another training is in the folder; the
-            disk is full. What was finished stays.
-    """
+    """Teach an editor, from where an earlier start stopped; see `contrafact.training.run.train`."""
     check_trainers()
     check_causal(config.model)
     with locked(out):

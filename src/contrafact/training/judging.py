@@ -99,51 +99,51 @@ def score_candidates(
     ], reasons
 
 
-def by_self(context: TrainingContext, causal: CausalModel, journal: Journal) -> Judge:
-    """Return the model itself as the judge, its replies kept in the journal."""
+def by_self(
+    context: TrainingContext,
+    causal: CausalModel,
+    journal: Journal,
+    prompts: Mapping[str, str],
+    advance: Advance,
+) -> Mapping[str, str]:
+    """Answer as the judge by the model itself; replies are kept in the journal."""
+    replies = generate_replies(
+        causal,
+        prompts,
+        settings=context.config.judge,
+        seed=context.config.seed,
+        journal=journal,
+        advance=advance,
+    )
+    return {key: reply.text for key, reply in replies.items()}
 
-    def judge(prompts: Mapping[str, str], advance: Advance) -> Mapping[str, str]:
-        replies = generate_replies(
-            causal,
-            prompts,
-            settings=context.config.judge,
-            seed=context.config.seed,
-            journal=journal,
-            advance=advance,
-        )
-        return {key: reply.text for key, reply in replies.items()}
 
-    return judge
-
-
-def by_inspect(context: TrainingContext, journal: Journal) -> Judge:
-    """Return any Inspect model as the judge; answers that came are kept when a call fails.
+def by_inspect(
+    context: TrainingContext, journal: Journal, prompts: Mapping[str, str], advance: Advance
+) -> Mapping[str, str]:
+    """Answer as the judge by any Inspect model; answers that came are kept when a call fails.
 
     Services that take a seed are given one, each sample its own.
     """
     from inspect_ai.model import GenerateConfig
 
     settings = context.config.judge
+    model = open_model(settings.by, transport={})
+    seeds = {key: number % settings.samples for number, key in enumerate(prompts)}
 
-    def judge(prompts: Mapping[str, str], advance: Advance) -> Mapping[str, str]:
-        model = open_model(settings.by, transport={})
-        seeds = {key: number % settings.samples for number, key in enumerate(prompts)}
+    async def reply(key: str) -> str:
+        config = GenerateConfig(
+            temperature=settings.temperature,
+            top_p=settings.top_p,
+            max_tokens=settings.max_tokens,
+            seed=context.config.seed + seeds[key],
+        )
+        return kept_reply(await answer(model, prompts[key], config))
 
-        async def reply(key: str) -> str:
-            config = GenerateConfig(
-                temperature=settings.temperature,
-                top_p=settings.top_p,
-                max_tokens=settings.max_tokens,
-                seed=context.config.seed + seeds[key],
-            )
-            return kept_reply(await answer(model, prompts[key], config))
-
-        work = journal.fill(prompts, reply, at_once=_AT_ONCE, each=lambda _: advance(1))
-        for failure in asyncio.run(work).values():
-            raise InputError(
-                f"the judge '{settings.by}' failed: {failure_cause(failure)}",
-                hint="repeat the command to go on: answers that came are kept",
-            ) from failure
-        return {key: journal.known[key] for key in prompts}
-
-    return judge
+    work = journal.fill(prompts, reply, at_once=_AT_ONCE, each=lambda _: advance(1))
+    for failure in asyncio.run(work).values():
+        raise InputError(
+            f"the judge '{settings.by}' failed: {failure_cause(failure)}",
+            hint="repeat the command to go on: answers that came are kept",
+        ) from failure
+    return {key: journal.known[key] for key in prompts}

@@ -18,6 +18,7 @@ After Yuan et al. (2024), *Self-Rewarding Language Models*. The folders, for a f
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -319,9 +320,9 @@ class _Iteration:
         total = len(candidates) * (1 if settings.by == "checks" else settings.samples)
         with context.work(folder, f"{self.name}: scores", total) as (journal, advance):
             if settings.by == "self":
-                judge = by_self(context, context.model(self.model), journal)
+                judge = partial(by_self, context, context.model(self.model), journal)
             elif settings.by != "checks":
-                judge = by_inspect(context, journal)
+                judge = partial(by_inspect, context, journal)
             scored, reasons = score_candidates(context, candidates, judge, advance)
             context.write_rows(folder / "scores.jsonl", scored)
             write_json(folder / "unreadable.json", dict(reasons.most_common()))

@@ -320,8 +320,7 @@ def reward(
         for place in order
     ]
     settings = GRPOConfig(
-        output_dir=str(folder / _CHECKPOINTS),
-        seed=config.seed,
+        **_common(causal.device, config, folder),
         max_steps=rewarded.steps,
         per_device_train_batch_size=rewarded.answers,
         gradient_accumulation_steps=rewarded.tasks,
@@ -331,15 +330,7 @@ def reward(
         beta=rewarded.beta,
         learning_rate=rewarded.learning_rate,
         lr_scheduler_type="constant",
-        logging_steps=1,
         save_steps=max(1, rewarded.steps // 10),
-        save_total_limit=2,
-        bf16=config.precision == "bfloat16",
-        gradient_checkpointing=config.save_memory,
-        use_cpu=causal.device.type == "cpu",
-        dataloader_pin_memory=False,
-        report_to="none",
-        disable_tqdm=True,
     )
     trainer = GRPOTrainer(
         model=PeftModel.from_pretrained(causal.model, start, is_trainable=True),
@@ -422,11 +413,10 @@ def _own_tokens(pad: int) -> Any:
 def _arguments(
     device: "torch.device", config: ModelConfig, learning: Learning, folder: Path
 ) -> dict[str, Any]:
-    """Return the trainer's settings that both stages share."""
+    """Return the trainer's settings that learning from given replies and DPO share."""
     return {
-        "output_dir": str(folder / _CHECKPOINTS),
+        **_common(device, config, folder),
         "max_length": None,
-        "seed": config.seed,
         "data_seed": config.seed,
         "num_train_epochs": learning.epochs,
         "per_device_train_batch_size": learning.batch,
@@ -435,7 +425,6 @@ def _arguments(
         "learning_rate": learning.learning_rate,
         "lr_scheduler_type": "cosine_with_min_lr",
         "lr_scheduler_kwargs": {"min_lr": learning.final_learning_rate},
-        "logging_steps": 1,
         "logging_nan_inf_filter": False,
         "eval_strategy": "steps",
         "eval_steps": learning.evaluate_every,
@@ -444,10 +433,18 @@ def _arguments(
         "restore_callback_states_from_checkpoint": True,
         "save_strategy": "steps",
         "save_steps": learning.evaluate_every,
-        "save_total_limit": 2,
         "load_best_model_at_end": True,
         "metric_for_best_model": "eval_loss",
         "greater_is_better": False,
+    }
+
+
+def _common(device: "torch.device", config: ModelConfig, folder: Path) -> dict[str, Any]:
+    return {
+        "output_dir": str(folder / _CHECKPOINTS),
+        "seed": config.seed,
+        "logging_steps": 1,
+        "save_total_limit": 2,
         "bf16": config.precision == "bfloat16",
         "gradient_checkpointing": config.save_memory,
         "use_cpu": device.type == "cpu",

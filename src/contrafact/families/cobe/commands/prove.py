@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from contrafact.options import Options, argument, option, takes
+
 if TYPE_CHECKING:
     from contrafact.judges.surface import LeakRow
 
@@ -61,20 +63,19 @@ def prove(
         raise typer.Exit(1)
 
 
-def leak(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Stories with known answers.")],
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the folds.")] = 0,
-    reader: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this reader: words, overlap, connectors, quotes or all. Repeatable.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table here as well.")
-    ] = None,
-) -> None:
+class _LeakOptions(Options):
+    file: Path = argument("FILE", "Stories with known answers.")
+    seed: int = option("Seed of the folds.", 0, min=0, metavar="S")
+    reader: list[str] | None = option(
+        "Only this reader: words, overlap, connectors, quotes or all. Repeatable.",
+        None,
+        metavar="NAME",
+    )
+    out: Path | None = option("Write the table here as well.", None, metavar="FILE")
+
+
+@takes(_LeakOptions)
+def leak(options: _LeakOptions) -> None:
     """Measure how far surface features alone tell right answers from wrong ones.
 
     Readers that follow no cause and effect learn from part of the file and are scored on graphs or
@@ -93,6 +94,7 @@ def leak(
     from contrafact.files.tables import write_rows
     from contrafact.judges.surface import READERS, leak_rows
 
+    file, reader, out = options.file, options.reader, options.out
     for name in reader or ():
         if name not in READERS:
             raise InputError(f"there is no reader '{name}'", hint=f"use {', '.join(READERS)}")
@@ -100,7 +102,7 @@ def leak(
         guard_output(out, file)
     items = items_of(load_known(file))
     with Progress("readers", None) as steps:
-        rows = list(leak_rows(items, seed=seed, readers=reader or READERS, step=steps.step))
+        rows = list(leak_rows(items, seed=options.seed, readers=reader or READERS, step=steps.step))
     _show(rows)
     if out is not None:
         write_rows(out, [asdict(row) | {"leaks": row.leaks} for row in rows])

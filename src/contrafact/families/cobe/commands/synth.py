@@ -3,9 +3,10 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
 
 import typer
+
+from contrafact.options import Options, option, takes
 
 __all__ = ["synth"]
 
@@ -18,34 +19,24 @@ _READ_SO = (
 )
 
 
-def synth(
-    n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="How many stories to draw.")],
-    out: Annotated[
-        str, typer.Option(metavar="FILE", help="The file to write: JSON, or JSON Lines (.jsonl).")
-    ],
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the drawing.")] = 0,
-    graph: Annotated[
-        str | None,
-        typer.Option(
-            metavar="G",
-            help="Only this type: chain, collider, correlated, diamond, fork or hybrid.",
-        ),
-    ] = None,
-    domain: Annotated[
-        str | None, typer.Option(metavar="D", help='Only this domain, as in "Engineering".')
-    ] = None,
-    private_lexicon: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Rules of your own, for a private split; see docs/synth-private.md.",
-        ),
-    ] = None,
-    processes: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="P", help="How many share the work; the stories are the same."),
-    ] = None,
-) -> None:
+class _Options(Options):
+    n: int = option("How many stories to draw.", min=1, metavar="N")
+    out: str = option("The file to write: JSON, or JSON Lines (.jsonl).", metavar="FILE")
+    seed: int = option("Seed of the drawing.", 0, min=0, metavar="S")
+    graph: str | None = option(
+        "Only this type: chain, collider, correlated, diamond, fork or hybrid.", None, metavar="G"
+    )
+    domain: str | None = option('Only this domain, as in "Engineering".', None, metavar="D")
+    private_lexicon: Path | None = option(
+        "Rules of your own, for a private split; see docs/synth-private.md.", None, metavar="DIR"
+    )
+    processes: int | None = option(
+        "How many share the work; the stories are the same.", None, min=1, metavar="P"
+    )
+
+
+@takes(_Options)
+def synth(options: _Options) -> None:
     """Draw stories whose right and wrong answers are proven, in the paper's schema.
 
     Every answer is right for one story and, word for word, wrong for others, or wrong in its
@@ -57,15 +48,16 @@ def synth(
     from contrafact.families.cobe.synth.compose import story_lines
     from contrafact.files.atomic import guard_output
 
-    guard_output(out, private_lexicon, kind="JSON")
+    n, out, processes = options.n, options.out, options.processes
+    guard_output(out, options.private_lexicon, kind="JSON")
     if processes is None:
         processes = min(_MOST, os.cpu_count() or 1) if n >= _MANY else 1
     lines = story_lines(
         n,
-        seed,
-        graph=graph,
-        domain=domain,
-        private_lexicon=private_lexicon,
+        options.seed,
+        graph=options.graph,
+        domain=options.domain,
+        private_lexicon=options.private_lexicon,
         processes=processes,
     )
     _write(lines, n, out)

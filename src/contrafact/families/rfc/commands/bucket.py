@@ -1,29 +1,27 @@
 """``contrafact rfc bucket``: articles in, candidates for the four manipulations out."""
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from contrafact.families.rfc.commands.shared import counts_below
-from contrafact.options import bulk_options
+from contrafact.options import Options, argument, bulk_options, option, takes
 
 __all__ = ["bucket"]
 
 
+class _Options(Options):
+    file: str = argument("FILE", "Articles: CSV, JSON, JSON Lines, Parquet, or `-`.")
+    out: str = option("The candidates, JSON Lines.", metavar="FILE")
+    titles_alone: bool = option(
+        "Sort articles without a summary too, by their title.", False, "--titles-alone"
+    )
+
+
 @bulk_options(rates=False)
-def bucket(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="Articles: CSV, JSON, JSON Lines, Parquet, or `-`."),
-    ],
-    out: Annotated[str, typer.Option("--out", metavar="FILE", help="The candidates, JSON Lines.")],
-    titles_alone: Annotated[
-        bool,
-        typer.Option("--titles-alone", help="Sort articles without a summary too, by their title."),
-    ] = False,
-    bulk: dict[str, Any] | None = None,
-) -> None:
+@takes(_Options)
+def bucket(options: _Options, bulk: dict[str, Any] | None = None) -> None:
     """Sort articles by the manipulations that their words allow; one may allow several.
 
     Each candidate keeps the words that made it one. Articles that allow none, and rows that repeat
@@ -35,6 +33,7 @@ def bucket(
     from contrafact.families.rfc.pipeline.bucket import bucket_file
     from contrafact.files.atomic import guard_output
 
+    file, out, titles_alone = options.file, options.out, options.titles_alone
     if bulk is not None:
         from contrafact.bulk.run import bulk_command
         from contrafact.families.rfc.bulk import BucketStage

@@ -1,28 +1,24 @@
 """``contrafact rfc calibrate``: the length bands of valid example rewrites."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
+
+from contrafact.options import Options, argument, option, takes
 
 __all__ = ["calibrate"]
 
 
-def calibrate(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="Rows with id, manipulation, original, rewritten, valid."
-        ),
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the findings, as JSON.")
-    ] = None,
-    coverage: Annotated[
-        float,
-        typer.Option(min=0.01, max=1.0, help="The share of valid rewrites that the band holds."),
-    ] = 0.95,
-) -> None:
+class _Options(Options):
+    file: str = argument("FILE", "Rows with id, manipulation, original, rewritten, valid.")
+    out: Path | None = option("Write the findings, as JSON.", None, metavar="FILE")
+    coverage: float = option(
+        "The share of valid rewrites that the band holds.", 0.95, min=0.01, max=1.0
+    )
+
+
+@takes(_Options)
+def calibrate(options: _Options) -> None:
     """Find the band of token-length ratios of rewrites that an expert called valid.
 
     `rfc rewrite`, `check` and `finalize` take it by --bands. What the contract makes of the
@@ -43,6 +39,7 @@ def calibrate(
     from contrafact.files.atomic import guard_output, write_text
     from contrafact.files.tables import source_name
 
+    file, out, coverage = options.file, options.out, options.coverage
     rows = read_stage(file, ("original", "rewritten"), manipulated=True)
     found = learn(valid_ratios(rows, file=source_name(file)), coverage=coverage)
     table = [

@@ -1,30 +1,28 @@
 """``contrafact rfc hydrate``: a published dataset gets its originals back."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
+
+from contrafact.options import Options, argument, option, takes
 
 __all__ = ["hydrate"]
 
 
-def hydrate(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="The published rows: JSONL, JSON, CSV, Parquet.")
-    ],
-    news: Annotated[
-        Path, typer.Option(metavar="FILE", help="The articles: title, summary and url of each.")
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Pairs with originals.")],
-    min_similarity: Annotated[
-        float,
-        typer.Option(min=0.0, max=1.0, help="Without a published hash: how like the rewrite."),
-    ] = 0.5,
-    accept_similar: Annotated[
-        bool,
-        typer.Option("--accept-similar", help="Take a similar text that is not the hash's, too."),
-    ] = False,
-) -> None:
+class _Options(Options):
+    file: str = argument("FILE", "The published rows: JSONL, JSON, CSV, Parquet.")
+    news: Path = option("The articles: title, summary and url of each.", metavar="FILE")
+    out: Path = option("Pairs with originals.", metavar="FILE")
+    min_similarity: float = option(
+        "Without a published hash: how like the rewrite.", 0.5, min=0.0, max=1.0
+    )
+    accept_similar: bool = option(
+        "Take a similar text that is not the hash's, too.", False, "--accept-similar"
+    )
+
+
+@takes(_Options)
+def hydrate(options: _Options) -> None:
     """Give published rewrites their originals, title and summary, from articles that you hold.
 
     An article is found by the published hash or by its address. FILE.dropped.jsonl holds the rows
@@ -39,10 +37,14 @@ def hydrate(
     from contrafact.families.rfc.pipeline.hydrate import load_published
     from contrafact.files.atomic import guard_output
 
-    guard_output(out, file, news)
-    rows = load_published(file)
+    out = options.out
+    guard_output(out, options.file, options.news)
+    rows = load_published(options.file)
     result = give_back(
-        rows, load_news(news), min_similarity=min_similarity, accept_similar=accept_similar
+        rows,
+        load_news(options.news),
+        min_similarity=options.min_similarity,
+        accept_similar=options.accept_similar,
     )
     write_stage(out, result.rows, result.events, dropped=result.dropped)
     typer.echo(f"{out}: {len(result.rows):,} of {len(rows):,} rows have their original")

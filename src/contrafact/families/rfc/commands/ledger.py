@@ -2,9 +2,11 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from contrafact.options import Options, argument, option, takes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,17 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["ledger"]
 
 
-def ledger(
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE…", help="Ledgers, in the order of the stages.")
-    ],
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder to write the tables to, as CSV.")
-    ] = None,
-    level: Annotated[
-        float, typer.Option(min=0.5, max=0.999, help="Confidence level of the intervals.")
-    ] = 0.95,
-) -> None:
+class _Options(Options):
+    files: list[str] = argument("FILE…", "Ledgers, in the order of the stages.")
+    out: Path | None = option("Folder to write the tables to, as CSV.", None, metavar="DIR")
+    level: float = option("Confidence level of the intervals.", 0.95, min=0.5, max=0.999)
+
+
+@takes(_Options)
+def ledger(options: _Options) -> None:
     """Show attrition by stage and category, and the error rate that audits suggest.
 
     Audits are the events with an inclusion probability: the one with which their item was drawn.
@@ -40,6 +39,7 @@ def ledger(
     from contrafact.errors import InputError
     from contrafact.files.tables import write_frame
 
+    files, out, level = options.files, options.out, options.level
     events = [event for file in files for event in read_ledger(file)]
     if not events:
         raise InputError(

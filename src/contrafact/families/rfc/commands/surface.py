@@ -1,9 +1,11 @@
 """``contrafact rfc surface``: surface diagnostics of pairs, and what artefacts give away."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from contrafact.options import Options, argument, option, takes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -11,20 +13,21 @@ if TYPE_CHECKING:
 __all__ = ["report_leaks", "surface"]
 
 
-def surface(
-    file: Annotated[str, typer.Argument(metavar="PAIRS", help="Pairs with their originals.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the tables.")],
-    max_auroc: Annotated[
-        float | None,
-        typer.Option(
-            min=0.5,
-            max=1.0,
-            help="What a release requires: exit 1 if any artefact tells originals from rewrites "
-            "better than this.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and resamples.")] = 0,
-) -> None:
+class _Options(Options):
+    file: str = argument("PAIRS", "Pairs with their originals.")
+    out: Path = option("Folder for the tables.", metavar="DIR")
+    max_auroc: float | None = option(
+        "What a release requires: exit 1 if any artefact tells originals from rewrites better "
+        "than this.",
+        None,
+        min=0.5,
+        max=1.0,
+    )
+    seed: int = option("Seed of folds and resamples.", 0, min=0)
+
+
+@takes(_Options)
+def surface(options: _Options) -> None:
     """Measure how far rewrites depart from originals, and how well artefacts give them away.
 
     Writes diagnostics.csv (five measures by manipulation), pairs.csv (the same for every pair) and
@@ -39,12 +42,13 @@ def surface(
     from contrafact.files.atomic import guard_folder
     from contrafact.files.tables import write_frame
 
+    out = options.out
     guard_folder(out)
     notes = PairNotes()
-    pairs = load_pairs(file, notes)
+    pairs = load_pairs(options.file, notes)
     for line in notes.lines():
         typer.echo(line, err=True)
-    probes, measured = leakage(pairs, seed=seed), diagnostics(pairs)
+    probes, measured = leakage(pairs, seed=options.seed), diagnostics(pairs)
     figures = summary(measured)
     write_frame(figures, out / "diagnostics.csv")
     write_frame(measured, out / "pairs.csv")
@@ -52,7 +56,7 @@ def surface(
     show_frame("Surface diagnostics", figures, coefficients=("mean", "sd", "p5", "median", "p95"))
     show_frame("What artefacts give away", probes, coefficients=("auroc",))
     typer.echo(f"Tables are in {out}")
-    if max_auroc is not None and report_leaks(probes, max_auroc):
+    if options.max_auroc is not None and report_leaks(probes, options.max_auroc):
         raise typer.Exit(1)
 
 

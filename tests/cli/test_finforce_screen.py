@@ -8,6 +8,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.support.lines import read_lines, write_lines
 
 from contrafact.families.finforce.data import CATEGORIES
 from contrafact.families.finforce.release import row_schema
@@ -224,12 +225,8 @@ def labeller():
 def raw(tmp_path):
     texts = [RATE, PRICES, COLUMN, OPEN, PRICES.upper()]
     rows = [{"title": text, "summary": "More of it.", "date": "2025-05-02"} for text in texts]
-    (tmp_path / "raw.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(tmp_path / "raw.jsonl", rows)
     return [*texts[:4]]
-
-
-def rows(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def fill(path, out, decisions, by):
@@ -247,11 +244,11 @@ def fill(path, out, decisions, by):
 def test_without_a_model_what_the_rules_leave_is_open(quick_contrafact, raw, tmp_path):
     result = quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
     assert result.returncode == 0, result.stderr
-    found = {row["headline"]: row["market_event"] for row in rows(tmp_path / "s.jsonl")}
+    found = {row["headline"]: row["market_event"] for row in read_lines(tmp_path / "s.jsonl")}
     assert found == {RATE: True, PRICES: True, COLUMN: False, OPEN: None}
-    (gone,) = rows(tmp_path / "s.jsonl.dropped.jsonl")
+    (gone,) = read_lines(tmp_path / "s.jsonl.dropped.jsonl")
     assert "the same text" in gone["dropped_because"]
-    stages = [event["stage"] for event in rows(tmp_path / "s.jsonl.ledger.jsonl")]
+    stages = [event["stage"] for event in read_lines(tmp_path / "s.jsonl.ledger.jsonl")]
     assert stages.count("screen (proposal)") == 4
     assert stages.count("screen (duplicates)") == 1
 
@@ -262,7 +259,7 @@ def test_a_model_is_asked_about_the_rest_alone(quick_contrafact, labeller, raw, 
     result = quick_contrafact(*command, env=labeller.environment)
     assert result.returncode == 0, result.stderr
     assert labeller.asked == [OPEN]
-    row = rows(tmp_path / "s.jsonl")[3]
+    row = read_lines(tmp_path / "s.jsonl")[3]
     assert row["market_event"] is True
     assert row["labelled_by"] == "model:openai-api/fake/labeller"
     assert row["why"] == "a quarrel between firms ends"
@@ -285,7 +282,7 @@ def test_failed_calls_are_tried_again_and_them_alone(quick_contrafact, labeller,
     again = quick_contrafact(*command, env=labeller.environment)
     assert again.returncode == 0, again.stderr
     assert labeller.asked == [DOOMED]
-    assert len(rows(tmp_path / "s.jsonl")) == 5
+    assert len(read_lines(tmp_path / "s.jsonl")) == 5
 
 
 def test_another_set_is_kept_out(quick_contrafact, tmp_path):
@@ -296,8 +293,10 @@ def test_another_set_is_kept_out(quick_contrafact, tmp_path):
         *("finforce", "screen", "raw.jsonl", "--out", "s.jsonl", "--against", "old.json")
     )
     assert result.returncode == 0, result.stderr
-    assert [row["headline"] for row in rows(tmp_path / "s.jsonl")] == titles[1:]
-    assert "of the other set" in rows(tmp_path / "s.jsonl.dropped.jsonl")[0]["dropped_because"]
+    assert [row["headline"] for row in read_lines(tmp_path / "s.jsonl")] == titles[1:]
+    assert (
+        "of the other set" in read_lines(tmp_path / "s.jsonl.dropped.jsonl")[0]["dropped_because"]
+    )
 
 
 def test_what_people_took_is_released_in_the_benchmarks_shape(quick_contrafact, raw, tmp_path):
@@ -318,7 +317,7 @@ def test_what_people_took_is_released_in_the_benchmarks_shape(quick_contrafact, 
             "category": "Corporate strategy & operations",
         },
     ]
-    released = rows(folder / "headlines.jsonl")
+    released = read_lines(folder / "headlines.jsonl")
     assert [row["reviewed_by"] for row in released] == [2, 1]
     assert all(set(row) == set(row_schema()["required"]) for row in released)
     assert "More of it" not in "".join(p.read_text() for p in folder.iterdir())
@@ -327,7 +326,7 @@ def test_what_people_took_is_released_in_the_benchmarks_shape(quick_contrafact, 
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
     assert json.loads((folder / "schema.json").read_text()) == row_schema()
     assert "market-events 1.2.0" in (folder / "README.md").read_text()
-    ledger = {e["item_id"]: e["decision"] for e in rows(tmp_path / "out.ledger.jsonl")}
+    ledger = {e["item_id"]: e["decision"] for e in read_lines(tmp_path / "out.ledger.jsonl")}
     assert sorted(ledger.values()) == ["dropped", "kept", "kept"]
     check = quick_contrafact("data", "check", "out/headlines.json")
     assert check.returncode == 0
@@ -345,7 +344,7 @@ def test_proposals_that_nobody_saw_enter_on_demand_and_are_marked(quick_contrafa
     quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
     result = quick_contrafact("finforce", "release", "s.jsonl", "--unreviewed", "--out", "out")
     assert result.returncode == 0, result.stderr
-    released = rows(tmp_path / "out" / "headlines.jsonl")
+    released = read_lines(tmp_path / "out" / "headlines.jsonl")
     assert [(row["headline"], row["reviewed_by"]) for row in released] == [(RATE, 0), (PRICES, 0)]
     assert "seen by nobody" in (tmp_path / "out" / "README.md").read_text()
 
@@ -366,7 +365,7 @@ def test_a_sheet_that_cannot_be_read_is_reported_by_its_line(
     quick_contrafact, raw, tmp_path, sheet, message
 ):
     quick_contrafact("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
-    identity = rows(tmp_path / "s.jsonl")[0]["id"]
+    identity = read_lines(tmp_path / "s.jsonl")[0]["id"]
     (tmp_path / "d.csv").write_text(sheet.replace("ID", identity))
     result = quick_contrafact(
         "finforce", "release", "s.jsonl", "--decisions", "d.csv", "--out", "out"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests.support.lines import one_line, read_lines, write_lines
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.bulk import arriving_rows
@@ -28,24 +29,12 @@ NEWS = [
 ]
 
 
-def write(path: Path, rows: list[dict]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 def headlines(path: Path, texts: list[str] = NEWS) -> Path:
-    return write(path, [{"headline": text} for text in texts])
+    return write_lines(path, [{"headline": text} for text in texts])
 
 
 def with_risk(texts: list[str]) -> list[str]:
     return [f"{text}, and lenders take fright" for text in texts]
-
-
-def one_line(result: subprocess.CompletedProcess[str]) -> str:
-    assert result.returncode == 2, result.stderr
-    assert "Traceback" not in result.stderr
-    (line,) = result.stderr.strip().splitlines()
-    return line
 
 
 @pytest.fixture
@@ -65,7 +54,7 @@ def read(path: Path) -> list[dict]:
         with path.open(newline="") as stream:
             return list(csv.DictReader(stream))
     if path.suffix == ".jsonl":
-        return [json.loads(line) for line in path.read_text().splitlines()]
+        return read_lines(path)
     return pd.read_parquet(path).to_dict("records")
 
 
@@ -100,7 +89,7 @@ def test_rows_come_back_in_order_in_every_format(generate, tmp_path, source, res
 
 def test_columns_of_the_input_are_never_touched(generate, tmp_path):
     given = {"headline": NEWS[0], "id": 7, "valid": "maybe", "error": "E17", "repairs": None}
-    write(tmp_path / "in.jsonl", [given, {"headline": NEWS[1], "contrafact_id": "mine"}])
+    write_lines(tmp_path / "in.jsonl", [given, {"headline": NEWS[1], "contrafact_id": "mine"}])
     assert generate("in.jsonl", "--out", "out.jsonl").returncode == 0
     first, second = read(tmp_path / "out.jsonl")
     assert {key: first[key] for key in given} == given
@@ -112,7 +101,7 @@ def test_columns_of_the_input_are_never_touched(generate, tmp_path):
 
 def test_bad_rows_are_reported_by_line_and_kept(generate, tmp_path):
     rows = [NEWS[0], "", 17, None, "x" * 2001, "​‍", NEWS[1], ["a", "list"]]
-    write(tmp_path / "in.jsonl", [{"headline": text, "n": n} for n, text in enumerate(rows)])
+    write_lines(tmp_path / "in.jsonl", [{"headline": text, "n": n} for n, text in enumerate(rows)])
     done = generate("in.jsonl", "--out", "out.jsonl")
     assert done.returncode == 0
     for expected in (
@@ -475,7 +464,7 @@ def test_an_estimate_calls_nothing_and_counts_a_repeated_headline_once(generate,
 
 def test_a_file_in_the_published_layout_gets_its_headline_as_a_column(generate, tmp_path):
     rows = [{"item_index": n, "input_item": {"headline": text}} for n, text in enumerate(NEWS[:2])]
-    write(tmp_path / "in.jsonl", rows)
+    write_lines(tmp_path / "in.jsonl", rows)
     assert generate("in.jsonl", "--out", "out.csv").returncode == 0
     assert [row["headline"] for row in read(tmp_path / "out.csv")] == NEWS[:2]
     piped = generate("-", "--out", "-", input=(tmp_path / "in.jsonl").read_text())

@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from news_server import KEY, NewsServer, article, feed
+from tests.support.lines import read_lines, write_lines
 
 DAY = "Fri, 02 May 2025 08:00:00 GMT"
 
@@ -35,10 +36,6 @@ def news(quick_contrafact, server):
     return run
 
 
-def rows(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def searches(server):
     return [path for path in server.asked if path.startswith("/everything")]
 
@@ -50,7 +47,7 @@ def test_newsapi_is_asked_the_papers_keywords_over_its_window(news, server, tmp_
     assert "q=GDP+growth" in server.asked[0] or "q=GDP%20growth" in server.asked[0]
     assert "from=2024-09-01" in server.asked[0]
     assert "to=2025-04-18" in server.asked[0]
-    assert rows(tmp_path / "n.jsonl") == []
+    assert read_lines(tmp_path / "n.jsonl") == []
 
 
 def test_newsapi_pages_are_all_read_and_each_article_is_kept_once(news, server, tmp_path):
@@ -60,7 +57,7 @@ def test_newsapi_pages_are_all_read_and_each_article_is_kept_once(news, server, 
     }
     result = news("fetch", "newsapi", "pumps", "valves", "--out", "n.jsonl")
     assert result.returncode == 0, result.stderr
-    found = rows(tmp_path / "n.jsonl")
+    found = read_lines(tmp_path / "n.jsonl")
     assert len(found) == 235
     assert found[0] == {
         "id": found[0]["id"],
@@ -75,7 +72,7 @@ def test_newsapi_pages_are_all_read_and_each_article_is_kept_once(news, server, 
     }
     assert found[227]["found_by"] == ["pumps", "valves"]
     assert "235 items; 5 repeated" in result.stdout
-    ledger = rows(tmp_path / "n.jsonl.ledger.jsonl")
+    ledger = read_lines(tmp_path / "n.jsonl.ledger.jsonl")
     assert {event["decision"] for event in ledger} == {"kept"}
     assert len(ledger) == 235
 
@@ -92,9 +89,9 @@ def test_malformed_articles_are_kept_apart_with_their_reasons(news, server, tmp_
     server.articles = {"pumps": bad}
     result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
     assert result.returncode == 0, result.stderr
-    titles = [(row["title"], row["summary"]) for row in rows(tmp_path / "n.jsonl")]
+    titles = [(row["title"], row["summary"]) for row in read_lines(tmp_path / "n.jsonl")]
     assert titles == [("Veltra & Sons rise", "One. Two.")]
-    dropped = rows(tmp_path / "n.jsonl.dropped.jsonl")
+    dropped = read_lines(tmp_path / "n.jsonl.dropped.jsonl")
     assert sorted(row["dropped_because"] for row in dropped) == [
         "has a description that is not text",
         "has no date, and a window of days is asked for",
@@ -112,7 +109,7 @@ def test_a_429_is_waited_out_and_the_wait_is_the_servers(news, server, tmp_path)
     result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
     assert result.returncode == 0, result.stderr
     assert len(server.asked) == 3
-    assert len(rows(tmp_path / "n.jsonl")) == 1
+    assert len(read_lines(tmp_path / "n.jsonl")) == 1
 
 
 def test_a_wait_of_hours_ends_the_command_and_a_later_one_goes_on(news, server, tmp_path):
@@ -204,7 +201,7 @@ def test_what_the_account_does_not_give_is_reported(news, server, tmp_path):
     server.limit = 100
     result = news("fetch", "newsapi", "pumps", "--out", "n.jsonl")
     assert result.returncode == 0
-    assert len(rows(tmp_path / "n.jsonl")) == 100
+    assert len(read_lines(tmp_path / "n.jsonl")) == 100
     assert "--days" in result.stderr
     server.asked.clear()
     window = ("--from", "2024-09-01", "--to", "2024-09-10", "--days", "4")
@@ -220,9 +217,9 @@ def test_yahoo_gives_each_article_the_ticker_it_was_found_under(news, server, tm
     )
     result = news("fetch", "yahoo", "vltx", "NRDX", "--out", "y.jsonl")
     assert result.returncode == 0, result.stderr
-    found = [(row["title"], row["ticker"], row["date"]) for row in rows(tmp_path / "y.jsonl")]
+    found = [(row["title"], row["ticker"], row["date"]) for row in read_lines(tmp_path / "y.jsonl")]
     assert found == [("Veltra rises", "VLTX", "2025-05-02"), ("Nordax falls", "NRDX", "2025-05-02")]
-    assert rows(tmp_path / "y.jsonl")[0]["found_by"] == ["VLTX", "NRDX"]
+    assert read_lines(tmp_path / "y.jsonl")[0]["found_by"] == ["VLTX", "NRDX"]
 
 
 def test_yahoo_asks_for_the_papers_223_tickers_by_default(news, server):
@@ -246,10 +243,10 @@ def test_feeds_of_every_kind_are_read_page_by_page(news, server, tmp_path):
         "fetch", "rss", f"{server.url}/first.xml", f"{server.url}/atom.xml", "--out", "r.jsonl"
     )
     assert result.returncode == 0, result.stderr
-    found = [(row["title"], row["summary"]) for row in rows(tmp_path / "r.jsonl")]
+    found = [(row["title"], row["summary"]) for row in read_lines(tmp_path / "r.jsonl")]
     assert found == [("One & one", "A b"), ("Two", "C d."), ("Three", "E <5%")]
     assert "lead back" in result.stderr
-    (gone,) = rows(tmp_path / "r.jsonl.dropped.jsonl")
+    (gone,) = read_lines(tmp_path / "r.jsonl.dropped.jsonl")
     assert gone["why"] == "has no title"
 
 
@@ -260,13 +257,13 @@ def test_a_feed_that_fails_does_not_stop_the_others_and_is_tried_again(news, ser
     first = news(*command, "--out", "r.jsonl")
     assert first.returncode == 1
     assert "neither RSS nor Atom" in first.stderr
-    assert [row["title"] for row in rows(tmp_path / "r.jsonl")] == ["One"]
+    assert [row["title"] for row in read_lines(tmp_path / "r.jsonl")] == ["One"]
     server.feeds["/late.xml"] = feed(("Two", "B.", DAY))
     server.asked.clear()
     again = news(*command, "--out", "r.jsonl")
     assert again.returncode == 0, again.stderr
     assert server.asked == ["/late.xml"]
-    assert [row["title"] for row in rows(tmp_path / "r.jsonl")] == ["Two", "One"]
+    assert [row["title"] for row in read_lines(tmp_path / "r.jsonl")] == ["Two", "One"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
@@ -290,9 +287,9 @@ def test_files_of_news_are_joined_and_bad_rows_kept_apart(news, server, tmp_path
     window = ("--from", "2025-04-25", "--to", "2025-12-15")
     result = news("fetch", "file", "a.csv", "b.json", *window, "--out", "f.jsonl")
     assert result.returncode == 0, result.stderr
-    (row,) = rows(tmp_path / "f.jsonl")
+    (row,) = read_lines(tmp_path / "f.jsonl")
     assert row["found_by"] == ["a.csv", "b.json"]
-    (gone,) = rows(tmp_path / "f.jsonl.dropped.jsonl")
+    (gone,) = read_lines(tmp_path / "f.jsonl.dropped.jsonl")
     assert (gone["place"], gone["why"]) == ("a.csv:3", "the title is empty")
 
 
@@ -341,34 +338,30 @@ PLAIN = [
 ]
 
 
-def write(path, content):
-    path.write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
-
-
 def test_dedupe_leaves_out_what_came_before_here_or_in_another_set(news, tmp_path):
-    write(tmp_path / "n.jsonl", PLAIN)
-    write(
+    write_lines(tmp_path / "n.jsonl", PLAIN)
+    write_lines(
         tmp_path / "old.jsonl",
         [{"headline": "PRICES rise in Norvania", "description": "Inflation was 3%"}],
     )
     result = news("dedupe", "n.jsonl", "--against", "old.jsonl", "--out", "d.jsonl")
     assert result.returncode == 0, result.stderr
-    kept, dropped = rows(tmp_path / "d.jsonl"), rows(tmp_path / "d.jsonl.dropped.jsonl")
+    kept, dropped = read_lines(tmp_path / "d.jsonl"), read_lines(tmp_path / "d.jsonl.dropped.jsonl")
     assert [row["title"] for row in kept] == [PLAIN[0]["title"], PLAIN[1]["title"]]
     assert kept[0]["x"] == 1
     assert dropped[0]["duplicate_of"] == kept[1]["id"]
     assert "of the other set" in dropped[1]["dropped_because"]
-    ledger = rows(tmp_path / "d.jsonl.ledger.jsonl")
+    ledger = read_lines(tmp_path / "d.jsonl.ledger.jsonl")
     assert [event["decision"] for event in ledger] == ["kept", "kept", "dropped", "dropped"]
     assert "2 of 4 items; duplicates: 2 exact, 0 address, 0 near" in result.stdout
 
 
 def test_the_input_is_never_written_over(news, tmp_path):
-    write(tmp_path / "n.jsonl", PLAIN)
+    write_lines(tmp_path / "n.jsonl", PLAIN)
     result = news("dedupe", "n.jsonl", "--out", "n.jsonl")
     assert result.returncode == 2
     assert "is the input" in result.stderr
-    assert len(rows(tmp_path / "n.jsonl")) == 4
+    assert len(read_lines(tmp_path / "n.jsonl")) == 4
 
 
 def test_a_file_with_a_header_and_no_rows_is_no_news(news, tmp_path):

@@ -2,16 +2,14 @@
 
 import json
 
+from tests.support.lines import read_lines
+
 NEWS = (
     "headline,description,ticker\n"
     "Sales may fall 3%,Osmery Foods blames soft demand.,OSMF\n"
     "Museum opens,Visitors came.,\n"
     "Sales may fall 3%,Osmery Foods blames soft demand.,OSMF\n"
 )
-
-
-def rows(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_candidates_go_to_a_file_and_the_others_next_to_it(quick_contrafact, tmp_path):
@@ -23,14 +21,14 @@ def test_candidates_go_to_a_file_and_the_others_next_to_it(quick_contrafact, tmp
         in done.stderr
     )
     assert "1 row left out: title and summary came before (line 4)" in done.stderr
-    (kept,) = rows(tmp_path / "out/c.jsonl")
+    (kept,) = read_lines(tmp_path / "out/c.jsonl")
     assert kept["title"] == "Sales may fall 3%" and kept["ticker"] == "OSMF"
     assert kept["candidates"] == ["numerical", "flipping", "sentiment"]
-    dropped, repeated = rows(tmp_path / "out/c.jsonl.dropped.jsonl")
+    dropped, repeated = read_lines(tmp_path / "out/c.jsonl.dropped.jsonl")
     assert repeated["line"] == 4
     assert set(repeated["reasons"].values()) == {"repeats the article of line 2"}
     assert dropped["reasons"]["causal"] == "no causal connector and no catalyst"
-    assert len(rows(tmp_path / "out/c.jsonl.ledger.jsonl")) == 8
+    assert len(read_lines(tmp_path / "out/c.jsonl.ledger.jsonl")) == 8
 
 
 def test_a_second_run_gives_the_same_bytes(quick_contrafact, tmp_path):
@@ -53,7 +51,7 @@ def test_the_supplement_of_fin_force_is_read_as_it_is(quick_contrafact, tmp_path
     }
     (tmp_path / "s.json").write_text(json.dumps([{"input_item": item}]), encoding="utf-8")
     assert quick_contrafact("rfc", "bucket", "s.json", "--out", "c.jsonl").returncode == 0
-    (kept,) = rows(tmp_path / "c.jsonl")
+    (kept,) = read_lines(tmp_path / "c.jsonl")
     assert kept["summary"] == "Revenue rose 4%." and kept["classification"] == "market_event"
     assert "flipping" in kept["candidates"]
 

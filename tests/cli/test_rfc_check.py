@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.support.lines import write_lines
 
 SOUND = {
     "id": "p1",
@@ -14,8 +15,7 @@ FAULTY = SOUND | {"id": "p2", "rewritten": SOUND["rewritten"].replace("Tuesday",
 
 
 def lines(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
+    return str(write_lines(path, rows))
 
 
 def read(text):

@@ -13,6 +13,7 @@ from contrafact.family.exam_file import write_exam
 sys.path.append(str(Path(__file__).parents[1] / "support"))
 from made_exams import exam_with
 from pair_judge import FAULTS, MALFORMED, faulty, made_pairs
+from tests.support.lines import read_lines, write_lines
 
 KINDS = ("flipping", "sentiment", "causal")
 FAKE = "openai-api/fake/"
@@ -23,9 +24,7 @@ def check(quick_contrafact, pair_judge, tmp_path):
     """Check made pairs by judges, and return the rows, standard error and the exit code."""
 
     def run(*judges, number=48, out="checks.jsonl", more=()):
-        (tmp_path / "pairs.jsonl").write_text(
-            "".join(json.dumps(one) + "\n" for one in made_pairs(number)), encoding="utf-8"
-        )
+        write_lines(tmp_path / "pairs.jsonl", made_pairs(number))
         command = ["rfc", "check", "pairs.jsonl", "--out", out, *more]
         command += [word for one in judges for word in ("--judge", f"{FAKE}{one}")]
         done = quick_contrafact(*command, env=pair_judge.environment)
@@ -164,7 +163,7 @@ def test_repeated_it_asks_nothing_and_killed_it_goes_on(
             answered = slow.stats()["answered"]
             # What was under way when it was killed is asked again: two calls at most.
             assert len(answered) == 300 and sum(answered.values()) <= 302
-    made = [json.loads(line) for line in (tmp_path / "k.jsonl").read_text().splitlines()]
+    made = read_lines(tmp_path / "k.jsonl")
     assert made == expected
 
 
@@ -181,7 +180,7 @@ def test_calls_that_fail_leave_pairs_open_and_are_made_again(
         done = quick_contrafact(*command, "--max-retries", "0", env=pair_judge.environment)
         assert done.returncode == 1 and "1 pairs were not judged" in done.stderr
         assert len(pair_judge.stats()["answered"]) == asked
-    rows = [json.loads(line) for line in (tmp_path / "c.jsonl").read_text().splitlines()]
+    rows = read_lines(tmp_path / "c.jsonl")
     assert [row["passed"] for row in rows].count(None) == 1
     assert "the call of a judge failed" in rows[2]["review"][-1]["message"]
 

@@ -1,13 +1,9 @@
 """``contrafact rfc ledger``: attrition, and the errors that audits suggest."""
 
 import csv
-import json
 
 import pytest
-
-
-def write(path, events):
-    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+from tests.support.lines import write_lines
 
 
 def event(item, stage, decision, manipulation, **fields):
@@ -41,8 +37,8 @@ def build(tmp_path):
         )
         for n in (1, 2, 3, 5, 6, 7)
     ]
-    write(tmp_path / "r.ledger.jsonl", rewritten)
-    write(tmp_path / "a.ledger.jsonl", audited)
+    write_lines(tmp_path / "r.ledger.jsonl", rewritten)
+    write_lines(tmp_path / "a.ledger.jsonl", audited)
 
 
 def test_it_shows_what_each_stage_left_and_the_rate_of_errors(quick_contrafact, build, tmp_path):

@@ -1,10 +1,10 @@
 """``contrafact rfc rewrite``: pairs out, in order, with what was dropped and the ledger."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.support.lines import one_line, read_lines, write_lines
 
 ROWS = [
     ("numerical", "Norrick Steel shares rise", "The shares rose 12% to $31 on Tuesday."),
@@ -19,12 +19,7 @@ def write(path: Path, rows=ROWS) -> Path:
         {"title": t, "summary": s, "manipulation": m, "ticker": "NRK", "evidence": {"n": n}}
         for n, (m, t, s) in enumerate(rows)
     ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
-
-
-def read(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return write_lines(path, lines)
 
 
 def replayed(pair: dict) -> str:
@@ -35,30 +30,24 @@ def replayed(pair: dict) -> str:
     return text
 
 
-def one_line(result) -> str:
-    assert result.returncode == 2, result.stderr
-    (line,) = result.stderr.strip().splitlines()
-    return line
-
-
 def test_pairs_what_was_dropped_and_the_ledger(quick_contrafact, tmp_path):
     write(tmp_path / "in.jsonl", [*ROWS, (*ROWS[0][:1], "Norrick Steel climbs", "It rose 9%.")])
     done = quick_contrafact("rfc", "rewrite", "in.jsonl", "--out", "pairs.jsonl")
     assert done.returncode == 0, done.stderr
     assert "5 rows: 2 rewritten, 3 dropped; written to pairs.jsonl" in done.stderr
     assert "flipping, sentiment, causal take --model M" in done.stderr
-    pairs = read(tmp_path / "pairs.jsonl")
+    pairs = read_lines(tmp_path / "pairs.jsonl")
     for pair in pairs:
         assert replayed(pair) == pair["rewritten"] != pair["original"]
         assert (pair["manipulation"], pair["rewriter"]) == ("numerical", "rules")
         assert pair["ticker"] == "NRK"
         assert pair["passed"] is True
     assert [pair["evidence"]["n"] for pair in pairs] == [0, 4]
-    dropped = read(tmp_path / "pairs.jsonl.dropped.jsonl")
+    dropped = read_lines(tmp_path / "pairs.jsonl.dropped.jsonl")
     assert {row["reason"] for row in dropped} == {
         "rules write numerical pairs alone; this one takes a model"
     }
-    events = read(tmp_path / "pairs.jsonl.ledger.jsonl")
+    events = read_lines(tmp_path / "pairs.jsonl.ledger.jsonl")
     assert [event["decision"] for event in events] == ["kept", *["dropped"] * 3, "kept"]
     assert events[4]["item_id"] == pairs[1]["id"]
     checked = quick_contrafact("rfc", "check", "pairs.jsonl", "--out", "checked.jsonl")
@@ -96,15 +85,15 @@ def test_a_model_is_asked_again_at_most_so_often(quick_contrafact, pair_service,
         env=pair_service.environment,
     )
     assert done.returncode == 0, done.stderr
-    assert read(tmp_path / "p.jsonl") == []
-    (dropped,) = read(tmp_path / "p.jsonl.dropped.jsonl")
+    assert read_lines(tmp_path / "p.jsonl") == []
+    (dropped,) = read_lines(tmp_path / "p.jsonl.dropped.jsonl")
     assert dropped["attempts"] == 2
     assert dropped["violations"]
     stats = pair_service.stats()
     assert sum(stats["answered"].values()) == 2
     assert stats["settings"]["writer-copy: temperature"] == [0.1]
     assert stats["settings"]["writer-copy: top_p"] == [0.3]
-    (event,) = read(tmp_path / "p.jsonl.ledger.jsonl")
+    (event,) = read_lines(tmp_path / "p.jsonl.ledger.jsonl")
     assert event["by"] == f"model:{model}"
 
 
@@ -126,14 +115,14 @@ def test_meaning_is_a_judges(
     command = ("rfc", "rewrite", "in.jsonl", "--model", f"{pair_service.model}-{fault}", *judges)
     done = quick_contrafact(*command, "--out", "p.jsonl", env=pair_service.environment)
     assert done.returncode == 0, done.stderr
-    pairs = read(tmp_path / "p.jsonl")
+    pairs = read_lines(tmp_path / "p.jsonl")
     assert len(pairs) == kept
     assert sum(pair["passed"] is None for pair in pairs) == undecided
     assert ("are undecided" in done.stderr) == bool(undecided)
     reasons = {pair.get("undecided", "").partition(" on ")[0] for pair in pairs} - {""}
     if undecided:
         assert reasons == {"no verdict" if judge else "no judge was asked what it means"}
-    for row in read(tmp_path / "p.jsonl.dropped.jsonl"):
+    for row in read_lines(tmp_path / "p.jsonl.dropped.jsonl"):
         rules = {violation["rule"] for violation in row["violations"]}
         assert (fault == "half") == any(rule.startswith("meaning-") for rule in rules)
 
@@ -152,7 +141,7 @@ def test_yields_are_told_by_kind_and_try(quick_contrafact, pair_service, tmp_pat
     )
     done = quick_contrafact(*command, env={**pair_service.environment, "COLUMNS": "200"})
     assert done.returncode == 0, done.stderr
-    pairs = read(tmp_path / "p.jsonl")
+    pairs = read_lines(tmp_path / "p.jsonl")
     assert {pair["passed"] for pair in pairs} == {True}
     for kind in ("flipping", "sentiment", "causal"):
         tries = Counter(pair["attempts"] for pair in pairs if pair["manipulation"] == kind)

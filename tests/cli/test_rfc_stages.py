@@ -2,10 +2,10 @@
 
 import csv
 import json
-import subprocess
 
 import jsonschema
 import pytest
+from tests.support.lines import one_line, read_lines, write_lines
 
 from contrafact.corpus.ledger import read_ledger
 from contrafact.records import NewsItem, Rewrite
@@ -16,22 +16,6 @@ NEWS = [
     ("Grain ships leave Port Sable", "The strike ended on 12 May 2025."),
     ("Ostrava mill lifts its forecast", "Sales may improve modestly, managers said."),
 ]
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
-def read(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def one_line(result: subprocess.CompletedProcess[str]) -> str:
-    assert result.returncode == 2, (result.stdout, result.stderr)
-    assert "Traceback" not in result.stderr
-    (line,) = result.stderr.strip().splitlines()
-    return line
 
 
 def flipped(n, **more):
@@ -48,7 +32,7 @@ def flipped(n, **more):
 @pytest.fixture
 def bucketed(tmp_path):
     candidates = (["numerical", "flipping", "causal"], ["flipping"], ["numerical"], ["sentiment"])
-    return write(
+    return write_lines(
         tmp_path / "bucketed.jsonl",
         [
             {**NewsItem.of(title, summary).model_dump(), "candidates": names}
@@ -59,7 +43,7 @@ def bucketed(tmp_path):
 
 @pytest.fixture
 def pairs(tmp_path):
-    return write(tmp_path / "pairs.jsonl", [flipped(n) for n in range(2, 9)])
+    return write_lines(tmp_path / "pairs.jsonl", [flipped(n) for n in range(2, 9)])
 
 
 def decision(item, who, verdict, **more):
@@ -71,7 +55,7 @@ def test_labelling_by_rules_alone_and_again(quick_contrafact, bucketed, tmp_path
     command = ("rfc", "label", "bucketed.jsonl", "--out", "labelled.jsonl")
     result = quick_contrafact(*command)
     assert result.returncode == 0, result.stderr
-    assert [row["manipulation"] for row in read(tmp_path / "labelled.jsonl")] == [
+    assert [row["manipulation"] for row in read_lines(tmp_path / "labelled.jsonl")] == [
         *("numerical", "flipping", "causal", "flipping", "sentiment")
     ]
     assert "struck out" in result.stdout
@@ -82,7 +66,7 @@ def test_labelling_by_rules_alone_and_again(quick_contrafact, bucketed, tmp_path
         "rfc", "label", "bucketed.jsonl", "--per-article", "one", "--out", "o.jsonl"
     )
     assert "2 items of 4 articles" in one.stdout
-    apart = read(tmp_path / "o.jsonl.apart.jsonl")
+    apart = read_lines(tmp_path / "o.jsonl.apart.jsonl")
     assert "no model was asked" in apart[0]["reason"]
     assert len(read_ledger(tmp_path / "o.jsonl.ledger.jsonl")) == 2 + 2 + 1
 
@@ -96,7 +80,7 @@ def test_a_model_is_asked_for_open_articles_once(quick_contrafact, bucketed, tmp
         result = quick_contrafact(*command, env=service.environment)
         assert result.returncode == 0, result.stderr
     assert sum(service.stats()["answered"].values()) == 2
-    (reason,) = {row["reason"] for row in read(tmp_path / "o.jsonl.apart.jsonl")}
+    (reason,) = {row["reason"] for row in read_lines(tmp_path / "o.jsonl.apart.jsonl")}
     assert "the model's reply has no label" in reason, "the stand-in answers with something else"
     other = quick_contrafact(*command[:-3], service.judge, *command[-2:], env=service.environment)
     assert "it differs in model" in one_line(other)
@@ -108,7 +92,7 @@ def test_a_call_that_fails_is_reported_and_made_again(quick_contrafact, tmp_path
         {**NewsItem.of(title).model_dump(), "candidates": ["numerical", "causal"]}
         for title in titles
     ]
-    write(tmp_path / "in.jsonl", rows)
+    write_lines(tmp_path / "in.jsonl", rows)
     for _ in range(2):
         result = quick_contrafact(
             *("rfc", "label", "in.jsonl", "--per-article", "one", "--out", "o.jsonl"),
@@ -121,7 +105,7 @@ def test_a_call_that_fails_is_reported_and_made_again(quick_contrafact, tmp_path
     stats = service.stats()
     assert sum(stats["answered"].values()) == 1
     assert stats["met"]["500"] >= 2
-    reasons = [row["reason"] for row in read(tmp_path / "o.jsonl.apart.jsonl")]
+    reasons = [row["reason"] for row in read_lines(tmp_path / "o.jsonl.apart.jsonl")]
     assert "the call failed" in reasons[0]
 
 
@@ -130,7 +114,7 @@ def test_calibration_says_what_the_examples_say(quick_contrafact, tmp_path):
     rows.append(
         {**flipped(40), "rewritten": flipped(40)["original"] + " So they say.", "valid": False}
     )
-    write(tmp_path / "examples.jsonl", rows)
+    write_lines(tmp_path / "examples.jsonl", rows)
     result = quick_contrafact("rfc", "calibrate", "examples.jsonl", "--out", "calibration.json")
     assert result.returncode == 0, result.stderr
     (found,) = json.loads((tmp_path / "calibration.json").read_text())["manipulations"]
@@ -140,13 +124,13 @@ def test_calibration_says_what_the_examples_say(quick_contrafact, tmp_path):
 
 @pytest.mark.slow
 def test_from_decisions_to_a_release_and_back(quick_contrafact, pairs, tmp_path):
-    given = read(pairs)
+    given = read_lines(pairs)
     decisions = [
         decision(row["id"], who, "fail" if (n, who) == (0, "ben") else "pass", why="")
         for n, row in enumerate(given[:-1])
         for who in ("ann", "ben")
     ]
-    write(tmp_path / "decisions.jsonl", decisions)
+    write_lines(tmp_path / "decisions.jsonl", decisions)
     command = (
         "rfc",
         "finalize",
@@ -158,9 +142,9 @@ def test_from_decisions_to_a_release_and_back(quick_contrafact, pairs, tmp_path)
     )
     result = quick_contrafact(*command)
     assert result.returncode == 0, result.stderr
-    final = read(tmp_path / "final.jsonl")
-    hard = read(tmp_path / "final.jsonl.hard.jsonl")
-    dropped = read(tmp_path / "final.jsonl.dropped.jsonl")
+    final = read_lines(tmp_path / "final.jsonl")
+    hard = read_lines(tmp_path / "final.jsonl.hard.jsonl")
+    dropped = read_lines(tmp_path / "final.jsonl.dropped.jsonl")
     assert [row["id"] for row in final] == [row["id"] for row in given[1:-1]]
     assert [row["id"] for row in hard] == [given[0]["id"]]
     assert [row["id"] for row in dropped] == [given[-1]["id"]]
@@ -185,16 +169,18 @@ def test_from_decisions_to_a_release_and_back(quick_contrafact, pairs, tmp_path)
     )
 
     news = [{"title": row["original"], "summary": ""} for row in given]
-    write(tmp_path / "news.jsonl", news)
+    write_lines(tmp_path / "news.jsonl", news)
     result = quick_contrafact(
         *("rfc", "hydrate", "release/pairs.jsonl", "--news", "news.jsonl", "--out", "again.jsonl")
     )
     assert result.returncode == 0, result.stderr
-    assert [row["id"] for row in read(tmp_path / "again.jsonl")] == [row["id"] for row in final]
+    assert [row["id"] for row in read_lines(tmp_path / "again.jsonl")] == [
+        row["id"] for row in final
+    ]
 
 
 def test_an_experts_wording_is_kept_against_a_rule_and_says_so(quick_contrafact, pairs, tmp_path):
-    first, second = read(pairs)[:2]
+    first, second = read_lines(pairs)[:2]
     new = {row["id"]: row["rewritten"].replace("%", "5%") for row in (first, second)}
     assert all(new[row["id"]] != row["rewritten"] for row in (first, second))
     decisions = [
@@ -202,18 +188,18 @@ def test_an_experts_wording_is_kept_against_a_rule_and_says_so(quick_contrafact,
     ]
     revised = {"stage": "expert-review", "rewritten": new[first["id"]], "why": "it is so"}
     decisions.append(decision(first["id"], "eve", "revise", **revised))
-    write(tmp_path / "pairs.jsonl", [first, second | {"rewritten": new[second["id"]]}])
-    write(tmp_path / "d.jsonl", decisions)
+    write_lines(tmp_path / "pairs.jsonl", [first, second | {"rewritten": new[second["id"]]}])
+    write_lines(tmp_path / "d.jsonl", decisions)
     result = quick_contrafact(
         "rfc", "finalize", "pairs.jsonl", "--decisions", "d.jsonl", "--out", "final.jsonl"
     )
     assert result.returncode == 0, result.stderr
     assert "1 of them stand by an expert's decision against a rule" in result.stdout
-    (kept,) = read(tmp_path / "final.jsonl")
+    (kept,) = read_lines(tmp_path / "final.jsonl")
     assert (kept["reviewed_id"], kept["rewritten"]) == (first["id"], new[first["id"]])
     assert kept["against_rules"][0].startswith("number-changed ('")
     assert kept["review"].endswith("; eve: it is so")
-    (hard,) = read(tmp_path / "final.jsonl.hard.jsonl")
+    (hard,) = read_lines(tmp_path / "final.jsonl.hard.jsonl")
     assert hard["id"] == second["id"] and "but it breaks number-changed" in hard["reason"]
 
 
@@ -222,9 +208,9 @@ def test_a_poor_audit_stops_everything(quick_contrafact, pairs, tmp_path):
         decision(
             row["id"], "eve", "fail" if n < 2 else "pass", stage="audit", inclusion_probability=0.5
         )
-        for n, row in enumerate(read(pairs))
+        for n, row in enumerate(read_lines(pairs))
     ]
-    write(tmp_path / "decisions.jsonl", rows)
+    write_lines(tmp_path / "decisions.jsonl", rows)
     command = (
         "rfc",
         "finalize",
@@ -246,12 +232,12 @@ def test_without_reviewers_pairs_are_undecided_and_say_so(quick_contrafact, pair
     held = quick_contrafact(*command)
     assert held.returncode == 0, held.stderr
     assert "f.jsonl.review.jsonl: 7 pairs are undecided" in held.stdout
-    assert read(tmp_path / "f.jsonl") == []
-    assert {row["passed"] for row in read(tmp_path / "f.jsonl.review.jsonl")} == {None}
+    assert read_lines(tmp_path / "f.jsonl") == []
+    assert {row["passed"] for row in read_lines(tmp_path / "f.jsonl.review.jsonl")} == {None}
     result = quick_contrafact(*command, "--undecided", "keep")
     assert result.returncode == 0, result.stderr
     assert "7 of them were not reviewed" in result.stdout
-    assert {row["review"] for row in read(tmp_path / "f.jsonl")} == {"unreviewed"}
+    assert {row["review"] for row in read_lines(tmp_path / "f.jsonl")} == {"unreviewed"}
     leaking = quick_contrafact("rfc", "release", "f.jsonl", "--max-auroc", "0.6", "--out", "no")
     assert leaking.returncode == 1, "'fell' and 'bearish' give every rewrite away"
     assert "n-grams tells all rewrites" in leaking.stderr
@@ -266,9 +252,9 @@ def test_without_reviewers_pairs_are_undecided_and_say_so(quick_contrafact, pair
 def test_what_a_judge_found_decides_pairs_and_a_release_leaves_out_the_rest(
     quick_contrafact, pairs, tmp_path
 ):
-    ids = [row["id"] for row in read(pairs)]
+    ids = [row["id"] for row in read_lines(pairs)]
     fault = {"rule": "meaning-reversed", "message": "'bearish' stands"}
-    write(
+    write_lines(
         tmp_path / "checks.jsonl",
         [
             {"id": ids[0], "passed": True, "violations": [], "review": []},
@@ -286,10 +272,10 @@ def test_what_a_judge_found_decides_pairs_and_a_release_leaves_out_the_rest(
         *("--unreviewed", "keep", "--undecided", "keep"),
     )
     assert result.returncode == 0, result.stderr
-    rows = read(tmp_path / "f.jsonl")
+    rows = read_lines(tmp_path / "f.jsonl")
     assert [row["passed"] for row in rows] == [True, *[None] * 5]
     assert rows[1]["undecided"] == "no verdict on reversed"
-    (dropped,) = read(tmp_path / "f.jsonl.dropped.jsonl")
+    (dropped,) = read_lines(tmp_path / "f.jsonl.dropped.jsonl")
     assert dropped["reason"] == "breaks meaning-reversed ('bearish' stands)"
     for undecided in ("review", "drop"):
         made = quick_contrafact(
@@ -297,9 +283,9 @@ def test_what_a_judge_found_decides_pairs_and_a_release_leaves_out_the_rest(
         )
         assert made.returncode == 0, made.stderr
         assert "1 pairs and 0 hard cases" in made.stdout
-        (row,) = read(tmp_path / undecided / "pairs.jsonl")
+        (row,) = read_lines(tmp_path / undecided / "pairs.jsonl")
         assert row["passed"] is True
-    assert len(read(tmp_path / "review.review.jsonl")) == 5
+    assert len(read_lines(tmp_path / "review.review.jsonl")) == 5
 
 
 def test_the_schema_of_decisions_is_printed(quick_contrafact):
@@ -372,9 +358,9 @@ def test_what_is_wrong_is_reported_in_one_line(
     quick_contrafact, bucketed, pairs, tmp_path, command, message
 ):
     article = {"id": "a", "title": "It rose", "candidates": ["flipping"]}
-    write(tmp_path / "twice.jsonl", [article, article])
-    write(tmp_path / "wrong.jsonl", [flipped(2, manipulation="flopping")])
-    write(tmp_path / "bad.jsonl", [decision("p0", "ann", "pass")])
+    write_lines(tmp_path / "twice.jsonl", [article, article])
+    write_lines(tmp_path / "wrong.jsonl", [flipped(2, manipulation="flopping")])
+    write_lines(tmp_path / "bad.jsonl", [decision("p0", "ann", "pass")])
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "note.txt").write_text("mine")
     (tmp_path / "note.csv").write_text("item,answer\ni1,pass\n")

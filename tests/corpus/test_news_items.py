@@ -1,15 +1,9 @@
-import json
-
 import pytest
+from tests.support.lines import write_lines
 
 from contrafact.corpus.news_items import NewsNotes, day_of, item_of, load_news, news_rows
 from contrafact.errors import InputError
 from contrafact.records import NewsItem, content_id
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def test_an_item_keeps_its_fields_and_has_the_id_of_its_contents(tmp_path):
@@ -20,7 +14,7 @@ def test_an_item_keeps_its_fields_and_has_the_id_of_its_contents(tmp_path):
         "date": "2025-05-02T08:00:00Z",
         "url": "https://news.example/1",
     }
-    (item,) = load_news(write(tmp_path / "n.jsonl", [row]))
+    (item,) = load_news(write_lines(tmp_path / "n.jsonl", [row]))
     assert item.id == content_id(row["title"], row["summary"], prefix="n")
     assert (item.ticker, item.date, item.url) == ("VLTX", "2025-05-02", row["url"])
     assert item.paragraph == f"{row['title']}. {row['summary']}"
@@ -39,7 +33,7 @@ def test_the_supplement_is_read_as_it_is(tmp_path):
         "input_item": {"headline": "A", "description": "B", "category": "Labour & employment"},
         "output": {"scenarios": []},
     }
-    (row,) = news_rows(write(tmp_path / "s.jsonl", [row]))
+    (row,) = news_rows(write_lines(tmp_path / "s.jsonl", [row]))
     assert (row.item.title, row.item.summary, row.item.category) == (
         "A",
         "B",
@@ -56,7 +50,7 @@ def test_nothing_is_passed_over_in_silence(tmp_path):
         {"title": "D \ud800", "summary": "E"},
     ]
     notes = NewsNotes()
-    items = load_news(write(tmp_path / "n.jsonl", rows), notes)
+    items = load_news(write_lines(tmp_path / "n.jsonl", rows), notes)
     assert [item.title for item in items] == ["A", "C", "D �"]
     assert items[0].date is None
     assert notes.rows == 4
@@ -78,7 +72,7 @@ def test_nothing_is_passed_over_in_silence(tmp_path):
     ],
 )
 def test_a_bad_row_is_reported_by_its_line(tmp_path, row, problem):
-    file = write(tmp_path / "n.jsonl", [{"title": "A"}, row])
+    file = write_lines(tmp_path / "n.jsonl", [{"title": "A"}, row])
     with pytest.raises(InputError, match=f"n.jsonl:2: {problem}"):
         load_news(file)
 

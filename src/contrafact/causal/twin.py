@@ -137,7 +137,7 @@ def _reached(factors: Sequence[_Factor], axes: set[str]) -> list[_Factor]:
 
 
 def _eliminate(factors: Iterable[_Factor], keep: set[str]) -> list[_Factor]:
-    """Sum out all axes but those to keep, the cheapest first; return the factors that are left."""
+    """Sum out all axes but those to keep, the cheapest first."""
     left = list(factors)
     hidden = dict.fromkeys(axis for f in left for axis in f.axes if axis not in keep)
     while hidden:

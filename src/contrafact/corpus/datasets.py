@@ -95,10 +95,7 @@ def dataset_named(name: str) -> Dataset:
 
 
 def files_at_hand(dataset: Dataset) -> tuple[list[Path], bool]:
-    """Return the files of a dataset that are in the cache, and whether they are all of it.
-
-    Looks at names alone; sums are checked when the dataset is fetched.
-    """
+    """Return the files of a dataset in the cache, by name alone, and whether they are all of it."""
     known = _recorded(dataset) or dataset
     paths = [_place(dataset, file) for file in known.files]
     present = [path for path in paths if path.is_file()]

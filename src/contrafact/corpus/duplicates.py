@@ -232,7 +232,6 @@ def _content(words: Sequence[str]) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """Return what the regular inflections of a word share."""
     stem = re.sub(r"(?:ies|ied)$", "y", word)
     stem = re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", stem)
     return re.sub(r"(.)\1$", r"\1", stem)
@@ -340,7 +339,6 @@ def _candidate_keys(signature: bytes, threshold: float) -> list[int]:
 
 
 def _similarity(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the Jaccard similarity of the 5-grams of two texts, 0 to 1."""
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared)
 

@@ -198,7 +198,6 @@ def _split_of(name: str) -> str:
 
 
 def _hub() -> Any:
-    """Return ``huggingface_hub``, its statistics and bars off."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # read when it is imported
     try:
         import huggingface_hub

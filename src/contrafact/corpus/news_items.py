@@ -184,10 +184,7 @@ def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 
 
 @lru_cache(maxsize=1_000)
 def _columns(names: tuple[Any, ...]) -> tuple[list[tuple[str, list[Any]]], Any]:
-    """Return which of a row's columns may hold each field, the first that is filled; and the id's.
-
-    The rows of a file mostly have the same columns.
-    """
+    """Return which columns may hold each field, the first filled one counting, and the id's."""
     by_folded = {fold(name): name for name in names}
     places = {field: [by_folded[n] for n in names_of(field) if n in by_folded] for field in _FIELDS}
     return list(places.items()), by_folded.get("id")

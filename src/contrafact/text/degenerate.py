@@ -140,7 +140,7 @@ def shared_marks(text: str, other: str) -> frozenset[str]:
 
 
 def _tells(text: str) -> bool:
-    """Return whether a text's marks are words: it has several, in letters that have capitals."""
+    """Return whether marks are words: several, in letters that have capitals."""
     found = marks(text)
     cased = all(one.upper() != one or one[0].isdigit() for one in found)
     return cased and len(found) >= _FEWEST_MARKS
@@ -164,7 +164,6 @@ class Shown:
         self._texts = [(_in_lines(prompt), _in_lines(reply)) for prompt, reply in self._exchanges]
 
     def __contains__(self, run: object) -> bool:
-        """Return whether a run, a tuple of words, stands in a prompt, and in no reply before."""
         if not (isinstance(run, tuple) and run):
             return False
         sought = _lined(run)
@@ -208,8 +207,7 @@ def copied_share(
 def languages(text: str) -> Mapping[str, float]:
     """Return how probable each language is for a text, by its ISO 639 code, most probable first.
 
-    A naive Bayes over byte n-grams says so (Lui and Baldwin, ACL 2012; py3langid's 140 languages),
-    tempered by the text's length. The model, half a second of work, is loaded when first asked.
+    A naive Bayes over byte n-grams (Lui and Baldwin, ACL 2012; py3langid), tempered by length.
     """
     return dict(_identifier().rank(text))
 
@@ -282,8 +280,7 @@ class Batch:
     def _is_foreign(self, text: str, source: str) -> bool:
         """Return whether a text is in a language that neither its input nor the batch is in.
 
-        One headline may be too terse to tell its language, a batch of them is not. Where neither
-        says which it is in, no text is in another one; nor is one with every word of its input.
+        One headline may be too terse to tell; nor is a text foreign with every word of its input.
         """
         if set(words(source)) <= set(words(text)):
             return False

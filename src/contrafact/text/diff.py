@@ -117,8 +117,7 @@ def word_diff(a: str, b: str) -> list[DiffPart]:
 def is_scattered(parts: Sequence[DiffPart]) -> bool:
     """Return whether marks would leave scraps: little is shared, in many pieces, or next to none.
 
-    The share is of words, as spaces part them, and of both texts together: twice the shared ones
-    over all. A text of which this is true is better shown whole.
+    The share is twice the shared words over those of both texts.
     """
     words = {"same": 0, "removed": 0, "added": 0}
     changes, before = 0, "same"
@@ -195,17 +194,13 @@ def _encoding() -> Any:
 
 
 def _units(text: str) -> list[tuple[str, str]]:
-    """Return the words of a text, each with the spaces after it; leading spaces have no word."""
     lead = len(text) - len(text.lstrip())
     units = [(m[1], m[2]) for m in _UNIT.finditer(text, lead)]
     return [("", text[:lead]), *units] if lead else units
 
 
 def opcodes(a: Sequence[str], b: Sequence[str], most: int) -> list[tuple[str, int, int, int, int]]:
-    """Return difflib's opcodes over words, computed on what differs in the middle.
-
-    A middle of more than so many words, on either side, is one replacement.
-    """
+    """Return difflib's opcodes; a middle of over ``most`` words, on a side, is one replacement."""
     head = _common_start(a, b)
     tail = _common_start(a[head:][::-1], b[head:][::-1])
     a_end, b_end = len(a) - tail, len(b) - tail
@@ -230,11 +225,7 @@ def _common_start(a: Sequence[str], b: Sequence[str]) -> int:
 
 
 def _levenshtein(a: str, b: str) -> int:
-    """Return the edit distance by Myers' bit-vectors (in Hyyrö's form), one big integer a row.
-
-    One column of the table is two integers of ``len(a)`` bits: where the distance rises going
-    down, and where it falls. Long texts cost machine words, not Python steps.
-    """
+    """Return the edit distance by Myers' bit-vectors (in Hyyrö's form): one big integer a row."""
     if len(a) > len(b):
         a, b = b, a
     if not a:

@@ -52,7 +52,6 @@ def _modifiers() -> frozenset[str]:
 
 @cache
 def _tables() -> dict[str, list[str]]:
-    """Return the words of the lemmatiser by part of speech."""
     found = next(package_folder().glob("*/lemmatizer/lookups"), None)
     if found is None:
         raise InputError(
@@ -81,7 +80,6 @@ _ENDINGS = (
 
 
 def _forms(word: str) -> list[str]:
-    """Return a word and what it may be an inflection of."""
     forms = [word]
     for ending, others in _ENDINGS:
         if word.endswith(ending) and len(word) > len(ending) + 2:

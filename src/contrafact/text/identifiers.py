@@ -76,7 +76,6 @@ def _year_value(text: str) -> str:
 
 
 def _period_value(text: str) -> str:
-    """Return the value of a quarter or a half: "Q2", "2025-Q2", "FY2025-Q2", "2021-H2"."""
     name = text.casefold()
     match = re.search(r"([qh])\s?([1-4])(?![0-9]{3})|(?<![0-9])([1-4])([qh])", name)
     if match:
@@ -128,7 +127,6 @@ def _date_value(text: str) -> str:
 
 
 def _time_value(text: str) -> str:
-    """Return a time of day's value on the 24-hour clock: "14:30" for "2:30 p.m."."""
     name = text.casefold()
     if name in ("noon", "midday", "midnight"):
         return "00:00" if name == "midnight" else "12:00"
@@ -205,7 +203,6 @@ class _Rule(NamedTuple):
 
 
 def _read_rules() -> list[_Rule]:
-    """Return the rules of ``identifiers.toml``, which says how they are written."""
     source = files("contrafact.text").joinpath("identifiers.toml")
     data: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
     parts = {"WEEKDAY": _WEEKDAY, "YEAR": _FOUR_DIGITS, "WORDS": WORDS}
@@ -253,7 +250,6 @@ def _by_digits(small: str) -> str:
 
 
 def _possible_rules(small: str) -> list[int]:
-    """Return which rules may find anything in a text in small letters, in order."""
     possible = _IN_TEXT.rows(small)
     if not possible.isdisjoint(_WORDED) and not has_words(small):
         possible -= _WORDED

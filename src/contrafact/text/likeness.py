@@ -72,10 +72,7 @@ def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 
 
 def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence.
-
-    By Hyyrö's bit-vectors: a row of the table is one integer, with a zero where it rises.
-    """
+    """Return the length of the longest common subsequence, by Hyyrö's bit-vectors."""
     places: dict[str, int] = defaultdict(int)
     for at, word in enumerate(other):
         places[word] |= 1 << at

@@ -55,11 +55,7 @@ def _pipeline() -> "Language":
 
 @cache
 def _spacy() -> Any:
-    """Return spaCy, imported without PyTorch where nothing else has imported that.
-
-    It would import it only in case a pipeline wants it; ours does not, and the import takes as long
-    as all else here together. Who imports PyTorch afterwards finds it.
-    """
+    """Return spaCy, imported without PyTorch, whose import takes long, if nothing has that yet."""
     require("spacy", "parsed texts (noun phrases, entities, syntax)")
     unneeded = "torch" not in sys.modules
     if unneeded:
@@ -133,7 +129,6 @@ def entities_many(texts: Sequence[str]) -> list[list[Entity]]:
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """Return the spans in order, those that overlap or touch joined into one."""
     merged: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, span.end)):
         last = merged[-1] if merged else None

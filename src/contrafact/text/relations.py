@@ -284,8 +284,7 @@ _PART_OF = expression("relations", "part_of")
 def relations(side: Side) -> list[Relation]:
     """Return the arithmetic that plainly links the quantities of a text, and holds.
 
-    Only figures of one sentence (a change may stand in the one next to it) and with a word that
-    links them are taken.
+    Figures stand in one sentence (a change may be in the next), with a word that links them.
     """
     found = side.quantities
     if len(found) > MAX_QUANTITIES:

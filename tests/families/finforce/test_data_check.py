@@ -1,14 +1,12 @@
-import json
-
 import pytest
+from tests.support.lines import write_lines
 
 from contrafact.families.finforce.data import PUBLISHED_COUNTS, RawItem, raw_items
 from contrafact.families.finforce.data_check import check_items
 
 
 def check(tmp_path, rows):
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = write_lines(tmp_path / "rows.jsonl", rows)
     return check_items(raw_items(file))
 
 

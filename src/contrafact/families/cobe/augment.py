@@ -150,7 +150,6 @@ def _cores(stories: Sequence[Story]) -> dict[int, Story]:
 
 
 def _intervention(core: Story) -> str | None:
-    """Return what a story's queries suppose, from the first that has the form of its phrasing."""
     return next((found for query in core.queries if (found := condition_of(query))), None)
 
 

@@ -182,10 +182,7 @@ def story_rows(
     *,
     refused: Callable[[InputError], None] | None = None,
 ) -> Iterator[tuple[int, Story, Mapping[str, Any]]]:
-    """Yield every story once, with its line and the object that it was read from.
-
-    ``refused`` takes each story's error instead of it being raised; see `load_stories`.
-    """
+    """Yield every story once, with line and object; ``refused`` takes errors instead of a raise."""
     notes = StoryNotes() if notes is None else notes
     name = source_name(path)
     first: dict[str, tuple[int, Story]] = {}
@@ -405,7 +402,6 @@ def _modes(value: Any) -> tuple[int, ...]:
 
 
 def _texts(given: Mapping[str, Any], key: str) -> list[str]:
-    """Return a list of texts; a single text is a list of one."""
     value = _unpacked(given.get(key))
     if not _present(value):
         raise InputError(f"'{key}' is missing or empty", hint="fill it in, or leave the story out")
@@ -418,7 +414,6 @@ def _texts(given: Mapping[str, Any], key: str) -> list[str]:
 
 
 def _unpacked(value: Any, opening: str = "[") -> Any:
-    """Return a list that a table's cell holds as JSON as a list; anything else as it is."""
     if isinstance(value, str) and value.strip().startswith(opening):
         try:
             return json.loads(value)

@@ -35,8 +35,6 @@ _DRAWN = (
 
 
 class CobeExamOptions(TaskOptions):
-    """Options of an exam on edits of stories."""
-
     data: Path | None = Field(
         default=None,
         description="Stories with known answers; fresh ones if none.",
@@ -136,7 +134,6 @@ def examiner(pack: "PromptPack", options: CobeExamOptions) -> Examiner:
 
 
 def _surface_items(items: Sequence[ExamItem]) -> "list[LeakItem]":
-    """Return items as readers see them that follow no cause and effect."""
     from contrafact.families.cobe.synth.leak import item_of
 
     return [item_of(item.material, item.text, item.known) for item in items]

@@ -83,7 +83,7 @@ ITEM_COLUMNS: tuple[str, ...] = (
 def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> list[dict[str, Any]]:
     """Return the rows of one log's samples, in their order, with the keys of `ITEM_COLUMNS`.
 
-    ``facts`` are ``system``, ``model``, ``method``, ``shots`` and ``judge``, the same in all rows.
+    ``facts``: ``system``, ``model``, ``method``, ``shots``, ``judge``, the same in all rows.
     """
     rows = []
     for sample, found in _scored(log_samples):

@@ -101,7 +101,6 @@ def _plain(clause: str) -> str:
 
 
 def _parts(clause: str) -> list[tuple[str, str]]:
-    """Return subject and the rest after "had" of every clause that "and" joins."""
     count = len(_HAD.findall(clause))
     if count == 0:
         contracted = list(_CONTRACTED.finditer(clause))
@@ -157,7 +156,6 @@ def _spans(token: "Token", start: int, end: int) -> bool:
 
 
 def _parsed(clause: str) -> list[tuple[str, str]]:
-    """Take a clause with several "had" apart, by its parse."""
     (doc,) = parsed([clause])
     heads = [t for t in doc if t.dep_ == "ROOT"]
     for head in heads:

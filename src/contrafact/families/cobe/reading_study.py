@@ -84,7 +84,6 @@ def _load(path: Path) -> "pd.DataFrame":
 
 
 def _whole(stratum: "pd.DataFrame", size: int, rng: "np.random.Generator") -> Sequence[int]:
-    """Choose so many stories, with all of their facts."""
     names = list(dict.fromkeys(stratum["story_id"]))
     chosen = [names[int(place)] for place in rng.permutation(len(names))[:size]]
     places: dict[str, list[int]] = {name: [] for name in chosen}

@@ -113,7 +113,6 @@ def scope_parts(scope: str, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def _spread(part: Part, form: Form) -> Interval | None:
-    """Return the sample standard deviation of the three phrasings' accuracies, if all have one."""
     column = "correct_strict" if form == "strict" else "correct"
     known = part.rows[part.rows[column].notna()]
     accuracies = known.groupby("phrasing")[column].mean()

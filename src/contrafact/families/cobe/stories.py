@@ -152,10 +152,7 @@ class Stories:
         return self._task(index, self._line(index))
 
     def ahead(self, processes: int, start: int = 0) -> Iterator[Task]:
-        """Yield the tasks from an index on for ever, drawn by processes before they are wanted.
-
-        The processes end with the last reference to the iterator.
-        """
+        """Yield tasks from an index on, drawn by processes that end with the iterator."""
         first, passed = divmod(start, SIZE)
         tasks = map(self._task, count(first * SIZE), self._drawn(processes, first))
         return islice(tasks, passed, None)
@@ -212,10 +209,7 @@ class Stories:
 
 
 def verdicts(story: Story, answer: str) -> dict[str, bool | None]:
-    """Return what `proof` decides of an answer by each criterion that its story has.
-
-    None stands for what it leaves open, as of an answer in words that are not the story's.
-    """
+    """Return `proof`'s decision by each criterion of a story; None for what it leaves open."""
     found = decisions(subject_of(story, answer))
     return {name: found[name].passed for name in criteria_of(story)}
 
@@ -240,11 +234,7 @@ def _within(number: int, ends: tuple[int, int]) -> bool:
 
 
 def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> list[str]:
-    """Return the stories of one block, as lines of a file, all of the difficulty.
-
-    Raises:
-        InputError: None came of many draws.
-    """
+    """Return a block's stories of the difficulty as lines, or an `InputError` if none came."""
     cells = [one for graph in difficulty.graphs for one in cells_of(library, graph=graph)]
     for again in range(_TRIES):
         lines, _ = compose_block(library, cells, seed, index, again)

@@ -47,8 +47,6 @@ __all__ = ["RUN", "cobe", "shown_texts"]
 
 
 class CobeRun(TaskRun[Story, StoryQuery]):
-    """Runs of ``cobe``: one sample and one row for each story, phrasing and draw."""
-
     name = "cobe"
     noun = "stories"
     methods = METHODS

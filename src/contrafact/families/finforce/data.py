@@ -58,7 +58,6 @@ CATEGORIES: tuple[str, ...] = tuple(PUBLISHED_COUNTS)
 
 
 def _key(name: str) -> str:
-    """Return what the spellings of one category share."""
     words = re.sub(r"[^a-z]+", " ", name.casefold().replace("&amp;", " ").replace("-", ""))
     return "".join("labour" if word == "labor" else word for word in words.split() if word != "and")
 

@@ -66,8 +66,6 @@ _NOT_RECORDED = "no {} counterfactual was given"
 
 
 class FinforceRun(TaskRun[Headline, Headline]):
-    """Runs of ``finforce``: one sample a headline, one row a counterfactual."""
-
     name = "finforce"
     noun = "headlines"
     parts = SIDES

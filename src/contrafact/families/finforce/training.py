@@ -176,7 +176,6 @@ def read_headline(text: str, ended: bool = True) -> tuple[str, str | None]:
 
 
 def _repeats(words: Sequence[str]) -> bool:
-    """Tell whether three words in a row come again."""
     threes = list(zip(words, words[1:], words[2:], strict=False))
     return len(set(threes)) < len(threes)
 

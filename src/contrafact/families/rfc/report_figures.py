@@ -66,11 +66,7 @@ _SHORT = {
 
 
 def pair_frame(items: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per system, draw and pair of which both members were shown, for detection.
-
-    ``right`` says whether both members are, NaN where a reply was invalid; ``right_strict`` has
-    0.0.
-    """
+    """Return a row per system, draw and whole pair; ``right`` is NaN, strictly 0, if invalid."""
     by = ["system", "draw", "pair_id", "article_id", "manipulation"]
     grouped = items.groupby(by, sort=False)
     both = grouped.agg(

@@ -56,11 +56,7 @@ def label_rates() -> Metric:
 
 @log_scorer(SCORER, label_rates())
 def answered() -> Scorer:
-    """Score one sample: whether its answer is valid, and right.
-
-    The value has ``valid`` (1 or 0), ``correct`` (1, 0, or not-a-number where invalid) and
-    ``correct_strict`` (invalid is 0).
-    """
+    """Score a sample: ``valid`` 1 or 0, ``correct`` 1, 0 or NaN if invalid, ``correct_strict``."""
 
     async def score(state: TaskState, target: Target) -> Score:
         item, answer = item_of(state.metadata), answer_of(state)

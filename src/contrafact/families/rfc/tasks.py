@@ -65,8 +65,6 @@ _PAIR = ("original", "rewritten", "manipulation", "article_id", "category", "tic
 
 
 class LabelRun(TaskRun[Rewrite, Item]):
-    """Runs of one of the two tasks: one row a sample."""
-
     bundled = Path(__file__).parent / "samples" / "pairs.jsonl"
     bundled_shots = Path(__file__).parent / "samples" / "shots.jsonl"
     name: ClassVar[TaskName]

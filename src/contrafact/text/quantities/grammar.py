@@ -272,7 +272,6 @@ def _read_fraction(match: re.Match[str]) -> _Amount:
 
 
 def _read_factor(match: re.Match[str]) -> _Amount:
-    """Return a multiple in a verb ("doubled") or a fold ("threefold")."""
     style: _Style = "fold" if "fold" in match.groupdict() else "multiple"
     value = Decimal(_FACTORS[folded(match[style])])
     return _Amount(value, "ratio", "x", _form(style, match, style))
@@ -413,7 +412,6 @@ _ASKED = [(number, needs) for number, (_, _, needs) in enumerate(_RULES) if call
 
 
 def _possible_rules(small: str) -> list[int]:
-    """Return which rules may find anything in a text in small letters, in order."""
     return sorted((*_IN_TEXT.rows(small), *(number for number, may in _ASKED if may(small))))
 
 

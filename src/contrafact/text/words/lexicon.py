@@ -60,7 +60,6 @@ class Guard:
     numbers: bool
 
     def refuses(self, text: str, before: str, after: str) -> bool:
-        """Return whether this spelling, between these words, is something else."""
         if self.spelled is not None and text != self.spelled:
             return False
         return (
@@ -69,7 +68,6 @@ class Guard:
 
 
 def guards() -> dict[tuple[str, str], Guard]:
-    """Return the rules, by list and term."""
     return {
         (rule["list"], rule["term"]): Guard(
             spelled=rule.get("spelled"),
@@ -156,7 +154,6 @@ def lexicon() -> Lexicon:
 
 
 def _joined(gap: str) -> bool:
-    """Return whether what stands between two words lets them be words of one term."""
     return gap == " " or gap in _HYPHENS or gap.isspace()
 
 
@@ -187,7 +184,6 @@ def _data(name: str) -> Mapping[str, Any]:
 
 
 def _forms(stem: str, tag: str) -> list[str]:
-    """Return the forms of one word, the plain one first."""
     # Of a hyphened word (sell-off, wind-down) the end is inflected.
     front, hyphen, last = stem.rpartition("-")
     given = _data("irregular")[_SECTIONS[tag]].get(last)
@@ -209,7 +205,6 @@ def _with_s(word: str) -> str:
 
 
 def _with_vowel(word: str, ending: str) -> str:
-    """Return the word with -ed, -ing, -er or -est."""
     if word.endswith("ie") and ending == "ing":
         return word[:-2] + "ying"
     if word.endswith("e") and not word.endswith(("ee", "oe", "ye")):

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.lines import write_lines
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import known_story, load_known, read_story, story_object
@@ -400,8 +401,7 @@ def test_grammar_is_clean(rows):
 
 
 def test_known_answers_are_loaded_with_their_verdicts(rows, tmp_path):
-    path = tmp_path / "stories.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows[:8]))
+    path = write_lines(tmp_path / "stories.jsonl", rows[:8])
     known = load_known(path)
     assert len(known) == 8
     by_fails = defaultdict(int)

@@ -1,9 +1,9 @@
 """Files of pairs are checked as they are read: in order, with bad rows in their places."""
 
-import json
 from itertools import count
 
 import pytest
+from tests.support.lines import write_lines
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts.pair_check import (
@@ -29,11 +29,6 @@ def own(pair):
     yield from ()
 
 
-def written(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def test_checks_come_before_the_file_has_been_read(tmp_path):
     read = count()
 
@@ -51,7 +46,7 @@ def test_bad_rows_keep_their_places(tmp_path):
     rows = [
         PAIR | {"id": str(number)} if number % 7 else {"id": str(number)} for number in range(150)
     ]
-    path = written(tmp_path / "pairs.jsonl", rows)
+    path = write_lines(tmp_path / "pairs.jsonl", rows)
     checks = list(check_rows(read_pairs(path), "pairs.jsonl"))
     assert [row.fields["id"] for row, _ in checks] == [row["id"] for row in rows]
     assert [found is None for _, found in checks] == [
@@ -63,7 +58,7 @@ def test_bad_rows_keep_their_places(tmp_path):
 def test_a_rule_that_fails_names_its_row_behind_bad_ones(tmp_path):
     orla = {name: text.replace("Norrick", "Orla") for name, text in PAIR.items()}
     rows = [{"id": "a"}, PAIR | {"id": "b"}, {"id": "c"}, orla | {"id": "d"}]
-    path = written(tmp_path / "pairs.jsonl", rows)
+    path = write_lines(tmp_path / "pairs.jsonl", rows)
     found = check_rows(
         read_pairs(path), "pairs.jsonl", options=Options(rules=tuple(rules_in(__name__)))
     )

@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.lines import read_lines, write_lines
 
 from contrafact.corpus.ledger import read_ledger, sidecar_path, write_stage
 from contrafact.corpus.news_items import NewsNotes, news_rows
@@ -192,7 +193,7 @@ def test_a_repeated_row_is_listed_among_the_dropped(tmp_path) -> None:
     other = {"title": "A quiet day", "summary": "Nothing to see."}
     file, notes = tmp_path / "news.jsonl", NewsNotes()
     rows = [article, other, {**article, "ticker": "NRK"}]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_lines(file, rows)
     shown = bucket_file(file, tmp_path / "out.jsonl", notes)
     assert (shown["candidates"], shown["dropped"]) == (1, 1)
     lines = sidecar_path(tmp_path / "out.jsonl", "dropped").read_text(encoding="utf-8").splitlines()
@@ -205,10 +206,9 @@ def test_a_repeated_row_is_listed_among_the_dropped(tmp_path) -> None:
 def test_repeated_rows_are_written_with_the_line_of_the_first(tmp_path) -> None:
     rows = [{"title": f"Day {n % 5}", "summary": "Nothing to see."} for n in range(12)]
     file, notes = tmp_path / "news.jsonl", NewsNotes()
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_lines(file, rows)
     bucket_file(file, tmp_path / "out.jsonl", notes)
-    text = sidecar_path(tmp_path / "out.jsonl", "dropped").read_text(encoding="utf-8")
-    dropped = [json.loads(line) for line in text.splitlines()]
+    dropped = read_lines(sidecar_path(tmp_path / "out.jsonl", "dropped"))
     lines = [row.get("line") for row in dropped if "line" in row]
     firsts = [row["reasons"]["causal"] for row in dropped if "line" in row]
     assert lines == [6, 7, 8, 9, 10, 11, 12]
@@ -232,6 +232,6 @@ def test_repeated_rows_are_found_among_many(tmp_path) -> None:
     file, notes = tmp_path / "news.jsonl", NewsNotes()
     days = [n * 7 % 4_000 for n in range(6_000)]
     rows = ({"title": f"Day {day}", "summary": "Nothing to see."} for day in days)
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_lines(file, rows)
     assert len(news_rows(file, notes)) == 4_000
     assert notes.duplicates == [(n + 1, n - 4_000 + 1) for n in range(4_000, 6_000)]

@@ -1,8 +1,7 @@
 """Originals given back from a file of articles."""
 
-import json
-
 import pytest
+from tests.support.lines import write_lines
 
 from contrafact.corpus.release import Facts
 from contrafact.errors import InputError
@@ -20,9 +19,7 @@ URL = "https://news.example/a"
 
 
 def published(tmp_path, *rows):
-    path = tmp_path / "published.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return load_published(path)
+    return load_published(write_lines(tmp_path / "published.jsonl", rows))
 
 
 def article(title, summary=SUMMARY, url=URL):
@@ -95,9 +92,9 @@ def test_the_command_tells_what_is_missing(tmp_path, quick_contrafact):
         {"id": f"r{n}", "manipulation": "flipping", "rewritten": REWRITTEN, "url": url}
         for n, url in enumerate([URL, "https://news.example/b", ""])
     ]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(tmp_path / "in.jsonl", rows)
     held = {"title": TITLE, "summary": SUMMARY, "url": URL}
-    (tmp_path / "news.jsonl").write_text(json.dumps(held) + "\n")
+    write_lines(tmp_path / "news.jsonl", [held])
     result = quick_contrafact(
         "rfc", "hydrate", "in.jsonl", "--news", "news.jsonl", "--out", "out.jsonl"
     )

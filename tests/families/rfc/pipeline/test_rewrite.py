@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from inspect_ai.model import GenerateConfig, ModelOutput
+from tests.support.lines import write_lines
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.contracts import Options
@@ -261,8 +262,7 @@ def test_every_try_has_a_seed_of_its_own():
     ],
 )
 def test_bad_rows_are_reported_by_line(tmp_path, rows, line, message):
-    path = tmp_path / "in.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = write_lines(tmp_path / "in.jsonl", rows)
     with pytest.raises(InputError, match=message) as error:
         load_assignments(path)
     assert error.value.line == line

@@ -74,11 +74,7 @@ class Cell:
 def cells_of(
     library: Library, *, graph: str | None = None, domain: str | None = None
 ) -> tuple[Cell, ...]:
-    """Return the cells of a library, or those of one type of graph or domain.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Return a library's cells, of one graph or domain if given; an `InputError` if none."""
     if graph is not None and graph not in GRAPHS:
         raise InputError(
             f"there is no graph type '{graph}'", hint=f"use one of {', '.join(GRAPHS)}"
@@ -93,11 +89,7 @@ def cells_of(
 
 
 def domain_named(name: str) -> str:
-    """Return the domain of table 3 that a name means, whatever its capitals.
-
-    Raises:
-        InputError: If it means none.
-    """
+    """Return the domain of table 3 of a name, in any capitals; an `InputError` if there is none."""
     for domain in DOMAINS:
         if domain.casefold() == " ".join(name.split()).casefold():
             return domain
@@ -193,11 +185,9 @@ class Seen:
         self._bits = bytearray(_SEEN_BITS // 8)
 
     def any_of(self, texts: Sequence[str]) -> bool:
-        """Return whether one of the texts was drawn before."""
         return any(self._bits[at >> 3] >> (at & 7) & 1 for at in map(_place, texts))
 
     def add(self, texts: Sequence[str]) -> None:
-        """Know texts from now on."""
         for at in map(_place, texts):
             self._bits[at >> 3] |= 1 << (at & 7)
 
@@ -372,7 +362,6 @@ def _consequences(one: Situation) -> dict[str, dict[str, Any]]:
 
 
 def _stories(block: Block, wordings: Wordings, rng: Random) -> list[str]:
-    """Return the stories of a block, no two alike."""
     texts: list[str] = []
     for place in range(SIZE):
         tried = (_story(block, place, wordings, rng) for _ in range(_VERSIONS))

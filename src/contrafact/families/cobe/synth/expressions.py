@@ -45,11 +45,7 @@ class ScmText:
 
 @lru_cache(maxsize=4096)
 def _names(text: str) -> tuple[str, ...]:
-    """Return the names in an expression, each once.
-
-    Raises:
-        ValueError: If it is not made of names, whole numbers and operators alone.
-    """
+    """Return the names in an expression of names, whole numbers and operators, or a ValueError."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, RecursionError, MemoryError):

@@ -355,7 +355,6 @@ def _joining(pattern: str) -> str:
 
 
 def _capitals(texts: Sequence[str]) -> list[str]:
-    """Begin every sentence with a capital, also those within one of our patterns."""
     found = []
     for text in texts:
         first, stop, second = text.partition(". ")
@@ -364,7 +363,6 @@ def _capitals(texts: Sequence[str]) -> list[str]:
 
 
 def _ordered(parents: Mapping[str, Sequence[str]], rng: Random) -> list[str]:
-    """Return the variables in a random order, causes before effects."""
     left = rng.sample(list(parents), len(parents))
     order: list[str] = []
     while left:

@@ -72,7 +72,7 @@ _VOWELS = re.compile(r"[aeiouy]+")
 
 
 def base_of(past: str) -> str | None:
-    """Return the base form of a verb in the past tense; None where no rule or list has it."""
+    """Return the base form of a past tense; None where no rule or list has it."""
     if past in _IRREGULAR:
         return _IRREGULAR[past]
     if not past.endswith("ed") or len(past) < 4:

@@ -202,17 +202,13 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
 
 
 def _without(text: str, sentences: Iterable[str]) -> str:
-    """Return a text without the sentences that tell no fact."""
     for one in sentences:
         text = text.replace(one, "")
     return text
 
 
 def judge_text(facts: Facts, text: str) -> dict[str, list[str]]:
-    """Return, for every criterion that a story asks, why a text fails it; an empty list if not.
-
-    CoBe, section 3.2.
-    """
+    """Return why a text fails each criterion asked (CoBe, section 3.2); an empty list if not."""
     reading = facts.reader.read(text)
     values = reading.values
     found: dict[str, list[str]] = {name: [] for name in facts.asked}
@@ -448,11 +444,7 @@ class Proven:
 def with_proofs(
     rows: Iterable[tuple[int, Mapping[str, Any]]], file: str | Path
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the rows of a file, of which one at least has a proof.
-
-    Raises:
-        InputError: None has.
-    """
+    """Yield the rows of a file; an `InputError` if none has a proof."""
     held: list[tuple[int, Mapping[str, Any]]] | None = []
     for line, row in rows:
         if held is None:

@@ -68,7 +68,6 @@ def left_open(mention: Mention) -> Mention:
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
-    """Tell whether a place in a text begins and ends with a word."""
     return not (start and text[start - 1].isalnum()) and not text[end : end + 1].isalnum()
 
 

@@ -266,7 +266,6 @@ def _shown(sentence: Iterable[_Wording]) -> str:
 
 
 def _wordings(wordings: Mapping[str, Any], latent: frozenset[str]) -> Iterator[_Wording]:
-    """Yield every wording of a file."""
     for name, forms in wordings.items():
         for amount in forms.get("amounts", ()):
             yield _Wording("C", amount, Mention(name, 0, False))

@@ -148,7 +148,6 @@ def _candidates(options: _Screen) -> "tuple[list[Candidate], list[dict[str, Any]
 
 
 def _by_rule(candidates: "list[Candidate]") -> "tuple[dict[str, Proposal], dict[str, str]]":
-    """Return what the rules propose, and the headlines that they leave open, by id."""
     from contrafact.families.finforce.screen import NOBODY, Proposal, proposal_by_rule
 
     why = "no rule decides, and no model was asked"

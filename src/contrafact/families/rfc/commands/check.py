@@ -249,8 +249,6 @@ def _show_sound(summary: "_Summary", options: CheckOptions, settings: "JudgeSett
 
 
 class _Summary:
-    """Counts how many pairs of each manipulation pass, fail and stay open, and why."""
-
     def __init__(self, counts: "Counter[str] | None" = None, bulk: "Summary | None" = None) -> None:
         self.counts: Counter[str] = Counter(counts)
         self.counted: list[Counted] = []

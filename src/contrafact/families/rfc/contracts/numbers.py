@@ -195,10 +195,7 @@ _SET_AGAINST = expression("numbers", "set_against")
 
 
 def _reversals(pair: Pair, crossing: float) -> set[int]:
-    """Return the figures of the original that a reversal may move.
-
-    Those that words set against each other and that trade places or cross; a multiple turned round.
-    """
+    """Return what a reversal may move: compared figures that trade places, a multiple turned."""
     a, b = pair.original, pair.rewritten
     to = dict(matched_quantities(pair))
     found: set[int] = set()

@@ -106,7 +106,7 @@ def with_articles(text: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
 
 
 def article_for(text: str) -> str:
-    """Return "a" or "an" for a text; numbers as spoken: an 8% rise, an $11 billion deal."""
+    """Return "a" or "an" as spoken: an 8% rise, an $11 billion deal."""
     text = text.lstrip("\"'“‘( ")
     if number := _SPOKEN_NUMBER.match(text):
         digits = number["digits"].replace(",", "")

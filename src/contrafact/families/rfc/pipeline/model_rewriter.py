@@ -73,9 +73,8 @@ class Decoding(BaseModel):
 
 
 def load_decoding(path: str | Path | None = None) -> dict[Manipulation, Decoding]:
-    """Return each manipulation's decoding settings from a TOML file.
-
-    The default holds what section 2.2.2 prints, flipping and numerical seemingly swapped (see it).
+    """Return decoding settings from a TOML file, by default those of section 2.2.2 (flipping and
+    numerical seemingly swapped).
     """
     source = path or files("contrafact.families.rfc.pipeline").joinpath("decoding.toml")
     try:

@@ -86,10 +86,7 @@ def read_stage(
 
 
 def passed_of(fields: Mapping[str, Any]) -> bool | None:
-    """Return whether a row says that its pair has passed; None where nobody has decided.
-
-    A row that says nothing of it is undecided. Tables of text hold true, false and nothing.
-    """
+    """Return whether a row says that its pair has passed; None, also in texts, where undecided."""
     passed = fields.get("passed")
     text = str("" if passed is None or passed != passed else passed).strip().casefold()
     return {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}.get(

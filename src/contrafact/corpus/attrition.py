@@ -87,8 +87,8 @@ def attrition(events: Sequence[LedgerEvent]) -> list[dict[str, Any]]:
     return rows
 
 
-def reasons(events: Sequence[LedgerEvent], stage: str, most: int = 5) -> list[tuple[str, int]]:
-    """Return why a stage dropped items: the most frequent reasons, with their counts.
+def reasons(events: Sequence[LedgerEvent], stage: str) -> list[tuple[str, int]]:
+    """Return why a stage dropped items: the five most frequent reasons, with their counts.
 
     Numbers and ids in a reason are passed over, so that reasons that differ in them alone are one.
     """
@@ -100,7 +100,7 @@ def reasons(events: Sequence[LedgerEvent], stage: str, most: int = 5) -> list[tu
         for event in dropped
         if event.decision == "dropped"
     )
-    return found.most_common(most)
+    return found.most_common(5)
 
 
 def audit_rates(events: Sequence[LedgerEvent], *, level: float = 0.95) -> list[AuditRate]:

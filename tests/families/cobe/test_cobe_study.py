@@ -19,7 +19,6 @@ from contrafact.families.cobe.published import (
 from contrafact.families.cobe.study import STUDY
 from contrafact.family.study import Answer, StudyItem
 from contrafact.report.frames import read_labels
-from contrafact.stats.votes import majority
 from contrafact.study.sample import draw_study
 from contrafact.study.score import Filled, read_answers, read_key, score_study
 
@@ -147,21 +146,6 @@ def guidelines_as_csv(folder):
     path = folder / "other.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     return path
-
-
-@pytest.mark.parametrize(
-    ("answers", "most"),
-    [
-        (["yes", "yes", "no"], "yes"),
-        (["yes", "no"], None),
-        (["yes", "no", "other"], None),
-        (["other", "other", "no"], "other"),
-        (["no"], "no"),
-        ([], None),
-    ],
-)
-def test_a_majority_is_more_than_half(answers, most):
-    assert majority(answers) == most
 
 
 def test_the_papers_confusion_gives_the_papers_figures():

@@ -42,9 +42,7 @@ _ARTEFACTS = {
 }
 
 
-def leakage(
-    pairs: Sequence[Rewrite], *, seed: int = 0, level: float = 0.95, resamples: int = 2_000
-) -> "pd.DataFrame":
+def leakage(pairs: Sequence[Rewrite], *, seed: int = 0, resamples: int = 2_000) -> "pd.DataFrame":
     """Return what each kind of artefact gives away, of all pairs and of each manipulation.
 
     Columns ``manipulation`` (one of the four, or ``all``), ``artefact``, ``auroc``, out of fold,
@@ -71,7 +69,6 @@ def leakage(
                 [label == FALSE for label in gold],
                 found[:, 0],
                 clusters,
-                level=level,
                 resamples=resamples,
                 rng=np.random.default_rng(seed),
             )

@@ -134,18 +134,16 @@ def sound_pairs(
     why: str = "",
     *,
     labels: Mapping[str, bool] | None = None,
-    level: float = 0.95,
 ) -> list[Sound]:
     """Return how many pairs are really sound; ``why`` says why the exam is none of this judge."""
     kinds = [kind for kind in MANIPULATIONS if any(one.kind == kind for one in pairs)]
     groups = [[one for one in pairs if one.kind == kind] for kind in kinds]
     shares = [
-        _share(kind, own, exam, why, labels or {}, level)
-        for kind, own in zip(kinds, groups, strict=True)
+        _share(kind, own, exam, why, labels or {}) for kind, own in zip(kinds, groups, strict=True)
     ]
     found = [_sound(*given) for given in zip(kinds, groups, shares, strict=True)]
     if len(kinds) > 1:
-        every = _by_labels(_judged(pairs), labels or {}, level) or _sum(groups, shares)
+        every = _by_labels(_judged(pairs), labels or {}) or _sum(groups, shares)
         found.append(_sound(ALL, pairs, every))
     return found
 
@@ -199,7 +197,6 @@ def _share(
     exam: Exam | None,
     why: str,
     labels: Mapping[str, bool],
-    level: float,
 ) -> _Share:
     judged = _judged(pairs)
     if not judged:
@@ -207,16 +204,14 @@ def _share(
         if unread:
             return _unknown(f"{unread:,} have no verdict on every criterion")
         return _of_one_mix(0.0, 0.0, 0.0, "")
-    if found := _by_labels(judged, labels, level):
+    if found := _by_labels(judged, labels):
         return found
     if exam is None:
         return _unknown(f"too few of these pairs are labelled; {_LABEL}")
-    return _unknown(why) if why else _by_exam(judged, exam, kind, level)
+    return _unknown(why) if why else _by_exam(judged, exam, kind)
 
 
-def _by_labels(
-    judged: Sequence[Counted], labels: Mapping[str, bool], level: float
-) -> _Share | None:
+def _by_labels(judged: Sequence[Counted], labels: Mapping[str, bool]) -> _Share | None:
     """Return the share by people's labels of some pairs; none where these are too few."""
     answered = [float(labels[one.id]) if one.id in labels else math.nan for one in judged]
     if np.isnan(answered).all():
@@ -226,7 +221,6 @@ def _by_labels(
         _passed(judged),
         levels=[np.array([MANIPULATIONS.index(one.kind) for one in judged])],
         clusters=[one.cluster for one in judged],
-        level=level,
     )
     if math.isnan(found.low):
         return None
@@ -234,7 +228,7 @@ def _by_labels(
     return _of_one_mix(found.estimate, found.low, found.high, note)
 
 
-def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str, level: float) -> _Share:
+def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str) -> _Share:
     part = exam.criteria.get(kind)
     if part is None:
         return _unknown(f"the exam did not ask of {kind} pairs as a whole; {_LABEL}")
@@ -242,7 +236,6 @@ def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str, level: float) -> 
     sensitivity = part.sensitivity.exam_rate
     pooled = correct_rate(
         values, clusters, sensitivity=sensitivity, specificity=part.specificity.exam_rate,
-        level=level,
     )  # fmt: skip
     if not pooled.usable:
         return _unknown(f"{pooled.why}; {_LABEL}")
@@ -257,7 +250,6 @@ def _by_exam(judged: Sequence[Counted], exam: Exam, kind: str, level: float) -> 
     right, n = (np.array(one) for one in zip(*((one.rate, one.n) for one in fails), strict=True))
     low, high = correction_bounds(
         pooled.raw, effective_number(values, clusters), sensitivity.rate, sensitivity.n, right, n,
-        level=level,
     )  # fmt: skip
     points = np.clip((pooled.raw + right - 1.0) / (sensitivity.rate + right - 1.0), 0.0, 1.0)
     # Where verdicts fit no share at all, a file has not that fault alone.

@@ -84,15 +84,6 @@ def test_twenty_of_each_are_drawn_and_the_sheet_does_not_tell_what_is_right(tmp_
     assert "TRUE" in guidelines.read_text(encoding="utf-8")
 
 
-def test_the_same_seed_draws_the_same_and_a_filled_sheet_is_never_overwritten(tmp_path):
-    sheet, _, _ = drawn(tmp_path)
-    before = sheet.read_bytes()
-    drawn(tmp_path)
-    assert sheet.read_bytes() == before
-    with pytest.raises(InputError, match="may have been filled in"):
-        drawn(tmp_path, seed=1)
-
-
 def test_a_small_category_is_drawn_whole(tmp_path):
     _, key_path, _ = drawn(tmp_path, n=20, each=7)
     _, key = key_in(key_path)

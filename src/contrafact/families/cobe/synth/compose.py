@@ -133,10 +133,9 @@ def compose(
     *,
     library: Library | None = None,
     cells: Sequence[Cell] | None = None,
-    processes: int = 1,
 ) -> Iterator[Row]:
     """Yield stories as objects of the paper's schema with our additions; see `compose_lines`."""
-    for line in compose_lines(n, seed, library=library, cells=cells, processes=processes):
+    for line in compose_lines(n, seed, library=library, cells=cells):
         yield json.loads(line)
 
 

@@ -46,6 +46,12 @@ def pairs(tmp_path):
     return write_lines(tmp_path / "pairs.jsonl", [flipped(n) for n in range(2, 9)])
 
 
+FINALIZE = (
+    *("rfc", "finalize", "pairs.jsonl"),
+    *("--decisions", "decisions.jsonl", "--out", "final.jsonl"),
+)
+
+
 def decision(item, who, verdict, **more):
     about = {"item_id": item, "stage": "annotation", "decided_by": who, "decision": verdict}
     return about | {"when": "2026-01-01T10:00:00Z"} | more
@@ -131,16 +137,7 @@ def test_from_decisions_to_a_release_and_back(quick_contrafact, pairs, tmp_path)
         for who in ("ann", "ben")
     ]
     write_lines(tmp_path / "decisions.jsonl", decisions)
-    command = (
-        "rfc",
-        "finalize",
-        "pairs.jsonl",
-        "--decisions",
-        "decisions.jsonl",
-        "--out",
-        "final.jsonl",
-    )
-    result = quick_contrafact(*command)
+    result = quick_contrafact(*FINALIZE)
     assert result.returncode == 0, result.stderr
     final = read_lines(tmp_path / "final.jsonl")
     hard = read_lines(tmp_path / "final.jsonl.hard.jsonl")
@@ -152,21 +149,17 @@ def test_from_decisions_to_a_release_and_back(quick_contrafact, pairs, tmp_path)
         table = {row["category"]: row for row in csv.DictReader(stream)}
     assert (table["flipping"]["before"], table["flipping"]["retained"]) == ("7", "5")
     before = (tmp_path / "final.jsonl").read_bytes()
-    assert quick_contrafact(*command).returncode == 0
+    assert quick_contrafact(*FINALIZE).returncode == 0
     assert (tmp_path / "final.jsonl").read_bytes() == before
 
-    result = quick_contrafact("rfc", "release", "final.jsonl", "--name", "demo", "--out", "release")
+    command = ("rfc", "release", "final.jsonl", "--name", "demo", "--out", "release")
+    result = quick_contrafact(*command)
     assert result.returncode == 0, result.stderr
     assert "5 pairs and 1 hard cases" in result.stdout
     assert "Croissant metadata are valid" in result.stdout
     released = (tmp_path / "release" / "pairs.jsonl").read_text(encoding="utf-8")
     assert "rose" not in released
-    assert (
-        quick_contrafact(
-            "rfc", "release", "final.jsonl", "--name", "demo", "--out", "release"
-        ).returncode
-        == 0
-    )
+    assert quick_contrafact(*command).returncode == 0
 
     news = [{"title": row["original"], "summary": ""} for row in given]
     write_lines(tmp_path / "news.jsonl", news)
@@ -211,20 +204,11 @@ def test_a_poor_audit_stops_everything(quick_contrafact, pairs, tmp_path):
         for n, row in enumerate(read_lines(pairs))
     ]
     write_lines(tmp_path / "decisions.jsonl", rows)
-    command = (
-        "rfc",
-        "finalize",
-        "pairs.jsonl",
-        "--decisions",
-        "decisions.jsonl",
-        "--out",
-        "final.jsonl",
-    )
-    result = quick_contrafact(*command)
+    result = quick_contrafact(*FINALIZE)
     assert result.returncode == 1
     assert "under 80% in flipping" in result.stderr
     assert not (tmp_path / "final.jsonl").exists()
-    assert quick_contrafact(*command, "--audit-floor", "0.7").returncode == 0
+    assert quick_contrafact(*FINALIZE, "--audit-floor", "0.7").returncode == 0
 
 
 def test_without_reviewers_pairs_are_undecided_and_say_so(quick_contrafact, pairs, tmp_path):
@@ -304,18 +288,8 @@ def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path
             out = csv.DictWriter(stream, rows[0])
             out.writeheader()
             out.writerows(r | {"category_correct": "TRUE", "rewrite_valid": valid} for r in rows)
-    command = (
-        "rfc",
-        "study",
-        "score",
-        "ann.csv",
-        "ben.csv",
-        "--key",
-        "s.key.csv",
-        "--out",
-        "f.csv",
-    )
-    result = quick_contrafact(*command)
+    command = ("rfc", "study", "score", "ann.csv", "ben.csv", "--key", "s.key.csv")
+    result = quick_contrafact(*command, "--out", "f.csv")
     assert result.returncode == 0, result.stderr
     assert "undefined" in result.stdout
     with (tmp_path / "f.csv").open() as stream:

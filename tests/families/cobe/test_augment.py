@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from tests.support.replies import says
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.augment import (
@@ -109,15 +109,13 @@ def run(tmp_path):
 def run_with(path, replies, stories=(CORE,), plan=None):
     given = iter(replies)
 
-    def answer(messages, tools, tool_choice, config):
+    def answer(_):
         reply = next(given)
         if isinstance(reply, Exception):
             raise reply
-        output = ModelOutput.from_content("mockllm/writer", reply)
-        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return output
+        return reply
 
-    model = get_model("mockllm/writer", custom_outputs=answer, memoize=False)
+    model = says(answer, "writer")
     with Journal(path, {}) as answers:
         return augment(stories, plan or planned(), model, open_pack(), answers, at_once=1)
 

@@ -3,7 +3,8 @@
 import asyncio
 
 import pytest
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.model import get_model
+from tests.support.replies import says
 
 from contrafact.families.cobe.data import bundled_known, bundled_stories, criteria_of
 from contrafact.families.cobe.judging import Judging, probability
@@ -27,16 +28,12 @@ def asked(prompt):
 
 
 def judge(verdicts, name="judge", seen=None):
-    def answer(messages, tools, tool_choice, config):
-        prompt = messages[-1].text
+    def reply(prompt):
         if seen is not None:
             seen.append(prompt)
-        reply = verdicts.get(asked(prompt), "T")
-        output = ModelOutput.from_content(f"mockllm/{name}", reply)
-        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return output
+        return verdicts.get(asked(prompt), "T")
 
-    return get_model(f"mockllm/{name}", custom_outputs=answer, memoize=False)
+    return says(reply, name)
 
 
 def judged(story, *judges, text="An edit.", query="", **options):

@@ -3,7 +3,8 @@
 import asyncio
 
 import pytest
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.model import ModelOutput
+from tests.support.replies import says
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import StoryQuery, bundled_shots, bundled_stories
@@ -19,15 +20,7 @@ STORY = bundled_stories()[0]
 
 def model(*replies, seen=None):
     answers = iter(replies)
-
-    def answer(messages, tools, tool_choice, config):
-        if seen is not None:
-            seen.append((list(messages), config))
-        output = ModelOutput.from_content("mockllm/model", next(answers))
-        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return output
-
-    return get_model("mockllm/model", custom_outputs=answer, memoize=False)
+    return says(lambda _: next(answers), seen=seen)
 
 
 def edit(name, *replies, seen=None, phrasing="B", **context):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from inspect_ai import eval as inspect_eval
 from inspect_ai.log import read_eval_log
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from tests.support.replies import says
 
 from contrafact.families.cobe.data import bundled_known
 from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows
@@ -20,15 +20,6 @@ ANSWERS = {one.text: one for known in KNOWN.values() for one in (*known.right, *
 TITLES = ("had to stay", "had to change", "join its clauses", "amounts have moved", "background")
 
 
-def model(reply, name):
-    def answer(messages, tools, tool_choice, config):
-        output = ModelOutput.from_content(f"mockllm/{name}", reply(messages[-1].text))
-        output.usage = ModelUsage(input_tokens=9, output_tokens=9, total_tokens=18)
-        return output
-
-    return get_model(f"mockllm/{name}", custom_outputs=answer, memoize=False)
-
-
 def writer(choose):
     """A model that gives one of the known answers to the story it is asked about."""
 
@@ -36,7 +27,7 @@ def writer(choose):
         story = prompt.rsplit("<text>", 1)[1].split("</text>")[0]
         return choose(KNOWN[story], prompt)
 
-    return model(reply, "writer")
+    return says(reply, "writer")
 
 
 def knowing(prompt):
@@ -47,7 +38,7 @@ def knowing(prompt):
 
 
 def run(tmp_path, subject, judge=knowing, **arguments):
-    roles = {"grader": model(judge, "judge")} if judge else None
+    roles = {"grader": says(judge, "judge")} if judge else None
     (log,) = inspect_eval(
         "contrafact/cobe", model=subject, task_args=arguments, model_roles=roles,
         display="none", log_dir=str(tmp_path), fail_on_error=False,

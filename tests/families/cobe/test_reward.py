@@ -5,7 +5,7 @@ import json
 
 import pandas as pd
 import pytest
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from tests.support.replies import says
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import bundled_known, bundled_stories, story_object
@@ -19,16 +19,13 @@ ORDER = ("had to stay", "had to change", "join its clauses", "amounts have moved
 def judge(invalid=()):
     """A judge that knows the bundled answers."""
 
-    def answer(messages, tools, tool_choice, config):
-        prompt = messages[-1].text
+    def reply(prompt):
         text = prompt.rsplit("<response>", 1)[1].split("</response>")[0]
         (asked,) = [f"E{i}" for i, title in enumerate(ORDER, 1) if title in prompt.split("\n")[0]]
-        reply = "F" if ANSWERS[text].fails == asked else "T"
-        output = ModelOutput.from_content("mockllm/judge", "?" if asked in invalid else reply)
-        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return output
+        known = "F" if ANSWERS[text].fails == asked else "T"
+        return "?" if asked in invalid else known
 
-    return get_model("mockllm/judge", custom_outputs=answer, memoize=False)
+    return says(reply, "judge")
 
 
 STORY = json.dumps(story_object(KNOWN.story))

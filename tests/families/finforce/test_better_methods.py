@@ -14,9 +14,9 @@ from inspect_ai.model import (
     Logprob,
     Logprobs,
     ModelOutput,
-    ModelUsage,
     get_model,
 )
+from tests.support.replies import counted, says
 
 from contrafact.families.finforce.data import bundled_shots
 from contrafact.families.finforce.generation import check_texts, read_pair, run_method
@@ -61,20 +61,9 @@ def reply(kind, number):
     return made if isinstance(made, str) else json.dumps(made)
 
 
-def model_of(replies, name="writer"):
+def model_of(replies):
     left = iter(replies)
-
-    def answer(*_):
-        return counted(name, next(left))
-
-    return get_model(f"mockllm/{name}", custom_outputs=answer, memoize=False)
-
-
-def counted(name, text):
-    """Return an output that says what it used, so that nobody counts tokens."""
-    output = ModelOutput.from_content(f"mockllm/{name}", text)
-    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-    return output
+    return says(lambda _: next(left), "writer")
 
 
 def made_by(spec, replies, context=CONTEXT, headline=HEADLINE):
@@ -168,7 +157,7 @@ def test_best_of_never_returns_a_degenerate_text_when_a_sound_one_was_drawn(kind
 
 def likely(text, log_probability):
     """Return an output each of whose tokens has one log probability."""
-    output = counted("writer", text)
+    output = counted(text, "writer")
     tokens = [Logprob(token=one, logprob=log_probability) for one in text.split()]
     output.choices[0].logprobs = Logprobs(content=tokens)
     return output
@@ -219,7 +208,7 @@ def test_sides_are_chosen_one_by_one():
 
 
 def test_a_service_without_probabilities_has_its_first_sound_draft_kept():
-    sound = [counted("writer", reply(kind, 0)) for kind in ("copy", "weak", "good")]
+    sound = [counted(reply(kind, 0), "writer") for kind in ("copy", "weak", "good")]
     made, asked = drafts_by(sound)
     assert made.texts["risk"] == f"{HEADLINE.text}, some worry" and asked == [True] * 3
     refused = [ValueError("logprobs is not supported"), *sound[1:]]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from inspect_ai import eval as inspect_eval
 from inspect_ai.log import list_eval_logs, read_eval_log
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.model import get_model
+from tests.support.replies import counted
 
 from contrafact.errors import InputError
 from contrafact.families.finforce.task import finforce
@@ -71,11 +72,9 @@ def test_without_a_grader_nothing_is_asked_and_the_hint_is_shown(tmp_path):
 
 def test_judging_can_be_left_out_by_a_task_argument(tmp_path):
     pair = {"risk_counterfactual": "It sinks", "opportunity_counterfactual": "It soars"}
-    output = ModelOutput.from_content("mockllm/model", json.dumps(pair))
-    output.usage = ModelUsage(input_tokens=9, output_tokens=9, total_tokens=18)
     (log,) = inspect_eval(
         "contrafact/finforce",
-        model=get_model("mockllm/model", custom_outputs=[output]),
+        model=get_model("mockllm/model", custom_outputs=[counted(json.dumps(pair))]),
         task_args={"judged": False, "method": "zero-shot"},
         limit=1,
         display="none",

@@ -3,7 +3,8 @@
 import asyncio
 
 import pytest
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.model import get_model
+from tests.support.replies import counted
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.data import bundled_pairs, bundled_shots, items_of
@@ -34,11 +35,7 @@ def make(name, given):
 
 
 def ask(*replies, stop="stop"):
-    outputs = []
-    for reply in replies:
-        output = ModelOutput.from_content("mockllm/model", reply, stop_reason=stop)
-        output.usage = ModelUsage(input_tokens=9, output_tokens=9, total_tokens=18)
-        outputs.append(output)
+    outputs = [counted(reply, stop=stop) for reply in replies]
     return Ask(get_model("mockllm/model", custom_outputs=outputs))
 
 

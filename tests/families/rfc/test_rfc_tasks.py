@@ -9,11 +9,10 @@ from inspect_ai.model import (
     ChatCompletionChoice,
     Logprob,
     Logprobs,
-    ModelOutput,
-    ModelUsage,
     TopLogprob,
     get_model,
 )
+from tests.support.replies import counted
 
 from contrafact.families.rfc.answers import label_probabilities
 from contrafact.families.rfc.data import bundled_pairs
@@ -28,8 +27,7 @@ def model(reply, name="model", logprobs=None):
     """A model whose reply is a function of the prompt."""
 
     def answer(messages, tools, tool_choice, config):
-        output = ModelOutput.from_content(f"mockllm/{name}", reply(messages[-1].text))
-        output.usage = ModelUsage(input_tokens=9, output_tokens=9, total_tokens=18)
+        output = counted(reply(messages[-1].text), name)
         if logprobs is not None and config.logprobs:
             message = output.choices[0].message
             tokens = Logprobs(content=logprobs(messages[-1].text))

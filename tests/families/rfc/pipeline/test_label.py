@@ -1,7 +1,8 @@
 """Labelling: what rules decide, what a model decides, and what is kept apart."""
 
 import pytest
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.model import get_model
+from tests.support.replies import counted
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.label import (
@@ -126,9 +127,7 @@ def test_the_model_is_asked_once_for_each_open_article(tmp_path):
         prompts.append(messages[-1].text)
         if "Ostrava" in prompts[-1]:
             raise OSError("the service is down")
-        output = ModelOutput.from_content("m", "Causal")
-        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return output
+        return counted("Causal")
 
     model = get_model("mockllm/model", custom_outputs=service)
     rows = [

@@ -15,6 +15,7 @@ from contrafact.family.exam_file import Seen
 from contrafact.report.build import build_report
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.frames import check_labels, read_labels, task_runs
+from contrafact.report.summary import summarise
 from contrafact.report.tables import corrected_table
 from contrafact.report.words import warnings
 
@@ -86,7 +87,9 @@ def found(tasks, labels):
 def test_the_rate_by_labels_stands_next_to_it_the_raw_one(study, tmp_path):
     tasks = runs_of(study)
     labels = read_labels([written(tmp_path, labels_of(tasks[0].items))])
-    table = corrected_table(found(tasks, labels))
+    data = found(tasks, labels)
+    table = corrected_table(data)
+    assert any("Corrected for its errors by labels of" in said for said in summarise(data).more)
     columns = ["criterion", "raw", "corrected", "labelled", "n", "rests_on", "speaks_of", "known"]
     assert [c.key for c in table.columns] == columns
     row = table.frame.set_index("criterion").loc["Directionality"]
@@ -100,6 +103,14 @@ def test_without_labels_nothing_of_them_is_shown(study):
     data = found(tasks, None)
     assert corrected_table(data) is None
     assert "by_labels" not in data.judged.rates.columns
+
+
+def test_a_report_says_first_that_its_judge_cannot_tell(study):
+    known = dict.fromkeys(("forward_compatibility", "directionality"), ((95, 100), (5, 100)))
+    sat = exam_with(known, judge=study.judge).model_copy(update={"family": "finforce"})
+    opened = summarise(chapter_data(runs_of(study)[0], Options(resamples=200, exams=(sat,))))
+    assert any("this judge cannot tell" in said for said in opened.more)
+    assert opened.next.startswith("name a judge that can tell")
 
 
 def test_a_report_warns_where_a_run_is_not_like_the_judges_exam(study):

@@ -98,6 +98,7 @@ def summarise(data: ChapterData) -> Summary:
     sentence = _sentence(data, found)
     more = [
         _differences(data, found),
+        _corrected(data, found),
         _without_model(data, found),
         _other_form(data, found),
         _counts(data),
@@ -313,6 +314,42 @@ def _without_model(data: ChapterData, found: _Finding) -> str:
     return f"Without any model, {system} has {shown}.{compared}"
 
 
+def _rates(data: ChapterData, found: _Finding) -> pd.DataFrame:
+    """Return the judged rates of the system that stands first, where it is judged by one judge."""
+    if data.judged is None or found.measure is None or not found.measure.judged:
+        return pd.DataFrame(columns=["usable", "why"])
+    rates = data.judged.rates
+    own = rates[rates["system"].eq(found.best[0]) & rates["n"].gt(0)]
+    return own if own["judge"].nunique() == 1 else own.iloc[:0]
+
+
+def _no_judge(data: ChapterData, found: _Finding) -> bool:
+    cannot = _rates(data, found)["why"].astype(str).str.contains("cannot tell")
+    return bool(len(cannot) and cannot.all())
+
+
+def _corrected(data: ChapterData, found: _Finding) -> str:
+    """Say the corrected rates of the system that stands first, or that the judge tells nothing."""
+    if _no_judge(data, found):
+        return (
+            "By its exam this judge cannot tell what should pass from what should fail: its "
+            "verdicts say little of these systems."
+        )
+    rates = _rates(data, found)
+    known = rates[rates["usable"].astype(bool)]
+    if known.empty:
+        return ""
+    names = {one.column: one.label for one in data.spec.criteria}
+    each = [
+        f"{names[str(row['criterion'])]} {with_interval(row, data.spec.clusters)}"
+        for _, row in known.assign(estimate=known["corrected"], level=data.level).iterrows()
+    ]
+    return (
+        f"That is what the judge passed. Corrected for its errors by {known.iloc[0]['rests_on']}: "
+        f"{listed(each)}{'' if len(found.rows) == 1 else f' for {found.best[0]}'}."
+    )
+
+
 def _other_form(data: ChapterData, found: _Finding) -> str:
     """Say who stands first over valid outputs alone, where that is another."""
     if found.measure is None or found.form != "strict" or not _one_judge(data, found):
@@ -361,6 +398,11 @@ def _next(data: ChapterData, found: _Finding) -> str:
             unknown,
             f"find out how often the judge errs: contrafact exam --judge {judge} --family "
             f"{family} --out exam.json, then contrafact report RUN --exam exam.json.",
+        ),
+        (
+            _no_judge(data, found),
+            "name a judge that can tell, and examine it first: contrafact exam --judge MODEL "
+            f"--family {family} --out exam.json.",
         ),
         (bool(models.eq(NO_MODEL).all()), "name a model (--model) to hold against the baselines."),
         (

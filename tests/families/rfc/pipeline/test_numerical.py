@@ -58,6 +58,19 @@ def test_a_margin_fits_the_amounts_it_is_worked_out_from():
         assert {part, whole, margin}.isdisjoint({812, 3944, 20.6})
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "120 of 300 stores closed, or 40% of them, and 180 stayed open.",
+        "It cut 200 of 1,000 jobs (20%), leaving 800.",
+    ],
+)
+def test_a_part_its_share_and_what_is_left_agree(text):
+    for rewritten in rewrites(text):
+        part, whole, share, left = figures(rewritten)[:4]
+        assert part + left == whole and abs(100 * part / whole - share) < 1
+
+
 @pytest.mark.parametrize("text", ["It closed 1 plant and cut 40 jobs.", "It paid 1 cent a share."])
 def test_one_of_something_says_why_not(text):
     reason = rewrite_numerical(text, 7).reason

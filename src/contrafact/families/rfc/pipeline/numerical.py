@@ -376,12 +376,13 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relatio
     if not _alike(one, two):
         return []
     x, y, z = (abs(q.value or 0.0) for q in (one, two, three))
-    levels = one.is_level and two.is_level and x != y
+    # Of counts the part that moved stands beside the whole: "200 of 1,000 jobs were cut".
+    levels = ((one.is_level and two.is_level) or one.kind == "number") and x != y
     grows = 1 if y > x else -1
     if three.kind == "percent" and one.kind != "percent":
-        if three.is_level and three.direction is None:
-            part = levels and x < y and _near(100 * x / y, z, three)
-            return [_Relation("share", (a, b, c), 1)] if part else []
+        stated = three.is_level and three.direction is None
+        if stated and levels and x < y and _near(100 * x / y, z, three):
+            return [_Relation("share", (a, b, c), 1)]
         if levels and _near(100 * abs(y - x) / x, z, three):
             return [_Relation("growth", (a, b, c), grows)]
         if not one.is_level and two.is_level:
@@ -393,7 +394,8 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relatio
     if a >= b or not levels:
         return []
     if _alike(one, three):
-        apart = not three.is_level and abs(abs(y - x) - z) < 1e-6 * max(x, y)
+        named = not three.is_level or one.kind == "number"
+        apart = named and abs(abs(y - x) - z) < 1e-6 * max(x, y)
     else:
         in_points = (one.kind, three.kind) == ("percent", "basis points")
         apart = in_points and abs(100 * abs(y - x) - z) < 1e-6
@@ -402,7 +404,9 @@ def _related(found: Sequence[Quantity], a: int, b: int, c: int) -> list[_Relatio
 
 def _alike(one: Quantity, two: Quantity) -> bool:
     units = {one.unit, two.unit}
-    return one.kind == two.kind and (len(units) == 1 or units == {None, "points"})
+    return one.kind == two.kind and (
+        len(units) == 1 or units == {None, "points"} or (one.kind == "number" and None in units)
+    )
 
 
 def _near(exact: float, written: float, quantity: Quantity) -> bool:
@@ -425,7 +429,7 @@ def _solved(related: Sequence[_Relation], values: list[float], found: Sequence[Q
             values[a] = _signed(y * z / 100, found[a])
         else:
             scale = _scale(found[a], found[c])
-            if any(r.kind == "growth" and set(r.parts[:2]) == {a, b} for r in related):
+            if any(r.kind in ("growth", "share") and {*r.parts[:2]} == {a, b} for r in related):
                 values[c] = _signed(scale * abs(y - x), found[c])
             else:
                 values[b] = _signed(x + sign * z / scale, found[b])

@@ -6,6 +6,7 @@ import json
 import jsonschema
 import pytest
 from tests.support.lines import one_line, read_lines, write_lines
+from tests.support.sheets import fill, read_sheet
 
 from contrafact.corpus.ledger import read_ledger
 from contrafact.records import NewsItem, Rewrite
@@ -280,14 +281,10 @@ def test_the_schema_of_decisions_is_printed(quick_contrafact):
 def test_a_study_from_the_sheet_to_its_figures(quick_contrafact, pairs, tmp_path):
     result = quick_contrafact("rfc", "study", "sample", "pairs.jsonl", "--n", "5", "--out", "s.csv")
     assert result.returncode == 0, result.stderr
-    sheet = (tmp_path / "s.csv").read_text(encoding="utf-8-sig")
-    for name, valid in (("ann", "TRUE"), ("ben", "TRUE")):
-        rows = list(csv.DictReader(sheet.splitlines()))
-        assert len(rows) == 5
-        with (tmp_path / f"{name}.csv").open("w", newline="") as stream:
-            out = csv.DictWriter(stream, rows[0])
-            out.writeheader()
-            out.writerows(r | {"category_correct": "TRUE", "rewrite_valid": valid} for r in rows)
+    assert len(read_sheet(tmp_path / "s.csv")) == 5
+    says = {"category_correct": "TRUE", "rewrite_valid": "TRUE"}
+    for name in ("ann", "ben"):
+        fill(tmp_path / "s.csv", tmp_path / f"{name}.csv", lambda _: says)
     command = ("rfc", "study", "score", "ann.csv", "ben.csv", "--key", "s.key.csv")
     result = quick_contrafact(*command, "--out", "f.csv")
     assert result.returncode == 0, result.stderr

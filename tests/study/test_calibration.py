@@ -1,6 +1,5 @@
 """A judge corrected on the run itself: drawn, labelled, corrected, and how often it holds."""
 
-import csv
 import importlib.util
 import sys
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.sheets import read_sheet
 
 import contrafact
 
@@ -36,19 +36,14 @@ def run(simulated, tmp_path):
     return folder, items
 
 
-def rows(path):
-    with path.open(encoding="utf-8-sig") as stream:
-        return list(csv.DictReader(stream))
-
-
 def test_what_is_drawn_for_calibration_is_labelled_and_corrects_every_rate(run, quick_contrafact):
     folder, items = run
     sheet, key = (folder.parent / name for name in ("sheet.csv", "sheet.key.csv"))
     drawn = ("cobe", "study", "sample", "run", "--for", "calibration", "--n", str(DRAWN))
     done = quick_contrafact(*drawn, "--out", "sheet.csv")
     assert done.returncode == 0, done.stderr
-    facts = {row["item"]: row for row in rows(key)}
-    shown = rows(sheet)
+    facts = {row["item"]: row for row in read_sheet(key)}
+    shown = read_sheet(sheet)
     assert len(shown) == 2 * DRAWN and not {"probability", "system", "stratum"} & {*shown[0]}
     found = pd.DataFrame(facts.values())
     for system, own in found.groupby("system"):

@@ -3,7 +3,6 @@
 Its task makes statements questions. It is written into a folder and found by an entry point.
 """
 
-import csv
 import json
 import sys
 from importlib.metadata import EntryPoint
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from tests.support.sheets import fill
 from typer.testing import CliRunner
 
 from contrafact import family as finding
@@ -167,15 +167,6 @@ def run_folder(folder, name, systems=("s", "t")):
     }  # fmt: skip
     (made / "manifest.json").write_text(json.dumps(manifest))
     return made
-
-
-def fill(sheet, path, answer):
-    with sheet.open(encoding="utf-8-sig", newline="") as stream:
-        rows = [row | answer(row) for row in csv.DictReader(stream)]
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def test_a_study_of_two_questions_from_a_sheet_to_tables(outside, tmp_path):

@@ -1,6 +1,5 @@
 """The human study: what is drawn, what sheets may hold, and the paper's own figures recomputed."""
 
-import csv
 import itertools
 import math
 
@@ -8,6 +7,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+from tests.support.sheets import fill
 
 from contrafact.errors import InputError
 from contrafact.exam.correct import corrected_by_labels, examined_criteria
@@ -104,19 +104,6 @@ def test_every_system_has_its_share_and_stories_come_once_before_twice():
         draw(items().assign(judge=None), 10)
 
 
-def fill(path, answers, **extra):
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    for row, answer in zip(rows, answers, strict=False):
-        row |= {"judgement": answer, **extra}
-    target = path.with_name(f"{extra.get('comment', 'ana')}.csv")
-    with target.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
-    return target
-
-
 def test_sheets_come_back_with_answers_problems_and_blanks(tmp_path):
     sheet = tmp_path / "sheet.csv"
     study = draw(items(), 6)
@@ -128,7 +115,8 @@ def test_sheets_come_back_with_answers_problems_and_blanks(tmp_path):
     study.write(sheet)  # the same again changes nothing
     with pytest.raises(InputError, match="another study under this name"):
         draw(items(), 3).write(sheet)
-    copy = fill(sheet, ["Yes", "no", "OTHER", "maybe", ""])
+    said = iter(["Yes", "no", "OTHER", "maybe", ""])
+    copy = fill(sheet, tmp_path / "ana.csv", lambda _: {"judgement": next(said, "")})
     answers = answers_in([copy], drawn)
     assert [one.answer for one in answers.answers] == ["yes", "no", "other"]
     assert answers.blanks == 2

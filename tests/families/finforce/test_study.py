@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.sheets import fill
 from typer.testing import CliRunner
 
 from contrafact.cli.main import app
@@ -56,14 +57,6 @@ def frame(systems: int = 3, headlines: int = 20, seed: int = 0) -> pd.DataFrame:
         for side in ("risk", "opportunity")
     ]
     return pd.DataFrame(rows)
-
-
-def fill(sheet: Path, copy: Path, answer: Any) -> None:
-    """Fill a sheet as a person does: read it, set cells, save it under another name."""
-    rows = [row for _, row in read_rows(sheet)]
-    for row in rows:
-        row |= answer(row)
-    pd.DataFrame(rows).to_csv(copy, index=False)
 
 
 def draw(items: pd.DataFrame, n: int, seed: int) -> DrawnStudy:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.sheets import fill
 
 from contrafact.errors import InputError
 from contrafact.family import families
@@ -50,14 +51,6 @@ def key_in(path):
 def answers_in(files, key_path):
     kind, key = key_in(key_path)
     return read_answers(files, STUDIES[kind], key, command=COMMAND)
-
-
-def fill(sheet, path, answer):
-    """Write a copy of the sheet with answers, as a spreadsheet would save it."""
-    frame = pd.read_csv(sheet, dtype=str, keep_default_na=False)
-    filled = pd.DataFrame([{**row, **answer(row)} for row in frame.to_dict("records")])
-    filled.to_csv(path, index=False)
-    return path
 
 
 def figures(tmp_path, files, key_path):

@@ -2,14 +2,10 @@
 
 import json
 import os
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-from news_server import KEY, NewsServer, article, feed
 from tests.support.lines import read_lines, write_lines
+from tests.support.news_server import KEY, NewsServer, article, feed
 
 DAY = "Fri, 02 May 2025 08:00:00 GMT"
 

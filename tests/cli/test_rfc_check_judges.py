@@ -2,18 +2,14 @@
 
 import json
 import re
-import sys
 import time
-from pathlib import Path
 
 import pytest
+from tests.support.lines import read_lines, write_lines
+from tests.support.made_exams import exam_with
+from tests.support.pair_judge import FAULTS, MALFORMED, faulty, made_pairs
 
 from contrafact.family.exam_file import write_exam
-
-sys.path.append(str(Path(__file__).parents[1] / "support"))
-from made_exams import exam_with
-from pair_judge import FAULTS, MALFORMED, faulty, made_pairs
-from tests.support.lines import read_lines, write_lines
 
 KINDS = ("flipping", "sentiment", "causal")
 FAKE = "openai-api/fake/"

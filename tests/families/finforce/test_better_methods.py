@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -17,6 +15,7 @@ from inspect_ai.model import (
     get_model,
 )
 from tests.support.replies import counted, says
+from tests.support.writer_server import KINDS, pair
 
 from contrafact.families.finforce.data import bundled_shots
 from contrafact.families.finforce.generation import check_texts, read_pair, run_method
@@ -36,9 +35,6 @@ from contrafact.text.degenerate import (
     Batch,
     equal,
 )
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
-from writer_server import KINDS, pair
 
 HEADLINE = Headline.of("Norwind Bank cuts its key rate for the third time this year")
 OTHER = Headline.of("Talmora Steel buys back shares after a strong second quarter")

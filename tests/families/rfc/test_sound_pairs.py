@@ -1,17 +1,13 @@
 """How many pairs are really sound, by a judge's exam, by labels, or by both."""
 
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support.made_exams import exam_with, rate
 
 from contrafact.families.rfc.sound import BY_FACTS, Counted, sound_pairs
 from contrafact.family.exam_file import KindRate
-
-sys.path.append(str(Path(__file__).parents[2] / "support"))
-from made_exams import exam_with, rate
 
 KINDS = ("flipping", "sentiment", "causal")
 FAULTS = 3

@@ -14,7 +14,7 @@ as ``context.pack.template("its-name/template", …)``.
 
 import importlib
 import pkgutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +25,7 @@ from contrafact.family.settings import RunSettings
 from contrafact.models.asking import Ask, PlannedCall
 from contrafact.prompts import PromptPack, open_pack
 
-__all__ = ["Method", "MethodContext", "Methods", "Option", "open_weights"]
+__all__ = ["Method", "MethodContext", "Methods", "Option"]
 
 ItemT = TypeVar("ItemT", contravariant=True)
 OutputT = TypeVar("OutputT", covariant=True)
@@ -35,7 +35,11 @@ Option = str | int | float | bool
 
 
 class Method(Protocol[ItemT, OutputT]):
-    """A method of any family."""
+    """A method of any family.
+
+    One that runs models itself has an ``open(model, model_args)`` besides, which loads one, and
+    raises `InputError` where that cannot be done.
+    """
 
     name: str
     shots: int
@@ -208,19 +212,6 @@ class Methods:
         folders = list(spec.submodule_search_locations or ()) if spec else []
         names = {module.name.replace("_", "-") for module in pkgutil.iter_modules(folders)}
         return sorted(names - self.without)
-
-
-def open_weights(
-    method: Method[Any, Any], models: Iterable[str], model_args: Mapping[str, Any]
-) -> None:
-    """Let a method that runs models itself (by its ``open``) load them. Blocking.
-
-    Raises:
-        InputError: If a model cannot be loaded.
-    """
-    if hasattr(method, "open"):
-        for model in models:
-            method.open(model, model_args)
 
 
 def _module(path: str, name: str) -> Any:

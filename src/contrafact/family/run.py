@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from contrafact.errors import InputError
 from contrafact.family.manifest import Manifest
-from contrafact.family.method import Method, MethodContext, Methods, open_weights
+from contrafact.family.method import Method, MethodContext, Methods
 from contrafact.family.outputs import (
     OUTPUTS,
     RECORDED_ITEMS,
@@ -26,6 +26,7 @@ from contrafact.family.outputs import (
     recorded_spec,
 )
 from contrafact.family.settings import RunSettings
+from contrafact.files.atomic import write_bytes
 from contrafact.files.tables import table_file
 from contrafact.models.estimate import (
     CallEstimate,
@@ -369,8 +370,10 @@ class Prepared:
 
     def task(self, method: str) -> "Task":
         """Return the Inspect task of one method, the weights it runs itself loaded."""
-        if method in self.methods:
-            open_weights(self.methods[method], self.settings.models, self.settings.model_args)
+        own: Any = self.methods.get(method)
+        if hasattr(own, "open"):  # it runs models itself
+            for model in self.settings.models:
+                own.open(model, self.settings.model_args)
         made = self.run.task(self, method)
         if self.recorded is None:
             return made
@@ -388,7 +391,9 @@ class Prepared:
         )
 
     def placed(self, folder: Path) -> "Prepared":
-        """Return the run that reads what it scores from its folder; another stays as it is."""
+        """Write what its folder holds first; return the run that reads from it what it scores."""
+        for name, data in self.files(folder).items():
+            write_bytes(folder / name, data)
         if self.recorded is None:
             return self
         settings, outputs = self.settings, (folder / OUTPUTS).absolute()

@@ -25,7 +25,7 @@ from inspect_ai.solver import TaskState
 from contrafact.console import Progress
 from contrafact.family.run import Prepared
 from contrafact.family.settings import RunSettings
-from contrafact.files.atomic import guard_folder, write_bytes
+from contrafact.files.atomic import guard_folder
 from contrafact.files.lock import locked
 from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import ASK_ABOVE, CallEstimate, paid_calls
@@ -100,8 +100,6 @@ def execute(
         if ready is not None:
             ready()
         write_manifest(folder, manifest)
-        for name, data in prepared.files(folder).items():
-            write_bytes(folder / name, data)
         prepared = prepared.placed(folder)
         with counted_calls(marks=folder / _CALLS) as calls:
             try:

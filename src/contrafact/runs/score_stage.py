@@ -22,10 +22,9 @@ from inspect_ai.model import GenerateConfig, Model
 from contrafact.bulk.stage import INDEX, KEPT, REJECTS, Asked, InputRow, StageOutput
 from contrafact.errors import InputError
 from contrafact.family.manifest import hash_file
-from contrafact.family.outputs import OUTPUTS, RECORDED_ITEMS, RecordedSystem
+from contrafact.family.outputs import RecordedSystem
 from contrafact.family.run import Evaluated, Prepared, TaskRun
 from contrafact.family.settings import RunSettings, flat_settings
-from contrafact.files.atomic import write_bytes
 from contrafact.files.fields import rename_row
 from contrafact.judges.judge import bound_judges
 from contrafact.judges.verifier import is_verifier
@@ -159,11 +158,7 @@ class ScoreStage:
         prepared = None
         try:
             if reader.parts:
-                prepared = prepare_outputs(reader)
-                files = prepared.files(folder)
-                for name in files.keys() & {OUTPUTS, RECORDED_ITEMS}:
-                    write_bytes(folder / name, files[name])
-                prepared = prepared.placed(folder)
+                prepared = prepare_outputs(reader).placed(folder)
         except InputError as error:
             if error.line not in by_line:
                 raise

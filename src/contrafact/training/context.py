@@ -8,7 +8,7 @@ killed stage left there is its journal, and it goes on from it.
 import errno
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -233,10 +233,6 @@ class TrainingContext:
         """Open a stage's journal, and show how many of the pieces of its work are done."""
         with stage_journal(folder) as journal, self.progress(what, total) as bar:
             yield journal, bar.step
-
-    def steps(self, what: str) -> AbstractContextManager[Steps]:
-        """Show the steps of a trainer, which says with each how many are done and there are."""
-        return counted_steps(self.progress, what)
 
     def say_losses(self, stage: str, losses: Sequence[Mapping[str, float]]) -> None:
         """Say what a stage learned, in a few words."""

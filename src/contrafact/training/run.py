@@ -37,6 +37,7 @@ from contrafact.training.config import TrainConfig, family_words
 from contrafact.training.context import (
     TrainingContext,
     check_same,
+    counted_steps,
     read_json,
     run_stage,
     write_json,
@@ -200,7 +201,7 @@ def _warm_up(context: TrainingContext, folder: Path) -> None:
         ]
         for share in ("train", "validation")
     )
-    with context.steps("warm-up: steps") as steps:
+    with counted_steps(context.progress, "warm-up: steps") as steps:
         losses = warm_up(causal, train, validation, context.config, folder, steps)
     write_rows(folder / "losses.jsonl", losses)
     context.say_losses("warm-up", losses)
@@ -358,7 +359,7 @@ class _Iteration:
             for one in (pairs[int(place)] for place in order)
         ]
         checked = max(1, round(self.config.validation * len(examples)))
-        with context.steps(f"{self.name}: steps") as steps:
+        with counted_steps(context.progress, f"{self.name}: steps") as steps:
             losses = prefer(
                 causal, examples[checked:], examples[:checked], self.config, folder, steps
             )

@@ -24,7 +24,7 @@ from contrafact.families.finforce.generation import Generation
 from contrafact.families.finforce.judging import Judging
 from contrafact.families.finforce.methods import METHODS
 from contrafact.families.finforce.settings import FinforceOptions
-from contrafact.family.method import Method, MethodContext, open_weights
+from contrafact.family.method import Method, MethodContext
 from contrafact.family.settings import RunSettings, check_verifiers, judge_names
 from contrafact.files.download import sha256_of
 from contrafact.models.asking import Ask
@@ -142,7 +142,8 @@ class GenerateStage:
         at_once: int | None = None,
     ) -> BulkJob:
         """Return the job, with every model open; ``at_once`` rows, or as many as calls."""
-        open_weights(chosen, [self.options.model], self._model_args)
+        if hasattr(chosen, "open"):  # it runs models itself
+            chosen.open(self.options.model, self._model_args)
         calls = call_config(self.options.max_connections, **self.options.bounds)
         config = calls.merge(GenerateConfig(**self._sampling))
         return BulkJob(

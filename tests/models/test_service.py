@@ -3,11 +3,13 @@
 import asyncio
 import time
 
+import anyio
 import pytest
 from inspect_ai.model import GenerateConfig
 
 from contrafact.models import service as module
 from contrafact.models.asking import REFUSED, answer, failure_cause, no_answer
+from contrafact.models.calls import counted_calls, under_way
 from contrafact.models.opening import open_model
 
 
@@ -97,3 +99,18 @@ def test_a_wait_is_said(ask, monkeypatch, capfd):
     (found,), _ = ask("500")
     assert "take fright" in found
     assert ": tries again in 0 s (" in capfd.readouterr().err
+
+
+def test_an_answer_that_comes_when_its_time_is_over_is_counted_as_made_again(tmp_path):
+    async def late(seconds):
+        loop = asyncio.get_running_loop()
+        with counted_calls(marks=tmp_path / "marks") as calls:
+            with anyio.move_on_after(0.02) as attempt, under_way():
+                came = loop.create_future()
+                loop.call_later(0.01, came.set_result, None)
+                loop.call_soon(time.sleep, seconds)  # other work, beyond the attempt's time or not
+                await came
+            return attempt.cancel_called, calls.repeated()
+
+    assert asyncio.run(late(0.05)) == (True, 1)
+    assert asyncio.run(late(0.0)) == (False, 0)

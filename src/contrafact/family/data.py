@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contrafact.files.tables import Row
+from contrafact.text.delimit import printable
 
 __all__ = ["DataReport", "DataSpec", "DataTable", "contradictions", "repeats"]
 
@@ -58,7 +59,8 @@ def contradictions(what: str, rows: Iterable[tuple[int, str, str]]) -> list[str]
 
     Args:
         what: What is said of the text, such as "the label".
-        rows: The line, the text (one whatever its case and spaces), and what is said of it.
+        rows: The line, the text (one whatever its case, spaces and what does not print), and what is
+            said of it.
     """
     first: dict[bytes, tuple[int, str]] = {}
     sentences = []
@@ -82,7 +84,7 @@ def repeats(noun: str, rows: Iterable[tuple[int, str]]) -> list[str]:
 
 
 def _key(text: str) -> bytes:
-    folded = " ".join(text.split()).casefold().encode("utf-8", "surrogatepass")
+    folded = " ".join(printable(text).split()).casefold().encode()
     return hashlib.blake2b(folded, digest_size=16).digest()
 
 

@@ -136,7 +136,7 @@ def _records(
             raise InputError(
                 "is no Excel workbook, or is damaged",
                 file=name,
-                hint="save it again as .xlsx, or as CSV",
+                hint="save it again as .xlsx, or as CSV; unpack another zip archive",
             ) from error
     if errors:
         line, cell = errors[0]

@@ -165,6 +165,10 @@ def cache_policy(scope: str | None) -> bool | CachePolicy:
     return CachePolicy(expiry=None, per_epoch=True, scopes={"run": scope})
 
 
+_AROUND = ("RetryError", "ModelGenerateError")
+"""Inspect's errors around a service's: of retries, and of a refused request, which it repeats."""
+
+
 def failure_cause(error: BaseException) -> str:
     """Return why a call failed, in one line, without the secrets of the environment.
 
@@ -175,7 +179,7 @@ def failure_cause(error: BaseException) -> str:
         if inner in chain:
             break
         chain.append(inner)
-    causes = [link for link in chain if type(link).__name__ != "RetryError"] or chain
+    causes = [link for link in chain if type(link).__name__ not in _AROUND] or chain
     text = _formatted(causes[0])
     if len(str(causes[0])) < 25 and len(causes) > 1 and str(causes[-1]):
         text += f" ({_formatted(causes[-1])})"

@@ -6,6 +6,7 @@ kept (`contrafact.models.kept`), and services mark each try as begun and as ende
 killed, and is asked again by whoever goes on.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -149,7 +150,10 @@ def counted_calls(
 
 @contextmanager
 def under_way() -> Iterator[None]:
-    """Mark a try as under way. One that is cancelled is not marked as ended: it is made again."""
+    """Mark a try as under way. One that is cancelled is not marked as ended: it is made again.
+
+    So is one whose answer came when its time was over, which Inspect does not take.
+    """
     calls = current_calls.get()
     marks = None if calls is None else calls.marks
     if marks is None:
@@ -161,4 +165,7 @@ def under_way() -> Iterator[None]:
     except Exception:
         marks.write(_ENDED)
         raise
-    marks.write(_ENDED)
+    from anyio import current_effective_deadline
+
+    if current_effective_deadline() > -math.inf:
+        marks.write(_ENDED)

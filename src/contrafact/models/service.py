@@ -188,7 +188,7 @@ def _text_in(parts: list[Any]) -> tuple[str, str | None]:
 
 def _words(bodies: list[str], otherwise: str) -> str:
     """Return what a service said where its answer should be."""
-    body = bodies[-1] if bodies else ""
+    body = bodies[-1].strip() if bodies else ""
     try:
         found = json.loads(body)
     except ValueError:
@@ -196,6 +196,7 @@ def _words(bodies: list[str], otherwise: str) -> str:
     error = found.get("error") if isinstance(found, dict) else None
     if isinstance(error, dict):
         error = error.get("message") or error
+    otherwise = "(an empty body)" if bodies else otherwise
     shown = shorten(str(error or body or otherwise), 300)[0]
     return f"the service replied without an answer: {shown}"
 

@@ -145,7 +145,7 @@ def _share_none(table: RatingsTable) -> bool:
 
 
 _DOUBTFUL = frozenset(
-    ("na", "n/a", "n.a.", "none", "-", "--", "?", ".", "skip", "skipped", "missing", "unknown")
+    "na n/a n.a. none nil - -- ? . skip skipped missing unknown tbd tba blank empty".split()
 )
 """What people write for no rating, and some of them for one."""
 
@@ -215,7 +215,9 @@ def _made(
         for first, own in merged.items()
         if len(own) > 1 and not numbers
     )
-    doubtful = [first for first in spelling.values() if first.casefold() in _DOUBTFUL]
+    doubtful = [
+        one for one in spelling.values() if one.casefold() in _DOUBTFUL or one.startswith("#")
+    ]
     notes += tuple(
         f"'{first}' counts as a category; where it stands for no rating, give --missing {first}"
         for first in doubtful

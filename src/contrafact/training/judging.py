@@ -28,7 +28,7 @@ Judge = Callable[[Mapping[str, str], Advance], Mapping[str, str]]
 _HIGHEST = 10  # points that an answer can have
 _AT_ONCE = 16
 _SCORE = re.compile(
-    r"\bscore\b[\s*_`\"']*[:=][\s*_`\"']*(-?\d+(?:\.\d+)?)"
+    r"(?<!not )\bscore\b[\s*_`\"']*[:=][\s*_`\"']*(-?\d+(?:\.\d+)?)"
     r"(?!\w|\s*(?:%|[-–,./]\s*(?!10\b)\d|(?:or|to)\s+-?\d|out of (?!10\b|ten\b)))",  # of 10, if any
     re.IGNORECASE,
 )

@@ -19,7 +19,7 @@ from contrafact.family.data import DataReport, DataSpec, DataTable, contradictio
 from contrafact.files.fields import column_of, fold_row, is_absent
 from contrafact.files.tables import Row, line_list
 from contrafact.records import content_id
-from contrafact.text.delimit import hostile_characters
+from contrafact.text.delimit import hostile_characters, printable
 
 __all__ = ["LONGEST", "SHORTEST", "SPEC"]
 
@@ -125,7 +125,7 @@ class CheckReport:
             if text is not None:
                 self.empty["headline"].append(item.line)
             return
-        identity = content_id(text, prefix="h")
+        identity = content_id(printable(text), prefix="h")
         if identity in self.first:
             self.duplicates.append((item.line, self.first[identity]))
         else:

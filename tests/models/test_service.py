@@ -102,15 +102,24 @@ def test_a_wait_is_said(ask, monkeypatch, capfd):
 
 
 def test_an_answer_that_comes_when_its_time_is_over_is_counted_as_made_again(tmp_path):
-    async def late(seconds):
+    async def answered(allowed, busy):
         loop = asyncio.get_running_loop()
         with counted_calls(marks=tmp_path / "marks") as calls:
-            with anyio.move_on_after(0.02) as attempt, under_way():
+            with anyio.move_on_after(allowed) as attempt, under_way():
                 came = loop.create_future()
                 loop.call_later(0.01, came.set_result, None)
-                loop.call_soon(time.sleep, seconds)  # other work, beyond the attempt's time or not
+                loop.call_soon(time.sleep, busy)  # with other work
                 await came
             return attempt.cancel_called, calls.repeated()
 
-    assert asyncio.run(late(0.05)) == (True, 1)
-    assert asyncio.run(late(0.0)) == (False, 0)
+    assert asyncio.run(answered(0.02, 0.05)) == (True, 1)
+    assert asyncio.run(answered(600, 0)) == (False, 0)
+
+
+def test_a_refused_request_is_told_by_the_service_and_not_by_the_prompt():
+    class ModelGenerateError(RuntimeError):  # Inspect's, around the service's
+        pass
+
+    error = ModelGenerateError("Request: {'messages': ['You are a strategist.']}")
+    error.__cause__ = ValueError("Error code: 422 - max_tokens is too large")
+    assert failure_cause(error) == "ValueError: Error code: 422 - max_tokens is too large"

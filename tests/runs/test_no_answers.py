@@ -6,8 +6,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from inspect_ai.log import EvalError, EvalSample
 
 from contrafact.families.finforce.published import published_rows
+from contrafact.runs.items import failure_of
 from contrafact.runs.prepare import load_preset, preset_notes
 from contrafact.text.degenerate import EQUAL_SIDES, FOREIGN, OF_INPUT, OF_OTHER
 
@@ -138,3 +140,14 @@ def test_the_papers_preset_names_all_of_table_2_and_table_9s_examples() -> None:
     notes = " ".join(preset_notes("finforce-paper"))
     assert "lm-counterfactuals:prompts=one" in notes and "train srlm" in notes
     assert (preset["shots"], preset["draws"], len(preset["models"])) == (5, 5, 5)
+
+
+def test_a_failed_sample_is_told_by_what_the_service_said():
+    lines = (
+        "openai.RateLimitError: Error code: 429 - slow down",
+        "contrafact.models.service.NoAnswer: the service asks to wait 3,600 s of a call's 20 s",
+        "tenacity.RetryError: RetryError[<Future at 0x7f raised NoAnswer>]",
+    )
+    error = EvalError(message="RetryError", traceback="\n\n".join(lines), traceback_ansi="")
+    sample = EvalSample(id="a", epoch=1, input="", target="", error=error)
+    assert failure_of("s", sample).cause == lines[1].removeprefix("contrafact.models.service.")

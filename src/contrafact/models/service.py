@@ -101,7 +101,7 @@ class _Guarded(ModelAPI):
         except (TypeError, AttributeError, LookupError, json.JSONDecodeError) as error:
             if not bodies:  # not of a reply: a fault of a program
                 raise
-            raise NoAnswer(_words(bodies, f"{type(error).__name__}: {error}")) from error
+            raise NoAnswer(_words(bodies, f"{type(error).__name__}: {error}")) from None
         finally:
             _bodies.reset(token)
         if isinstance(output, ModelOutput) and not output.choices:

@@ -301,7 +301,7 @@ def agreement(
 
 
 _ERROR_LINE = re.compile(
-    r"^((?=[\w.]{1,200}: )[\w.]+(?:Error|Exception|Timeout)\w*: .+)$", re.MULTILINE
+    r"^(?:\w{1,60}\.){0,9}(\w{0,60}(?:Error|Exception|Timeout|NoAnswer)\w{0,30}: .+)$", re.MULTILINE
 )
 _COUNTS = ("calls", "input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
 _USAGE = ("model", "method", "role", *_COUNTS, "dollars", "price")
@@ -407,7 +407,9 @@ def _fluency(folder: Path, scorer: "CausalModel | None") -> list[dict[str, Any]]
 def failure_of(label: str, sample: EvalSample) -> Failure:
     """Return the failure that a system's sample ended in."""
     message = sample.error.message if sample.error else "ended without a score"
-    # Retries wrap what went wrong; a chained traceback names the cause first.
+    # Retries wrap what went wrong; a chained traceback names the cause first. What we say of a
+    # service's reply says more.
     causes = _ERROR_LINE.findall(sample.error.traceback) if sample.error else []
+    causes.sort(key=lambda line: not line.startswith("NoAnswer"))
     cause = redacted(" ".join((causes or [message])[0].split()))
     return Failure(label, str(sample.id), sample.epoch, cause[:300])

@@ -59,8 +59,8 @@ def contradictions(what: str, rows: Iterable[tuple[int, str, str]]) -> list[str]
 
     Args:
         what: What is said of the text, such as "the label".
-        rows: The line, the text (one whatever its case, spaces and what does not print), and what is
-            said of it.
+        rows: The line, the text (one whatever its case, its spaces and what does not print), and
+            what is said of it.
     """
     first: dict[bytes, tuple[int, str]] = {}
     sentences = []

@@ -145,7 +145,10 @@ def _share_none(table: RatingsTable) -> bool:
 
 
 _DOUBTFUL = frozenset(
-    "na n/a n.a. none nil - -- ? . skip skipped missing unknown tbd tba blank empty".split()
+    (
+        *("na", "n/a", "n.a.", "none", "nil", "-", "--", "?", ".", "blank", "empty"),
+        *("skip", "skipped", "missing", "unknown", "tbd", "tba"),
+    )
 )
 """What people write for no rating, and some of them for one."""
 

@@ -9,24 +9,8 @@ from contrafact.text.delimit import delimit
 
 HIDDEN = ["\u200b", "\u200d", "\u2060", "\ufeff", "\u202e", "\u00ad", "\u034f", "\ufe0f", "\u3164"]
 PIECES = [
-    *(
-        "<",
-        "＜",
-        "﹤",
-        "‹",
-        ">",
-        "＞",
-        "/",
-        "／",
-        "∕",
-        "|",
-        "｜",
-        "!",
-        "\\",
-        "news",
-        "NEWS",
-        "nEwS",
-    ),
+    *"<＜﹤‹>＞/／∕|｜!\\",
+    *("news", "NEWS", "nEwS"),
     *("response", "im_end", "IM_END", "im_start", "system", " ", "\t", "\n", "\x00", "\x85"),
     *("\u00a0", "\u3000", "\u0338", "a", "5", "%", "=", "$", "\ud800", *HIDDEN),
 ]

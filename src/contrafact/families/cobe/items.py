@@ -43,7 +43,6 @@ Nothing is dropped or fixed here. A criterion was asked where its value is a num
 as 0, in all rows that a judge saw or whose response was invalid, and so does a degenerate response.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -51,7 +50,7 @@ from inspect_ai.log import EvalSample
 
 from contrafact.families.cobe.data import CRITERION_NAMES
 from contrafact.families.cobe.settings import CAUSES
-from contrafact.family.task import score_of
+from contrafact.family.task import number, score_of
 from contrafact.records import Story
 
 __all__ = [
@@ -101,8 +100,8 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
             "text": found["text"],
             "invalid_reason": found["invalid"],
             "degenerate": found.get("degenerate"),
-            "correct": _number(found.get("correct")),
-            "suggested_failure_mode": _number(found.get("suggested_failure_mode")),
+            "correct": number(found.get("correct")),
+            "suggested_failure_mode": number(found.get("suggested_failure_mode")),
             "answer": story.answer or None,
             "unchanged": story.unchanged or None,
             "changed": story.changed or None,
@@ -120,9 +119,9 @@ def item_rows(log_samples: Iterable[EvalSample], **facts: str | int | None) -> l
 def _verdict(name: str, verdict: Mapping[str, Any]) -> dict[str, Any]:
     panel = verdict.get("panel", {})
     return {
-        name: _number(panel.get("passed")),
+        name: number(panel.get("passed")),
         f"{name}_invalid": panel.get("invalid"),
-        f"{name}_probability": _number(verdict.get("probability")),
+        f"{name}_probability": number(verdict.get("probability")),
     }
 
 
@@ -132,7 +131,3 @@ def _scored(samples: Iterable[EvalSample]) -> Iterator[tuple[EvalSample, dict[st
         score = score_of(sample, SCORER)
         if sample.error is None and score is not None:
             yield sample, score.metadata or {}
-
-
-def _number(value: bool | float | None) -> float:
-    return math.nan if value is None else float(value)

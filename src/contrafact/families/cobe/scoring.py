@@ -33,7 +33,7 @@ from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS, StoryQuery
 from contrafact.families.cobe.items import SCORER
 from contrafact.families.cobe.judging import Judging, probability
 from contrafact.families.cobe.settings import CAUSES
-from contrafact.family.task import log_scorer, output_of, rate_of
+from contrafact.family.task import log_scorer, number, output_of, rate_of
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
@@ -119,7 +119,7 @@ def _accuracies(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> di
     """Return accuracy per phrasing, their mean, its standard error and their deviation."""
     from contrafact.stats.intervals import standard_error
 
-    right = [math.nan if (v := row["correct"]) is None else float(v) for row in rows]
+    right = [number(row["correct"]) for row in rows]
     phrasings = [row["phrasing"] for row in rows]
     present = [one for one in PHRASINGS if one in phrasings]
     rates: dict[str, float] = {}
@@ -178,8 +178,8 @@ def judged_edit(
             if edited.text is not None:
                 metadata |= await _judged(judging, question, edited.text)
             for name, both in metadata["verdicts"].items():
-                value[name] = _number(both["panel"]["passed"])
-            value["correct"] = _number(metadata["correct"])
+                value[name] = number(both["panel"]["passed"])
+            value["correct"] = number(metadata["correct"])
             value["correct_strict"] = float(metadata["correct"] is True and not edited.degenerate)
         return Score(
             value=cast(Any, value),
@@ -203,7 +203,3 @@ async def _judged(judging: Judging, question: StoryQuery, text: str) -> dict[str
             for name, both in found.as_json().items()
         },
     }
-
-
-def _number(value: bool | None) -> float:
-    return math.nan if value is None else float(value)

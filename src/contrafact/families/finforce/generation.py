@@ -14,7 +14,7 @@ from inspect_ai.util import JSONSchema
 from contrafact.family.method import Method
 from contrafact.judges.replies import read_json_object
 from contrafact.models.asking import Ask, Unanswered, no_answer
-from contrafact.models.requests import OneItemArray, SharedSchema
+from contrafact.models.requests import OneItemArray, SharedSchema, closed_object
 from contrafact.records import SIDES, Headline, Side
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import replace_surrogates
@@ -103,25 +103,16 @@ def pair_schema(*before: str, nested: bool = False) -> ResponseSchema:
     The opportunity comes before the risk, as in the paper's formats (FIN-FORCE, table 8);
     ``nested`` puts the object into the paper's ``{"Counterfactuals": [{…}]}``.
     """
-    pair = _object({name: JSONSchema(type="string") for name in (*before, *pair_keys())})
+    pair = closed_object({name: JSONSchema(type="string") for name in (*before, *pair_keys())})
     if nested:
         # A list that may go on is where a small model goes round in circles.
-        pair = _object({WRAPPER: OneItemArray(type="array", items=pair)})
+        pair = closed_object({WRAPPER: OneItemArray(type="array", items=pair)})
     return SharedSchema(name="counterfactuals", json_schema=pair, strict=True)
 
 
 def pair_keys() -> tuple[str, str]:
     risk, opportunity = (_KEYS[side][0] for side in SIDES)
     return opportunity, risk
-
-
-def _object(properties: dict[str, JSONSchema]) -> JSONSchema:
-    return JSONSchema(
-        type="object",
-        properties=properties,
-        required=list(properties),
-        additionalProperties=False,
-    )
 
 
 def read_pair(output: ModelOutput, trace: Mapping[str, Any] | None = None) -> Generation:

@@ -221,7 +221,8 @@ def _module(path: str, name: str) -> Any:
         if error.name is None or not (path == error.name or path.startswith(f"{error.name}.")):
             raise
         raise InputError(
-            f"cannot import the method '{name}'", hint="check the import path"
+            f"cannot import the method '{name}'",
+            hint="check the import path, and that PYTHONPATH names its folder (PYTHONPATH=.)",
         ) from None
     if not hasattr(module, "method"):
         raise InputError(f"the module '{name}' has no function 'method(context)'")

@@ -39,7 +39,6 @@ FOUND = {
     "commands/": 0.5,
     "your-own-family": 0.3,
     "scenarios": 0.3,
-    "agree": 2,
     "concepts/": 2,
     "exam": 2,
     "faq": 1.5,

@@ -1,7 +1,11 @@
 """Models of Inspect that say what a test wants."""
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+from inspect_ai import eval as inspect_eval
+from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput, ModelUsage, get_model
 
 
@@ -27,3 +31,20 @@ def says(
         return counted(reply(messages[-1].text), name)
 
     return get_model(f"mockllm/{name}", custom_outputs=answer, memoize=False)
+
+
+def evaluated(
+    task: str,
+    subject: str | Model,
+    folder: Path,
+    roles: dict[str, str | Model] | None = None,
+    **arguments: Any,
+) -> tuple[EvalLog, dict[str, int | float]]:
+    """Evaluate a task of ours; return the log, as read again, and the first scorer's metrics."""
+    (log,) = inspect_eval(
+        f"contrafact/{task}", model=subject, task_args=arguments, model_roles=roles,
+        display="none", log_dir=str(folder), fail_on_error=False,
+    )  # fmt: skip
+    log = read_eval_log(log.location)
+    scores = log.results.scores if log.results else []
+    return log, {name: one.value for name, one in scores[0].metrics.items()} if scores else {}

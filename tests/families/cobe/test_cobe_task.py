@@ -5,9 +5,7 @@ import math
 
 import pandas as pd
 import pytest
-from inspect_ai import eval as inspect_eval
-from inspect_ai.log import read_eval_log
-from tests.support.replies import says
+from tests.support.replies import evaluated, says
 
 from contrafact.families.cobe.data import bundled_known
 from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows
@@ -39,14 +37,9 @@ def knowing(prompt):
 
 def run(tmp_path, subject, judge=knowing, **arguments):
     roles = {"grader": says(judge, "judge")} if judge else None
-    (log,) = inspect_eval(
-        "contrafact/cobe", model=subject, task_args=arguments, model_roles=roles,
-        display="none", log_dir=str(tmp_path), fail_on_error=False,
-    )  # fmt: skip
-    log = read_eval_log(log.location)
+    log, rates = evaluated("cobe", subject, tmp_path, roles, **arguments)
     rows = item_rows(log.samples, system="s", model="m", method="plain", shots=0, judge="j")
-    scores = log.results.scores if log.results else []
-    return log, rows, {k: m.value for k, m in scores[0].metrics.items()} if scores else {}
+    return log, rows, rates
 
 
 @pytest.mark.slow

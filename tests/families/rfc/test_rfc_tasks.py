@@ -3,8 +3,6 @@
 import math
 
 import pytest
-from inspect_ai import eval as inspect_eval
-from inspect_ai.log import read_eval_log
 from inspect_ai.model import (
     ChatCompletionChoice,
     Logprob,
@@ -12,7 +10,7 @@ from inspect_ai.model import (
     TopLogprob,
     get_model,
 )
-from tests.support.replies import counted
+from tests.support.replies import counted, evaluated
 
 from contrafact.families.rfc.answers import label_probabilities
 from contrafact.families.rfc.data import bundled_pairs
@@ -37,15 +35,10 @@ def model(reply, name="model", logprobs=None):
     return get_model(f"mockllm/{name}", custom_outputs=answer)
 
 
-def run(tmp_path, task, model, roles=None, **arguments):
-    (log,) = inspect_eval(
-        f"contrafact/{task}", model=model, task_args=arguments, model_roles=roles,
-        display="none", log_dir=str(tmp_path), fail_on_error=False,
-    )  # fmt: skip
-    log = read_eval_log(log.location)
+def run(tmp_path, task, model, **arguments):
+    log, rates = evaluated(task, model, tmp_path, **arguments)
     rows = items_frame(log.samples, system="s", model="m", method="plain", shots=0)
-    scores = log.results.scores if log.results else []
-    return log, rows, {k: m.value for k, m in scores[0].metrics.items()} if scores else {}
+    return rows, rates
 
 
 ORIGINALS = {pair.original for pair in bundled_pairs()}
@@ -57,12 +50,12 @@ def shown(prompt):
 
 def test_one_who_knows_gets_everything_and_one_who_always_says_true_no_pair(tmp_path):
     knowing = model(lambda p: "true" if shown(p) in ORIGINALS else "False.")
-    _, rows, rates = run(tmp_path, "rfc-detect", knowing)
+    rows, rates = run(tmp_path, "rfc-detect", knowing)
     assert rates["accuracy"] == rates["pairwise_accuracy"] == rates["mcc"] == 1.0
     assert len(rows) == 48
     assert all(tuple(row) == ITEM_COLUMNS for row in rows)
     assert all(math.isnan(row["p_true"]) for row in rows)
-    _, _, rates = run(tmp_path, "rfc-detect", model(lambda p: "true"))
+    _, rates = run(tmp_path, "rfc-detect", model(lambda p: "true"))
     assert (rates["accuracy"], rates["pairwise_accuracy"], rates["mcc"]) == (0.5, 0.0, 0.0)
 
 
@@ -72,7 +65,7 @@ def test_invalid_replies_are_counted_kept_and_wrong_only_strictly(tmp_path):
             return "true or false?"
         return "true" if shown(prompt) in ORIGINALS else "false"
 
-    _, rows, rates = run(tmp_path, "rfc-detect", model(reply), limit=4)
+    rows, rates = run(tmp_path, "rfc-detect", model(reply), limit=4)
     assert rates["invalid_rate"] == 0.25
     assert (rates["accuracy"], rates["accuracy_strict"]) == (1.0, 0.75)
     assert (rates["pairwise_accuracy"], rates["pairwise_accuracy_strict"]) == (1.0, 0.75)
@@ -88,7 +81,7 @@ def test_diagnosis_shows_both_texts_and_is_scored_four_ways(tmp_path):
         assert prompt.rsplit("<original>", 1)[1].split("</original>")[0] in ORIGINALS
         return kinds[shown(prompt)].upper()
 
-    _, rows, rates = run(tmp_path, "rfc-diagnose", model(reply))
+    rows, rates = run(tmp_path, "rfc-diagnose", model(reply))
     assert rates["f1"] == 1.0
     assert "pairwise_accuracy" not in rates
     assert {row["gold"] for row in rows} == set(kinds.values())
@@ -102,7 +95,7 @@ def test_logprobs_give_probabilities(tmp_path):
         top = [TopLogprob(token=t, logprob=math.log(q), bytes=None) for t, q in pair]
         return [Logprob(token="True", logprob=math.log(p), bytes=None, top_logprobs=top)]
 
-    _, rows, rates = run(
+    rows, rates = run(
         tmp_path, "rfc-detect", model(lambda p: "True", logprobs=tokens), logprobs=True
     )
     assert rates["accuracy"] == 0.5
@@ -121,7 +114,7 @@ def test_logprobs_give_diagnosis_probabilities_of_four_labels(tmp_path):
         return [begun, Logprob(token="erical", logprob=0.0, bytes=None, top_logprobs=top[:0])]
 
     says_one = model(lambda p: "numerical", logprobs=tokens)
-    _, rows, rates = run(tmp_path, "rfc-diagnose", says_one, logprobs=True)
+    rows, rates = run(tmp_path, "rfc-diagnose", says_one, logprobs=True)
     assert rates["accuracy"] == 0.25
     for row in rows:
         assert row[f"p_{row['gold']}"] == pytest.approx(1 / 3)

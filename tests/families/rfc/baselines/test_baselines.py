@@ -5,8 +5,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from inspect_ai import eval as inspect_eval
-from inspect_ai.log import read_eval_log
+from tests.support.replies import evaluated
 
 from contrafact.errors import InputError
 from contrafact.families.rfc.baseline import article_folds, cross_validated
@@ -85,15 +84,11 @@ def test_one_article_cannot_be_cross_validated():
     [("rfc-detect", "majority"), ("rfc-detect", "surface"), ("rfc-diagnose", "surface")],
 )
 def test_under_inspect_a_baseline_says_the_same_and_asks_no_model(tmp_path, task, name):
-    (log,) = inspect_eval(
-        f"contrafact/{task}", model="none/none", task_args={"method": name}, display="none",
-        log_dir=str(tmp_path),
-    )  # fmt: skip
+    log, _ = evaluated(task, "none/none", tmp_path, method=name)
     assert log.status == "success"
-    samples = read_eval_log(log.location).samples
-    rows = items_frame(samples, system="s", model="none/none", method=name, shots=0)
+    rows = items_frame(log.samples, system="s", model="none/none", method=name, shots=0)
     direct = {r["sample_id"]: r for r in baseline_rows(task, bundled_pairs(), names=[name])}
     assert {r["sample_id"]: r["predicted"] for r in rows} == {
         key: r["predicted"] for key, r in direct.items()
     }
-    assert not any(event.event == "model" for sample in samples for event in sample.events)
+    assert not any(event.event == "model" for sample in log.samples for event in sample.events)

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint
 import numpy as np
 import pandas as pd
 import pytest
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from tests.support.replies import says
 from tests.support.sheets import fill
 from typer.testing import CliRunner
 
@@ -232,14 +232,11 @@ def test_an_exam_asks_by_the_family_s_own_template(outside, tmp_path, monkeypatc
     asked = []
 
     def judge(name, **_):
-        def answer(messages, *_):
-            prompt = messages[-1].text
+        def reply(prompt):
             asked.append(prompt)
-            output = ModelOutput.from_content(name, "T" if "?</text>" in prompt else "F")
-            output.usage = ModelUsage()  # or Inspect counts tokens
-            return output
+            return "T" if "?</text>" in prompt else "F"
 
-        return get_model("mockllm/j", custom_outputs=answer)
+        return says(reply, "j")
 
     monkeypatch.setattr("contrafact.exam.run.open_model", judge)
     command = ("exam", "--judge", "mockllm/j", "--family", "tone", "--out", "exam.json")

@@ -55,7 +55,12 @@ def test_content_in_parts_is_the_text_in_them_and_a_refusal_is_one(ask):
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"), [("nochoices", "without an answer"), ("error200", "upstream has gone away")]
+    ("fault", "words"),
+    [
+        ("nochoices", "without an answer"),
+        ("error200", "upstream has gone away"),
+        ("422", "the window is 4,096 tokens"),
+    ],
 )
 def test_what_the_service_said_is_what_the_user_reads(ask, fault, words):
     (found,), requests = ask(fault, max_retries=0)

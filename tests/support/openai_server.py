@@ -26,7 +26,7 @@ from typing import Any
 FAULTS = (
     *("429", "500", "reset", "stall", "truncated", "notjson"),
     *("nochoices", "error200", "later", "quota", "parts", "refusal", "filter", "length"),
-    *("empty", "html"),
+    *("empty", "html", "422"),
 )
 
 
@@ -135,6 +135,9 @@ class OpenAIServer:
             case "quota":
                 error = b'{"error": {"message": "you have spent it", "code": "insufficient_quota"}}'
                 self._write(writer, "429 Too Many Requests", error)
+            case "422":
+                error = b'{"detail": [{"msg": "the window is 4,096 tokens"}]}'
+                self._write(writer, "422 Unprocessable Content", error)
             case "reset":
                 writer.transport.abort()
                 return False

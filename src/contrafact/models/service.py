@@ -98,10 +98,15 @@ class _Guarded(ModelAPI):
                 output = made[0] if isinstance(made, tuple) else made
                 if isinstance(output, ModelOutput) and output.choices:
                     keep_answer(output)
+                elif isinstance(output, Exception):
+                    _say_why(output)
         except (TypeError, AttributeError, LookupError, json.JSONDecodeError) as error:
             if not bodies:  # not of a reply: a fault of a program
                 raise
             raise NoAnswer(_words(bodies, f"{type(error).__name__}: {error}")) from None
+        except Exception as error:
+            _say_why(error)
+            raise
         finally:
             _bodies.reset(token)
         if isinstance(output, ModelOutput) and not output.choices:
@@ -199,6 +204,14 @@ def _words(bodies: list[str], otherwise: str) -> str:
     otherwise = "(an empty body)" if bodies else otherwise
     shown = shorten(str(error or body or otherwise), 300)[0]
     return f"the service replied without an answer: {shown}"
+
+
+def _say_why(error: Exception) -> None:
+    """Let an error say what its service did: OpenAI's client leaves out what is not in its form."""
+    body = getattr(error, "body", None)
+    if body and re.fullmatch(r"Error code: \d+", str(error)):
+        words = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+        error.args = (f"{error} - {shorten(' '.join(words.split()), 300)[0]}",)
 
 
 def _text_of(error: BaseException) -> str:

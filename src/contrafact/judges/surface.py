@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError, require
+from contrafact.stats.classification import Areas
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -131,7 +132,7 @@ def leak_rows(
         if min(label.sum(), (~label).sum()) < least:
             continue
         features = _Features.of(asked, target)
-        blocks = np.unique([item.block for item in asked], return_inverse=True)[1]
+        names, blocks = np.unique([item.block for item in asked], return_inverse=True)
         limit = OVERALL_LIMIT if target == OVERALL else CRITERION_LIMIT
         for reader in readers:
             for model in models:
@@ -140,7 +141,8 @@ def leak_rows(
                     scores = _scores(features, label, groups, reader, model, seed)
                     if scores is None:
                         continue
-                    low, high = _interval(label, scores, blocks, seed)
+                    area = Areas(label.astype(np.float64), scores, blocks)
+                    low, high = _interval(area, len(names), seed)
                     yield LeakRow(
                         target=target,
                         reader=reader,
@@ -148,24 +150,12 @@ def leak_rows(
                         folds=folds,
                         items=len(asked),
                         wrong=int((~label).sum()),
-                        auroc=weighted_auroc(label, scores, np.ones(len(label))),
+                        auroc=float(area(np.ones((1, len(names)), dtype=np.intp))[0]),
                         low=low,
                         high=high,
                         limit=limit,
                     )
                     step()
-
-
-def weighted_auroc(label: NDArray[np.bool_], scores: Floats, weights: Floats) -> float:
-    """Return the area under the ROC curve where items count by weight; ties count half."""
-    order = np.argsort(scores, kind="stable")
-    ranked, right, weight = scores[order], label[order], weights[order]
-    good, bad = weight * right, weight * ~right
-    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
-    good, bad = (np.diff(np.cumsum(x)[ends], prepend=0.0) for x in (good, bad))
-    below = np.cumsum(bad) - bad
-    total = good.sum() * bad.sum()
-    return float((good * (below + bad / 2)).sum() / total) if total > 0 else float("nan")
 
 
 def _passes(item: LeakItem, target: str) -> bool:
@@ -183,15 +173,12 @@ def _drawn(items: Sequence[LeakItem], seed: int) -> list[LeakItem]:
     return [item for item in items if rank[item.block] < most]
 
 
-def _interval(
-    label: NDArray[np.bool_], scores: Floats, blocks: NDArray[np.intp], seed: int
-) -> tuple[float, float]:
+def _interval(area: Areas, blocks: int, seed: int) -> tuple[float, float]:
     rng = np.random.default_rng([seed, 1])
-    size = int(blocks.max()) + 1
     found = []
     for _ in range(_RESAMPLES):
-        counts = np.bincount(rng.integers(0, size, size), minlength=size)
-        found.append(weighted_auroc(label, scores, counts[blocks].astype(np.float64)))
+        counts = np.bincount(rng.integers(0, blocks, blocks), minlength=blocks)
+        found.append(area(counts[None])[0])
     low, high = np.nanpercentile(found, (2.5, 97.5))
     return float(low), float(high)
 

@@ -52,6 +52,7 @@ from contrafact.stats.intervals import (
 
 __all__ = [
     "MEASURES",
+    "Areas",
     "Form",
     "auroc",
     "auroc_one_vs_rest",
@@ -256,7 +257,7 @@ def _mean_area(
     if clusters is None:
         codes = np.empty_like(codes)
         codes[np.lexsort((*positive.T, *scores.T))] = np.arange(count)
-    columns = [_Areas(y, x, codes) for y, x in zip(positive.T, scores.T, strict=True)]
+    columns = [Areas(y, x, codes) for y, x in zip(positive.T, scores.T, strict=True)]
 
     def means(counts: NDArray[np.intp]) -> NDArray[np.float64]:
         areas = np.stack([column(counts) for column in columns])
@@ -269,8 +270,11 @@ def _mean_area(
     return interval_from_resamples(estimate, draws, n=len(scores), clusters=count, level=level)
 
 
-class _Areas:
-    """The area under the ROC curve of items that are counted so often; NaN for one kind only."""
+class Areas:
+    """The area under the ROC curve of items that are counted so often; NaN for one kind only.
+
+    Items have a label, 1 or 0, a score, and the code of their cluster; ties count half.
+    """
 
     def __init__(
         self, y: NDArray[np.float64], x: NDArray[np.float64], codes: NDArray[np.intp]
@@ -280,6 +284,7 @@ class _Areas:
         self._starts = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
 
     def __call__(self, counts: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the area of each resample; counts are of shape (resamples, clusters)."""
         cells = counts.astype(np.float64)[:, self._codes]
         above = np.add.reduceat(cells * self._y, self._starts, axis=1)
         below = np.add.reduceat(cells * (1.0 - self._y), self._starts, axis=1)

@@ -182,7 +182,7 @@ def diff_runs(
     parts = [_compared(own, spec, able, pair, streams, how) for pair, own in shared.items()]
     differences = pd.concat(parts, ignore_index=True)
     if len(differences):
-        differences["p_adjusted"] = _adjusted(differences)
+        differences["p_adjusted"] = differences.groupby("form")["p_value"].transform(holm)
     flips, counts = _flips(shared, spec)
     names = tuple(run.folder.resolve().name for run in (old, new))
     found = RunDiff(
@@ -333,13 +333,6 @@ def _compared(
     forms = {"all": 0, "valid": 1, "strict": 2}
     places = found["measure"].map(order) * 3 + found["form"].map(forms)
     return found.loc[places.sort_values(kind="stable").index].assign(level=how["level"])
-
-
-def _adjusted(differences: pd.DataFrame) -> "pd.Series[float]":
-    adjusted = pd.Series(np.nan, index=differences.index)
-    for _, part in differences.groupby("form"):
-        adjusted[part.index] = holm(part["p_value"].to_numpy(float))
-    return adjusted
 
 
 def flip_measures(rows: pd.DataFrame, spec: ReportSpec) -> Iterator[tuple[Measure, Form, str]]:

@@ -343,8 +343,7 @@ def compare_systems(
                 rows += _differences(values, spec, measure, (first, second), how)
         if rows:
             frame = pd.DataFrame(rows)
-            for _, part in frame.groupby("form"):
-                frame.loc[part.index, "p_adjusted"] = holm(part["p_value"].to_numpy(float))
+            frame["p_adjusted"] = frame.groupby("form")["p_value"].transform(holm)
             found.append(frame)
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 

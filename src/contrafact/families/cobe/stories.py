@@ -13,7 +13,7 @@ may be read by any process: it is drawn from the seed and the index alone.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
@@ -33,7 +33,16 @@ from contrafact.records import GRAPHS, Story
 from contrafact.text.delimit import delimit
 from contrafact.workers import end_with_parent
 
-__all__ = ["LEVELS", "Difficulty", "Form", "Stories", "Task", "reward_of", "verdicts"]
+__all__ = [
+    "LEVELS",
+    "Curriculum",
+    "Difficulty",
+    "Form",
+    "Stories",
+    "Task",
+    "reward_of",
+    "verdicts",
+]
 
 Form = Literal["conjunction", "share"]
 
@@ -206,6 +215,47 @@ class Stories:
             finally:
                 # Waited for: where this process ends at once, nobody would tell them to end.
                 pool.shutdown(cancel_futures=True)
+
+
+class Curriculum:
+    """Goes on to the next level where the last tasks were solved often enough.
+
+    Args:
+        levels: From easy to hard.
+        window: Of how many rewards the mean is taken.
+        enough: The mean at which the next level begins.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        levels: Sequence[Difficulty] = LEVELS,
+        *,
+        window: int = 64,
+        enough: float = 0.7,
+    ):
+        if not levels:
+            raise InputError("there are no levels", hint="give at least one difficulty")
+        self._tasks = [Stories(seed + place, level) for place, level in enumerate(levels)]
+        self._next = [0] * len(levels)
+        self._window, self._enough = window, enough
+        self._rewards: list[float] = []
+        self.level = 0
+
+    def __iter__(self) -> Iterator[Task]:
+        """Yield tasks of the level that has been reached, for ever."""
+        while True:
+            level = self.level
+            yield self._tasks[level].task(self._next[level])
+            self._next[level] += 1
+
+    def note(self, reward: float) -> None:
+        """Take note of a reward; the level may rise by it, and never falls."""
+        self._rewards = [*self._rewards, reward][-self._window :]
+        full = len(self._rewards) == self._window
+        if full and sum(self._rewards) / self._window >= self._enough:
+            self.level = min(self.level + 1, len(self._tasks) - 1)
+            self._rewards = []
 
 
 def verdicts(story: Story, answer: str) -> dict[str, bool | None]:

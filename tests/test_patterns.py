@@ -22,6 +22,9 @@ from contrafact.families.rfc.contracts import check_pair
 from contrafact.judges.quoted import find_words
 from contrafact.judges.replies import answer_text, read_json_object
 from contrafact.text.delimit import delimit, visible_html, visible_text
+from contrafact.text.diff import word_diff
+from contrafact.text.likeness import bleu
+from contrafact.text.parsing import entities
 from contrafact.text.quantities import quantities
 from contrafact.text.quantities.movement import movements
 from contrafact.text.tokens import sentence_spans
@@ -210,7 +213,10 @@ _WHOLE = (
     *(answer_text, read_json_object),
 )
 READERS = {one.__name__: one for one in _WHOLE} | {
-    "find_words": lambda text: find_words("no such words", text)
+    "find_words": lambda text: find_words("no such words", text),
+    "word_diff": lambda text: word_diff(text, text + " x"),
+    "bleu": lambda text: bleu(text, text + " x"),
+    "entities": entities,
 }
 
 

@@ -6,9 +6,16 @@ Ids are content hashes, so that the same input has the same id in every run.
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SkipValidation,
+    model_validator,
+)
 
 __all__ = [
     "CRITERIA",
@@ -61,6 +68,9 @@ def content_id(*parts: str, prefix: str = "") -> str:
         digest.update(text.encode("utf-8", "surrogatepass"))
         digest.update(b"\x1f")
     return prefix + digest.hexdigest()[:12]
+
+
+_PLAIN = PlainSerializer(lambda one: dict(one.items()), return_type=dict[str, Any])
 
 
 class _Record(BaseModel):
@@ -251,6 +261,6 @@ class Story(_Record):
     failure_modes: tuple[int, ...] = Field(
         default=(), description="The failure modes of appendix B.1, 1 to 7, that it probes."
     )
-    proof: dict[str, Any] | None = Field(
+    proof: Annotated[SkipValidation[Mapping[str, Any]], _PLAIN] | None = Field(
         default=None, repr=False, description="What its criteria follow from, where that is known."
     )

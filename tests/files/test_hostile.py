@@ -132,10 +132,10 @@ FILES = {
     "digits.jsonl": (lambda: b'{"a":' + b"9" * 3_000_000 + b"}\n", "digits"),
     "nul.jsonl": (lambda: b"\0" * 9_000_000, "4,194,304 bytes"),
     "objects.ndjson": (lambda: (b"{" + b'"a":{}' + b"}\n") * 600_000, "200,000 rows"),
-    "objects.json": (lambda: b"[" + b"{}," * 5_000_000 + b"{}]", "1,000,000 cells"),
-    "lists.json": (lambda: b"[" + b"[]," * 5_000_000 + b"[]]", "1,000,000 cells"),
+    "objects.json": (lambda: b"[" + b"{}," * 5_000_000 + b"{}]", "200,000 rows"),
+    "lists.json": (lambda: b"[" + b"[]," * 5_000_000 + b"[]]", "not an object"),
     "deep.json": (lambda: b'[{"a":' + b"[" * 900_000 + b"]" * 900_000 + b"}]", "too deeply"),
-    "one-text.json": (lambda: b'["' + b"x" * 40_000_000 + b'"]', "read whole"),
+    "one-text.json": (lambda: b'["' + b"x" * 40_000_000 + b'"]', "a row of over"),
     "nulls.parquet": (lambda: columns(text=nulls(300_000_000)), "1,000,000 cells"),
     "one-text.parquet": (lambda: columns(text=repeated(2_000)), "67,108,864 bytes"),
     "rows.parquet": (lambda: columns(text=pa.array(["x"] * 200_001)), "200,000 rows"),
@@ -146,6 +146,7 @@ FILES = {
     "damaged.parquet": (lambda: b"PAR1" + b"\xff" * 999 + b"\xff\xff\xff\x7fPAR1", "damaged"),
     "texts.xlsx": (lambda: book(texts="<si><t>a</t></si>" * 1_500_000), "1,000,000 cells"),
     "empty-texts.xlsx": (lambda: book(texts="<si/>" * 5_000_000), "1,000,000 cells"),
+    "unused-texts.xlsx": (lambda: book(texts="<si><t>a</t></si>" * 200_000), "no cell has"),
     "gap.xlsx": (lambda: book(ROWS.replace('r="2"', 'r="99999999"')), "below the 1,048,576"),
     "far.xlsx": (
         lambda: book("".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>'
@@ -161,7 +162,10 @@ FILES = {
     "text.jsonl.zst": (lambda: zstd(b'{"a":1}\n' * 20_000_000), "67,108,864 bytes"),
 }  # fmt: skip
 
-NO_LIMIT = ("empty", "too deeply", "digits", "damaged", "damaged gzip", "below the 1,048,576")
+NO_LIMIT = (
+    *("empty", "too deeply", "digits", "not an object", "damaged", "damaged gzip"),
+    *("below the 1,048,576", "no cell has"),
+)
 
 
 @pytest.mark.slow

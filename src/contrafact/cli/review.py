@@ -216,6 +216,9 @@ def import_(options: _Import) -> None:
 
     Example: contrafact review import news.jsonl --project headline-screening --person Ada=verifier
     """
+    from contrafact.files.tables import require_tables
+
+    require_tables(options.file)
     from contrafact.errors import InputError
     from contrafact.files.fields import named_columns
     from contrafact.review.assignment import role_warnings, staffing_problems

@@ -47,6 +47,9 @@ def _sample_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable
         n: int | None = None,
         seed: int = 0,
     ) -> None:
+        from contrafact.files.tables import require_tables
+
+        require_tables(*sources)
         import numpy as np
 
         from contrafact.study.sample import draw_study, for_calibration, read_source
@@ -143,6 +146,9 @@ def _score_command(family: str, studies: "Mapping[str, StudySpec]") -> Callable[
 
 
 def _score(family: str, studies: "Mapping[str, StudySpec]", options: _Score) -> None:
+    from contrafact.files.tables import require_tables
+
+    require_tables(*options.files)
     import numpy as np
 
     from contrafact.files.fields import named_columns

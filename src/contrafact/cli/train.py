@@ -102,11 +102,12 @@ def srlm(options: _Srlm) -> None:
     require_config(options.config)
     from contrafact.family import training_specs
     from contrafact.training.config import load_config
-    from contrafact.training.run import train
 
     specs = training_specs()
     named = {name: value for name, value in vars(options).items() if name not in ("config", "out")}
     settings = load_config(options.config, specs, **named)
+    from contrafact.training.run import train
+
     folder = options.out or Path("runs") / f"srlm-{Path(options.config).stem}"
     spec = specs[settings.family]
     training = train(settings, spec, folder, say=lambda line: typer.echo(line, err=True))

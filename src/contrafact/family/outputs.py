@@ -5,12 +5,13 @@ together are enough (``output_layouts``), and what one row gives (``read_output`
 stand in a file of the run's folder, and `Recorded` is the method that answers with them.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote, unquote
+from weakref import WeakValueDictionary
 
 from inspect_ai.model import ModelOutput
 
@@ -24,6 +25,7 @@ from contrafact.files.tables import json_line, read_rows
 from contrafact.models.asking import Ask, Unanswered
 from contrafact.models.opening import NO_MODEL
 from contrafact.records import Output
+from contrafact.text.delimit import replace_surrogates
 
 __all__ = [
     "OPTIONS",
@@ -35,7 +37,7 @@ __all__ = [
     "RecordedRow",
     "RecordedSystem",
     "Units",
-    "forget_outputs",
+    "hold_outputs",
     "method",
     "recorded_spec",
 ]
@@ -93,7 +95,7 @@ class RecordedRow:
             return ""
         if isinstance(value, dict | list):
             raise InputError(f"'{name}' is not text: {str(value)[:40]!r}", hint="write it as text")
-        return str(value)
+        return replace_surrogates(str(value))
 
     def output(self, name: str) -> Output:
         """Return the output whose text a field holds; an empty or endless one is invalid."""
@@ -178,13 +180,12 @@ class RecordedOutputs:
     scored: Path | None = None
     source: Mapping[str, Any] = field(default_factory=dict)
 
-    def as_lines(self) -> str:
-        """Return the outputs as `OUTPUTS` holds them."""
-        return "".join(
-            json_line({"system": name, "sample_id": sample, "draw": draw, "output": output})
-            for name, one in self.systems.items()
-            for (sample, draw), output in one.outputs.items()
-        )
+    def lines(self) -> Iterator[str]:
+        """Yield the outputs as `OUTPUTS` holds them."""
+        for name, one in self.systems.items():
+            for (sample, draw), output in one.outputs.items():
+                row = {"system": name, "sample_id": sample, "draw": draw, "output": output}
+                yield json_line(row)
 
 
 class Recorded:
@@ -223,16 +224,23 @@ def recorded_spec(outputs: Path, system: str) -> str:
 def method(context: MethodContext) -> Recorded:
     """Return the method; `InputError` if the file cannot be read, or lacks the system."""
     path, system = (unquote(str(context.options[name])) for name in ("outputs", "system"))
-    state = Path(path).stat() if Path(path).exists() else None
-    found = _outputs(path, state.st_mtime_ns if state else 0).get(system)
+    held = _held.get(path)
+    if held is not None and system in held.systems:
+        found: Mapping[Any, Any] | None = held.systems[system].outputs
+    else:
+        state = Path(path).stat() if Path(path).exists() else None
+        found = _outputs(path, state.st_mtime_ns if state else 0).get(system)
     if found is None:
         raise InputError(f"the file has no outputs of the system '{system}'", file=path)
     return Recorded(found, task_named(context.settings.task).run.load().output_type)
 
 
-def forget_outputs() -> None:
-    """Let go of the outputs that were read, where all of them have been judged."""
-    _outputs.cache_clear()
+def hold_outputs(path: Path, recorded: RecordedOutputs) -> None:
+    """Let methods answer with these outputs, as long as they are held, and not read their file."""
+    _held[str(path)] = recorded
+
+
+_held: WeakValueDictionary[str, RecordedOutputs] = WeakValueDictionary()
 
 
 @lru_cache(maxsize=4)

@@ -5,6 +5,7 @@ method, how the Inspect task is made, and what one evaluated sample becomes in t
 Everything else (the grid, estimates, identity, resuming, the order of rows) is said here once.
 """
 
+import gc
 import math
 import re
 from abc import ABC, abstractmethod
@@ -23,6 +24,7 @@ from contrafact.family.outputs import (
     OutputRow,
     RecordedOutputs,
     RecordedRow,
+    hold_outputs,
     recorded_spec,
 )
 from contrafact.family.settings import RunSettings
@@ -390,6 +392,15 @@ class Prepared:
             metadata={**(made.metadata or {}), **facts, "system": system.name},
         )
 
+    def let_go(self) -> None:
+        """Empty what it holds of items and outputs: they are judged, and tables need the memory."""
+        systems = () if self.recorded is None else self.recorded.systems.values()
+        for held in (self.items, self.units, *(one.outputs for one in systems)):
+            if isinstance(held, list | dict):
+                held.clear()
+        _loaded.clear()
+        gc.collect()  # tasks, which hold items too, go round in circles
+
     def placed(self, folder: Path) -> "Prepared":
         """Write what its folder holds first; return the run that reads from it what it scores."""
         for name, data in self.files(folder).items():
@@ -403,6 +414,7 @@ class Prepared:
         systems: dict[str, Any] = {
             recorded_spec(outputs, name): one for name, one in self.recorded.systems.items()
         }
+        hold_outputs(outputs, self.recorded)
         return replace(self, settings=settings, baselines=systems)
 
     def label(self, log: "EvalLog") -> str:

@@ -4,10 +4,11 @@ A column's name is compared without case, spaces, hyphens and underscores, so th
 "news_headline" and "newsHeadline" are one name.
 """
 
+import json
 import math
 import re
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from contrafact.errors import InputError
 
 __all__ = [
     "FIELD_NAMES",
+    "PackedObject",
     "checked_columns",
     "column_of",
     "columns_found",
@@ -25,7 +27,6 @@ __all__ = [
     "names_of",
     "no_column",
     "rename_row",
-    "shared_texts",
     "value_of",
 ]
 
@@ -182,10 +183,30 @@ def columns_found(row: Mapping[Any, Any]) -> str:
     return ", ".join(str(name) for name in list(row)[:8]) or "none"
 
 
-def shared_texts(value: Any) -> Any:
-    """Return a JSON value whose equal texts are one in memory: rows repeat keys and names."""
-    if isinstance(value, str):
-        return sys.intern(value)
-    if isinstance(value, dict):
-        return {sys.intern(key): shared_texts(one) for key, one in value.items()}
-    return [shared_texts(one) for one in value] if isinstance(value, list) else value
+class PackedObject(Mapping[str, Any]):
+    """A JSON object as compressed text, which takes a tenth of the memory; unpacked at each look.
+
+    ``dict(found.items())`` unpacks it for good.
+    """
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, value: Mapping[str, Any]) -> None:
+        self._packed = zlib.compress(json.dumps(value).encode(), 1)
+
+    def _value(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(zlib.decompress(self._packed))
+        return found
+
+    def __getitem__(self, key: str) -> Any:
+        return self._value()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._value())
+
+    def __len__(self) -> int:
+        return len(self._value())
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return its fields, unpacked once for all of them."""
+        return self._value().items()

@@ -75,6 +75,7 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")
 
 _SPACE = b" \t\r\n"
 _BATCH = 64  # rows of Parquet that are unpacked at once
+_WINDOW = 2**20  # bytes of a JSON list that are read at once, at least
 _SPACES = re.compile(r"[ \t\r\n]+")
 _KINDS = {
     ".jsonl": "jsonl",
@@ -376,7 +377,8 @@ def table_bytes(frame: "pd.DataFrame", path: str | Path, dialect: Dialect | None
     # Parquet refuses lone surrogates.
     whole = of_one_type(frame)
     for column in whole.columns:
-        if whole[column].dtype == object or str(whole[column].dtype).startswith("str"):
+        kind = whole[column].dtype  # a column of Arrow's holds none
+        if str(kind) in ("object", "str") and getattr(kind, "storage", "") != "pyarrow":
             whole[column] = whole[column].map(
                 lambda value: replace_surrogates(value) if isinstance(value, str) else value
             )
@@ -562,49 +564,73 @@ def _is_json(text: str) -> bool:
 
 
 def _json_list(stream: BinaryIO, name: str) -> Iterator[Row]:
-    with stream:
-        data = read_whole(stream, name)
-    if sum(map(data.count, (b",", b"[", b"{"))) > limit("cells"):  # each may stand for an object
-        raise over("cells", name)
-    text = decode_line(data.removeprefix(BOM), name, 1)
-    decoder, line, at = json.JSONDecoder(), 1, 0
-    single, count = "\n" not in text.strip(), 0
+    """Yield a list's objects, of whose text little more is held than the one that is read."""
+    text, rest, at, count, cells = "", b"", 0, 0, 0
+    above = line = 1  # the lines of the text's start and of the place in it
+    decoder, most = json.JSONDecoder(), limit("row")
+
+    def more() -> bool:
+        """Read on, and let go of what was read before; tell whether there was any."""
+        nonlocal text, rest, at, above, cells
+        if len(text) - at + len(rest) > most:
+            raise over("row", name, line)
+        read = stream.read(max(_WINDOW, len(text) - at + len(rest)))
+        data = rest + read
+        # Nothing that a text is made of goes over a quotation mark or a comma but texts do.
+        end = max(map(data.rfind, (b'"', b","))) + 1 if read else len(data)
+        data, rest = data[:end], data[end:]
+        cells += sum(map(data.count, (b",", b"[", b"{")))
+        if cells > limit("cells"):  # each may stand for an object
+            raise over("cells", name)
+        begun = above + text.count("\n")
+        above, text, at = line, text[at:] + decode_line(data, name, begun), 0
+        return bool(read or data)
 
     def move(end: int) -> None:
         """Go to a place, and over the space behind it."""
         nonlocal line, at
-        space = _SPACES.match(text, end)
-        end = space.end() if space else end
-        line, at = line + text.count("\n", at, end), end
+        while True:
+            space = _SPACES.match(text, end)
+            end = space.end() if space else end
+            line, at = line + text.count("\n", at, end), end
+            if at < len(text) or not more():
+                return
+            end = at
 
     def fail(problem: str, hint: str = "is the file whole?") -> InputError:
         return InputError(problem, file=name, line=line, hint=hint)
 
-    move(0)
-    if not text.startswith("[", at):
-        raise fail("a JSON list was expected", "write a list of objects: [{…}, …]")
-    move(at + 1)
-    first = True
-    while not text.startswith("]", at):
-        if not first:
-            if not text.startswith(",", at):
-                raise fail("bad JSON: ',' or ']' was expected")
-            move(at + 1)
-        first, begun = False, line
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            # The decoder counts from the start of the whole text, as it was given that.
-            raise _bad_json(error, name, 1) from error
-        except (ValueError, RecursionError) as error:
-            raise _bad_json(error, name, begun) from error
-        count += 1
-        place = count if single else begun
-        yield place, _object(value, name, place)
-        move(end)
-    move(at + 1)
-    if at != len(text):
-        raise fail("bad JSON: text after the end of the list")
+    with stream:
+        more()
+        text = text.removeprefix("\ufeff")
+        move(0)
+        single = "\n" not in text.strip()
+        if not text.startswith("[", at):
+            raise fail("a JSON list was expected", "write a list of objects: [{…}, …]")
+        move(at + 1)
+        while not text.startswith("]", at):
+            if count:
+                if not text.startswith(",", at):
+                    raise fail("bad JSON: ',' or ']' was expected")
+                move(at + 1)
+            begun, end = line, -1
+            while end < 0:
+                try:
+                    value, end = decoder.raw_decode(text, at)
+                except json.JSONDecodeError as error:
+                    cut = error.pos >= len(text) - 1 or error.msg.startswith("Unterminated")
+                    if not (cut and more()):
+                        # The decoder counts from the start of the whole text it was given.
+                        raise _bad_json(error, name, above) from error
+                except (ValueError, RecursionError) as error:
+                    raise _bad_json(error, name, begun) from error
+            count += 1
+            place = count if single else begun
+            yield place, _object(value, name, place)
+            move(end)
+        move(at + 1)
+        if at != len(text):
+            raise fail("bad JSON: text after the end of the list")
 
 
 def _parquet(stream: BinaryIO, name: str) -> Iterator[Row]:

@@ -44,6 +44,8 @@ _ERRORS = frozenset(
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
 _ESCAPED = re.compile("_x(00(?:0[0-8B-Fb-f]|1[0-9A-Fa-f]|5[Ff])|[Ff]{3}[EFef])_")
 _FORMULA = ("=", "+", "-", "@", "'", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_SHARED = re.compile(rb"<(?:\w{1,40}:)?si[\s/>]")
+_UNUSED = 100_000  # texts that no cell has, of which some programs leave some
 _DIGITS = 15  # of a number that Excel keeps
 _STAMP = re.compile(rb"(<dcterms:(?:created|modified)[^<>]*>)[^<]*")
 _BROKEN = (
@@ -208,13 +210,20 @@ def _check_size(stream: BinaryIO, name: str) -> None:
             )
         if sum(one.file_size for one in packed.infolist()) > min(limit("unpacked"), 2**31):
             raise over("unpacked", name)
-        tags = 0  # a text that is shared, and a cell, is four of them at least
+        tags, unused = 0, -_UNUSED  # a text that is shared, and a cell, is four of them at least
         for one in packed.infolist():
             if one.filename.endswith(".xml"):
+                shared = one.filename.endswith("/sharedStrings.xml")
                 with packed.open(one) as part:
-                    tags += sum(piece.count(b"<") for piece in iter(lambda: part.read(2**20), b""))
+                    for piece in iter(lambda: part.read(2**20), b""):
+                        more = piece.count(b"<")
+                        tags += more
+                        unused += len(_SHARED.findall(piece)) if shared else -more
             if tags > 4 * limit("cells"):
                 raise over("cells", name)
+        if unused > 0:
+            hint = "save it again as .xlsx, or as CSV"
+            raise InputError("keeps many texts that no cell has", file=name, hint=hint)
     stream.seek(0)
 
 

@@ -123,7 +123,13 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
         frame[column] = frame[column].where(valid)
     if spec.prepare is not None:
         frame = spec.prepare(frame)
-    return _with_strict(frame, spec)
+    # What is only shown stands once, and not in every part of the rows.
+    shown = {spec.examples.text, spec.explorer.before, spec.explorer.answer, spec.explorer.note}
+    shown |= {name for _, name in spec.examples.facts}
+    once = [
+        name for name in shown - {*spec.key} if str(frame.get(name, frame["valid"]).dtype) == "str"
+    ]
+    return _with_strict(frame, spec).astype(dict.fromkeys(once, "category"))
 
 
 def _check_once(frame: pd.DataFrame, spec: ReportSpec) -> None:
@@ -139,7 +145,8 @@ def _check_once(frame: pd.DataFrame, spec: ReportSpec) -> None:
 
 
 def _texts(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    texts = [None if pd.isna(value) else str(value) for value in values]
+    known: dict[str, str] = {}  # equal ones are one
+    texts = [None if pd.isna(v) else known.setdefault(str(v), str(v)) for v in values]
     return pd.Series(texts, index=values.index, dtype=object)
 
 
@@ -238,17 +245,23 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
     rows: list[dict[str, object]] = []
     for system in systems_of(items):
         whole = items[items["system"].eq(system)]
-        parts: list[tuple[str | None, str | None, pd.DataFrame]] = [(None, None, whole)]
-        for breakdown in spec.breakdowns:
-            groups = breakdown.groups(whole)
-            parts += [(breakdown.name, name, part) for name, part in groups.items()]
-        for name, group, own in parts:
+        for name, group, own in _parts(whole, spec):
             part = Part(own, whole, name, group, spec.cluster, bootstrap)
             rows += [
                 {"system": system, **_where(spec, part), **_row(spec, one, own)}
                 for one in _estimated(part, spec)
             ]
     return pd.DataFrame(rows)
+
+
+def _parts(
+    whole: pd.DataFrame, spec: ReportSpec
+) -> Iterator[tuple[str | None, str | None, pd.DataFrame]]:
+    """Yield a system's rows as a whole, and by each breakdown the rows of its groups."""
+    yield None, None, whole
+    for breakdown in spec.breakdowns:
+        for name, part in breakdown.groups(whole).items():
+            yield breakdown.name, name, part
 
 
 def _estimated(part: Part, spec: ReportSpec) -> list[Estimate]:

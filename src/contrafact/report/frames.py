@@ -74,7 +74,9 @@ def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
         embedded_judge=any(judge.startswith(EMBEDDED_NAMES) for judge in judges),
         panel=pd.concat(panels, ignore_index=True) if panels else None,
     )
-    items = pd.concat([run.items for run in runs], ignore_index=True)
+    items = runs[0].items  # alone, as it is: a copy of many texts takes as much again
+    if len(runs) > 1:
+        items = pd.concat([run.items for run in runs], ignore_index=True)
     calls = [run.calls for run in runs if run.calls is not None]
     return task_runs(task, items, meta, pd.concat(calls, ignore_index=True) if calls else None)
 

@@ -93,7 +93,7 @@ def execute(
         manifest = begin(folder, prepared.manifest, paid_calls(estimates), cell)
         if manifest.status == "finished":
             return RunResult(folder, manifest, [], prepared.samples, ran=False)
-        settings = prepared.settings
+        settings, samples = prepared.settings, prepared.samples
         # Opened first: a model that cannot be used is told before anything is written or paid for.
         models = _Models.open(settings, asking=bool(prepared.methods))
         scorer = prepared.fluency()
@@ -116,7 +116,7 @@ def execute(
             manifest = finish(folder, manifest, failed=bool(failures), repeated=repeated)
         if not failures:
             shutil.rmtree(folder / CACHE, ignore_errors=True)
-        return RunResult(folder, manifest, failures, prepared.samples, ran=True)
+        return RunResult(folder, manifest, failures, samples, ran=True)
 
 
 @dataclass(frozen=True)

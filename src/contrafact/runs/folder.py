@@ -116,7 +116,7 @@ def folder_files(
     texts[CONFIG] = config_text(settings, folder, None if recorded is None else recorded.source)
     kept: dict[str, bytes] = {}
     if recorded is not None:
-        texts[OUTPUTS] = recorded.as_lines()
+        texts[OUTPUTS] = "".join(recorded.lines())
         if recorded.items is not None:
             texts[RECORDED_ITEMS] = "".join(dict.fromkeys(map(json_line, recorded.items)))
         if recorded.left_out:

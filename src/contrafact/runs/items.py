@@ -276,7 +276,8 @@ def agreement(
     rows = []
     reserved = {"criterion", "judge", "passed", "invalid", "probability", "mass"}
     unit = [name for name in verdicts.columns if name not in reserved]
-    for criterion, own in verdicts.groupby("criterion", sort=False) if len(verdicts) else ():
+    several = len(verdicts) and verdicts["judge"].nunique() > 1
+    for criterion, own in verdicts.groupby("criterion", sort=False) if several else ():
         passed = own.assign(passed=pd.to_numeric(own["passed"], errors="coerce"))
         wide = passed.groupby([*unit, "judge"])["passed"].first().unstack("judge")
         if wide.shape[1] < 2 or wide.empty:

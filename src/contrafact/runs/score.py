@@ -344,7 +344,10 @@ def scored(
     pack = open_pack(settings.prompts)
     judged = settings.judges and any(run.is_judged(settings, name) for name in settings.methods)
     judging = run.judging(pack, settings) if judged else None
-    contents = {"outputs": hashlib.sha256(recorded.as_lines().encode()).hexdigest()}
+    outputs = hashlib.sha256()
+    for line in recorded.lines():
+        outputs.update(line.encode())
+    contents = {"outputs": outputs.hexdigest()}
     if len(recorded.asked) < len(run.units(items)):
         contents["asked"] = hash_of(sorted(recorded.asked))
     if earlier := [row for one in systems.values() for row in one.verdicts]:

@@ -13,11 +13,13 @@ synonyms stand looks like an edit in which opposites stand, and is left to a jud
 
 import re
 import unicodedata
+from array import array
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 
+import numpy as np
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from contrafact.text.delimit import delimit
@@ -222,10 +224,10 @@ class Batch:
     """The inputs that are worked on together, for finding what is no answer to one of them."""
 
     inputs: Sequence[str]
-    _known: frozenset[tuple[str, ...]] = field(init=False, repr=False, compare=False)
+    _known: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_known", frozenset(map(words, self.inputs)))
+        object.__setattr__(self, "_known", frozenset(map(_in_lines, self.inputs)))
 
     @cached_property
     def _near(self) -> "_Near":
@@ -268,7 +270,7 @@ class Batch:
                 return OF_PROMPT
         if sum((one,) in mine for one in tokens) < _KEPT * len(tokens):
             variants = [*map(words, same), *map(words, own)]
-            if tokens in self._known and tokens not in variants:
+            if _in_lines(text) in self._known and tokens not in variants:
                 return OF_OTHER
             near = [self.inputs[place] for place in self._near.of(text, mine)]
             if any(_strays(text, own, one) for one in near if words(one) not in variants):
@@ -331,10 +333,13 @@ class _Near:
     """Texts by their runs of words, to find those that another is a near copy of."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        runs, places = array("q"), array("q")  # runs by their hashes: texts have millions of them
         for place, text in enumerate(texts):
-            for run in _long_runs(text):
-                self._places[run].append(place)
+            own = {hash(run) for run in _long_runs(text)}
+            runs.extend(own)
+            places.extend([place] * len(own))
+        order = np.argsort(np.asarray(runs), kind="stable")
+        self._runs, self._places = np.asarray(runs)[order], np.asarray(places)[order]
 
     def of(self, text: str, own: Container[tuple[str, ...]]) -> list[int]:
         """Return the places of the texts that a text is a near copy of; runs of `own` aside."""
@@ -342,11 +347,12 @@ class _Near:
         if len(found) < RUN:
             return []
         covered: dict[int, set[int]] = defaultdict(set)
-        for start in range(len(found) - RUN + 1):
-            run = found[start : start + RUN]
-            places = self._places.get(run, ())
-            if len(places) <= _COMMON and run not in own:
-                for place in places:
+        sought = [found[start : start + RUN] for start in range(len(found) - RUN + 1)]
+        hashes = np.array([hash(run) for run in sought])
+        first, last = (np.searchsorted(self._runs, hashes, side) for side in ("left", "right"))
+        for start in np.flatnonzero((first < last) & (last - first <= _COMMON)).tolist():
+            if sought[start] not in own:
+                for place in self._places[first[start] : last[start]].tolist():
                     covered[place].update(range(start, start + RUN))
         return [place for place, at in covered.items() if len(at) >= NEAR * len(found)]
 

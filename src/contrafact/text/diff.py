@@ -107,10 +107,10 @@ def word_diff(a: str, b: str) -> list[DiffPart]:
     parts: list[DiffPart] = []
     filled = (piece for piece in pieces if piece[1])
     for _, neighbours in groupby(filled, key=lambda piece: piece[0] == "same"):
-        texts: dict[DiffKind, str] = {"same": "", "removed": "", "added": ""}
+        texts: dict[DiffKind, list[str]] = {"same": [], "removed": [], "added": []}
         for kind, text in neighbours:
-            texts[kind] += text
-        parts += [DiffPart(kind, text) for kind, text in texts.items() if text]
+            texts[kind].append(text)
+        parts += [DiffPart(kind, "".join(found)) for kind, found in texts.items() if found]
     return parts
 
 

@@ -68,7 +68,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(words[at : at + order]) for at in range(len(words) - order + 1))
+    return Counter(zip(*(words[at:] for at in range(order)), strict=False))
 
 
 def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:

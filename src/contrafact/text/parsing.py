@@ -82,6 +82,7 @@ MAX_CHARACTERS = 20_000
 about 10,000 of them, and no headline or story comes near."""
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_ENDLESS = re.compile(r"\S{200,}")  # no word: its signs are taken off one by one, each time anew
 # A word with its inner points, hyphens and apostrophes; a possessive 's is a word of its own.
 _WORD = re.compile(r"\w+(?:[.\-]\w+|['’](?!s\b)\w+)*|(?<=\w)['’]s\b")
 
@@ -167,4 +168,5 @@ def mask_spans(text: str, spans: Iterable[Span], mask: str = "[MASK]") -> str:
 
 def _readable(text: str) -> str:
     """Return what spaCy can read, in the same places: no lone surrogates, no more than fits."""
-    return _SURROGATE.sub("\ufffd", text[:MAX_CHARACTERS])
+    whole = _SURROGATE.sub("\ufffd", text[:MAX_CHARACTERS])
+    return _ENDLESS.sub(lambda found: " " * len(found[0]), whole)

@@ -37,7 +37,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from contrafact.errors import InputError
 from contrafact.families.cobe.phrasing import free_forms
 from contrafact.files.atomic import write_text
-from contrafact.files.fields import shared_texts
+from contrafact.files.fields import PackedObject
 from contrafact.files.tables import Row, line_list, read_rows, source_name
 from contrafact.judges.verifier import Subject
 from contrafact.records import DOMAINS, GRAPHS, Story
@@ -240,7 +240,7 @@ def read_story(row: Mapping[str, Any], line: int = 1, notes: StoryNotes | None =
         answer=answer,
         graph=graph,
         failure_modes=modes,
-        proof=shared_texts(proof) if isinstance(proof, dict) else None,
+        proof=PackedObject(proof) if isinstance(proof, dict) else None,
         **criteria,
     )
     whole = _whole(story)
@@ -271,7 +271,7 @@ def story_object(story: Story, more: Mapping[str, Any] | None = None) -> dict[st
     if story.failure_modes:
         row["Failure modes"] = list(story.failure_modes)
     row |= more or {}
-    return row if story.proof is None else row | {"Proof": story.proof}
+    return row if story.proof is None else row | {"Proof": dict(story.proof.items())}
 
 
 def write_stories(
@@ -555,7 +555,7 @@ def subject_of(story: Story, response: str) -> Subject:
         "family": "cobe",
         "text": story.text,
         "queries": list(story.queries),
-        "proof": story.proof,
+        "proof": story.proof and dict(story.proof.items()),
         "criteria": criteria_of(story),
         "response": response,
     }

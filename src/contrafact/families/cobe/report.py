@@ -99,9 +99,9 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
 def scope_parts(scope: str, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the rows of each part in the paper's order; a story counts under each of its modes."""
     if scope == "failure_mode":
-        labels = [set(str(modes).split()) for modes in items["failure_modes"].fillna("")]
+        labels = items["failure_modes"].fillna("").astype(str)
         found = {
-            f"{number}. {mode.name}": items[[str(number) in modes for modes in labels]]
+            f"{number}. {mode.name}": items[labels.str.contains(rf"(?:^|\s){number}(?:\s|$)")]
             for number, mode in failure_modes().items()
         }
         return {name: own for name, own in found.items() if len(own)}

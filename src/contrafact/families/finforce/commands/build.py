@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from contrafact.corpus.release import ReleaseOptions
+from contrafact.files.tables import require_tables
 from contrafact.options import CallOptions, argument, option, takes
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def screen(options: _Screen) -> None:
 
     Example: contrafact finforce screen news.jsonl --out screened.jsonl --model openai/gpt-4o
     """
+    require_tables(options.file)
     import pandas as pd
 
     from contrafact.corpus.ledger import write_stage
@@ -241,8 +243,6 @@ def release(options: _Release) -> None:
 
     Example: contrafact finforce release screened.jsonl --decisions anna.csv --out release
     """
-    from contrafact.files.tables import require_tables
-
     require_tables(options.file)
     from contrafact.corpus.ledger import Ledger
     from contrafact.corpus.release import write_release

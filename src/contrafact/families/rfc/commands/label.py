@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from contrafact.families.rfc.commands.shared import absolute
+from contrafact.files.tables import require_tables
 from contrafact.options import CallOptions, argument, bulk_options, option, takes
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
 
     Example: contrafact rfc label bucketed.jsonl --per-article one --out labelled.jsonl
     """
+    if bulk is None:
+        require_tables(options.file)
     from contrafact.console import show_counts
     from contrafact.corpus.ledger import write_stage
     from contrafact.errors import ModelError

@@ -31,13 +31,15 @@ def ledger(options: _Options) -> None:
 
     Example: contrafact rfc ledger bucketed.jsonl.ledger.jsonl pairs.jsonl.ledger.jsonl
     """
+    from contrafact.files.tables import require_tables, write_frame
+
+    require_tables(*files)
     import pandas as pd
 
     from contrafact.console import show_frame
     from contrafact.corpus.attrition import attrition, audit_rates, reasons
     from contrafact.corpus.ledger import read_ledger
     from contrafact.errors import InputError
-    from contrafact.files.tables import write_frame
 
     files, out, level = options.files, options.out, options.level
     events = [event for file in files for event in read_ledger(file)]

@@ -395,7 +395,7 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
     """
     import pyarrow
 
-    whole = frame.copy()
+    whole = frame.copy(deep=False)  # nothing is changed in place
     for column in whole.columns:
         try:
             one = is_storable(pyarrow.array(whole[column], from_pandas=True).type)

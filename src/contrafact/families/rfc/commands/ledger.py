@@ -33,7 +33,7 @@ def ledger(options: _Options) -> None:
     """
     from contrafact.files.tables import require_tables, write_frame
 
-    require_tables(*files)
+    require_tables(*options.files)
     import pandas as pd
 
     from contrafact.console import show_frame

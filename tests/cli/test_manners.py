@@ -483,6 +483,12 @@ def test_what_a_terminal_cannot_show_is_escaped(contrafact, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def test_closed_streams_are_no_fault(tmp_path):
+    line = f"{sys.executable} -m contrafact.cli.main methods <&- >&- 2>errors"
+    assert subprocess.run(["sh", "-c", line], cwd=tmp_path, check=False).returncode == 0
+    assert (tmp_path / "errors").read_text() == ""
+
+
 def test_without_a_home_a_temporary_folder_is_used_and_said(contrafact, tmp_path):
     env = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
     done = contrafact(

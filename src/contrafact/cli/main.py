@@ -124,6 +124,9 @@ def first(
 def main() -> None:
     """Run the command line; exit codes are 0 done, 1 the answer is no, 2 bad usage or input."""
     gc.set_threshold(_OBJECTS)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by who started the command
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(OSError):  # a stream that wants to be set back first

@@ -116,7 +116,9 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
                 f"cannot use Ray at '{address or 'this machine'}': "
                 f"{' '.join(str(error).split())[:300]}",
                 hint="check --address, and where the cluster asks for a token, RAY_AUTH_MODE=token "
-                "and RAY_AUTH_TOKEN; without --address a cluster is started on this machine",
+                "and RAY_AUTH_TOKEN; without --address a cluster is started on this machine"
+                if address is not None
+                else "if TMPDIR is long, set it to a shorter path: sockets are made in it",
             ) from error
         _quiet_data()
         yield Cluster(ray, str(getattr(context, "dashboard_url", "") or ""))

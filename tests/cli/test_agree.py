@@ -179,3 +179,9 @@ def test_free_text_is_no_rater_and_an_unknown_positive_is_an_error(quick_contraf
         done = quick_contrafact(*named, "--positive", "yes", *more)
         assert done.returncode == 2 and "there is no category 'yes'" in done.stderr
     assert quick_contrafact(*named, "--positive", "y", "--reference", "ben").returncode == 0
+
+
+def test_rows_that_hold_nothing_are_no_ratings(quick_contrafact, tmp_path):
+    (tmp_path / "nothing.json").write_text("[{}, {}]")
+    run = quick_contrafact("agree", "nothing.json")
+    assert (run.returncode, "holds no columns" in run.stderr) == (2, True)

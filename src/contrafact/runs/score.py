@@ -378,6 +378,8 @@ def _systems(
         if sample in taken:
             made = run.whole_output({part: output for part, (_, output) in parts.items()})
             outputs[name][sample, draw] = output_fields(made)
+            # Only lines are asked for from here on, and there may be many outputs.
+            parts.update({part: (line, None) for part, (line, _) in parts.items()})
     return {
         name: RecordedSystem(name, *reader.facts[name], outputs=found)
         for name, found in outputs.items()

@@ -95,9 +95,10 @@ def ratings_of(
     rows: Sequence[Row], name: str, *, raters: Sequence[str] = (), count: str | None = None
 ) -> RatingsTable:
     """Return the ratings in rows, each with its line, as `read_ratings` does, of this name."""
-    if not rows:
-        raise InputError("the file holds no rows", file=name, hint="give at least one item")
     columns = list(dict.fromkeys(column for _, row in rows for column in row))
+    if not columns:
+        what = "columns" if rows else "rows"
+        raise InputError(f"the file holds no {what}", file=name, hint="give at least one item")
     folded = {column.strip().casefold(): column for column in columns}
     long = all(column in folded for column in _LONG)
     if long and count is not None:

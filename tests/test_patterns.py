@@ -215,7 +215,7 @@ _WHOLE = (
 READERS = {one.__name__: one for one in _WHOLE} | {
     "find_words": lambda text: find_words("no such words", text),
     "word_diff": lambda text: word_diff(text, text + " x"),
-    "bleu": lambda text: bleu(text, text + " x"),
+    "bleu": lambda text: bleu(text[: len(text) // 2], text[len(text) // 2 :] + " x"),
     "entities": entities,
 }
 

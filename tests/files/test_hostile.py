@@ -238,16 +238,25 @@ def test_a_limit_is_raised_and_lowered_by_the_variable_that_the_message_names(
 
 
 @pytest.mark.parametrize(
-    ("limits", "problem"),
+    ("text", "limits", "problem"),
     [
-        ({"memory": 4 * 2**30, "seconds": 1}, "takes over 1 seconds of processor time"),
-        ({"memory": 600 * 2**20, "seconds": 60}, "takes over 629,145,600 bytes of memory"),
+        (
+            lambda: json.dumps([{"a": n} for n in range(2_000_000)]),
+            {"memory": 4 * 2**30, "seconds": 1},
+            "takes over 1 seconds of processor time",
+        ),
+        (
+            lambda: f'[{{"a": [{"[]," * 8_000_000}0]}}]',
+            {"memory": 600 * 2**20, "seconds": 60, "row": 10**9, "cells": 10**9},
+            "takes over 629,145,600 bytes of memory",
+        ),
     ],
+    ids=["seconds", "memory"],
 )
 @pytest.mark.slow
-def test_a_file_read_apart_ends_where_its_process_may_take_no_more(limits, problem, tmp_path):
+def test_a_file_read_apart_ends_where_its_process_may_take_no_more(text, limits, problem, tmp_path):
     file = tmp_path / "list.json"
-    file.write_text(json.dumps([{"a": n} for n in range(2_000_000)]))
+    file.write_text(text())
     with pytest.raises(InputError, match=problem) as raised:
         read_apart(file, limits, "OURS")
     assert "OURS=" in str(raised.value) and VARIABLE not in str(raised.value)

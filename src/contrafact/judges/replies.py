@@ -313,7 +313,7 @@ _DENIAL = re.compile(
     r"|n['’]t)\W+(?:\w+\W+){0,2}$",
     re.IGNORECASE,
 )
-_NUMBER_NEXT = re.compile(r"[^\w\n.;]*\d")
+_NUMBER_NEXT = re.compile(r"[^\w\n.;]{0,40}\d")
 
 
 def _stated(text: str, start: int, end: int) -> bool:

@@ -319,7 +319,7 @@ def test_lists_and_objects_are_such_for_readers_of_parquet_as_in_one_process(
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with start_service() as service:
         command = [sys.executable, "-m", "contrafact.cli.main", "generate", "in.jsonl"]
-        command += ["--model", service.model]
+        command += ["--model", service.model, "--judge", service.judge]
         run = partial(subprocess.run, cwd=tmp_path, env=service.environment, check=True)
         run([*command, "--out", "one.parquet"])
         run([*command, "--engine", "ray", "--partition-rows", "2", "--out", "out"])

@@ -1,5 +1,6 @@
 """Prompt packs: a wrong template is reported before the first call, with file and line."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,12 @@ def test_values_are_put_in_once_and_never_read_as_templates(headline, counterfac
     rendered = template.render(headline=headline, counterfactual=counterfactual)
     assert f"<news>{headline}</news>" in rendered
     assert rendered.endswith(f"<response>{counterfactual}</response>")
+
+
+def test_a_template_goes_to_another_process():
+    template = open_pack().template("cobe/edit", required={"story", "query", "shots"})
+    values = {"story": "S", "query": "Q", "shots": []}
+    assert pickle.loads(pickle.dumps(template)).render(**values) == template.render(**values)
 
 
 def test_template_braces_in_a_headline_stay_text():

@@ -13,6 +13,7 @@ import re
 import shutil
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -93,6 +94,13 @@ class PromptTemplate:
             )
         self.source = source
         self._path = path
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is compiled: it cannot go to another process."""
+        return {name: value for name, value in vars(self).items() if name != "_template"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _template=_environment().from_string(state["source"]))
 
     def render(self, **values: object) -> str:
         """Return the prompt with every variable filled in.

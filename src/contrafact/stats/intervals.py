@@ -328,7 +328,7 @@ def interval_from_resamples(
     name, tails = "expanded percentile", (tail, 1.0 - tail)
     if jackknife is not None:
         name, tails = "expanded BCa", _corrected_tails(estimate, defined, jackknife, tail)
-    low, high = np.quantile(defined, tails)
+    low, high = np.quantile(defined, tails) + 0.0  # no -0
     method = f"{name} bootstrap, {len(draws)} resamples of {clusters} clusters"
     if undefined:
         method += f", {undefined:.1%} of them undefined and left out"

@@ -366,3 +366,15 @@ def test_a_file_with_a_header_and_no_rows_is_no_news(news, tmp_path):
     assert result.returncode == 2
     assert "n.csv: the file holds no rows" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["n.csv"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["news dedupe", "finforce screen", "rfc bucket", "rfc label"],
+)
+def test_a_result_in_json_is_not_named_as_another_table(quick_contrafact, tmp_path, command):
+    (tmp_path / "in.jsonl").write_text('{"title": "A mill grows", "summary": "It rose 5%."}\n')
+    result = quick_contrafact(*command.split(), "in.jsonl", "--out", "out.csv")
+    assert result.returncode == 2
+    assert result.stderr.startswith("contrafact: out.csv: the result is JSON")
+    assert [one.name for one in tmp_path.iterdir()] == ["in.jsonl"]

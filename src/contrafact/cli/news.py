@@ -84,7 +84,7 @@ def fetch(options: _Fetch) -> None:
     usual = defaults().get(source)
     asked = list(options.what or (usual.asked if usual else ()))
     window = Window.of(options.since, options.until, usual if source == "newsapi" else None)
-    guard_output(out, *(asked if source == "file" else ()))
+    guard_output(out, *(asked if source == "file" else ()), kind="JSON Lines")
     settings = options.facts(asked, window)
     origin = open_source(
         source, asked, window, days=options.days, language=options.language, base=options.base_url
@@ -215,7 +215,7 @@ def dedupe(options: _Dedupe, bulk: dict[str, Any] | None = None) -> None:
         typer.echo(_deduped(out, result.counts["kept"], distinct, result.counts))
         result.end()
         return
-    guard_output(out, file)
+    guard_output(out, file, kind="JSON Lines")
     rows = _load(file)
     others = [text for path in against for text in _texts(_load(str(path)))]
     with Progress("items", len(rows) + len(others)) as steps:

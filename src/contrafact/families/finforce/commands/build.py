@@ -65,7 +65,6 @@ def screen(options: _Screen) -> None:
     import pandas as pd
 
     from contrafact.corpus.ledger import write_stage
-    from contrafact.errors import InputError
     from contrafact.families.finforce.screen import (
         SHEET_COLUMNS,
         proposal_event,
@@ -73,6 +72,7 @@ def screen(options: _Screen) -> None:
         screening_template,
         sheet_row,
     )
+    from contrafact.files.atomic import guard_output
     from contrafact.files.delimited import Dialect
     from contrafact.files.journal import Journal
     from contrafact.files.tables import write_frame
@@ -80,8 +80,7 @@ def screen(options: _Screen) -> None:
     from contrafact.prompts import open_pack
 
     out, model = options.out, options.model
-    if out.is_dir():
-        raise InputError("is a folder", file=out, hint="name a file in it")
+    guard_output(out, options.file, kind="JSON Lines")
     pack = open_pack(options.prompts)
     template = None if model is None else screening_template(pack)
     candidates, dropped, events = _candidates(options)

@@ -42,7 +42,7 @@ def bucket(options: _Options, bulk: dict[str, Any] | None = None) -> None:
         _show(found.counts, out)
         found.end()
         return
-    guard_output(out, file)
+    guard_output(out, file, kind="JSON Lines")
     notes = NewsNotes()
     counts = bucket_file(file, out, notes, titles_alone=titles_alone)
     for line in notes.lines():

@@ -54,7 +54,7 @@ def calibrate(options: _Options) -> None:
     ]
     show_frame(f"Token-length ratios of {coverage:.0%} of the valid rewrites", pd.DataFrame(table))
     if out is not None:
-        guard_output(out, file)
+        guard_output(out, file, kind="JSON")
         findings = {"coverage": coverage, "manipulations": [asdict(one) for one in found]}
         write_text(out, json.dumps(findings, indent=2, ensure_ascii=False) + "\n")
         typer.echo(f"Findings are in {out}")

@@ -83,7 +83,7 @@ def finalize(options: _Options) -> None:
     from contrafact.files.tables import write_frame
 
     file, out, decisions = options.file, options.out, options.decisions
-    guard_output(out, file, decisions)
+    guard_output(out, file, decisions, kind="JSON Lines")
     rows = read_stage(file, ("article_id", "original", "rewritten"), manipulated=True)
     decided = load_decisions(decisions, (r.fields["id"] for r in rows)) if decisions else []
     audit = audit_table(rows, decided)

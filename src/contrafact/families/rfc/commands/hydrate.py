@@ -38,7 +38,7 @@ def hydrate(options: _Options) -> None:
     from contrafact.files.atomic import guard_output
 
     out = options.out
-    guard_output(out, options.file, options.news)
+    guard_output(out, options.file, options.news, kind="JSON Lines")
     rows = load_published(options.file)
     result = give_back(
         rows,

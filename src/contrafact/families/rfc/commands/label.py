@@ -58,7 +58,7 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
     if bulk is not None:
         _in_bulk(options, bulk)
         return
-    guard_output(out, options.file)
+    guard_output(out, options.file, kind="JSON Lines")
     rows = read_stage(options.file, ("title",))
     by_rule = partial(label_rows, rows, per_article=per_article, file=source_name(options.file))
     result, failures = by_rule(), dict[str, str]()

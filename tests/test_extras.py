@@ -47,7 +47,7 @@ def base(contrafact, tmp_path, service):
         ("train", "train srlm tiny --data news.csv"),
         ("embedded", "generate news.csv --model embedded/smollm2-135m --out out.csv"),
         ("baselines", "run rfc-detect --method surface --limit 8"),
-        ("corpus", "news dedupe news.csv --out once.csv"),
+        ("corpus", "news dedupe news.csv --out once.jsonl"),
         ("corpus", "news fetch rss http://127.0.0.1:9/feed --out news.jsonl"),
         ("corpus", "finforce screen labelled.jsonl --out screened.jsonl"),
         ("hub", "data check hf://nobody/nothing"),
@@ -85,7 +85,7 @@ SHOWN = {
     "test -s checked.jsonl",
     "baselines": "contrafact run rfc-detect --method surface --limit 8 --out run;"
     "contrafact cobe synth --n 40 --seed 7 --out own.json; contrafact cobe leak own.json",
-    "corpus": "contrafact news dedupe news.csv --out once.csv; test -s once.csv",
+    "corpus": "contrafact news dedupe news.csv --out once.jsonl; test -s once.jsonl",
     "embedded": "contrafact models fetch smollm2-135m;"
     "contrafact generate one.csv --model embedded/smollm2-135m --max-tokens 8 --out o.csv",
     "demo": "contrafact models fetch smollm2-135m;"

@@ -370,7 +370,7 @@ def test_a_file_with_a_header_and_no_rows_is_no_news(news, tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    ["news dedupe", "finforce screen", "rfc bucket", "rfc label"],
+    ["news dedupe", "finforce screen", "rfc bucket", "rfc label", "rfc calibrate"],
 )
 def test_a_result_in_json_is_not_named_as_another_table(quick_contrafact, tmp_path, command):
     (tmp_path / "in.jsonl").write_text('{"title": "A mill grows", "summary": "It rose 5%."}\n')

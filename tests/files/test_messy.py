@@ -16,7 +16,7 @@ from contrafact.files.delimited import Dialect, dialect_of, utf8_stream
 from contrafact.files.fields import is_absent, named_columns, rename_row
 from contrafact.files.layout import header_place
 from contrafact.files.tables import open_table, read_rows, write_frame
-from contrafact.files.workbooks import MAX_CELL, split_sheet
+from contrafact.files.workbooks import _ERRORS, MAX_CELL, split_sheet
 from contrafact.text.delimit import replace_surrogates
 
 TEXTS = st.text(st.characters(), max_size=20)  # surrogates, NULs and line ends among them
@@ -37,7 +37,8 @@ def test_a_workbook_keeps_every_character_and_every_digit(rows):
             for cell in row
         }
     assert [row["=text"] or "" for row in found] == [
-        "" if text == "#N/A" else replace_surrogates(text) for text, _, _ in rows
+        "" if text in _ERRORS else replace_surrogates(text)
+        for text, _, _ in rows  # as is said
     ]
     assert [int(row["n"]) for row in found] == [number for _, number, _ in rows]
     assert [row["b"] for row in found] == [flag for _, _, flag in rows]

@@ -13,8 +13,9 @@ from pyarrow import parquet
 from contrafact.bulk.places import Place
 from contrafact.bulk.tables import from_cells
 from contrafact.errors import InputError
+from contrafact.files.json_rows import json_problem
 from contrafact.files.limits import bounded_rows, limit, over
-from contrafact.files.tables import MOST_PARTS, json_problem
+from contrafact.files.tables import MOST_PARTS
 
 __all__ = ["BadRow", "FileFragments", "Fragment", "fragments_of", "read_fragment"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from contrafact.errors import InputError
 from contrafact.files.atomic import os_problem
-from contrafact.files.tables import json_problem
+from contrafact.files.json_rows import json_problem
 
 __all__ = ["ConfigFile", "nearest", "read_config", "read_toml", "render_config", "require_config"]
 

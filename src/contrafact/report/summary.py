@@ -172,10 +172,9 @@ def _soundness(data: ChapterData) -> pd.DataFrame:
 
 
 def _sound_pairs(data: ChapterData) -> pd.DataFrame:
-    items, spec = (
-        data.items.assign(_sound=_sound(data.items)),
-        replace(data.spec, measures=(_SOUND,)),
-    )
+    """Compare systems by the outputs that could be read and are an answer, on the same items."""
+    items = data.items.assign(_sound=_sound(data.items))
+    spec = replace(data.spec, measures=(_SOUND,))
     rng, resamples, level = np.random.default_rng(0), data.resamples, data.level
     return compare_systems(items, spec, data.comparable, rng=rng, resamples=resamples, level=level)
 

@@ -40,6 +40,8 @@ def calibrate(options: _Options) -> None:
     from contrafact.files.tables import source_name
 
     file, out, coverage = options.file, options.out, options.coverage
+    if out is not None:
+        guard_output(out, file, kind="JSON")
     rows = read_stage(file, ("original", "rewritten"), manipulated=True)
     found = learn(valid_ratios(rows, file=source_name(file)), coverage=coverage)
     table = [
@@ -54,7 +56,6 @@ def calibrate(options: _Options) -> None:
     ]
     show_frame(f"Token-length ratios of {coverage:.0%} of the valid rewrites", pd.DataFrame(table))
     if out is not None:
-        guard_output(out, file, kind="JSON")
         findings = {"coverage": coverage, "manipulations": [asdict(one) for one in found]}
         write_text(out, json.dumps(findings, indent=2, ensure_ascii=False) + "\n")
         typer.echo(f"Findings are in {out}")

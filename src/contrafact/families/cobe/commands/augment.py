@@ -87,7 +87,7 @@ def _stories(file: Path, out: Path) -> "list[Story]":
             file=out,
             hint="name a file that ends in .json with --out",
         )
-    guard_output(out, file, kind="JSON")
+    guard_output(out, file)
     guard_approved(out)
     notes = StoryNotes()
     stories = load_stories(file, notes)

@@ -26,7 +26,7 @@ async def ask_all(queue: BatchQueue[Any, Any], requests: Sequence[Any]) -> list[
 
 def test_callers_at_once_share_batches_and_each_gets_its_own_answer() -> None:
     batches: Batches = []
-    queue: BatchQueue[int, int] = BatchQueue(doubling(batches), max_batch=16)
+    queue: BatchQueue[int, int] = BatchQueue(doubling(batches), max_batch=16, linger=0.5)
     assert asyncio.run(ask_all(queue, range(40))) == [2 * n for n in range(40)]
     assert [len(batch) for batch in batches] == [16, 16, 8]
     # A second event loop finds the same queue at work.
@@ -36,13 +36,28 @@ def test_callers_at_once_share_batches_and_each_gets_its_own_answer() -> None:
 
 def test_only_requests_alike_share_a_batch_and_none_is_forgotten() -> None:
     batches: Batches = []
-    queue: BatchQueue[int, int] = BatchQueue(
-        doubling(batches), batch_key=lambda n: n % 3, max_batch=4
-    )
-    assert asyncio.run(ask_all(queue, range(20))) == [2 * n for n in range(20)]
+    going, go_on = threading.Event(), threading.Event()
+
+    def work(requests: Sequence[int], check: Callable[[], None]) -> list[int]:
+        going.set()
+        go_on.wait(10)
+        return doubling(batches)(requests, check)
+
+    queue: BatchQueue[int, int] = BatchQueue(work, batch_key=lambda n: n % 3, max_batch=4)
+
+    async def callers() -> list[int]:
+        first = asyncio.create_task(queue.submit(20))
+        await asyncio.to_thread(going.wait, 10)
+        others = asyncio.create_task(ask_all(queue, range(20)))
+        await asyncio.sleep(0)  # the others begin to wait …
+        await asyncio.sleep(0)  # … each in a task of its own
+        go_on.set()
+        return [await first, *await others]
+
+    assert asyncio.run(callers()) == [40, *(2 * n for n in range(20))]
     assert all(len({n % 3 for n in batch}) == 1 for batch in batches)
-    assert sorted(n for batch in batches for n in batch) == list(range(20))
-    assert batches[0] == [0, 3, 6, 9]
+    assert sorted(n for batch in batches for n in batch) == list(range(21))
+    assert batches[:2] == [[20], [0, 3, 6, 9]]
     queue.close()
 
 

@@ -110,9 +110,19 @@ def test_a_paired_comparison_sees_what_two_intervals_cannot():
     assert one.low < other.high
 
 
-def test_random_patterns_never_give_a_p_value_of_zero():
-    result = paired_comparison(np.ones(50), np.zeros(50), None, resamples=99, rng=rng())
-    assert result.p_value == 1 / 100
+@pytest.mark.parametrize("n", [17, 25, 50, 400])
+def test_a_p_value_of_random_patterns_is_never_under_that_of_all(n):
+    result = paired_comparison(np.ones(n), np.zeros(n), None, resamples=99, rng=rng())
+    assert 2 * 0.5**n < result.p_value <= 1 / 100
+    # As many comparisons as forty systems have tell such a difference all the same.
+    if n >= 50:
+        assert holm([result.p_value] + [1.0] * 779)[0] < 0.001
+
+
+def test_the_bound_of_random_patterns_is_for_none_as_far_out_alone():
+    a = [1.0] * 14 + [-1.0] * 6  # of all patterns 11.5% are as far out
+    result = paired_comparison(a, np.zeros(20), None, resamples=20_000, rng=rng())
+    assert "Hoeffding" not in result.method and result.p_value == pytest.approx(0.115, abs=0.01)
 
 
 def test_systems_that_agree_everywhere_get_a_p_value_of_one_and_no_bounds():

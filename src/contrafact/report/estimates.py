@@ -97,7 +97,7 @@ def prepare_items(items: pd.DataFrame, spec: ReportSpec) -> pd.DataFrame:
             "there is nothing to report: no finished sample was found",
             hint="finish the run first, by running its command again",
         )
-    frame = items.copy().reset_index(drop=True)
+    frame = items.reset_index(drop=True)
     criteria = [criterion.column for criterion in spec.criteria]
     own = {m.column_of("valid") for m in spec.measures if m.units is None and m.compute is None}
     for column in dict.fromkeys((*criteria, *sorted(own), *(spec.columns.keys() - texts))):

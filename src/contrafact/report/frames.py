@@ -62,11 +62,7 @@ def _task_runs(task: str, runs: Sequence[RunItems]) -> TaskRuns:
     facts = [
         _facts(run.folder, run.manifest, list(dict.fromkeys(run.items["system"]))) for run in runs
     ]
-    panels = [
-        run.verdicts
-        for run in runs
-        if run.verdicts is not None and run.verdicts["judge"].nunique() > 1
-    ]
+    panels = [run.verdicts for run in runs if run.judges > 1]  # of one judge, it takes much
     judges = {judge for run in facts for judge in run.judges}
     meta = ReportMeta(
         created=now(),

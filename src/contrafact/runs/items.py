@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,17 +78,40 @@ class RunItems:
     """What a run that has come to its end keeps of its items.
 
     Attributes:
-        verdicts: Every judge's own verdicts; None where there are none.
-        calls: What was sent to the models that wrote, and what they sent back, one row a call in
-            order: ``system``, ``draw``, what else names the rows made of it, ``prompt``, ``reply``;
-            None of runs that did not keep it.
+        renamed: Systems that are named otherwise here, by their names in the run.
     """
 
     folder: Path
     manifest: Manifest
     items: "pd.DataFrame"
-    verdicts: "pd.DataFrame | None"
-    calls: "pd.DataFrame | None" = None
+    renamed: Mapping[str, str]
+
+    @cached_property
+    def verdicts(self) -> "pd.DataFrame | None":
+        """Every judge's own verdicts; None where there are none."""
+        return self._table(VERDICTS)
+
+    @cached_property
+    def calls(self) -> "pd.DataFrame | None":
+        """What was sent to the models that wrote, and what came back; None where it was not kept.
+
+        One row a call in order: ``system``, ``draw``, what else names the rows made of it,
+        ``prompt``, ``reply``.
+        """
+        return self._table(CALLS)
+
+    @property
+    def judges(self) -> int:
+        """How many judges gave verdicts."""
+        found = self._table(VERDICTS, ["judge"])
+        return 0 if found is None else found["judge"].nunique()
+
+    def _table(self, name: str, columns: list[str] | None = None) -> "pd.DataFrame | None":
+        import pandas as pd
+
+        if not (self.folder / name).exists():
+            return None
+        return _renamed(pd.read_parquet(self.folder / name, columns=columns), self.renamed)
 
 
 def read_items(folders: Iterable[Path]) -> list[RunItems]:
@@ -106,23 +130,24 @@ def read_items(folders: Iterable[Path]) -> list[RunItems]:
             hint = "run the same command again: it goes on where it stopped"
             raise InputError(f"this run is {manifest.status}", file=folder, hint=hint)
         items = pd.read_parquet(folder / ITEMS)
-        verdicts = pd.read_parquet(folder / VERDICTS) if (folder / VERDICTS).exists() else None
-        calls = pd.read_parquet(folder / CALLS) if (folder / CALLS).exists() else None
-        tables = (items, verdicts, calls)
-        own = taken.setdefault(manifest.task, set())
+        systems = [str(name) for name in items["system"].unique()]
+        names = {}
         if manifest.cell:
-            _rename(tables, {name: f"{name} [{manifest.cell}]" for name in items["system"]})
-        shared = {*items["system"]} & own
-        _rename(tables, {name: f"{name} [{folder.resolve().name}]" for name in shared})
-        own |= {*items["system"]}
-        found.append(RunItems(folder, manifest, items, verdicts, calls))
+            names = {name: f"{name} [{manifest.cell}]" for name in systems}
+        own = taken.setdefault(manifest.task, set())
+        named = f"[{folder.resolve().name}]"
+        for name in systems:
+            if (shown := names.get(name, name)) in own:
+                names[name] = f"{shown} {named}"
+        own |= {names.get(name, name) for name in systems}
+        found.append(RunItems(folder, manifest, _renamed(items, names), names))
     return found
 
 
-def _rename(tables: "Iterable[pd.DataFrame | None]", names: Mapping[str, str]) -> None:
-    for table in tables if names else ():
-        if table is not None:
-            table["system"] = table["system"].replace(names)
+def _renamed(table: "pd.DataFrame", names: Mapping[str, str]) -> "pd.DataFrame":
+    if names and "system" in table.columns:
+        table["system"] = table["system"].replace(names)
+    return table
 
 
 def write_items(

@@ -77,8 +77,10 @@ def paired_comparison(
     whose mean difference is at least as far from 0 as the one seen: of all patterns where at most
     `EXACT_CLUSTERS` clusters differ, else of ``resamples`` random ones and the one seen,
     so that it is never 0 and never too small (Phipson and Smyth, Statistical Applications in
-    Genetics and Molecular Biology 9(1), 2010). Clusters whose differences sum to 0 move no
-    pattern's mean and are left out of the patterns.
+    Genetics and Molecular Biology 9(1), 2010). Where none of them is as far out, it is Hoeffding's
+    bound on the share of all patterns, if that is smaller: among many comparisons one in
+    ``resamples`` tells nothing apart. Clusters whose differences sum to 0 move no pattern's mean
+    and are left out of the patterns.
 
     Where all differences are equal (two systems that agree everywhere) no bounds can be given.
 
@@ -126,6 +128,10 @@ def _sign_flip_p_value(
         extreme += int((np.abs(means) >= threshold).sum())
     p_value = (1 + extreme) / (1 + resamples)
     how = f"sign-flip test, {resamples} random patterns of {len(moving)} clusters that differ"
+    # Valid: below 1 / (1 + resamples) the bound alone counts, and it is no less than the share.
+    bound = 2.0 * math.exp(-(threshold**2) / (2.0 * float(moving @ moving)))
+    if extreme == 0 and bound < p_value:
+        return bound, f"{how}, none as far out: Hoeffding's bound"
     return p_value, how
 
 

@@ -15,6 +15,7 @@ from contrafact.errors import InputError, value_problem
 
 __all__ = [
     "BOUNDS",
+    "NO_NUMBER",
     "SAMPLING",
     "TRANSPORT",
     "CallOptions",
@@ -23,6 +24,7 @@ __all__ = [
     "as_command",
     "bulk_options",
     "checked_value",
+    "is_no_number",
     "key_values",
     "option",
     "option_problem",
@@ -44,6 +46,8 @@ BOUNDS: dict[str, dict[str, Any]] = {
     "attempt_timeout": {"help": "Seconds for one attempt. [300]", "min": 1},
 }
 """Bounds of a call; None leaves what `contrafact.models.opening.TRANSPORT` says."""
+
+NO_NUMBER = "a number is wanted"
 
 _REQUIRED = inspect.Parameter.empty
 
@@ -255,9 +259,17 @@ def checked_value(name: str, kind: Any, value: Any) -> Any:
         if isinstance(one, typer.models.ParameterInfo):
             kind = Annotated[kind.__origin__, Field(ge=one.min, le=one.max)]
     try:
-        return TypeAdapter(kind).validate_python(value)
+        found = TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
         raise option_problem(name, value_problem(error.errors()[0]), value) from None
+    if is_no_number(value, found):
+        raise option_problem(name, NO_NUMBER, value)
+    return found
+
+
+def is_no_number(given: object, found: object) -> bool:
+    """Tell whether true or false was given and became the number that it is to Python."""
+    return isinstance(given, bool) and not isinstance(found, bool)
 
 
 def option_problem(name: str, message: str, value: Any) -> InputError:

@@ -27,7 +27,7 @@ from contrafact.family.settings import (
 )
 from contrafact.files.config import ConfigFile, nearest, render_config
 from contrafact.models.secrets import secrets_dropped
-from contrafact.options import option_problem
+from contrafact.options import NO_NUMBER, is_no_number, option_problem
 
 if TYPE_CHECKING:
     from contrafact.family.run import Prepared
@@ -257,7 +257,6 @@ def make_config(
     try:
         config = model.model_validate({**given, "task": task})
         _ = config.source
-        return config
     except ValidationError as error:
         first = error.errors()[0]
         message = value_problem(first)
@@ -266,6 +265,10 @@ def make_config(
         name = str(first["loc"][0])
         wrong = option_problem(name, message, given[name])
         raise problem(first["loc"], wrong.problem, "change it") from None
+    for name, value in given.items():
+        if is_no_number(value, getattr(config, name)):
+            raise problem((name,), option_problem(name, NO_NUMBER, value).problem, "change it")
+    return config
 
 
 def config_schema() -> dict[str, Any]:

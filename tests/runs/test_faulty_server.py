@@ -212,6 +212,32 @@ def test_neither_faults_nor_a_used_up_quota_change_an_output_or_have_anything_as
     assert "the quota is used up: " in ended.stderr and "you have spent it" in ended.stderr
 
 
+@pytest.mark.parametrize("name", ["run finforce", "score finforce", "generate", "rfc check"])
+def test_a_text_of_blanks_is_no_answer_is_told_and_is_asked_for_again(
+    quick_contrafact, start_service, tmp_path, name
+):
+    headlines(tmp_path)
+    given = ("--data", "in.jsonl", "--limit", "2", *MODEL, *NO_FLUENCY)
+    inputs, options, out = COMMANDS.get(name, (None, given, "run"))
+    if inputs is not None:
+        inputs(tmp_path)
+        lines = (tmp_path / "in.jsonl").read_text().splitlines(keepends=True)
+        (tmp_path / "in.jsonl").write_text("".join(lines[:2]))
+    with start_service("--faults", "blank") as service:
+        said = [*name.split(), *options, "--out", out]
+        ill = quick_contrafact(*said, env=service.environment)
+        assert ill.returncode == 1 and "replied without a word, twice" in ill.stderr
+        assert service.stats()["answered"] == {}
+        service.mend()
+        well = quick_contrafact(*said, env=service.environment)
+        assert "without a word" not in well.stderr
+        answered = service.stats()["answered"]
+        assert set(answered.values()) == {1}
+        quick_contrafact(*said, env=service.environment)
+        assert service.stats()["answered"] == answered
+    assert "without a word" not in str(made_by(tmp_path / out))
+
+
 def test_refusals_and_filters_are_told_from_what_cannot_be_read(
     quick_contrafact, start_service, tmp_path
 ):

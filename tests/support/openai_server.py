@@ -5,9 +5,9 @@ As a program it prints its port and serves until its standard input closes:
     python openai_server.py --latency 0.2 --faults 429,500,reset,stall,truncated,notjson
 
 Every distinct request meets one of the faults before it is answered, the same one every time
-the server is started; "quota" and "later" it meets each time. A request with the word "doomed" in
-its last message never is answered. What was answered is counted: GET /stats gives the number of
-good answers per request, GET /forget begins to count anew, GET /mend ends the faults.
+the server is started; "quota", "later" and "blank" it meets each time. A request with the word
+"doomed" in its last message never is answered. What was answered is counted: GET /stats gives the
+number of good answers per request, GET /forget begins to count anew, GET /mend ends the faults.
 
 The model "scored" gives log-probabilities where they are asked for; others leave them out.
 """
@@ -26,7 +26,7 @@ from typing import Any
 FAULTS = (
     *("429", "500", "reset", "stall", "truncated", "notjson"),
     *("nochoices", "error200", "later", "quota", "parts", "refusal", "filter", "length"),
-    *("empty", "html", "422"),
+    *("empty", "html", "422", "blank"),
 )
 
 
@@ -111,7 +111,7 @@ class OpenAIServer:
                 )
             case "error200":
                 self._write(writer, "200 OK", b'{"error": {"message": "upstream has gone away"}}')
-            case "parts" | "refusal" | "filter" | "length" | "empty":
+            case "parts" | "refusal" | "filter" | "length" | "empty" | "blank":
                 changed = json.loads(answer)
                 choice = changed["choices"][0]
                 text = choice["message"]["content"]
@@ -123,6 +123,7 @@ class OpenAIServer:
                     "filter": (None, None, "content_filter"),
                     "length": (text[: len(text) // 2], None, "length"),
                     "empty": ("", None, "stop"),
+                    "blank": (" \u200b\n\u00ad\u3000", None, "stop"),
                 }[fault]
                 choice["message"] |= {"content": content, "refusal": refusal}
                 self._write(writer, "200 OK", json.dumps(changed).encode())
@@ -154,7 +155,7 @@ class OpenAIServer:
         return True
 
     def _fault(self, key: str) -> str | None:
-        lasting = {"quota", "later"} & {*self.faults}
+        lasting = {"quota", "later", "blank"} & {*self.faults}
         if (
             not self.faults
             or (self.seen[key] > 1 and not lasting)

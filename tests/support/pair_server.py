@@ -111,8 +111,8 @@ def written(kind: str, text: str, fault: str) -> str:
             return f"{good} {good}"
         case "refusal":
             return "I am sorry, but I cannot help with that."
-        case "empty":
-            return ""
+        case "empty":  # a service's reply without a sign is a failed call
+            return "```\n```"
     return good
 
 

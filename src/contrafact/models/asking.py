@@ -17,7 +17,7 @@ from inspect_ai.model import (
 )
 
 from contrafact.models.calls import is_empty
-from contrafact.models.service import is_service
+from contrafact.models.service import NoAnswer, is_service
 from contrafact.text.delimit import printable
 
 __all__ = [
@@ -111,7 +111,8 @@ async def answer(
 ) -> ModelOutput:
     """Return a model's output. A service's empty one is asked for once more, past the cache.
 
-    A call that fails raises what its last try did, in the service's words.
+    A call that fails raises what its last try did, in the service's words; one that is answered
+    without a word twice is such a call, and no reply that stands.
     """
     try:
         output = await model.generate(messages, config=config, cache=cache)
@@ -122,6 +123,8 @@ async def answer(
         raise cause from cause.__cause__
     if is_empty(output) and is_service(model):
         output = await model.generate(messages, config=config, cache=False)
+        if is_empty(output):
+            raise NoAnswer("the service replied without a word, twice")
     return output
 
 

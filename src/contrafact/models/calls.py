@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from contrafact.files.journal import Journal
 from contrafact.models.prices import Tokens, dollars
+from contrafact.text.delimit import printable
 
 if TYPE_CHECKING:
     import asyncio
@@ -103,8 +104,14 @@ asked_key: ContextVar[str | None] = ContextVar("asked_key", default=None)
 
 
 def is_empty(output: "ModelOutput") -> bool:
-    """Tell whether a service ended an answer without a word: a slip, that is not kept."""
-    return output.stop_reason == "stop" and not output.completion.strip()
+    """Tell whether an answer ended without a sign that can be seen, and without reasoning.
+
+    Of a service it is a slip, that is not kept.
+    """
+    if output.stop_reason != "stop" or printable(output.completion).strip():
+        return False
+    parts = output.message.content
+    return isinstance(parts, str) or all(part.type != "reasoning" for part in parts)
 
 
 def keep_answer(output: "ModelOutput") -> None:

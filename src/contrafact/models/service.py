@@ -29,7 +29,7 @@ from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput
 from contrafact.models.calls import keep_answer, under_way
 from contrafact.text.delimit import shorten
 
-__all__ = ["guard", "is_service"]
+__all__ = ["NoAnswer", "guard", "is_service"]
 
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|billing_hard_limit|out of credits"

@@ -184,7 +184,10 @@ class NewsItem(_Record):
     title: str = Field(description="The title as it was given.")
     summary: str = Field(default="", description="The lead or summary that came with it.")
     ticker: str | None = Field(default=None, description="The stock it was found under.")
-    date: str | None = Field(default=None, description="Day of publication, YYYY-MM-DD.")
+    date: str | None = Field(
+        default=None,
+        description="Day of publication, YYYY-MM-DD; as it was given where no day can be read.",
+    )
     url: str | None = Field(default=None, description="Where the article is.")
     source: str | None = Field(default=None, description="The publisher or feed.")
     category: str | None = Field(default=None, description="Its market category, where known.")
@@ -226,7 +229,10 @@ class Rewrite(_Record):
     edits: tuple[Edit, ...] = Field(default=(), description="What was replaced by what, where.")
     attempts: int = Field(default=1, ge=1, description="How many tries it took.")
     ticker: str | None = Field(default=None, description="The stock the article was found under.")
-    date: str | None = Field(default=None, description="Day of publication, YYYY-MM-DD.")
+    date: str | None = Field(
+        default=None,
+        description="Day of publication, YYYY-MM-DD; as it was given where no day can be read.",
+    )
     url: str | None = Field(default=None, description="Where the article is.")
     category: str | None = Field(default=None, description="Its market category, where known.")
 

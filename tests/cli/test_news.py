@@ -89,8 +89,8 @@ def test_malformed_articles_are_kept_apart_with_their_reasons(news, server, tmp_
     assert titles == [("Veltra & Sons rise", "One. Two.")]
     dropped = read_lines(tmp_path / "n.jsonl.dropped.jsonl")
     assert sorted(row["dropped_because"] for row in dropped) == [
+        "has a date that cannot be read, and a window of days is asked for",
         "has a description that is not text",
-        "has no date, and a window of days is asked for",
         "has no title",
         "is not an object",
         "was withdrawn by its publisher",
@@ -350,6 +350,27 @@ def test_dedupe_leaves_out_what_came_before_here_or_in_another_set(news, tmp_pat
     ledger = read_lines(tmp_path / "d.jsonl.ledger.jsonl")
     assert [event["decision"] for event in ledger] == ["kept", "kept", "dropped", "dropped"]
     assert "2 of 4 items; duplicates: 2 exact, 0 address, 0 near" in result.stdout
+
+
+@pytest.mark.parametrize("date", ["last Tuesday", "2024-13-45", "Q3 FY24"])
+def test_a_date_that_cannot_be_read_stays_as_it_stands_and_is_said(
+    news, quick_contrafact, tmp_path, date
+):
+    summary = "Harrow Mills shares rose 12% due to strong demand, the firm said."
+    row = {"title": "Harrow Mills shares rose 12%", "summary": summary, "date": date}
+    write_lines(tmp_path / "in.jsonl", [row])
+    for command in (
+        ("news", "fetch", "file"), ("news", "dedupe"), ("finforce", "screen"), ("rfc", "bucket")
+    ):  # fmt: skip
+        run, words = (news, command[1:]) if command[0] == "news" else (quick_contrafact, command)
+        done = run(*words, "in.jsonl", "--out", "o.jsonl")
+        assert done.returncode == 0, done.stderr
+        assert read_lines(tmp_path / "o.jsonl")[0]["date"] == date
+        assert "date that cannot be read" in done.stdout + done.stderr
+        (tmp_path / "o.jsonl").unlink()
+    news("fetch", "file", "in.jsonl", "--from", "2024-01-01", "--out", "w.jsonl")
+    (gone,) = read_lines(tmp_path / "w.jsonl.dropped.jsonl")
+    assert (gone["date"], "cannot be read" in gone["dropped_because"]) == (date, True)
 
 
 def test_the_input_is_never_written_over(news, tmp_path):

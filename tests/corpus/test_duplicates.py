@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from contrafact.corpus.duplicates import (
     Text,
+    content_of,
     figures_of,
     find_duplicates,
     normal_form,
@@ -36,7 +37,7 @@ def test_case_signs_and_spaces_make_no_difference_but_numbers_do():
 def test_a_text_that_another_outlet_changed_a_little_is_a_near_duplicate():
     found = find_duplicates(texts(LONG, "Bank of Norvania cuts its rate.", f"Reuters: {REPRINT}"))
     assert [(d.position, d.of, d.kind) for d in found] == [(2, "t0", "near")]
-    assert 0.8 <= found[0].similarity < 1.0
+    assert 0.8 <= found[0].similarity <= 1.0
     assert "the same as t0" in found[0].reason
 
 
@@ -44,7 +45,7 @@ def test_another_figure_makes_another_text_and_a_missing_one_does_not():
     changed = LONG.replace("12%", "1.2%")
     assert find_duplicates(texts(LONG, changed)) == []
     assert [d.position for d in find_duplicates(texts(LONG, changed), figures=False)] == [1]
-    for same in (LONG.replace("12%", "12 percent"), LONG.replace(" 12%", ""), LONG + " (2/2)"):
+    for same in (LONG.replace(" 12%", ""), LONG + " (2/2)"):
         assert [d.kind for d in find_duplicates(texts(LONG, same))] == ["near"]
     # Among those that are alike the one with the same figures is found.
     (found,) = find_duplicates(texts(changed, LONG, REPRINT))
@@ -99,7 +100,7 @@ def test_what_it_finds_is_what_comparing_every_pair_finds(strings, threshold):
     found = {d.position: d for d in find_duplicates(texts(*strings), threshold=threshold)}
 
     def grams(text):
-        form = normal_form(text)
+        form = content_of(text)
         return {form[at : at + 5] for at in range(max(1, len(form) - 4))}
 
     for position, duplicate in found.items():
@@ -157,6 +158,29 @@ def test_another_name_or_direction_or_a_negation_makes_another_text(was, now):
 )  # fmt: skip
 def test_what_differs_in_form_alone_is_one_text(same):
     assert len(find_duplicates(texts(LONG, same), threshold=0.7)) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("Fed raises rates by 25 basis points", "The Fed raised rates by 25bps - Reuters"),
+    ("Cuts tariffs by 5 percent", "Cuts tariffs by 5%"), ("Pays $1.2bn", "Pays $1.20 billion"),
+    ("Profit of 1,200 at Harrow", "Profit of 1200 at Harrow"), ("Fines of $7", "Fines of $7.00"),
+    ("U.S. hiring slows", "US hiring slows | CNBC"), ("Yen rose to 150 | CNBC", "Yen rises to 150"),
+    ("Harrow hires 300 - Financial Times", "Harrow hires 300 | Sable Star-Advertiser"),
+    ("Harrow to lift dividend - Veltra.com", "Harrow is to lift its dividend"),
+])  # fmt: skip
+def test_a_short_headline_that_is_printed_again_is_one(one, other):
+    assert len(find_duplicates(texts(one, other))) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("Rate rises to 5%", "Rate rises 5%"), ("IT stocks fall", "Stocks fall"),
+    ("Fined A$5 million", "Fined $5 million"), ("Loans hit N42tn – CBN", "Loans hit N42tn – NBS"),
+    ("Harrow beats - AAPL", "Harrow beats - MSFT"), ("Due 10.1.2026", "Due 10.10.2026"),
+    ("Up 1,200", "Up 1.200"), ("Up 5 points", "Up 5 percent"), ("Pays 12,50 €", "Pays 1250 €"),
+    ("Yen rose - Reuters", "Yen fell - Bloomberg"), ("25 bps cut", "25% cut"),
+])  # fmt: skip
+def test_a_short_headline_that_says_something_else_is_another(one, other):
+    assert find_duplicates(texts(one, other)) == []
 
 
 WORDS = ("a", "the", "fed", "cuts", "cut", "rates", "not", "5", "rate")

@@ -158,7 +158,7 @@ def _show(pages: "Pages", fetched: "Fetched", notes: "NewsNotes", earlier: int, 
     if without:
         typer.echo(f"{without:,} have a title and no summary")
     if notes.bad_dates:
-        typer.echo(f"{len(notes.bad_dates):,} have a date that cannot be read, and are without one")
+        typer.echo(f"{len(notes.bad_dates):,} have a date that cannot be read, kept as it stands")
     if fetched.dropped:
         typer.echo(f"What was left out, and why: {out}.dropped.jsonl")
     for note in pages.notes:

@@ -1,12 +1,14 @@
 """Exact and near duplicates: the same article again, as other outlets print it."""
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import chain
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -21,18 +23,23 @@ from contrafact.text.numerals import DIGITS, digits_value
 __all__ = ["THRESHOLD", "Duplicate", "Text", "find_duplicates", "kept_or_dropped", "signature_of"]
 
 THRESHOLD = 0.8
-"""Shared 5-grams, as a share of all that either text has, from which two texts are one."""
+"""Shared 5-grams of what texts say (`content_of`), as a share of all that either has, from which
+two texts are one."""
 _GRAM = 5
 _PERMUTATIONS = 128
 # Every candidate is compared exactly afterwards, so the index errs on the side of finding too many.
 _FALSE_FINDS, _MISSES = 0.1, 0.9
-# " - WMTV", " | Reuters", " - Yahoo Finance" at the end of a line: whose article it is.
+# " - Reuters", " | The Hill", " - Yahoo Finance" at the end of a part: whose article it is.
 _OUTLET = re.compile(
-    r"(?:\s[-–—|]\s(?:[A-Z]{2,20}\d{0,9}|(?:[A-Z]\w{1,30}\s)?(?:News|Times|Post|Journal|Herald|"
-    r"Tribune|Reuters|Bloomberg|Finance|MarketWatch|Gazette|Press|Guardian|Forbes|Fortune))){1,9}"
-    r"[ \t]{0,20}$",
+    r"(?:\s\|(?:\s[A-Z][\w'’.&-]{0,30}){1,4}|\s[-–—]\s(?:[A-Z]\w{1,30}\s){0,3}(?:[\w.]{1,30}\.com|"
+    r"News|Times|Post|Journal|Herald|Tribune|Reuters|Bloomberg|Finance|MarketWatch|Gazette|Press|"
+    r"Guardian|Forbes|Fortune|Insider|Alpha|Fool|Benzinga|Barron[’']s|Axios|Politico|FXStreet|"
+    r"TechCrunch|CNBC|BBC|CNN|WSJ|FT|AP|AFP|NPR|CBS|NBC|ABC|UPI|MSN)){1,9}"
+    r"[ \t]{0,20}(?=$|\.\s)",
     re.MULTILINE,
 )
+# An addition in a headline's last part, which the likeness of two texts leaves out.
+_TAIL = re.compile(r"(?<=\w)(?:\s[-–—|](?:\s[A-Z][\w'’.&-]{0,30}){1,4}[?!.]?){1,9}\s{0,20}$")
 # Where a part of a text ends, and what stands for it and for a text's breaking off among words.
 _ENDS = re.compile(r"\s[-–—|·•:]\s|[|:;\n]|[.!?…](?=\s|$)|<[^<>]{1,20}>")
 _END, _BROKEN = "|", "…"
@@ -65,8 +72,21 @@ _NO_NUMBER = re.compile(
     r"(?<!\d)\.|\.(?!\d)|(?<!\d)%|[-−](?!\d)|(?<=\w)[-−]|(?<!\w)\+|\+(?=\w)|[<>](?!\W{0,4}\d)"
 )
 _RATED = re.compile(r"(?<![\w-])([A-D])(\1{0,2})[-−](?!\w)")
-_SCALES = {"bn": "billion", "mn": "million", "mln": "million", "m": "million", "tn": "trillion"}
+_SCALES = {
+    **dict.fromkeys(("bn", "bln", "b"), " billion"),
+    **dict.fromkeys(("mn", "mln", "m"), " million"),
+    **dict.fromkeys(("tn", "trn"), " trillion"),
+    **dict.fromkeys(("percent", "per cent", "pct"), "%"),
+    **dict.fromkeys(("basis points", "basis point", "bp"), " bps"),
+    "bps": " bps",
+    "cr": " crore",
+}
 _SCALED = re.compile(rf"(?<=\d) ?({'|'.join(_SCALES)})\b")
+_NUMBER = re.compile(
+    r"(?<![\d.,])(\d{1,3}(?:,\d{3})++|\d{1,2}(?:,\d{2}(?!\d))++,\d{3}|\d++)(\.\d++)?+(?![.,]?\d)"
+    r"(?: (?=%))?"
+)
+_INITIALS = re.compile(r"\b(?:[A-Za-z]\.){2,9}")
 
 _Kind = Literal["exact", "address", "near"]
 
@@ -87,10 +107,12 @@ class Duplicate:
     """A text, by its place, and the one that came before, by its id.
 
     Attributes:
-        kind: ``exact``: equal but for case, punctuation and spaces. ``address``: the same web
+        kind: ``exact``: equal but for case, punctuation, spaces and how figures are written.
+            ``address``: the same web
             address. ``near``: alike by at least the threshold, and different in form alone
             (`same_but_for_form`), with no figure in place of another.
-        similarity: Jaccard similarity of the texts' 5-grams of characters, 0 to 1.
+        similarity: Jaccard similarity of the 5-grams of characters of what the texts say
+            (`content_of`), 0 to 1.
         other_set: Whether the one before is of the other set.
     """
 
@@ -118,9 +140,18 @@ def normal_form(text: str) -> str:
     sign, a currency's, that it is more or less), that a price rises or falls, and in a rating.
     """
     shown = unicodedata.normalize("NFKC", text.translate(_SHOWN))
-    folded = _RATED.sub(r"\1\2 minus", shown).casefold()
+    folded = _NUMBER.sub(_plain, _RATED.sub(r"\1\2 minus", _undotted(shown)).casefold())
     form = " ".join(_NO_NUMBER.sub(" ", folded.translate(_SIGNS)).split())
-    return _SCALED.sub(lambda found: f" {_SCALES[found[1]]}", form)
+    return _SCALED.sub(lambda found: _SCALES[found[1]], form)
+
+
+def _undotted(text: str) -> str:
+    return _INITIALS.sub(lambda found: found[0].replace(".", ""), text)
+
+
+def _plain(found: re.Match[str]) -> str:
+    """Return a number without commas between its thousands and zeros behind its fraction."""
+    return found[1].replace(",", "") + (found[2] or "").rstrip("0").rstrip(".")
 
 
 def figures_of(text: str) -> frozenset[Decimal]:
@@ -160,10 +191,9 @@ def find_duplicates(
         raise ValueError("the threshold is above 0 and at most 1")
     before, found = _Before(threshold), []
     for position, text in enumerate(chain(against, texts), start=-len(against)):
-        form = normal_form(text.text)
-        grams = _grams(form)
+        entry = _Entry.of(position, text, figures=figures)
+        grams = entry.grams()
         keys = _candidate_keys(text.signature or _signature(grams, seed), threshold)
-        entry = _Entry.of(position, text, form, figures=figures)
         other = before.find(entry, grams, keys) if position >= 0 else None
         if other is None:
             before.add(entry, keys)
@@ -179,19 +209,23 @@ def same_but_for_form(first: str, second: str) -> bool:
     What may differ: function words, the inflection of a word, how a figure is written, and what an
     outlet adds: its name, or a part of its own (a heading, a sentence, what stands behind a dash)
     before the first and after the last that both have. Another content word, or a negation, makes
-    another text, however alike the two are, and so do figures in another order and a word that says
-    who did it or whence ("by", "from"). A text that is broken off lacks what follows.
+    another text, however alike the two are, and so do figures in another order, a name in capitals
+    ("IT", "A$") and a word that says who did it, whence or whereto ("by", "from", "to 5%"). A text
+    that is broken off lacks what follows.
     """
     one, two = _parts(first), _parts(second)
+    names = _capitals(first) | _capitals(second)
     if _in_another_order(_values(one), _values(two)):
         return False
     for kind, at, to, by, end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
         if kind == "equal":
             continue
-        gone, new = _content(one[at:to]), _content(two[by:end])
+        gone, new = _content(one[at:to], names), _content(two[by:end], names)
         if _NEGATIONS & {*gone, *new}:
             return False
         if at > 0 and to < len(one) and _TURNING & {*one[at:to], *two[by:end]}:
+            return False
+        if _to_a_figure(one, at, to) != _to_a_figure(two, by, end):
             return False
         if gone and new:
             if list(map(_stem, gone)) != list(map(_stem, new)):
@@ -207,7 +241,7 @@ def same_but_for_form(first: str, second: str) -> bool:
 
 def _parts(text: str) -> list[str]:
     """Return the words of a text, without the names of outlets, each part's end a word."""
-    parts = [normal_form(part).split() for part in _ENDS.split(_OUTLET.sub("", text))]
+    parts = [normal_form(part).split() for part in _ENDS.split(_OUTLET.sub("", _undotted(text)))]
     words = [word for part in parts if part for word in (*part, _END)][:-1]
     return [*words, _BROKEN] if text.rstrip().endswith(("…", "...")) else words
 
@@ -220,35 +254,77 @@ def _in_another_order(one: Sequence[Decimal], other: Sequence[Decimal]) -> bool:
     return one != other and sorted(one) == sorted(other)
 
 
-def _content(words: Sequence[str]) -> list[str]:
+def _content(words: Sequence[str], names: Set[str]) -> list[str]:
     """Return the words that say something: no function words, no outlets, no figures."""
     return [
         word
         for word in words
-        if word not in _FORM_WORDS
+        if (word in names or word not in _FORM_WORDS)
         and word not in (_END, _BROKEN)
         and not any(character.isdigit() for character in word)
     ]
 
 
+def _capitals(text: str) -> frozenset[str]:
+    """Return the function words that are names by their capitals: IT, WHO, the A of A$."""
+    if text.isupper():
+        return frozenset()
+    return frozenset(map(str.casefold, _CAPITALS.findall(text))) & _FUNCTION_WORDS
+
+
+def _to_a_figure(words: Sequence[str], start: int, end: int) -> bool:
+    """Tell whether "to" is among words and says that what follows is a level: "to 5%"."""
+    return any(
+        word == "to" and any(map(str.isdigit, "".join(words[at + 1 : at + 3])))
+        for at, word in enumerate(words[start:end], start=start)
+    )
+
+
+def content_of(text: str, form: str | None = None) -> str:
+    """Return what a text says, for the likeness of two: no function words, endings, last outlet.
+
+    ``form`` is its `normal_form`, where that is known.
+    """
+    bare = _TAIL.sub("", text)
+    words = (normal_form(bare) if form is None or bare != text else form).split()
+    return " ".join(_stem(word) for word in words if word not in _FORM_WORDS) or " ".join(words)
+
+
+@cache
+def _past() -> dict[str, str]:
+    """Return irregular verbs by their forms."""
+    table = files("contrafact.text.words").joinpath("irregular.toml").read_text("utf-8")
+    return {
+        form: verb
+        for verb, forms in tomllib.loads(table)["verb"].items()
+        for form in re.split("[ /]", forms)
+    }
+
+
+@lru_cache(maxsize=20_000)
 def _stem(word: str) -> str:
+    word = _past().get(word, word)
     stem = re.sub(r"(?:ies|ied)$", "y", word)
     stem = re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", stem)
     return re.sub(r"(.)\1$", r"\1", stem)
 
 
+_CAPITALS = re.compile(r"\b[A-Z]{2,4}\b|\b[A-Z](?=\$)")
 _NEGATIONS = frozenset(
     ("not", "no", "never", "neither", "nor", "without", "none", "nothing", "t", "cannot")
 )
 _TURNING = frozenset(("by", "from"))
-_FORM_WORDS = frozenset(
+_FUNCTION_WORDS = frozenset(
     (
         *("a", "an", "the", "of", "in", "on", "at", "to", "for", "and", "as", "by", "from", "with"),
         *("is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "will", "would"),
         *("that", "this", "these", "those", "its", "their", "his", "her", "our", "it", "he", "she"),
         *("they", "we", "i", "you", "who", "which", "said", "says", "say", "s", "d", "ll", "re"),
-        *("percent", "pct", "per", "cent"),  # how a figure is written
-        # What outlets put beside an article's words.
+    )
+)
+# With what outlets put beside an article's words.
+_FORM_WORDS = _FUNCTION_WORDS | frozenset(
+    (
         *("reuters", "bloomberg", "ap", "afp", "cnbc", "dpa", "wsj", "ft", "update", "exclusive"),
         *("breaking", "live", "video", "photos", "corrected", "nyse", "nasdaq"),
     )
@@ -279,7 +355,7 @@ def kept_or_dropped(
 
 def signature_of(text: Text, seed: int) -> bytes:
     """Return a text's MinHash, by which `find_duplicates` with this seed looks for candidates."""
-    return _signature(_grams(normal_form(text.text)), seed)
+    return _signature(_grams(content_of(text.text)), seed)
 
 
 def _signature(grams: frozenset[str], seed: int) -> bytes:
@@ -326,9 +402,13 @@ class _Entry:
     address: str | None
 
     @classmethod
-    def of(cls, place: int, text: Text, form: str, *, figures: bool) -> "_Entry":
+    def of(cls, place: int, text: Text, *, figures: bool) -> "_Entry":
         numbers = figures_of(text.text) if figures else frozenset[Decimal]()
+        form = normal_form(text.text)
         return cls(place, text.id, form, text.text, numbers, _address(text.url))
+
+    def grams(self) -> frozenset[str]:
+        return _grams(content_of(self.text, self.form))
 
 
 def _candidate_keys(signature: bytes, threshold: float) -> list[int]:
@@ -365,14 +445,19 @@ class _Before:
         if same := self._same.get(("exact", entry.form)):
             return same.id, "exact", 1.0, same.place < 0
         if entry.address is not None and (same := self._same.get(("address", entry.address))):
-            return same.id, "address", _similarity(grams, _grams(same.form)), same.place < 0
+            return (
+                same.id,
+                "address",
+                _similarity(grams, _grams(content_of(same.text, same.form))),
+                same.place < 0,
+            )
         candidates = {one.place: one for key in keys for one in self._near.get(key, ())}
         near = [
             (alike, -one.place)
             for one in candidates.values()
             # Where each has a figure that the other lacks, they are two texts.
             if not (entry.figures - one.figures and one.figures - entry.figures)
-            and (alike := _similarity(grams, _grams(one.form))) >= self._threshold
+            and (alike := _similarity(grams, one.grams())) >= self._threshold
         ]
         for alike, behind in sorted(near, reverse=True):  # of equals the first
             one = candidates[-behind]

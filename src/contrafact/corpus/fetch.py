@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, Self
 
 from contrafact.corpus.ledger import Decision, LedgerEvent
-from contrafact.corpus.news_items import NewsNotes, item_of, news_record
+from contrafact.corpus.news_items import NewsNotes, day_of, item_of, news_record
 from contrafact.corpus.sources.base import (
     Defaults,
     Get,
@@ -65,12 +65,14 @@ class Window:
             raise InputError("the window ends before it begins", hint="fix --from and --to")
         return cls(since, until)
 
-    def reason_against(self, day: str | None) -> str | None:
-        """Return why an item of that day is not wanted; none if it is."""
+    def reason_against(self, date: str | None) -> str | None:
+        """Return why an item of that date is not wanted; none if it is."""
         if self.since is None and self.until is None:
             return None
+        day = None if date is None else day_of(date)
         if day is None:
-            return "has no date, and a window of days is asked for"
+            what = "no date" if date is None else "a date that cannot be read"
+            return f"has {what}, and a window of days is asked for"
         if (self.since and day < self.since) or (self.until and day > self.until):
             return f"is of {day}, outside the window"
         return None

@@ -88,7 +88,7 @@ class NewsNotes:
         kinds = (
             ([line for line, _ in self.duplicates], "left out: title and summary came before"),
             (self.without_summary, "with a title and no summary"),
-            (self.bad_dates, "with a date that cannot be read, loaded without one"),
+            (self.bad_dates, "with a date that cannot be read, kept as it stands"),
             (self.renamed, "whose id is not that of their contents, given the right one"),
             (self.broken, "with broken characters, replaced by U+FFFD"),
         )
@@ -116,7 +116,8 @@ def load_news(path: str | Path, notes: NewsNotes | None = None) -> list[NewsItem
     ``headline`` and, if there are any, ``summary`` or ``description``, ``ticker``, ``date``,
     ``url``, ``source`` and ``category``; column names match in any case. The FIN-FORCE supplement,
     whose headline and description stand under ``input_item``, is read as it is. Dates of the usual
-    forms become YYYY-MM-DD. An item whose title and summary came before is left out.
+    forms become YYYY-MM-DD, others stay as they are. An item whose title and summary came before is
+    left out.
     """
     return [row.item for row in news_rows(path, notes)]
 
@@ -171,11 +172,14 @@ def item_of(fields: dict[str, Any], notes: NewsNotes | None = None, line: int = 
     whole = {name: replace_surrogates(text) for name, text in texts.items() if text is not None}
     if any(whole[name] != texts[name] for name in whole):
         notes.broken.append(line)
-    day = day_of(whole["date"]) if "date" in whole else None
-    if "date" in whole and day is None:
-        notes.bad_dates.append(line)
+    if "date" in whole:
+        day = day_of(whole["date"])
+        if day is None:
+            notes.bad_dates.append(line)
+        else:
+            whole["date"] = day
     title, summary = whole.pop("title"), whole.pop("summary", "")
-    item = NewsItem.of(title, summary, **{**whole, "date": day})
+    item = NewsItem.of(title, summary, **whole)
     own = None if own_id is None else given[own_id]
     if isinstance(own, str) and own and own != item.id:
         notes.renamed.append(line)

@@ -131,12 +131,21 @@ def croissant_of(
             }
             for file, text in data.items()
         ],
-        "recordSet": [_record_set(file, fields) for file in data],
+        "recordSet": [_record_set(file, text, fields) for file, text in data.items()],
     }
 
 
-def _record_set(file: str, fields: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+def _record_set(file: str, text: str, fields: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    from contrafact.corpus.news_items import day_of
+
     name = file.removesuffix(".jsonl")
+    rows = [json.loads(line) for line in text.split("\n") if line]
+    # A date that cannot be read is a text.
+    texts = {
+        field
+        for field, (kind, _) in fields.items()
+        if kind == "date" and any((given := row.get(field)) and not day_of(given) for row in rows)
+    }
     return {
         "@type": "cr:RecordSet",
         "@id": name,
@@ -148,7 +157,7 @@ def _record_set(file: str, fields: Mapping[str, tuple[str, str]]) -> dict[str, A
                 "@id": f"{name}/{field}",
                 "name": field,
                 "description": meaning,
-                "dataType": _TYPES[kind],
+                "dataType": _TYPES["string" if field in texts else kind],
                 **({"repeated": True} if kind == "array" else {}),
                 "source": {"fileObject": {"@id": file}, "extract": {"column": field}},
             }

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from contrafact.corpus.news_items import day_of
 from contrafact.corpus.release import CROISSANT, Facts, croissant_of, with_checksums
 from contrafact.families.finforce.data import CATEGORIES
 
@@ -23,7 +24,7 @@ _FIELDS: dict[str, str] = {
     "headline": "The headline as it was published, persons replaced where that was asked for.",
     "classification": f"Always '{CLASSIFICATION}'.",
     "category": "One of the ten market categories.",
-    "date": "Day of publication, YYYY-MM-DD, where known.",
+    "date": "Day of publication, YYYY-MM-DD, or its text, where known.",
     "url": "Where the article is, where known.",
     "source": "The publisher, where known.",
     "reviewed_by": "How many people decided on the headline; 0 is a proposal nobody has seen.",
@@ -107,7 +108,7 @@ def release_files(
 
 def _card(rows: Sequence[Mapping[str, Any]], facts: Facts, counts: Mapping[str, int]) -> str:
     by_category = Counter(row["category"] for row in rows)
-    days = sorted(row["date"] for row in rows if row["date"])
+    days = sorted(day for row in rows if row["date"] and (day := day_of(row["date"])))
     reviewed = Counter(row["reviewed_by"] for row in rows)
     window = f"from {days[0]} to {days[-1]}" if days else "of unknown days"
     body = [

@@ -64,7 +64,7 @@ class PairNotes:
     """Pairs that name no article; they cluster by their original (or link) instead."""
     mapped: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Rows per manipulation that was spelled otherwise: (as found, as read)."""
-    bad_dates: list[int] = field(default_factory=list)  # lines; loaded without one
+    bad_dates: list[int] = field(default_factory=list)  # lines
     broken: list[int] = field(default_factory=list)  # lines with half a character
 
     def lines(self) -> list[str]:
@@ -86,7 +86,7 @@ class PairNotes:
                 f"{self.without_article} pairs name no article_id and cluster by their original"
             )
         for lines, what in (
-            (self.bad_dates, "dates cannot be read and are left out"),
+            (self.bad_dates, "dates cannot be read and are kept as they stand"),
             (self.broken, "rows with broken characters, replaced by U+FFFD"),
         ):
             if lines:
@@ -235,8 +235,9 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
         for name in ("rewriter", "ticker", "url", "category")
         if given[name] is not None
     }
-    day = None if given["date"] is None else day_of(str(given["date"]))
-    if given["date"] is not None and day is None:
+    date = None if given["date"] is None else replace_surrogates(str(given["date"]))
+    day = None if date is None else day_of(date)
+    if date is not None and day is None:
         notes.bad_dates.append(line)
     article = given["article_id"]
     if article is None:
@@ -250,7 +251,7 @@ def _pair(row: Mapping[str, Any], line: int, notes: PairNotes) -> Rewrite:
             texts["original"],
             texts["rewritten"],
             article_id=replace_surrogates(str(article)),
-            date=day,
+            date=day or date,
             **fields,
         )
     except ValidationError as error:

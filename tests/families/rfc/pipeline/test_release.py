@@ -134,11 +134,13 @@ def test_the_card_counts_what_is_there_and_has_a_yaml_head():
 def test_croissant_metadata_are_valid_and_lead_to_the_rows(tmp_path):
     import mlcroissant
 
-    made = release([pair(n=1), pair("numerical", 2)], [], FACTS)
+    made = release([pair(n=1), pair("numerical", 2, date="Q3 FY24")], [], FACTS)
+    assert "2025-05-12 to 2025-05-12" in made.files["README.md"]
     assert write_release(made.files, tmp_path / "r") == "Croissant metadata are valid"
     dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "r" / "croissant.json"))
     read = list(dataset.records("pairs"))
     assert [row["pairs/manipulation"].decode() for row in read] == ["flipping", "numerical"]
+    assert [row["pairs/date"].decode() for row in read] == ["2025-05-12", "Q3 FY24"]
     assert read[0]["pairs/rewritten"].decode() == pair(n=1).fields["rewritten"]
 
 

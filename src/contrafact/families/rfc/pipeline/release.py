@@ -19,6 +19,7 @@ from typing import Any
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from contrafact.corpus.news_items import day_of
 from contrafact.corpus.release import Facts, croissant_of, sha256_text, with_checksums
 from contrafact.errors import InputError
 from contrafact.families.rfc.pipeline.stages import StageRow, passed_of
@@ -34,7 +35,7 @@ FIELDS: dict[str, tuple[str, str]] = {
     "id": ("string", "Content hash of the pair of texts and the manipulation."),
     "article_id": ("string", "The article that the rewrite was made from; rows cluster by it."),
     "ticker": ("string", "The stock that the article was found under, where known."),
-    "date": ("date", "The article's day of publication, YYYY-MM-DD, where known."),
+    "date": ("date", "The article's day of publication, YYYY-MM-DD, or its text, where known."),
     "url": ("string", "Where the article is, where known."),
     "category": ("string", "The article's market category, where known."),
     "manipulation": ("string", "What was done: numerical, flipping, sentiment or causal."),
@@ -97,7 +98,8 @@ class Counts:
         cls, rows: Sequence[Mapping[str, Any]], hard: Sequence[Mapping[str, Any]], unreviewed: int
     ) -> "Counts":
         articles = Counter(row["article_id"] for row in (*rows, *hard))
-        days = sorted(row["date"] for row in (*rows, *hard) if row["date"])
+        dates = [row["date"] for row in (*rows, *hard) if row["date"]]
+        days = sorted(day for date in dates if (day := day_of(date)))
         writers = sorted({row["rewriter"] for row in (*rows, *hard)})
         return cls(
             pairs=_kinds(rows),

@@ -47,6 +47,7 @@ class BenchResult:
         target: The ratio aimed at.
         data: What it ran on.
         notes: What else a reader should know.
+        device: What the work was done on: the GPU's name, where there was one.
     """
 
     name: str
@@ -57,6 +58,7 @@ class BenchResult:
     target: float
     data: str
     notes: list[str] = field(default_factory=list)
+    device: str = "processor"
 
     @property
     def ratio(self) -> float:

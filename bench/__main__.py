@@ -46,16 +46,16 @@ def as_markdown(result: BenchResult) -> str:
         "",
         f"On {result.data}.",
         "",
-        f"| way | {result.unit} timed | seconds | {result.unit}/s | CPU seconds | all "
+        f"| way | on | {result.unit} timed | seconds | {result.unit}/s | CPU seconds | all "
         f"{result.total_items:,} |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for timing in (result.ours, result.baseline):
         whole = result.total_items / timing.per_second
         cpu = "–" if timing.cpu_seconds is None else f"{timing.cpu_seconds:.1f}"
         scaled = "" if timing.items == result.total_items else " (scaled)"
         lines.append(
-            f"| {timing.way} | {timing.items:,} | {timing.seconds:.1f} | "
+            f"| {timing.way} | {result.device} | {timing.items:,} | {timing.seconds:.1f} | "
             f"{timing.per_second:.2f} | {cpu} | {whole:.0f} s{scaled} |"
         )
     return "\n".join([*lines, "", *(f"- {note}." for note in result.notes), ""])

@@ -28,6 +28,13 @@ def plain_causal() -> CausalModel:
     return causal
 
 
+def device_name(causal: CausalModel) -> str:
+    """Return what a model runs on, as results name it."""
+    import torch
+
+    return torch.cuda.get_device_name(causal.device) if causal.on_card else "processor"
+
+
 class Apart:
     """A process beside this one, for work that must not share its threads and memory.
 

@@ -20,7 +20,7 @@ from bench import BenchResult, Timing
 from bench._clock import added, timed
 from bench._headlines import headlines
 from bench._memory import Memory
-from bench._plain import NAME, Apart, plain_causal
+from bench._plain import NAME, Apart, device_name, plain_causal
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 
@@ -51,7 +51,7 @@ def run(quick: bool, data: Path | None) -> BenchResult:
         process.timed(_THEIRS, 1, _padded, texts[:_BATCH], longest)  # warms up
         for slice_ in np.array_split(job, 2 if quick else _SLICES):
             part = [texts[index] for index in slice_]
-            products.append(_product())
+            products.append(_product(causal))
             work = partial(perplexities, part, model=causal)
             scores, timing = memory.timed(_OURS, len(part), work)
             ours.append(timing)
@@ -80,16 +80,18 @@ def run(quick: bool, data: Path | None) -> BenchResult:
             f"{added(ours).seconds:.1f}: {least / added(ours).seconds:.0%} of the limit",
             memory.note(),
         ],
+        device=device_name(causal),
     )
 
 
-def _product() -> Timing:
+def _product(causal: CausalModel) -> Timing:
     """Time the product of two large matrices, once it is warm."""
     import torch
 
-    one = torch.rand(_SIDE, _SIDE)
-    one @ one
-    return timed("a matrix product", 1, lambda: one @ one)[1]
+    one = torch.rand(_SIDE, _SIDE, device=causal.device)
+    float((one @ one)[0, 0])
+    # A figure of it is there when all of it is, on a GPU too.
+    return timed("a matrix product", 1, lambda: float((one @ one)[0, 0]))[1]
 
 
 def _weights(causal: CausalModel) -> int:
@@ -112,6 +114,7 @@ def _padded(texts: list[str], longest: int) -> list[float]:
         for row, own in enumerate(ids):
             fed[row, 1 : len(own) + 1] = torch.tensor(own)
             mask[row, : len(own) + 1] = 1
+        fed, mask = fed.to(causal.device), mask.to(causal.device)
         with torch.inference_mode():
             logits: Any = causal.model(input_ids=fed, attention_mask=mask).logits
             losses = torch.nn.functional.cross_entropy(

@@ -1,8 +1,9 @@
 """T/F judgements by white-box weights: one look behind a shared rubric against a generation each.
 
-Ours is the provider ``whitebox``: concurrent calls meet in batches of 16, a rubric is computed
-once, and the verdict is read from the probabilities of the next token. The baseline is what is
-commonly run: the same weights in transformers, one prompt after the other, five tokens generated.
+Ours is the provider ``whitebox``: concurrent calls meet in batches (of 16, or what a GPU takes), a
+rubric is computed once, and the verdict is read from the probabilities of the next token. The
+baseline is what is commonly run: the same weights in transformers, one prompt after the other, five
+tokens generated.
 Three rubrics alternate, as they do when one response after the other is judged.
 """
 
@@ -18,7 +19,7 @@ from bench import BenchResult, Timing
 from bench._clock import added
 from bench._headlines import headlines
 from bench._memory import Memory
-from bench._plain import NAME, Apart, plain_causal
+from bench._plain import NAME, Apart, device_name, plain_causal
 from contrafact.judges.judge import TOP_LOGPROBS, LetterVerdict, judge_letter
 from contrafact.models.whitebox.noise import prompt_tokens
 from contrafact.models.whitebox.weights import shared_causal
@@ -81,6 +82,7 @@ def run(quick: bool, data: Path | None) -> BenchResult:
             f"of T against F differs by at most {apart:.1e}",
             memory.note(),
         ],
+        device=device_name(causal),
     )
 
 
@@ -101,7 +103,8 @@ def prompts(texts: Sequence[str]) -> list[str]:
 
 def judged(model: Model, asked: Sequence[str]) -> list[LetterVerdict]:
     """Judge by the provider, all calls at once."""
-    calls = GenerateConfig(temperature=0.0, adaptive_connections=False, max_connections=64)
+    most = max(64, model.api.max_connections())
+    calls = GenerateConfig(temperature=0.0, adaptive_connections=False, max_connections=most)
 
     async def judge_all() -> list[LetterVerdict]:
         verdicts = (judge_letter(model, prompt, "E1", config=calls) for prompt in asked)
@@ -120,7 +123,7 @@ def generated(asked: Sequence[str]) -> list[float | None]:
     causal = plain_causal()
     shares: list[float | None] = []
     for prompt in asked:
-        fed = torch.tensor([prompt_tokens(causal, prompt)])
+        fed = torch.tensor([prompt_tokens(causal, prompt)], device=causal.device)
         with torch.inference_mode():
             reply = causal.model.generate(
                 input_ids=fed,

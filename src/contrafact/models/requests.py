@@ -94,6 +94,10 @@ class InProcessAPI(ModelAPI, Generic[_Engine]):
         """Return where an answer ends if nothing else says so."""
         return MAX_TOKENS
 
+    def at_once(self) -> int:
+        """Return how many samples of a run go together: few, so that the first are soon kept."""
+        return 16
+
     def close(self) -> None:
         """Let go of what runs the model. It ends when no model of this process needs it."""
         with self._lock:

@@ -30,6 +30,7 @@ from contrafact.files.lock import locked
 from contrafact.models.calls import counted_calls
 from contrafact.models.estimate import ASK_ABOVE, CallEstimate, paid_calls
 from contrafact.models.opening import IN_PROCESS, NO_MODEL, open_model
+from contrafact.models.requests import InProcessAPI
 from contrafact.runs.folder import BASELINE_LOGS, LOGS, Manifest, begin, finish, write_manifest
 from contrafact.runs.items import Failure, write_items
 
@@ -144,15 +145,12 @@ class _Models:
         )
 
     def at_once(self, max_connections: int | None) -> int:
-        """Return how many samples are under way together.
-
-        Models of this process answer one call after the other: with few samples at once the first
-        are finished, shown and kept early, and a batch of them is still full.
-        """
+        """Return how many samples are under way together."""
         models = [*self.subjects, *self.judges]
-        if all(str(model).startswith(IN_PROCESS) for model in models):
-            return 16
-        return max(64, int(max_connections or 0))
+        here = [one.api.at_once() for one in models if isinstance(one.api, InProcessAPI)]
+        if len(here) == len(models):
+            return max(here, default=16)
+        return max(64, int(max_connections or 0), *here)
 
 
 def check_models(prepared: Prepared) -> None:

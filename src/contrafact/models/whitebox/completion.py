@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from contrafact.models.whitebox.card import batch_limit, in_halves
 from contrafact.models.whitebox.kv_cache import Prefix, PrefixStore, PromptBatch, common_length
 from contrafact.models.whitebox.noise import (
     Noise,
@@ -24,6 +25,7 @@ from contrafact.models.whitebox.noise import (
     check_finite,
     choose,
     continuation_text,
+    device_noise,
     end_tokens,
 )
 from contrafact.models.whitebox.packing import can_pack, last_logits
@@ -37,7 +39,7 @@ __all__ = ["Completer", "Completion", "CompletionRequest", "finite_replies"]
 MOST_REPLIES = 64
 """A schema that leaves more replies open than this is not taken as finite."""
 
-_BATCH_TOKENS = 16_384  # of prompts, padding included, that keys and values are held of at once
+_BATCH_TOKENS = 16_384  # of prompts, padding included, whose keys and values the CPU holds at once
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,13 @@ class Completer:
         """Return the completions, in order; ``check`` runs before each pass, and may end the work.
 
         Raises:
-            InputError: If the model's logits are not finite numbers.
+            InputError: If the model's logits are not finite numbers, or a GPU is too small.
         """
+        return in_halves(self._causal, requests, lambda some: self._complete(some, check))
+
+    def _complete(
+        self, requests: Sequence[CompletionRequest], check: Callable[[], None]
+    ) -> list[Completion]:
         import torch
 
         rows = [_Row(self._causal, self._ends, request) for request in requests]
@@ -130,11 +137,11 @@ class Completer:
                 kinds[row.takes_one_pass].append(row)
             for one_pass, alike in kinds.items():
                 while alike:
-                    part = _fitting(alike)
+                    part = _fitting(self._causal, alike)
                     del alike[: len(part)]
                     if one_pass and self._packs:
                         asked = [(row.tokens, row.prefix, row.length) for row in part]
-                        _take(part, last_logits(self._causal, asked, check), 0)
+                        _take(self._causal, part, last_logits(self._causal, asked, check), 0)
                     else:
                         self._decode(part, check)
         return [row.completion() for row in rows]
@@ -144,13 +151,14 @@ class Completer:
         return can_pack(self._causal)
 
     def _decode(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
-        batch = PromptBatch(self._causal, [(row.tokens, row.prefix, row.length) for row in rows])
+        asked = [(row.tokens, row.prefix, row.length) for row in rows]
+        batch = PromptBatch(self._causal, asked, room=max(row.most for row in rows))
         for row in rows:
             row.prefix = None  # the batch has its own copy
         position = 0
         while True:
             check()
-            chosen = _take(rows, batch.logits(), position)
+            chosen = _take(self._causal, rows, batch.logits(), position)
             if all(row.done for row in rows):
                 return
             batch.feed(chosen)
@@ -167,6 +175,7 @@ class _Row:
         self._text: str | None = None
         self._scored: list[TokenLogprob] = []
         self._follow()
+        self.most = min(request.max_tokens, max(map(len, request.replies), default=2**31))
         # What had to come first is part of what is fed.
         self.tokens = (*request.tokens, *self.written)
         self.prefix: Prefix | None = None
@@ -226,14 +235,12 @@ class _Row:
             logits = logits.masked_fill(logits < least, -math.inf)
         return logits
 
-    def take(self, token: int, logits: "torch.Tensor") -> None:
+    def take(self, token: int, scored: TokenLogprob | None) -> None:
         """Write a token, and see whether that is the end."""
         self.written.append(token)
-        if self.request.alternatives is not None:
-            log_p = logits.log_softmax(-1)
-            likeliest = log_p.topk(min(self.request.alternatives, len(log_p)))
-            others = zip(likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
-            self._scored.append(TokenLogprob(token, float(log_p[token]), tuple(others)))
+        if scored is not None and self.request.alternatives is not None:
+            others = scored.others[: self.request.alternatives]
+            self._scored.append(scored._replace(others=others))
         if self.request.replies:
             self._follow()
             return
@@ -263,45 +270,70 @@ class _Row:
         return Completion(text, tuple(self.written), self.done, max(0, reused), tuple(self._scored))
 
 
-def _fitting(rows: Sequence[_Row]) -> list[_Row]:
+def _fitting(causal: CausalModel, rows: Sequence[_Row]) -> list[_Row]:
     """Return the first rows that may go together."""
-    before = width = 0
+    before = width = more = 0
+    card = batch_limit(causal)
+    limit, extra = card or (_BATCH_TOKENS, 0)
     for count, row in enumerate(rows):
         before = max(before, row.length)
         width = max(width, len(row.tokens) - row.length)
-        if count and (before + width) * (count + 1) > _BATCH_TOKENS:
+        if card:
+            more = max(more, row.most)
+        if count and (before + width + more + extra) * (count + 1) > limit:
             return list(rows[:count])
     return list(rows)
 
 
-def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
+def _take(
+    causal: CausalModel, rows: Sequence[_Row], logits: "torch.Tensor", position: int
+) -> "torch.Tensor":
     """Write each row's next token, and return them, ``(rows,)``."""
     check_finite(logits)
-    chosen = _chosen(rows, logits, position)
-    for row, own, token in zip(rows, logits, chosen.tolist(), strict=True):
+    chosen = _chosen(causal, rows, logits, position)
+    tokens: list[int] = chosen.tolist()
+    scored: Sequence[TokenLogprob | None] = [None] * len(rows)
+    most = max(-1 if row.request.alternatives is None else row.request.alternatives for row in rows)
+    if most >= 0:
+        log_p = logits.log_softmax(-1)
+        likeliest = log_p.topk(min(most, log_p.shape[-1]))
+        others = (
+            tuple(zip(*pair, strict=True))
+            for pair in zip(likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
+        )
+        own = log_p.gather(-1, chosen[:, None])[:, 0].tolist()
+        scored = list(map(TokenLogprob, tokens, own, others))
+    for row, token, one in zip(rows, tokens, scored, strict=True):
         if not row.done:
-            row.take(token, own)
+            row.take(token, one)
     return chosen
 
 
-def _chosen(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
+def _chosen(
+    causal: CausalModel, rows: Sequence[_Row], logits: "torch.Tensor", position: int
+) -> "torch.Tensor":
     """Return each row's next token, ``(rows,)``."""
     import torch
 
-    wanted = [own if row.done else row.adjusted(own) for row, own in zip(rows, logits, strict=True)]
-    tokens = torch.stack([one.argmax() for one in wanted])
+    wanted = logits
+    for index, (row, model_own) in enumerate(zip(rows, logits, strict=True)):
+        if not row.done and (own := row.adjusted(model_own)) is not model_own:
+            wanted = logits.clone() if wanted is logits else wanted
+            wanted[index] = own
+    tokens = wanted.argmax(-1)
     by_mechanism: dict[Sampling, list[int]] = {}
     for index, row in enumerate(rows):
         if row.request.sampling is not None and not row.done:
             by_mechanism.setdefault(row.request.sampling, []).append(index)
     for sampling, indices in by_mechanism.items():
-        noise = []
-        for index in indices:
-            own = rows[index].request.noise
-            assert own is not None
-            noise.append(torch.from_numpy(own.at(position, logits.shape[-1])))
-        drawn = torch.stack([wanted[index] for index in indices])
-        tokens[indices], _ = choose(drawn, torch.stack(noise).to(logits.device), sampling)
+        noises = [one for index in indices if (one := rows[index].request.noise) is not None]
+        size, device = logits.shape[-1], logits.device
+        if causal.on_card:
+            noise = device_noise(noises, position, size, device)
+        else:
+            drawn = [torch.from_numpy(one.at(position, size)) for one in noises]
+            noise = torch.stack(drawn).to(device)
+        tokens[indices], _ = choose(wanted[indices], noise, sampling)
     return tokens
 
 

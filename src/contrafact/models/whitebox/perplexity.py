@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.card import batch_limit, in_halves
 from contrafact.models.whitebox.kv_cache import by_length
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.text.delimit import tokenizable
@@ -79,7 +80,7 @@ def perplexities(
     Args:
         model: A loaded model, or what ``load_causal`` takes.
         batch_tokens: Tokens in one batch, padding included; the memory it takes grows with it.
-            384 on the CPU and 16,384 on a GPU if not given.
+            384 on the CPU if not given, and on a GPU 16,384, or what its memory takes.
 
     Raises:
         InputError: If the model cannot be loaded, or ``batch_tokens`` is less than one.
@@ -97,9 +98,12 @@ def perplexities(
     surprise = np.zeros(len(texts))
     plain_head = _has_plain_head(causal)
     size = _ON_CPU if causal.device.type == "cpu" else _ON_GPU
+    if (limit := batch_limit(causal)) is not None:
+        size = min(size, limit[0])
     for part in by_length([len(row.inputs) for row in rows], batch_tokens or size):
         batch = [rows[number] for number in part]
-        for row, total in zip(batch, _scored(causal, batch, plain_head), strict=True):
+        scored = in_halves(causal, batch, lambda some: _scored(causal, some, plain_head))
+        for row, total in zip(batch, scored, strict=True):
             surprise[row.text] += total
     with np.errstate(over="ignore"):
         return [

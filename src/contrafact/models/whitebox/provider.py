@@ -50,6 +50,7 @@ from contrafact.errors import InputError
 from contrafact.models.gguf import full_path, is_pathlike
 from contrafact.models.requests import MAX_TOKENS, InProcessAPI, guided_choice
 from contrafact.models.server import PromptTooLong
+from contrafact.models.whitebox.card import MOST_ROWS
 from contrafact.models.whitebox.completion import (
     Completer,
     Completion,
@@ -64,12 +65,14 @@ from contrafact.models.whitebox.weights import (
     check_causal,
     check_precision,
     load_causal,
+    on_card,
     shared_causal,
 )
 
 __all__ = ["WhiteboxAPI"]
 
 _logger = logging.getLogger(__name__)
+_ROWS = 16  # on the CPU
 
 
 @dataclass(frozen=True)
@@ -77,17 +80,22 @@ class WhiteboxSettings:
     """What a model is loaded with and answers with; equal settings share one model and queue."""
 
     name: str
-    rows: int = 16
+    rows: int | None = None
     device: str | None = None
     precision: Precision = "float32"
 
     def __post_init__(self) -> None:
-        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1:
+        rows = _ROWS if self.rows is None else self.rows
+        if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
             raise InputError(
                 f"a white-box model's rows must be a whole number from 1, not {self.rows!r}"
             )
         check_causal(self.name)
         check_precision(self.precision, self.device)
+
+    def batch(self) -> int:
+        """Return how many calls share a batch; a loaded model parts it by a GPU's memory."""
+        return self.rows or (MOST_ROWS if on_card(self.device) else _ROWS)
 
 
 class _Engine:
@@ -103,7 +111,7 @@ class _Engine:
         self.queue: BatchQueue[CompletionRequest, Completion] = BatchQueue(
             Completer(self.causal).complete,
             batch_key=lambda request: request.brief,
-            max_batch=settings.rows,
+            max_batch=settings.batch(),
             name=f"answering with {settings.name}",
         )
         weakref.finalize(self, self.queue.close)  # whose thread would hold it for ever
@@ -167,7 +175,12 @@ class WhiteboxAPI(InProcessAPI[_Engine]):
 
     def max_connections(self) -> int:
         """Return how many calls are worth having under way: two batches of them."""
-        return 2 * self.settings.rows
+        return 2 * self.settings.batch()
+
+    def at_once(self) -> int:
+        """Return how many samples of a run are under way together: on a GPU, a batch of them."""
+        here = super().at_once()
+        return max(here, self.settings.batch()) if on_card(self.settings.device) else here
 
     def connection_key(self) -> str:
         """Return the model: what calls share their connections by."""

@@ -25,6 +25,7 @@ from contrafact.models.whitebox.noise.gumbel import (
     Sampling,
     check_finite,
     choose,
+    device_noise,
     draw,
 )
 from contrafact.models.whitebox.noise.writing import ContextExceeded, Writer, Written, shared_writer
@@ -45,6 +46,7 @@ __all__ = [
     "continuation_text",
     "conversation_tokens",
     "counterfactual_texts",
+    "device_noise",
     "draw",
     "end_tokens",
     "generate",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.card import batch_limit, in_halves
 from contrafact.models.whitebox.kv_cache import Prefix, PromptBatch, by_length
 from contrafact.models.whitebox.noise.gumbel import (
     DrawnNoise,
@@ -21,6 +22,7 @@ from contrafact.models.whitebox.noise.gumbel import (
     Noise,
     Sampling,
     choose,
+    device_noise,
     draw,
     log_probabilities,
 )
@@ -43,6 +45,7 @@ __all__ = [
     "text_tokens",
 ]
 
+_ROWS = 48  # of a batch on the CPU
 _LEAST_ROWS = 8  # two to four rows cost more than eight on few cores
 _READ_TOKENS = 512  # of texts whose logits are made at once when noise is inferred
 _DEFAULT = Sampling()
@@ -147,7 +150,7 @@ def generate(
     max_tokens: int,
     sampling: Sampling = _DEFAULT,
     ends: Collection[int] | None = None,
-    rows: int = 48,
+    rows: int | None = None,
     check: Callable[[], None] = lambda: None,
     known: Sequence[tuple[Prefix | None, int]] | None = None,
 ) -> list[Continuation]:
@@ -161,7 +164,8 @@ def generate(
         noises: The noise of each. Rows that share a noise share the work of making it.
         max_tokens: The most tokens to write, the end token included.
         ends: The tokens that end a text; the model's own if not given.
-        rows: Prompts in one batch; prompts of like length go together.
+        rows: Prompts in one batch, those of like length together; 48 if not given, and on a GPU as
+            many as its memory takes.
         check: Called before each token; what it raises ends the work.
         known: What serves each prompt of a beginning read before; see `PrefixStore.prepare`.
 
@@ -169,7 +173,7 @@ def generate(
         InputError: If a prompt and ``max_tokens`` do not fit the model's context together, a
             number is out of range, or the model's logits are not finite.
     """
-    if max_tokens < 1 or rows < 1:
+    if max_tokens < 1 or (rows is not None and rows < 1):
         raise InputError("at least one token must be written, and one row make a batch")
     if len(prompts) != len(noises):
         raise ValueError(f"{len(prompts)} prompts and {len(noises)} noises")
@@ -178,12 +182,18 @@ def generate(
     last = frozenset(end_tokens(causal) if ends is None else ends)
     order = sorted(range(len(prompts)), key=lambda index: len(prompts[index]), reverse=True)
     done: dict[int, Continuation] = {}
+    if rows is None:
+        longest, card = max(map(len, prompts), default=0) + max_tokens, batch_limit(causal)
+        rows = max(1, card[0] // (longest + card[1])) if card else _ROWS
+
+    def write(part: Sequence[int]) -> list[Continuation]:
+        asked = [(tuple(prompts[n]), *(known[n] if known else (None, 0))) for n in part]
+        batch, own = PromptBatch(causal, asked, room=max_tokens), [noises[n] for n in part]
+        return _decode(batch, own, max_tokens, sampling, last, check)
+
     for start in range(0, len(order), rows):
         part = order[start : start + rows]
-        asked = [(tuple(prompts[n]), *(known[n] if known else (None, 0))) for n in part]
-        batch, own = PromptBatch(causal, asked), [noises[n] for n in part]
-        written = _decode(batch, own, max_tokens, sampling, last, check)
-        done.update(zip(part, written, strict=True))
+        done.update(zip(part, in_halves(causal, part, write), strict=True))
     return [done[index] for index in range(len(prompts))]
 
 
@@ -311,10 +321,14 @@ def _decode(
             check()
             logits = batch.logits()
             own, over = [noises[text] for text in rows], [ended[text] for text in rows]
-            if kept_noise is None:
-                kept_noise = np.zeros((len(rows), logits.shape[-1]))
-            noise = _noise(kept_noise[: len(rows)], own, over, position)
-            chosen, leads = choose(logits, torch.from_numpy(noise).to(logits.device), sampling)
+            if batch.on_card:
+                noise = device_noise(own, position, logits.shape[-1], logits.device)
+            else:
+                if kept_noise is None:
+                    kept_noise = np.zeros((len(rows), logits.shape[-1]))
+                made = _noise(kept_noise[: len(rows)], own, over, position)
+                noise = torch.from_numpy(made).to(logits.device)
+            chosen, leads = choose(logits, noise, sampling)
             for text, token, lead in zip(rows, chosen.tolist(), leads.tolist(), strict=True):
                 if not ended[text]:
                     tokens[text].append(token)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from contrafact.errors import InputError
+from contrafact.models.whitebox.card import MOST_ROWS
 from contrafact.models.whitebox.kv_cache import PrefixStore
 from contrafact.models.whitebox.noise.decoding import continuation_text, generate, prompt_tokens
 from contrafact.models.whitebox.noise.gumbel import Noise, Sampling
@@ -14,7 +15,7 @@ from contrafact.models.whitebox.weights import CausalModel, Precision, shared_ca
 __all__ = ["BATCH", "ContextExceeded", "Writer", "Written", "shared_writer"]
 
 BATCH = 16
-"""Callers that share a batch. With three texts each, 48 rows: on two cores the best measured."""
+"""Callers that share a batch on the CPU: with three texts each 48 rows, on two cores the best."""
 
 _DEFAULT = Sampling()
 
@@ -52,13 +53,13 @@ class _Wanted:
 class Writer:
     """A model that writes for concurrent callers; at most ``batch`` of them share a batch."""
 
-    def __init__(self, causal: CausalModel, *, batch: int = BATCH):
+    def __init__(self, causal: CausalModel, *, batch: int | None = None):
         self.causal = causal
         self._prefixes = PrefixStore()
         self._queue: BatchQueue[_Wanted, list[Written]] = BatchQueue(
             self._write,
             batch_key=lambda wanted: (wanted.max_tokens, wanted.sampling),
-            max_batch=batch,
+            max_batch=batch or (MOST_ROWS if causal.on_card else BATCH),
             name=f"writing with {causal.name}",
         )
 
@@ -118,7 +119,7 @@ class Writer:
             noises,
             max_tokens=batch[0].max_tokens,
             sampling=batch[0].sampling,
-            rows=len(rows),
+            rows=None if self.causal.on_card else len(rows),
             check=check,
             known=[(prefix, length) for prefix, length, _ in served],
         )

@@ -131,6 +131,7 @@ def test_a_form_that_is_not_whole_comes_back_as_it_was_typed(rating, answers, fi
         {"round": "9" * 30},
         {"request": "x"},
         {"request": "' OR 1=1 --"},
+        {"answer.rating": ["Yes", "No"]},
     ],
 )
 def test_a_form_that_was_tampered_with_is_refused(rating, fields):
@@ -156,6 +157,15 @@ def test_nobody_decides_on_what_they_were_not_given(rating, fields):
     sent = cem.submit(page, {"rating": "Yes"}, comment="kept", **fields)
     assert sent.status_code == 409
     assert "This decision was not taken" in plain(sent) and "kept" in sent.text
+    assert not events(rating, "answered")
+
+
+def test_who_lost_the_role_decides_no_more_and_sees_what_was_typed(rating):
+    cem = rating.browser("Cem")
+    page = cem.get(WORK)
+    rating.store.act("ours", set_roles, "Max", "Cem", [])
+    sent = cem.submit(page, {"rating": "Yes"}, comment="kept")
+    assert sent.status_code == 409 and "kept" in sent.text
     assert not events(rating, "answered")
 
 

@@ -168,10 +168,12 @@ def settle(change: Change, *, force: str | None = None) -> None:
 
 def _slot_to_fill(state: ReviewState, item: ReviewItem, who: str, now: datetime) -> int:
     """Return the place that a person's vote fills: their own, or one that is free."""
+    person = state.people.get(who)
     for place, slot in enumerate(item.slots):
         if slot.person == who and not slot.filled:
+            if person is None or slot.role not in person.roles:
+                raise NotAllowed("this stage is not yours any more", hint="ask who gives the roles")
             return place
-    person = state.people.get(who)
     if person is None or (str(item.stage), item.round, who) not in item.shown:
         raise NotAllowed("this item is not yours", hint="ask for the next one")
     for place, slot in enumerate(item.slots):

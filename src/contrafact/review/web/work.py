@@ -94,12 +94,11 @@ class SubmittedForm:
 
 
 async def read_form(request: Request, about: Annotated[ItemForm, Form()]) -> SubmittedForm:
-    """Return an item's form, with lines ended as texts' are."""
-    form = {
-        name: value.replace("\r\n", "\n")
-        for name, value in (await request.form()).items()
-        if isinstance(value, str)
-    }
+    """Return an item's form, with lines ended as texts' are; no field of it is there twice."""
+    sent = [one for one in (await request.form()).multi_items() if isinstance(one[1], str)]
+    form = {name: str(text).replace("\r\n", "\n") for name, text in sent}
+    if len(form) < len(sent):
+        raise HTTPException(422, "The form says something twice. Open its page again.")
     filled = FilledForm(
         {name.removeprefix(ANSWER): text for name, text in form.items() if name.startswith(ANSWER)},
         form.get("comment", ""),

@@ -137,7 +137,8 @@ def test_a_form_that_is_not_whole_comes_back_as_it_was_typed(rating, answers, fi
 def test_a_form_that_was_tampered_with_is_refused(rating, fields):
     cem = rating.browser("Cem")
     page = cem.get(WORK)
-    assert cem.submit(page, {"rating": "Yes"}, **fields).status_code == 422
+    refused = cem.submit(page, {"rating": "Yes"}, comment="kept", **fields)
+    assert refused.status_code == 422 and "kept" in refused.text
     assert not events(rating, "answered")
 
 
@@ -160,12 +161,13 @@ def test_nobody_decides_on_what_they_were_not_given(rating, fields):
     assert not events(rating, "answered")
 
 
-def test_who_lost_the_role_decides_no_more_and_sees_what_was_typed(rating):
+@pytest.mark.parametrize(("roles", "active", "status"), [([], True, 409), (["rater"], False, 404)])
+def test_who_is_taken_off_decides_no_more_and_sees_what_was_typed(rating, roles, active, status):
     cem = rating.browser("Cem")
     page = cem.get(WORK)
-    rating.store.act("ours", set_roles, "Max", "Cem", [])
+    rating.store.act("ours", set_roles, "Max", "Cem", roles, active=active)
     sent = cem.submit(page, {"rating": "Yes"}, comment="kept")
-    assert sent.status_code == 409 and "kept" in sent.text
+    assert sent.status_code == status and "kept" in sent.text
     assert not events(rating, "answered")
 
 

@@ -97,7 +97,7 @@ async def _needs_sign_in(request: Request, _: Exception) -> Response:
 async def _http_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     message = "There is no such page." if error.detail == "Not Found" else error.detail
-    typed = await _typed(request) if error.status_code == 403 else ()
+    typed = await _typed(request) if error.status_code in (403, 404, 409, 422) else ()
     response = _problem(request, error.status_code, message, typed)
     response.headers.update(error.headers or {})
     return response
@@ -107,7 +107,8 @@ async def _bad_form(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:])
-    return _problem(request, 422, f"The form is not whole: {place}: {first['msg']}.")
+    problem = f"The form is not whole: {place}: {first['msg']}."
+    return _problem(request, 422, problem, await _typed(request))
 
 
 async def _input_problem(request: Request, error: Exception) -> Response:

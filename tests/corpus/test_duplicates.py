@@ -166,6 +166,7 @@ def test_what_differs_in_form_alone_is_one_text(same):
     ("Profit of 1,200 at Harrow", "Profit of 1200 at Harrow"), ("Fines of $7", "Fines of $7.00"),
     ("U.S. hiring slows", "US hiring slows | CNBC"), ("Yen rose to 150 | CNBC", "Yen rises to 150"),
     ("Harrow hires 300 - Financial Times", "Harrow hires 300 | Sable Star-Advertiser"),
+    ("Harrow buys 5,000 shares", "Harrow bought 5000 shares"),
     ("Harrow to lift dividend - Veltra.com", "Harrow is to lift its dividend"),
 ])  # fmt: skip
 def test_a_short_headline_that_is_printed_again_is_one(one, other):

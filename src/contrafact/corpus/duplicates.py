@@ -290,11 +290,18 @@ def content_of(text: str, form: str | None = None) -> str:
     return " ".join(_stem(word) for word in words if word not in _FORM_WORDS) or " ".join(words)
 
 
+# Of headlines, and not in the table.
+_PAST = {
+    "bought": "buy", "made": "make", "took": "take", "won": "win", "held": "hold", "met": "meet",
+    "sought": "seek", "saw": "see", "kept": "keep", "spent": "spend", "paid": "pay",
+}  # fmt: skip
+
+
 @cache
 def _past() -> dict[str, str]:
     """Return irregular verbs by their forms."""
     table = files("contrafact.text.words").joinpath("irregular.toml").read_text("utf-8")
-    return {
+    return _PAST | {
         form: verb
         for verb, forms in tomllib.loads(table)["verb"].items()
         for form in re.split("[ /]", forms)

@@ -124,6 +124,8 @@ def first(
 def main() -> None:
     """Run the command line; exit codes are 0 done, 1 the answer is no, 2 bad usage or input."""
     gc.set_threshold(_OBJECTS)
+    # Arrow's own pool keeps what large tables have used; half as much again stays with the process.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by who started the command
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115

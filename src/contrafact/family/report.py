@@ -169,20 +169,21 @@ class JudgedColumn:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """What the rows are told apart by: a column, or ``parts`` of the rows under a name.
+    """What the rows are told apart by: a column, or ``parts`` of the rows, each with its name.
 
-    ``measures`` are those estimated for every group; all where it is empty.
+    Parts may share rows; one at a time is held. ``measures`` are those estimated for every group;
+    all where it is empty.
     """
 
     name: str
     measures: tuple[str, ...] = ()
-    parts: Callable[[pd.DataFrame], Mapping[str, pd.DataFrame]] | None = None
+    parts: Callable[[pd.DataFrame], Iterable[tuple[str, pd.DataFrame]]] | None = None
 
-    def groups(self, rows: pd.DataFrame) -> Mapping[str, pd.DataFrame]:
-        """Return the rows of every group."""
+    def groups(self, rows: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
+        """Return every group's name and rows."""
         if self.parts is not None:
             return self.parts(rows)
-        return {str(name): part for name, part in rows.groupby(self.name, sort=True)}
+        return ((str(name), part) for name, part in rows.groupby(self.name, sort=True))
 
 
 @dataclass(frozen=True)

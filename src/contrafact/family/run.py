@@ -40,6 +40,7 @@ from contrafact.models.estimate import (
 from contrafact.models.prices import Tokens, dollars
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import Output
+from contrafact.text.degenerate import unload_languages
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -399,6 +400,7 @@ class Prepared:
             if isinstance(held, list | dict):
                 held.clear()
         _loaded.clear()
+        unload_languages()
         gc.collect()  # tasks, which hold items too, go round in circles
 
     def placed(self, folder: Path) -> "Prepared":

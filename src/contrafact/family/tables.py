@@ -238,8 +238,7 @@ def _group_lines(
 ) -> pd.DataFrame:
     """Return a line for each group and system that have a figure, with counts."""
     parts = [
-        _counted(part, data).assign(**{name: group})
-        for group, part in breakdown.groups(data.items).items()
+        _counted(part, data).assign(**{name: group}) for group, part in breakdown.groups(data.items)
     ]
     there = figures[[name, "system"]].drop_duplicates()
     return pd.concat(parts, ignore_index=True).merge(there, on=[name, "system"], how="inner")

@@ -244,7 +244,8 @@ def estimate_figures(items: pd.DataFrame, spec: ReportSpec, bootstrap: Bootstrap
     """
     rows: list[dict[str, object]] = []
     for system in systems_of(items):
-        whole = items[items["system"].eq(system)]
+        own_rows = items["system"].eq(system)
+        whole = items if own_rows.all() else items[own_rows]  # not a copy of all, where it is alone
         for name, group, own in _parts(whole, spec):
             part = Part(own, whole, name, group, spec.cluster, bootstrap)
             rows += [
@@ -260,7 +261,7 @@ def _parts(
     """Yield a system's rows as a whole, and by each breakdown the rows of its groups."""
     yield None, None, whole
     for breakdown in spec.breakdowns:
-        for name, part in breakdown.groups(whole).items():
+        for name, part in breakdown.groups(whole):
             yield breakdown.name, name, part
 
 
@@ -272,8 +273,9 @@ def _estimated(part: Part, spec: ReportSpec) -> list[Estimate]:
 def _measured(part: Part, spec: ReportSpec) -> Iterator[Estimate]:
     wanted: Sequence[str] = ()
     if part.breakdown is None:
-        rows = part.rows.assign(invalid=1.0 - part.rows["valid"])
-        yield Estimate("invalid", "all", part.mean(rows, "invalid"))
+        if part.wants("invalid"):
+            rows = part.rows.assign(invalid=1.0 - part.rows["valid"])
+            yield Estimate("invalid", "all", part.mean(rows, "invalid"))
     else:
         wanted = {one.name: one.measures for one in spec.breakdowns}[part.breakdown]
     for form in ("all", "valid", "strict"):

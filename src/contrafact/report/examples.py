@@ -50,7 +50,8 @@ def _choose_examples(
     """
     spec = data.spec.examples
     by = list(spec.by or data.spec.key)
-    units = rows.drop_duplicates(by).sort_values(by, kind="stable")
+    needed = [name for name in dict.fromkeys((*by, spec.strata, spec.cluster)) if name]
+    units = rows[needed].drop_duplicates(by).sort_values(by, kind="stable")
     if spec.strata:
         queues: list[list[Any]] = []
         for name in spec.order or sorted(set(units[spec.strata])):

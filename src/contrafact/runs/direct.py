@@ -22,6 +22,7 @@ from inspect_ai.model import ChatMessageUser, Model, ModelName, ModelOutput
 from inspect_ai.scorer import Target
 from inspect_ai.solver import TaskState
 from inspect_ai.util import registry_info
+from pyarrow import default_memory_pool  # type: ignore[import-untyped]
 
 from contrafact.console import Progress
 from contrafact.errors import InputError
@@ -121,6 +122,8 @@ def write_direct(
     prepared.let_go()
     rows, verdicts = (_table(parts.glob(f"{kind}-*")) for kind in ("items", "verdicts"))
     write_tables(folder, prepared, rows, verdicts, _usage(prepared, verdicts), failures, scorer)
+    del rows, verdicts
+    default_memory_pool().release_unused()  # for the report
     if not failures:
         shutil.rmtree(parts)
     return failures
@@ -180,14 +183,12 @@ def _part(parts: Path, kind: str, name: str) -> Path:
 
 
 def _table(parts: Iterable[Path]) -> "pd.DataFrame":
-    from pyarrow import concat_tables, default_memory_pool, parquet  # type: ignore[import-untyped]
+    from pyarrow import concat_tables, parquet
 
     table = concat_tables(
         [parquet.read_table(path) for path in sorted(parts)], promote_options="permissive"
     )
     found: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
-    del table  # of which nothing is left
-    default_memory_pool().release_unused()
     return found
 
 

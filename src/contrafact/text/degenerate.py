@@ -45,6 +45,7 @@ __all__ = [
     "marks",
     "runs",
     "shared_marks",
+    "unload_languages",
     "words",
 ]
 
@@ -217,6 +218,11 @@ def languages(text: str) -> Mapping[str, float]:
 @cache
 def _identifier() -> LanguageIdentifier:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def unload_languages() -> None:
+    """Let go of the model of languages, some 70 MiB; it is loaded again when it is asked."""
+    _identifier.cache_clear()
 
 
 @dataclass(frozen=True)

@@ -208,10 +208,10 @@ def test_strict_accuracy_never_exceeds_the_valid_one_and_rows_may_come_in_any_or
 def test_a_story_with_two_failure_modes_counts_under_both_and_strange_domains_are_kept() -> None:
     raw = pd.DataFrame([row(1, "A", GOOD), row(2, "A", GOOD, domain="Music", graph=None)])
     items = prepare_items(raw, SPEC)
-    modes = scope_parts("failure_mode", items)
+    modes = dict(scope_parts("failure_mode", items))
     assert [name.split(".")[0] for name in modes] == ["1", "3"]
-    assert set(scope_parts("domain", items)) == {DOMAINS[1], "Music"}
-    assert set(scope_parts("graph", items)) == {GRAPHS[1], "not named"}
+    assert set(dict(scope_parts("domain", items))) == {DOMAINS[1], "Music"}
+    assert set(dict(scope_parts("graph", items))) == {GRAPHS[1], "not named"}
 
 
 def test_two_rows_for_one_sample_and_no_rows_are_refused() -> None:

@@ -5,7 +5,7 @@ read is left out of the valid form, and fails in the strict one. Tables and figu
 paper's table 5 and figures 5 to 9.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -96,25 +96,25 @@ def prepare(items: pd.DataFrame) -> pd.DataFrame:
     return items.assign(**added)
 
 
-def scope_parts(scope: str, items: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows of each part in the paper's order; a story counts under each of its modes."""
+def scope_parts(scope: str, items: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows of each part in the paper's order; a story counts under each of its modes."""
     if scope == "failure_mode":
         labels = items["failure_modes"].fillna("").astype(str)
-        found = {
-            f"{number}. {mode.name}": items[labels.str.contains(rf"(?:^|\s){number}(?:\s|$)")]
-            for number, mode in failure_modes().items()
-        }
-        return {name: own for name, own in found.items() if len(own)}
+        for number, mode in failure_modes().items():
+            if (own := labels.str.contains(rf"(?:^|\s){number}(?:\s|$)")).any():
+                yield f"{number}. {mode.name}", items[own]
+        return
     known = _KNOWN[scope]
     named = items[scope].fillna(_NOT_NAMED).astype(str)
     others = sorted(set(named) - set(known) - {_NOT_NAMED})
-    names = [*known, *others, _NOT_NAMED]
-    return {name: items[named.eq(name)] for name in names if named.eq(name).any()}
+    for name in (*known, *others, _NOT_NAMED):
+        if (own := named.eq(name)).any():
+            yield name, items[own]
 
 
 def _spread(part: Part, form: Form) -> Interval | None:
     column = "correct_strict" if form == "strict" else "correct"
-    known = part.rows[part.rows[column].notna()]
+    known = part.rows[["phrasing", "sample_id", column]].dropna(subset=column)
     accuracies = known.groupby("phrasing")[column].mean()
     if set(accuracies.index) != set(PHRASINGS):
         return None

@@ -5,6 +5,7 @@ a pair and asks which manipulation it was. Tables and figures follow the paper's
 and its figures 3 and 4.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -92,9 +93,10 @@ def prepare(task: TaskName, items: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _by_manipulation(items: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    parts = {name: items[items["manipulation"].eq(name)] for name in MANIPULATIONS}
-    return {name: part for name, part in parts.items() if len(part)}
+def _by_manipulation(items: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    for name in MANIPULATIONS:
+        if (own := items["manipulation"].eq(name)).any():
+            yield name, items[own]
 
 
 def _caption(task: TaskName, data: ChapterData) -> str:

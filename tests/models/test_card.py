@@ -13,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from contrafact.errors import InputError
 from contrafact.models.whitebox import card, kv_cache, provider
@@ -41,19 +42,35 @@ def plain(byte_model: Any, tmp_path_factory: pytest.TempPathFactory) -> CausalMo
     return load_causal(str(folder))
 
 
-class Captures:
+class Captures(TorchDispatchMode):
     """Stands in for captured graphs: a step is run again, into the result it first gave."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.made = self.replayed = 0
+        self.seen: set[str] = set()
 
-    def __call__(self, _: torch.device, step: Callable[[], torch.Tensor]) -> Any:
+    def __torch_dispatch__(self, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.add(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+    def __call__(self, _: torch.device, step: Any) -> Any:
         step()  # warms up
-        result = step()
+        with self:
+            result = step()
+        batch = step.__self__
+
+        def memory() -> list[int]:
+            layers = [part for one in batch.cache.layers for part in (one.keys, one.values)]
+            read = [batch._fed, batch._mask, batch._places, batch._at, *layers]
+            return [one.data_ptr() for one in read]
+
+        captured = memory()
         self.made += 1
 
         def replay() -> torch.Tensor:
             self.replayed += 1
+            assert memory() == captured  # a graph reads where it read when it was captured
             return result.copy_(step())
 
         return replay
@@ -137,6 +154,9 @@ def test_captured_steps_write_what_plain_ones_do(
     monkeypatch.setattr(kv_cache, "_HELD", 16)  # so that its memory is used up on the way
     got = Completer(plain).complete(requests())
     assert captures.made > 1 and captures.replayed > 40
+    # What waits for the device, or brings something to it, cannot be captured.
+    assert "index_copy_" in captures.seen
+    assert not captures.seen & {"item", "nonzero", "is_nonzero", "lift_fresh", "tensor"}
     for one, two in zip(expected, got, strict=True):
         assert (one.tokens, one.text, one.stop) == (two.tokens, two.text, two.stop)
         assert [row.token for row in one.scored] == [row.token for row in two.scored]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contrafact.errors import InputError
-from contrafact.exam.score import ExamRow, examine
+from contrafact.exam.score import ExamRow, examine, unread_notes
 from contrafact.family.exam_file import Exam, read_exam, read_exams, write_exam
 from contrafact.family.manifest import PackRecord
 
@@ -134,6 +134,16 @@ def test_nothing_readable_is_undefined_and_no_error():
     assert found.sensitivity.estimate is None
     assert found.bias_true.estimate is None
     assert found.invalid.estimate == 1.0
+
+
+def test_where_no_verdict_can_be_read_it_is_said_and_what_needs_no_judge_stands():
+    unread = [row(n, n % 2 == 0, None) for n in range(10)]
+    (note,) = unread_notes(unread, "a/judge")
+    assert "no verdict of a/judge can be read (10 of 10: " in note
+    assert not unread_notes([*unread, row(11, True, False)], "a/judge")
+    texts = [replace(one, text=f"t {one.item}", reference="t 1") for one in unread]
+    texts = [replace(one, criterion="response") for one in texts]
+    assert set(of(texts).surface_scores) == {"bleu", "rouge_l", "edit_similarity"}
 
 
 def test_a_file_comes_back_as_it_was(tmp_path):

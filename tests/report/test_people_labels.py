@@ -132,6 +132,7 @@ def test_a_report_warns_where_a_run_is_not_like_the_judges_exam(study):
         {**drawn[["system", "judge", "draw", "sample_id", "side"]].to_dict("list"),
          "question": name, "answer": 1.0} for name in known
     ).explode(["system", "judge", "draw", "sample_id", "side"])  # fmt: skip
+    run = replace(run, items=items)  # a chapter takes them
     data = chapter_data(run, Options(resamples=50, exams=(sat,), labels=labels))
     assert title not in [heading for heading, _ in warnings(data)]
 

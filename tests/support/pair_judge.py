@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from openai_server import OpenAIServer, serve
 
 MALFORMED = (
-    "",
+    "```\n```",
     "It seems a fair rewriting to me.",
     "true",
     '{"%s": {"words": "shares", "val',

@@ -221,11 +221,12 @@ def _corrected_run(
     if labelled is not None:
         check_labels(labelled, tasks)
     (runs,) = tasks
+    items = runs.items
     data = checked_data(runs, Options(seed=seed, level=level))
     rates = corrected_rates(data, family=runs.family, exams=known, labels=labelled)
     if rates is None:
         raise InputError("nothing in it was judged", file=folder, hint="run it with a judge")
-    return Result(f"{runs.task}: judged rates, corrected", runs.items, rates)
+    return Result(f"{runs.task}: judged rates, corrected", items, rates)
 
 
 @TableOperation

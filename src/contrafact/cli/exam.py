@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ExamCommand", "command"]
 
+_NONE = "–"  # nothing could be read, or nothing was there
+_NONE = "–"  # where nothing could be read, or nothing was there
 _WIDE = 4
 """Columns of criteria beyond which a table has them as rows."""
 
@@ -168,14 +170,14 @@ def _limits(exam: "Exam") -> str:
 
 def _balanced(one: "CriterionExam | None") -> str:
     if one is None or one.sensitivity.estimate is None or one.specificity.estimate is None:
-        return "undefined"
+        return _NONE
     return f"{(one.sensitivity.estimate + one.specificity.estimate) / 2:.2f}"
 
 
 def _surface(one: "SurfaceRow") -> str:
     found = one.auroc
     if found.estimate is None or found.low is None or found.high is None:
-        return "undefined"
+        return _NONE
     return f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f}){', leaks' * one.leaks}"
 
 
@@ -199,18 +201,20 @@ def _clear(figure: "Figure") -> bool:
 
 
 def _rate(rate: "Rate") -> str:
+    if not rate.n:
+        return _NONE
     if rate.low is None or rate.high is None:
         return f"{_share(rate.estimate)} of {rate.n}"
     return f"{_share(rate.estimate)} ({rate.low:.0%} to {rate.high:.0%}) of {rate.n}"
 
 
 def _share(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.0%}"
+    return _NONE if value is None else f"{value:.0%}"
 
 
 def _leaning(figure: "Figure") -> str:
     if figure.estimate is None:
-        return "undefined"
+        return _NONE
     if not _clear(figure):
         return f"{100 * figure.estimate:+.0f}"
     return f"{100 * figure.estimate:+.0f}, {'true' if figure.estimate > 0 else 'false'}"

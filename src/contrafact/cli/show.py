@@ -116,15 +116,19 @@ def _lines(spec: "ReportSpec", part: dict[str, Any], width: int) -> Iterator[str
         if held
     }
     systems = list(dict.fromkeys(system for system, _, _ in found))
-    invalid = {row["system"]: f"{row['invalid']}/{row['asked']}" for row in part["invalid"]}
+    lost = {"invalid": "invalid"}
+    if any(row.get("degenerate") for row in part["invalid"]):
+        lost["degenerate"] = "no answer"
     blocks: list[tuple[int, list[str]]] = []
     for shown in spec.shown:
         rows = [found.get((system, shown.measure, shown.form)) for system in systems]
         if any(rows):
             cells = [text for row in rows for text in _cell(row, shown)]
             blocks.append((shown.rank, [shown.heading, *cells]))
-    counts = [text for system in systems for text in (invalid.get(system, "–"), "")]
-    blocks.append((0, ["invalid", *counts]))
+    for key, heading in lost.items():
+        of = {row["system"]: f"{row[key]}/{row['asked']}" for row in part["invalid"]}
+        counts = [text for system in systems for text in (of.get(system, "–"), "")]
+        blocks.append((0, [heading, *counts]))
     left_out: list[str] = []
     while len(blocks) > 1 and sum(2 + max(map(len, cells)) for _, cells in blocks) > width:
         dropped = max(range(len(blocks)), key=lambda i: (blocks[i][0], i < len(blocks) - 1, i))

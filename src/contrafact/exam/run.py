@@ -8,7 +8,14 @@ from typing import Any
 from contrafact.errors import InputError, ModelError
 from contrafact.exam import ExamOptions, exam_file
 from contrafact.exam.questions import JudgeCall, put, questions_of
-from contrafact.exam.score import exam_rows, examine, leak_notes, row_object, surface_rows
+from contrafact.exam.score import (
+    exam_rows,
+    examine,
+    leak_notes,
+    row_object,
+    surface_rows,
+    unread_notes,
+)
 from contrafact.family import family_named, task_named
 from contrafact.family.exam import Examiner, ExamItem, ExamSpec
 from contrafact.family.exam_file import Exam, write_exam
@@ -98,9 +105,10 @@ class PreparedExam:
         items = out.with_name(f"{out.stem}.items.jsonl")
         seen = self.spec.surface(self.items) if self.spec.surface else ()
         surface = surface_rows(seen, seed=self.seed) if seen else {}
+        judge = " + ".join(self.judges)
         exam = examine(
             rows,
-            judge=" + ".join(self.judges),
+            judge=judge,
             family=self.family,
             task_version=self.task_version,
             pack=PackRecord(
@@ -109,7 +117,11 @@ class PreparedExam:
             items=items.name,
             seed=self.seed,
             settings=dict(self.settings),
-            notes=[*notes, *leak_notes(surface, self.spec.unread)],
+            notes=[
+                *notes,
+                *unread_notes(rows, judge),
+                *leak_notes(surface, self.spec.unread),
+            ],
             surface=surface,
             surface_of=self.spec.surface_of,
             surface_features=self.spec.surface_features,

@@ -7,6 +7,7 @@ text need not look like its reference, and a wrong one may differ from it in a s
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
@@ -43,7 +44,15 @@ from contrafact.stats.intervals import (
 from contrafact.text.diff import normalised_edit_distance
 from contrafact.text.likeness import bleu, rouge_l
 
-__all__ = ["exam_rows", "examine", "leak_notes", "likeness", "row_object", "surface_rows"]
+__all__ = [
+    "exam_rows",
+    "examine",
+    "leak_notes",
+    "likeness",
+    "row_object",
+    "surface_rows",
+    "unread_notes",
+]
 
 SurfaceFeatures = Callable[[Sequence[str], Sequence[str]], Mapping[str, Sequence[float]]]
 
@@ -230,6 +239,17 @@ def surface_rows(items: Sequence[LeakItem], *, seed: int) -> dict[str, SurfaceRo
     return found
 
 
+def unread_notes(rows: Sequence[ExamRow], judge: str) -> list[str]:
+    """Return a sentence where no verdict could be read; nothing where one could."""
+    if not rows or any(row.passed is not None for row in rows):
+        return []
+    (why, often), *_ = Counter(str(row.invalid) for row in rows).most_common(1)
+    return [
+        f"no verdict of {judge} can be read ({often} of {len(rows)}: {why}): this exam says "
+        "nothing of it, and corrects nothing; name another judge"
+    ]
+
+
 def leak_notes(surface: Mapping[str, SurfaceRow], unread: str) -> list[str]:
     """Return a sentence where items leak; nothing where they do not."""
     leaky = [name for name, row in surface.items() if row.leaks]
@@ -302,16 +322,15 @@ class _Estimates:
 
     def surface(self, rows: Sequence[ExamRow], features: SurfaceFeatures) -> dict[str, Figure]:
         # A text that is its own reference is as like it as can be: that is no test of a score.
-        others = [
-            row
-            for row in rows
-            if row.reference and row.text != row.reference and row.passed is not None
-        ]
+        every = [row for row in rows if row.reference and row.text != row.reference]
+        read = [row for row in every if row.passed is not None]
+        others = read or every  # they need no judge
         if not others:
             return {}
         texts, references = zip(*((row.text, row.reference or "") for row in others), strict=True)
         scores = {**features(texts, references)}
-        scores["judge"] = [float(bool(row.passed)) for row in others]
+        if read:
+            scores["judge"] = [float(bool(row.passed)) for row in read]
         return {
             name: _auroc(others, np.array(values), self.how("surface", name))
             for name, values in scores.items()

@@ -186,7 +186,7 @@ def _corrected(found: JudgedRates, measures: Sequence[Measure]) -> _Judged:
 def _usual_caption(data: ChapterData) -> str:
     return (
         f"Small figures under a number are its {data.percent_level} interval, clustered by "
-        f"{data.spec.cluster_noun}. Strict counts what is invalid as wrong."
+        f"{data.spec.cluster_noun}. Strict counts what is invalid or no answer as wrong."
     )
 
 

@@ -124,7 +124,9 @@ def letter_of(output: ModelOutput) -> Letter:
     reply = output.completion
     passed, invalid = read_letter(reply)
     if reply.strip() not in ("T", "F"):
-        return Letter(None, CUT_OFF) if cut_off(output) else Letter(passed, invalid)
+        # Where one token was asked for, more of them would not have been an answer.
+        more = output.usage is None or output.usage.output_tokens > 1
+        return Letter(None, CUT_OFF) if cut_off(output) and more else Letter(passed, invalid)
     logprobs = output.choices[0].logprobs if output.choices else None
     first = next((one for one in logprobs.content if one.token.strip()), None) if logprobs else None
     if first is None or not first.top_logprobs:

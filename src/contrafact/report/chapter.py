@@ -160,7 +160,10 @@ def _judged_results(data: ChapterData) -> dict[str, object]:
 
 
 def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
-    """Return what a chapter is made from: the items checked, every figure, the comparisons."""
+    """Return what a chapter is made from: the items, checked; every figure; the comparisons.
+
+    It takes the items out of ``runs``: of a large file there is no room for both.
+    """
     data = checked_data(runs, options)
     how: Resampling = {
         "rng": data.streams["pairs"],
@@ -178,7 +181,7 @@ def chapter_data(runs: TaskRuns, options: Options) -> ChapterData:
 def checked_data(runs: TaskRuns, options: Options) -> ChapterData:
     """Return the same without figures, comparisons and ranks, which take most of the time."""
     spec = runs.spec
-    items = prepare_items(runs.items, spec)
+    items = prepare_items(runs.take_items(), spec)
     names = tuple(dict.fromkeys((*spec.streams, "panel", "opening")))
     spawned = np.random.SeedSequence(options.seed).spawn(len(names))
     streams = dict(zip(names, map(np.random.default_rng, spawned), strict=True))

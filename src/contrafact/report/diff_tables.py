@@ -72,7 +72,8 @@ def summary(diff: RunDiff) -> list[str]:
         ]
         if names:
             found.append(
-                f"The interval of the difference leaves out zero, B {way}: {'; '.join(names)}."
+                f"B is {way}, by the interval of the difference and, where there is one, the "
+                f"adjusted test: {'; '.join(names)}."
             )
     if len(diff.differences) and diff.differences["low"].isna().all():
         found.append(
@@ -80,16 +81,18 @@ def summary(diff: RunDiff) -> list[str]:
             "differs: take the differences as they are, and for no more."
         )
     elif decided and not any(direction in ("worse", "better") for _, direction in decided):
-        found.append("No measure's interval leaves out zero: these data do not tell A and B apart.")
+        found.append("No measure tells A and B apart, by its interval and its adjusted test.")
     return found
 
 
 def _direction(diff: RunDiff, row: "pd.Series[Any]") -> str:
-    """Return whether the interval says better or worse; empty where there is none."""
+    """Return whether interval and adjusted test say better or worse; empty without an interval."""
     if pd.isna(row["low"]):
         return "same" if row["difference"] == 0 else ""
     if row["low"] <= 0 <= row["high"]:
         return "not told apart"
+    if row["p_adjusted"] > 1 - diff.level:  # of few clusters an interval is too short
+        return "not after Holm"
     better = diff.measure(row["measure"]).better
     if better is None:
         return "differs"

@@ -28,7 +28,7 @@ _ASKED = ("judge_context", "structured")
 """Settings that say how a judge is asked, where an exam could have asked otherwise."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class TaskRuns:
     """The runs of one task, with their per-item frame; ``calls`` is None where no run kept any."""
 
@@ -38,6 +38,11 @@ class TaskRuns:
     items: pd.DataFrame
     meta: ReportMeta
     calls: pd.DataFrame | None = None
+
+    def take_items(self) -> pd.DataFrame:
+        """Return the items, and keep no row of them: a chapter has its own of a large file."""
+        taken, self.items = self.items, pd.DataFrame(columns=self.items.columns)
+        return taken
 
 
 def task_runs(

@@ -376,13 +376,17 @@ def _counts(data: ChapterData) -> str:
     return f"Of {count(asked, one, several)}, {' and '.join(findings)}."
 
 
+_MOST = 0.5
+
+
 def _next(data: ChapterData, found: _Finding) -> str:
     """Say what would make these figures tell more: the first of what is missing."""
     several, judges = data.spec.clusters, data.meta.judges
     judge = judges[0] if len(judges) == 1 else "J"
     rates, family = (None, "") if data.judged is None else (data.judged.rates, data.judged.family)
-    models = data.items.loc[data.items["role"].eq("asked"), "model"].astype(str)
     unknown = rates is not None and bool(rates["why"].str.startswith(NOT_EXAMINED).any())
+    asked = data.items[data.items["role"].eq("asked")]
+    models = asked["model"].astype(str)
     steps = (
         (
             not data.asked_and_valid[1],
@@ -394,19 +398,25 @@ def _next(data: ChapterData, found: _Finding) -> str:
             "have these outputs judged: contrafact score RUN --judge MODEL.",
         ),
         (
-            unknown,
+            bool(asked["degenerate"].notna().mean() > _MOST),
+            "read the outputs under Every output, most of which are no answer, and name a model "
+            "worth measuring (--model).",
+        ),
+        (
+            unknown and not data.meta.embedded_judge,
             f"find out how often the judge errs: contrafact exam --judge {judge} --family "
             f"{family} --out exam.json, then contrafact report RUN --exam exam.json.",
         ),
         (
-            _no_judge(data, found),
+            unknown or _no_judge(data, found),
             "name a judge that can tell, and examine it first: contrafact exam --judge MODEL "
             f"--family {family} --out exam.json.",
         ),
         (bool(models.eq(NO_MODEL).all()), "name a model (--model) to hold against the baselines."),
         (
             bool(models.str.startswith(EMBEDDED_NAMES).all()),
-            "name a model worth measuring (--model): the embedded one shows that all works.",
+            "name a model worth measuring (--model): the embedded one is only there to show that "
+            "the program runs.",
         ),
         (
             bool((found.ranked[several] < MIN_CLUSTERS).all()),

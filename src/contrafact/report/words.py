@@ -209,11 +209,12 @@ def how_to_read(data: ChapterData) -> list[tuple[str, str]]:
     noun = spec.cluster_noun or spec.unit[0]
     standard = {
         "Over valid outputs, and strict": "The first, the papers' form, leaves out what could not "
-        "be read. The second counts it as wrong, so that a system gains nothing by answering only "
-        "what is easy.",
+        "be read. The second counts it, and what is no answer (a copy, or the like), as wrong, so "
+        "that a system gains nothing by answering only what is easy.",
         "Intervals": "{level}% intervals from {resamples} resamples of whole "
         f"{spec.clusters}: all that was made from one {noun}, few-shot draws included, is drawn "
-        f"together. They speak of others like these, not of other judges or prompts. Under five "
+        "together. Where all agree, exact bounds stand instead. They speak of others like these, "
+        "not of other judges or prompts. Under five "
         f"{spec.clusters} none is given.",
         "Bold and underlined": "The best and the second best of a column, as printed, within one "
         "judge and one fluency model. Read the "

@@ -66,7 +66,7 @@ _NOT_NAMED = "not named"
 _STORY_HAS = {"E1": "unchanged", "E2": "changed", "E4": "numerical", "E5": "latent"}
 _HOW = (
     "Small figures under a number are its 95% interval, clustered by story. Strict counts invalid "
-    "responses and verdicts as failed."
+    "responses and verdicts, and responses that are no answer, as failed."
 )
 
 

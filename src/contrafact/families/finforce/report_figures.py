@@ -70,7 +70,7 @@ headlines, dollars for a thousand of them. Items of outputs that were made elsew
 
 PLAIN_CAPTION = (
     "Small figures under a number are its 95% interval, clustered by headline; sd is the standard "
-    "deviation over few-shot draws. Strict counts an invalid output or verdict as wrong."
+    "deviation over few-shot draws. Strict counts what is invalid or no answer as wrong."
 )
 
 Key = tuple[str, Form]

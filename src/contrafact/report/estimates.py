@@ -474,12 +474,14 @@ def _resampler(
     # Text columns of plain objects are the quickest to take rows from.
     rows = rows.reset_index(drop=True)
     rows = rows.astype(dict.fromkeys(rows.select_dtypes("string").columns, object))
-    renamed = {spec.cluster, "sample_id", *(name for m in spec.measures for name in m.key)}
-    copies = [rows]
-    for copy in range(1, most):
-        named = {name: rows[name].astype(str) + f"#{copy}" for name in renamed & {*rows}}
-        copies.append(rows.assign(**named))
-    stacked, size = pd.concat(copies, ignore_index=True), len(rows)
+    renamed = {spec.cluster, "sample_id", *(name for m in spec.measures for name in m.key)} & {
+        *rows
+    }
+    size, names = len(rows), {}
+    for name in renamed:
+        plain = rows[name].astype(str).to_numpy(object)
+        again = [plain + f"#{copy}" for copy in range(1, most)]
+        names[name] = np.concatenate([rows[name].to_numpy(object), *again])
     found = rows.groupby(rows[spec.cluster].astype(str)).indices
     places = [found.get(label, np.empty(0, dtype=np.intp)) for label in labels]
 
@@ -489,7 +491,8 @@ def _resampler(
             for cluster in np.flatnonzero(times)
             for copy in range(times[cluster])
         ]
-        return stacked.iloc[np.concatenate(again)]
+        taken = np.concatenate(again)
+        return rows.iloc[taken % size].assign(**{name: own[taken] for name, own in names.items()})
 
     return drawn
 

@@ -66,7 +66,7 @@ def test_a_report_shows_what_people_would_pass(study, tmp_path):
     assert results["labels"] == len(rows)
     rates = {row["criterion"]: row for row in results["judged_rates"]}
     (wanted,) = corrected_by_labels(
-        tasks[0].items, labels, criteria=examined_criteria("finforce"), unit="side"
+        runs_of(study)[0].items, labels, criteria=examined_criteria("finforce"), unit="side"
     ).to_dict("records")
     shown = rates["directionality"]
     assert shown["by_labels"] == pytest.approx(wanted["corrected"])

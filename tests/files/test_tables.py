@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from contrafact.errors import InputError
@@ -198,6 +198,7 @@ def test_jsonl_round_trip(rows):
 
 @settings(max_examples=40, deadline=None)
 @given(ROWS)
+@example([("", None, None, 0.0, 0), ("\ud800", "a\udfff", None, 0.0, 0)])
 def test_parquet_round_trip(rows):
     found = back(table(rows, COLUMNS), ".parquet")
     assert [tuple(row.values()) for row in found] == [

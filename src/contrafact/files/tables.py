@@ -374,6 +374,7 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
     Lists and objects stay as they are where all are of one type. A column with values of several
     becomes JSON, its texts as they are.
     """
+    import pandas as pd
     import pyarrow
 
     whole = frame.copy(deep=False)  # nothing is changed in place
@@ -383,13 +384,14 @@ def of_one_type(frame: "pd.DataFrame") -> "pd.DataFrame":
         except (pyarrow.ArrowException, OverflowError, UnicodeError):
             one = False
         if not one:
-            whole[column] = whole[column].map(
-                lambda value: (
-                    value
-                    if value is None or isinstance(value, str)
-                    else json.dumps(_plain(value), ensure_ascii=False, default=str)
-                )
-            )
+            values = [
+                value
+                if value is None or isinstance(value, str)
+                else json.dumps(_plain(value), ensure_ascii=False, default=str)
+                for value in whole[column]
+            ]
+            # As objects: pandas would make Arrow's texts of them, which lone surrogates are not.
+            whole[column] = pd.Series(values, index=whole.index, dtype=object)
     return whole
 
 

@@ -261,7 +261,7 @@ def cluster_bootstrap(
     level, resamples, rng = resampling(how)
     if statistic not in ("mean", "median"):
         raise ValueError(f"statistic must be 'mean' or 'median', not {statistic!r}")
-    x = finite_values(values)
+    x = finite_values(values) + 0.0  # no -0
     w = None if weights is None else finite_values(weights, "weights")
     if w is not None and (len(w) != len(x) or (w <= 0).any()):
         raise ValueError("weights must be positive, one per value")
@@ -310,6 +310,8 @@ def interval_from_resamples(
         ties: Whether the statistic may well be the same on every resample (a median of values
             most of which are equal); others that never vary get no bounds.
     """
+
+    estimate += 0.0  # no -0
 
     def unbounded(why: str) -> Interval:
         return Interval(estimate, math.nan, math.nan, level, n, clusters, why)

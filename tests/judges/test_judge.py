@@ -67,6 +67,15 @@ def test_white_space_before_the_letter_is_passed_over():
     assert (found.passed, found.probability) == (False, pytest.approx(1 / 9))
 
 
+@pytest.mark.parametrize(("tokens", "reason"), [(1, "neither T nor F"), (9, "token limit")])
+def test_a_word_where_one_letter_was_asked_for_is_named_and_not_the_limit(tokens, reason):
+    message = ChatMessageAssistant(content="The")
+    choice = ChatCompletionChoice(message=message, stop_reason="max_tokens")
+    usage = ModelUsage(output_tokens=tokens)
+    found = letter_of(ModelOutput(model="m", choices=[choice], usage=usage))
+    assert found.passed is None and reason in found.invalid
+
+
 def test_a_letter_of_little_mass_is_none():
     found = letter("T", first("T", T=0.3, F=0.1, Well=0.6))
     assert found.passed is None and "40%" in found.invalid

@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from contrafact.family import task_named
 from contrafact.family.report import Measure
 from contrafact.report.chapter import Options, chapter_data
 from contrafact.report.diff import RunDiff, diff_runs, match_systems
-from contrafact.report.diff_tables import diff_json
+from contrafact.report.diff_tables import _direction, diff_json
 from contrafact.report.estimates import comparability, compare_figures, prepare_items
 from contrafact.report.frames import task_runs
 from contrafact.report.regression import Check, find_regressions, parse_check
@@ -586,3 +587,15 @@ def kept_prompts_are_the_runs_own(folder: Path) -> None:
     assert "Something else." not in known.values()
     # The default pack has the base's text still, and not the head's.
     assert ("finforce/generate" in known) == folder.name.startswith("base")
+
+
+@pytest.mark.parametrize(
+    ("p", "said"), [(0.16, "not after Holm"), (0.01, "better"), (float("nan"), "better")]
+)
+def test_nothing_is_called_better_that_the_adjusted_test_does_not_tell(p: float, said: str) -> None:
+    measure = SimpleNamespace(better="low")
+    diff: Any = SimpleNamespace(level=0.95, measure=lambda name: measure)
+    row = pd.Series(
+        {"low": -3.0, "high": -1.0, "difference": -2.0, "measure": "tokens", "p_adjusted": p}
+    )
+    assert _direction(diff, row) == said

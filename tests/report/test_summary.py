@@ -282,3 +282,8 @@ def test_judges_of_different_runs_are_no_panel(study: Any) -> None:
     assert set(counts["together"].values()) == {3}
     assert sorted(counts["apart"].values()) == [2, 2, 3, 3]
     assert any(name.endswith("of x/judge-1 and x/judge-2") for name in counts["apart"])
+
+
+def test_of_outputs_most_of_which_are_no_answer_no_judge_is_asked_for(opened: Any) -> None:
+    summary, _ = opened(lambda items: items.__setitem__("degenerate", "repeats its input"))
+    assert "name a model worth measuring" in summary.next

@@ -376,7 +376,7 @@ def _counts(data: ChapterData) -> str:
     return f"Of {count(asked, one, several)}, {' and '.join(findings)}."
 
 
-_MOST = 0.5
+_MOST = 0.5  # of outputs: beyond it a judge is not what is missing
 
 
 def _next(data: ChapterData, found: _Finding) -> str:

@@ -20,8 +20,8 @@ from bench._clock import added
 from bench._headlines import headlines
 from bench._memory import Memory
 from bench._plain import NAME, Apart, device_name, plain_causal
-from contrafact.models.whitebox.kv_cache import PrefixStore
-from contrafact.models.whitebox.noise import draw, generate, prompt_tokens
+from contrafact.models.whitebox.completion import Completer, CompletionRequest
+from contrafact.models.whitebox.noise import Sampling, draw, prompt_tokens
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 
 TARGET = 12.0
@@ -49,10 +49,10 @@ def run(quick: bool, data: Path | None) -> BenchResult:
     batch = ON_CARD if causal.on_card else BATCH
     way = f"{batch} items a batch, noise drawn"
     items = [_prompts(causal, text) for text in texts[: BATCH * (1 if quick else 4)]]
-    ours(causal, items[:batch], PrefixStore(), tokens=2)  # warms up
+    writer = Completer(causal, ends=(), rows=3 * batch)
+    ours(writer, items[:batch], tokens=2)  # warms up
 
     memory = Memory()
-    prefixes = PrefixStore()
     batched: list[Timing] = []
     single: list[Timing] = []
     with Apart(memory) as process:
@@ -61,7 +61,7 @@ def run(quick: bool, data: Path | None) -> BenchResult:
             part = items[start : start + batch]
             alone = part[: 2 if quick else 1]
             single.append(process.timed(_THEIRS, 1, _item, alone[0], start)[1])
-            batched.append(memory.timed(way, len(part), partial(ours, causal, part, prefixes))[1])
+            batched.append(memory.timed(way, len(part), partial(ours, writer, part))[1])
             single += [process.timed(_THEIRS, 1, _item, item, start + 1)[1] for item in alone[1:]]
     return BenchResult(
         name="gumbel",
@@ -86,25 +86,17 @@ def _prompts(causal: CausalModel, text: str) -> list[list[int]]:
 
 
 def ours(
-    causal: CausalModel,
-    items: Sequence[Sequence[Sequence[int]]],
-    prefixes: PrefixStore,
-    tokens: int = TOKENS,
+    writer: Completer, items: Sequence[Sequence[Sequence[int]]], tokens: int = TOKENS
 ) -> list[tuple[int, ...]]:
     """Write every item's texts under one noise, all in one batch."""
-    prompts = [tuple(prompt) for item in items for prompt in item]
-    served = prefixes.prepare(causal, prompts)
-    noises = [draw(0, f"item {number}") for number, item in enumerate(items) for _ in item]
-    written = generate(
-        causal,
-        prompts,
-        noises,
-        max_tokens=tokens,
-        ends=(),
-        rows=max(1, len(prompts)),
-        known=[(prefix, length) for prefix, length, _ in served],
-    )
-    return [one.tokens for one in written]
+    requests = [
+        CompletionRequest(
+            tuple(prompt), tokens, sampling=Sampling(), noise=draw(0, f"item {number}")
+        )
+        for number, item in enumerate(items)
+        for prompt in item
+    ]
+    return [one.tokens for one in writer.complete(requests)]
 
 
 def _item(prompts: Sequence[Sequence[int]], seed: int, tokens: int = TOKENS) -> None:

@@ -1,12 +1,14 @@
 """What the bench compares with is right: its noise gives its texts back, ours included."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from bench import gumbel
-from contrafact.models.whitebox.kv_cache import PrefixStore
+from contrafact.models.whitebox.completion import Completer
 from contrafact.models.whitebox.noise import generate
 from contrafact.models.whitebox.weights import CausalModel
 
@@ -39,7 +41,8 @@ def causal():
         eos_token_id=0,
     )
     model = LlamaForCausalLM(config).eval()
-    return CausalModel("small", model, None, torch.device("cpu"), 1, 128)
+    tokenizer = SimpleNamespace(eos_token_id=None, decode=lambda tokens, **_: str(tokens))
+    return CausalModel("small", model, tokenizer, torch.device("cpu"), 1, 128)
 
 
 def test_the_plain_way_writes_what_ours_writes_under_the_same_noise(causal):
@@ -61,6 +64,6 @@ def test_hindsight_is_gumbel_noise_on_average():
 
 
 def test_ours_writes_all_texts_of_all_items(causal):
-    written = gumbel.ours(causal, [PROMPTS, PROMPTS], PrefixStore(), tokens=7)
+    written = gumbel.ours(Completer(causal, ends=()), [PROMPTS, PROMPTS], tokens=7)
     assert [len(text) for text in written] == [7] * 6
     assert written[:3] != written[3:]  # each item has noise of its own

@@ -1,4 +1,4 @@
-"""What is done on a GPU alone, exercised without one: its memory and its captures are faked.
+"""What is done on a GPU alone, exercised without one: its memory is faked.
 
 The model stays on the CPU, so that the tokens of both ways can be compared.
 """
@@ -13,21 +13,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox import card, kv_cache, provider
+from contrafact.models.whitebox import card, completion, provider
 from contrafact.models.whitebox.completion import Completer, CompletionRequest
-from contrafact.models.whitebox.noise import (
-    HindsightNoise,
-    Noise,
-    Sampling,
-    device_noise,
-    draw,
-    generate,
-)
-from contrafact.models.whitebox.noise.gumbel import _philox
-from contrafact.models.whitebox.noise.writing import Writer
+from contrafact.models.whitebox.gumbel import _philox, device_noise
+from contrafact.models.whitebox.noise import HindsightNoise, Noise, Sampling, draw, generate
 from contrafact.models.whitebox.perplexity import perplexities
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 
@@ -42,50 +33,13 @@ def plain(byte_model: Any, tmp_path_factory: pytest.TempPathFactory) -> CausalMo
     return load_causal(str(folder))
 
 
-class Captures(TorchDispatchMode):
-    """Stands in for captured graphs: a step is run again, into the result it first gave."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made = self.replayed = 0
-        self.seen: set[str] = set()
-
-    def __torch_dispatch__(self, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen.add(func.overloadpacket.__name__)
-        return func(*args, **(kwargs or {}))
-
-    def __call__(self, _: torch.device, step: Any) -> Any:
-        step()  # warms up
-        with self:
-            result = step()
-        batch = step.__self__
-
-        def memory() -> list[int]:
-            layers = [part for one in batch.cache.layers for part in (one.keys, one.values)]
-            read = [batch._fed, batch._mask, batch._places, batch._at, *layers]
-            return [one.data_ptr() for one in read]
-
-        captured = memory()
-        self.made += 1
-
-        def replay() -> torch.Tensor:
-            self.replayed += 1
-            assert memory() == captured  # a graph reads where it read when it was captured
-            return result.copy_(step())
-
-        return replay
-
-
 @pytest.fixture
-def captures(monkeypatch: pytest.MonkeyPatch) -> Iterator[Captures]:
+def on_card(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A machine whose CPU passes for a GPU of 8 GiB."""
-    made = Captures()
     monkeypatch.setattr(CausalModel, "on_card", True)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (ROOM, ROOM))
-    monkeypatch.setattr(card, "captured", made)
-    yield made
+    yield
     card._shares.clear()
-    kv_cache._uncaptured.clear()
 
 
 def prompts(count: int = 7) -> list[tuple[int, ...]]:
@@ -144,74 +98,20 @@ def test_noise_is_that_of_the_cpu(vocabulary: int) -> None:
 # -- writing
 
 
-def test_captured_steps_write_what_plain_ones_do(
-    plain: CausalModel, captures: Captures, monkeypatch: pytest.MonkeyPatch
+def test_what_is_written_is_what_the_cpu_writes(
+    plain: CausalModel, on_card: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as undone:
         undone.setattr(CausalModel, "on_card", False)
         expected = Completer(plain).complete(requests())
-    assert captures.made == 0
-    monkeypatch.setattr(kv_cache, "_HELD", 16)  # so that its memory is used up on the way
-    got = Completer(plain).complete(requests())
-    assert captures.made > 1 and captures.replayed > 40
-    # What waits for the device, or brings something to it, cannot be captured.
-    assert "index_copy_" in captures.seen
-    assert not captures.seen & {"item", "nonzero", "is_nonzero", "lift_fresh", "tensor"}
-    for one, two in zip(expected, got, strict=True):
+    monkeypatch.setattr(completion, "noise_of", lambda noises, *rest: device_noise(noises, *rest))
+    for one, two in zip(expected, Completer(plain).complete(requests()), strict=True):
         assert (one.tokens, one.text, one.stop) == (two.tokens, two.text, two.stop)
-        assert [row.token for row in one.scored] == [row.token for row in two.scored]
-        for left, right in zip(one.scored, two.scored, strict=True):
-            assert left.logprob == pytest.approx(right.logprob, abs=1e-4)
-            assert [token for token, _ in left.others] == [token for token, _ in right.others]
-
-
-def test_held_noise_gives_the_same_texts(
-    plain: CausalModel, captures: Captures, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noises = [draw(n // 2, "x") for n in range(7)]
-    with monkeypatch.context() as undone:
-        undone.setattr(CausalModel, "on_card", False)
-        expected = generate(plain, prompts(), noises, max_tokens=50)
-    got = generate(plain, prompts(), noises, max_tokens=50)
-    assert captures.replayed > 20
-    for one, two in zip(expected, got, strict=True):
-        pairs = zip(one.tokens, two.tokens, one.gaps, strict=False)
-        apart = next((gap for left, right, gap in pairs if left != right), 0.0)
-        assert apart < 1e-3
-        assert apart or one.tokens == two.tokens
-
-
-@pytest.mark.parametrize("fault", ["raises", "differs"])
-def test_a_step_that_cannot_be_captured_is_done_plainly_and_told_once(
-    plain: CausalModel,
-    captures: Captures,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    fault: str,
-) -> None:
-    expected = [one.tokens for one in Completer(plain).complete(requests())]
-    calls = 0
-
-    def faulty(device: torch.device, step: Callable[[], torch.Tensor]) -> Any:
-        nonlocal calls
-        calls += 1
-        result = step()
-        if fault == "raises":
-            raise RuntimeError("operation not permitted when stream is capturing\nand more")
-        return lambda: result + 1
-
-    monkeypatch.setattr(card, "captured", faulty)
-    with caplog.at_level(logging.WARNING):
-        for _ in range(2):
-            assert [one.tokens for one in Completer(plain).complete(requests())] == expected
-    assert calls == 1
-    (record,) = caplog.records
-    assert ("not permitted" if fault == "raises" else "others") in record.message
 
 
 def test_a_memory_that_is_too_small_halves_the_batch_and_says_so_once(
     plain: CausalModel,
-    captures: Captures,
+    on_card: None,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -272,7 +172,7 @@ def _refusing(causal: CausalModel) -> Callable[..., Any]:
 
 
 def test_a_batch_is_as_large_as_the_memory_takes(
-    plain: CausalModel, captures: Captures, monkeypatch: pytest.MonkeyPatch
+    plain: CausalModel, on_card: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
     forward = plain.model.forward
@@ -302,7 +202,7 @@ def test_a_batch_is_as_large_as_the_memory_takes(
 
 
 def test_the_bytes_of_a_token_follow_from_the_models_shape(
-    plain: CausalModel, captures: Captures
+    plain: CausalModel, on_card: None
 ) -> None:
     # Two layers, two heads of sixteen, keys and values, each twice; 48 wide, 32 through.
     token = 4 * (4 * 2 * 32 + 4 * 48 + 8 * 32)
@@ -321,8 +221,6 @@ def _of_half(causal: CausalModel) -> Any:
 
 def test_on_the_cpu_nothing_is_measured(plain: CausalModel) -> None:
     assert card.batch_limit(plain) is None
-    writer = Writer(plain)
-    assert writer._queue._max_batch == 16
 
 
 @pytest.mark.parametrize(

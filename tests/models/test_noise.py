@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox.noise import CLOSE, HindsightNoise, Sampling, choose, draw
-from contrafact.models.whitebox.noise.gumbel import log_probabilities, truncated
+from contrafact.models.whitebox.gumbel import (
+    CLOSE,
+    HindsightNoise,
+    Sampling,
+    choose,
+    draw,
+    log_probabilities,
+    truncated,
+)
 
 LOGITS = torch.tensor([[2.0, -1.0, 0.5, 0.0, 1.2, -3.0]], dtype=torch.float64)
 DRAWS = 20_000

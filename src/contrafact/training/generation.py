@@ -1,9 +1,8 @@
 """What the model writes in a training: replies in batches, new items, candidate answers.
 
 Each text is written under noise of its own, which its key and the seed give. So it is the same in
-every batch but for near ties (see `contrafact.models.whitebox.noise.decoding`), and batches are cut
-the same way after a restart, so that a killed stage goes on to the very result it was going to. The
-beginning that all prompts of a stage share, which is most of them, goes through the model once.
+every batch but for near ties (see `contrafact.models.whitebox.noise`), and batches are cut
+the same way after a restart, so that a killed stage goes on to the very result it was going to.
 """
 
 import asyncio
@@ -19,7 +18,6 @@ from contrafact.family.method import Method, MethodContext
 from contrafact.family.settings import RunSettings
 from contrafact.files.journal import Journal
 from contrafact.models.asking import Ask, Unanswered
-from contrafact.models.whitebox.kv_cache import Prefix, common_length, read_prefix
 from contrafact.models.whitebox.noise import (
     Sampling,
     continuation_text,
@@ -78,27 +76,17 @@ def generate_replies(
         InputError: A prompt is too long for the model, or its logits are not numbers.
     """
     keys = sorted(prompts, key=lambda key: (len(prompts[key]), key))
-    tokens = {key: tuple(prompt_tokens(causal, prompts[key])) for key in keys}
-    known: tuple[Prefix | None, int] | None = None
     replies: dict[str, Reply] = {}
     for start in range(0, len(keys), _ROWS):
         batch = keys[start : start + _ROWS]
         name = content_id(*batch, prefix="b")
         if name not in journal.known:
-            if known is None:
-                # What the first and the last in order share, all do; each feeds something too.
-                first, last = min(tokens.values()), max(tokens.values())
-                shortest = min(map(len, tokens.values()))
-                shared = first[: min(common_length(first, last), shortest - 1)]
-                prefix = read_prefix(causal, shared, None, 0) if shared else None
-                known = prefix, len(prefix.tokens) if prefix else 0
             made = generate(
                 causal,
-                [tokens[key] for key in batch],
+                [prompt_tokens(causal, prompts[key]) for key in batch],
                 [draw(seed, key) for key in batch],
                 max_tokens=settings.max_tokens,
                 sampling=Sampling(settings.temperature, settings.top_p),
-                known=[known] * len(batch),
             )
             journal.keep(name, [[continuation_text(causal, m.tokens), m.ended] for m in made])
         for key, (text, ended) in zip(batch, journal.known[name], strict=True):

@@ -1,17 +1,13 @@
-"""On a GPU: batches as large as its memory takes, or halves of them, and captured steps."""
+"""On a GPU: batches as large as its memory takes, or halves of them."""
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from contrafact.errors import InputError
 from contrafact.models.whitebox.weights import CausalModel
 
-if TYPE_CHECKING:
-    import torch
-
-__all__ = ["MOST_ROWS", "batch_limit", "captured", "in_halves"]
+__all__ = ["MOST_ROWS", "batch_limit", "in_halves"]
 
 MOST_ROWS = 256
 """Calls that share a batch on a GPU, where nothing else is said and its memory takes them."""
@@ -24,7 +20,6 @@ _Result = TypeVar("_Result")
 
 _logger = logging.getLogger(__name__)
 _shares: dict[str, float] = {}  # of devices whose memory did not take what was counted
-_capturing = threading.Lock()  # one capture at a time in a process
 
 
 def batch_limit(causal: CausalModel) -> tuple[int, int] | None:
@@ -81,29 +76,3 @@ def in_halves(
     return [
         done for part in (items[:middle], items[middle:]) for done in in_halves(causal, part, work)
     ]
-
-
-def captured(
-    device: "torch.device", step: Callable[[], "torch.Tensor"]
-) -> Callable[[], "torch.Tensor"]:
-    """Capture a step's launches on a GPU; return what replays them, into the same result.
-
-    The step reads and writes the same memory each time, and never waits for the GPU.
-    """
-    import torch
-
-    graph, side = torch.cuda.CUDAGraph(), torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-    here = torch.cuda.current_stream(device)
-    # The outer stream comes back where a capture fails, which leaves its own in place.
-    with _capturing, torch.cuda.device(device), torch.cuda.stream(here):
-        side.wait_stream(here)
-        with torch.cuda.stream(side):
-            step()
-        with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
-            made = step()
-
-    def replay() -> torch.Tensor:
-        graph.replay()
-        return made
-
-    return replay

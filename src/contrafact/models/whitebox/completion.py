@@ -12,23 +12,15 @@ by up to 1e-4 in float32: a completion is the same in every batch unless two tok
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from contrafact.models.whitebox.card import batch_limit, in_halves
+from contrafact.models.whitebox.gumbel import Noise, Sampling, check_finite, choose, noise_of
 from contrafact.models.whitebox.kv_cache import Prefix, PrefixStore, PromptBatch, common_length
-from contrafact.models.whitebox.noise import (
-    Noise,
-    Sampling,
-    check_finite,
-    choose,
-    continuation_text,
-    device_noise,
-    end_tokens,
-)
-from contrafact.models.whitebox.packing import can_pack, last_logits
+from contrafact.models.whitebox.tokens import continuation_text, end_tokens
 from contrafact.models.whitebox.weights import CausalModel
 
 if TYPE_CHECKING:
@@ -40,6 +32,8 @@ MOST_REPLIES = 64
 """A schema that leaves more replies open than this is not taken as finite."""
 
 _BATCH_TOKENS = 16_384  # of prompts, padding included, whose keys and values the CPU holds at once
+_ROWS = 48  # of a batch on the CPU
+_LEAST_ROWS = 8  # two to four rows cost more than eight on few cores
 
 
 @dataclass(frozen=True)
@@ -93,6 +87,7 @@ class Completion:
         tokens: The end token is the last of them where the model ended it.
         reused: How many of the prompt's tokens were kept from others, and served it.
         scored: Empty for tokens that had to come, without `CompletionRequest.score_replies`.
+        leads: Of sampled tokens, the lead over the runner-up; see `gumbel.choose`.
     """
 
     text: str
@@ -100,14 +95,23 @@ class Completion:
     stop: Literal["stop", "max_tokens"]
     reused: int
     scored: tuple[TokenLogprob, ...] = ()
+    leads: tuple[float, ...] = ()
 
 
 class Completer:
-    """A model that completes batches of prompts, and keeps what they share; for one thread."""
+    """A model that completes batches of prompts, and keeps what they share; for one thread.
 
-    def __init__(self, causal: CausalModel):
+    Args:
+        ends: The tokens that end a text; the model's own if not given.
+        rows: Prompts in one batch at the most; 48 on the CPU if not given.
+    """
+
+    def __init__(
+        self, causal: CausalModel, *, ends: Collection[int] | None = None, rows: int | None = None
+    ):
         self._causal = causal
-        self._ends = end_tokens(causal)
+        self._ends = end_tokens(causal) if ends is None else frozenset(ends)
+        self._rows = rows or (sys.maxsize if causal.on_card else _ROWS)
         self._prefixes = PrefixStore()
 
     def complete(
@@ -132,37 +136,37 @@ class Completer:
             for row, (prefix, length, paid) in zip(going, served, strict=True):
                 row.prefix, row.length, row.paid = prefix, length, paid
             going.sort(key=lambda row: len(row.tokens) - row.length)
-            kinds: dict[bool, list[_Row]] = {True: [], False: []}
-            for row in going:  # before any is done, and no longer what it was
-                kinds[row.takes_one_pass].append(row)
-            for one_pass, alike in kinds.items():
-                while alike:
-                    part = _fitting(self._causal, alike)
-                    del alike[: len(part)]
-                    if one_pass and self._packs:
-                        asked = [(row.tokens, row.prefix, row.length) for row in part]
-                        _take(self._causal, part, last_logits(self._causal, asked, check), 0)
-                    else:
-                        self._decode(part, check)
+            while going:
+                part = _fitting(self._causal, going, self._rows)
+                del going[: len(part)]
+                self._decode(part, check)
         return [row.completion() for row in rows]
 
-    @cached_property
-    def _packs(self) -> bool:
-        return can_pack(self._causal)
-
-    def _decode(self, rows: "Sequence[_Row]", check: Callable[[], None]) -> None:
-        asked = [(row.tokens, row.prefix, row.length) for row in rows]
-        batch = PromptBatch(self._causal, asked, room=max(row.most for row in rows))
+    def _decode(self, rows: "list[_Row]", check: Callable[[], None]) -> None:
+        batch = PromptBatch(self._causal, [(row.tokens, row.prefix, row.length) for row in rows])
         for row in rows:
             row.prefix = None  # the batch has its own copy
-        position = 0
-        while True:
+        for position in itertools.count():
             check()
-            chosen = _take(self._causal, rows, batch.logits(), position)
+            chosen = _take(rows, batch.logits(), position)
             if all(row.done for row in rows):
                 return
+            kept = _kept([row.done is not None for row in rows])
+            if len(kept) < len(rows) and batch.keep(kept):
+                rows, chosen = [rows[place] for place in kept], chosen[kept]
             batch.feed(chosen)
-            position += 1
+
+
+def _kept(ended: Sequence[bool]) -> list[int]:
+    """Return the rows that go on: all, until so many have ended that a smaller batch is worth it.
+
+    Rows that ended fill it up where fewer than ``_LEAST_ROWS`` go on: less would cost as much.
+    """
+    going = [row for row, over in enumerate(ended) if not over]
+    if 2 * max(len(going), _LEAST_ROWS) > len(ended):
+        return list(range(len(ended)))
+    over = [row for row, over in enumerate(ended) if over]
+    return sorted([*going, *over[: max(0, _LEAST_ROWS - len(going))]])
 
 
 class _Row:
@@ -174,6 +178,7 @@ class _Row:
         self.done: Literal["stop", "max_tokens"] | None = None
         self._text: str | None = None
         self._scored: list[TokenLogprob] = []
+        self.leads: list[float] = []
         self._follow()
         self.most = min(request.max_tokens, max(map(len, request.replies), default=2**31))
         # What had to come first is part of what is fed.
@@ -198,15 +203,6 @@ class _Row:
             self.written += possible[0][place:shared]
         if len(possible) == 1:
             self._end("stop")
-
-    @property
-    def takes_one_pass(self) -> bool:
-        """Whether the next token ends it, whichever it is."""
-        if not self.request.replies:
-            return self.request.max_tokens == 1
-        possible, place = self._possible(), len(self.written)
-        ways = {reply[place : place + 1] for reply in possible}
-        return not self.request.score_replies and len(ways) == len(possible) and () not in ways
 
     def _possible(self) -> list[tuple[int, ...]]:
         own = tuple(self.written)
@@ -267,30 +263,35 @@ class _Row:
         text = continuation_text(self._causal, self.written) if self._text is None else self._text
         # What is forced on the completion is fed with the prompt, and is no token of it.
         reused = min(self.length - self.paid, len(self.request.tokens))
-        return Completion(text, tuple(self.written), self.done, max(0, reused), tuple(self._scored))
+        return Completion(
+            text,
+            tuple(self.written),
+            self.done,
+            max(0, reused),
+            tuple(self._scored),
+            tuple(self.leads),
+        )
 
 
-def _fitting(causal: CausalModel, rows: Sequence[_Row]) -> list[_Row]:
+def _fitting(causal: CausalModel, rows: Sequence[_Row], most: int) -> list[_Row]:
     """Return the first rows that may go together."""
     before = width = more = 0
     card = batch_limit(causal)
     limit, extra = card or (_BATCH_TOKENS, 0)
-    for count, row in enumerate(rows):
+    for count, row in enumerate(rows[:most]):
         before = max(before, row.length)
         width = max(width, len(row.tokens) - row.length)
         if card:
             more = max(more, row.most)
         if count and (before + width + more + extra) * (count + 1) > limit:
             return list(rows[:count])
-    return list(rows)
+    return list(rows[:most])
 
 
-def _take(
-    causal: CausalModel, rows: Sequence[_Row], logits: "torch.Tensor", position: int
-) -> "torch.Tensor":
+def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
     """Write each row's next token, and return them, ``(rows,)``."""
     check_finite(logits)
-    chosen = _chosen(causal, rows, logits, position)
+    chosen = _chosen(rows, logits, position)
     tokens: list[int] = chosen.tolist()
     scored: Sequence[TokenLogprob | None] = [None] * len(rows)
     most = max(-1 if row.request.alternatives is None else row.request.alternatives for row in rows)
@@ -309,11 +310,8 @@ def _take(
     return chosen
 
 
-def _chosen(
-    causal: CausalModel, rows: Sequence[_Row], logits: "torch.Tensor", position: int
-) -> "torch.Tensor":
+def _chosen(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
     """Return each row's next token, ``(rows,)``."""
-    import torch
 
     wanted = logits
     for index, (row, model_own) in enumerate(zip(rows, logits, strict=True)):
@@ -327,13 +325,10 @@ def _chosen(
             by_mechanism.setdefault(row.request.sampling, []).append(index)
     for sampling, indices in by_mechanism.items():
         noises = [one for index in indices if (one := rows[index].request.noise) is not None]
-        size, device = logits.shape[-1], logits.device
-        if causal.on_card:
-            noise = device_noise(noises, position, size, device)
-        else:
-            drawn = [torch.from_numpy(one.at(position, size)) for one in noises]
-            noise = torch.stack(drawn).to(device)
-        tokens[indices], _ = choose(wanted[indices], noise, sampling)
+        noise = noise_of(noises, position, logits.shape[-1], logits.device)
+        tokens[indices], leads = choose(wanted[indices], noise, sampling)
+        for index, lead in zip(indices, leads.tolist(), strict=True):
+            rows[index].leads.append(lead)
     return tokens
 
 

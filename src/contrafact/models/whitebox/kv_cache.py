@@ -6,16 +6,12 @@ mark where a rubric ends.
 """
 
 import inspect
-import logging
-import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from contrafact.models.whitebox import card
-from contrafact.models.whitebox.conversion import first_line
 from contrafact.models.whitebox.weights import CausalModel
 
 if TYPE_CHECKING:
@@ -40,15 +36,10 @@ ServedPrompt = tuple[Tokens, "Prefix | None", int]
 """A prompt, the beginning that serves it, and how many of its tokens: fewer than there are."""
 
 _ROOM = 64  # positions that are allocated ahead; beyond them all is copied once more
-_HELD = 256  # the same where a step is captured, which is done once more then
-_WORTH_CAPTURE = 16  # tokens yet to be written
 _LEAST = 32  # tokens by which a beginning must go past the one it builds on
 _WORTH = 128  # tokens that it must save, counted over the prompts known to share it
 _SEEN = 64  # earlier prompts that are compared with
 _KEPT_TOKENS = 8192  # of beginnings, over all; 370 MB for the embedded model in float32
-
-_logger = logging.getLogger(__name__)
-_uncaptured: "weakref.WeakSet[CausalModel]" = weakref.WeakSet()
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,21 +56,12 @@ class PromptBatch:
     Each row's beginning stands on the left, padded to the longest, then what it feeds itself,
     padded on the left too, so that the last position is every row's own. ``cache`` has keys and
     values once logits were asked for; `along` gives the logits of so many last ``positions``.
-    About ``room`` tokens will be fed to each row: on a GPU by replaying one captured step, if that
-    gives the same logits.
     """
 
-    def __init__(
-        self,
-        causal: CausalModel,
-        rows: Sequence[ServedPrompt],
-        *,
-        positions: int = 1,
-        room: int = 0,
-    ):
+    def __init__(self, causal: CausalModel, rows: Sequence[ServedPrompt], *, positions: int = 1):
         import torch
 
-        self._causal, self.on_card = causal, causal.on_card
+        self._causal = causal
         keeps = "logits_to_keep" in forward_parameters(causal)
         self._positions = positions
         self._few = {"logits_to_keep": positions} if keeps else {}
@@ -98,54 +80,10 @@ class PromptBatch:
             part.to(causal.device) for part in (fed, places, mask)
         )
         self.cache: Any = prefix_cache([(prefix, length) for _, prefix, length in rows], before)
-        self._room = room
-        self._worth_capture = False
-        self._replay: Callable[[], torch.Tensor] | None = None
 
     def logits(self) -> "torch.Tensor":
-        """Return the last position's logits, ``(rows, vocabulary)``, float32; good until `feed`."""
-        if self._replay is not None:
-            return self._replay()
-        logits = self._step()
-        if self._worth_capture:
-            self._capture(logits)
-        return logits
-
-    def _step(self) -> "torch.Tensor":
+        """Return the last position's logits, ``(rows, vocabulary)``, float32."""
         return self.along(use_cache=True)[:, -1].float()
-
-    def _capture(self, expected: "torch.Tensor") -> None:
-        """Capture the step just done over memory of a fixed size; its logits are known."""
-        import torch
-
-        dtype, device, seen = self._causal.model.dtype, self._mask.device, self._mask
-        self._end = seen.shape[1]
-        size = -(-(self._end + min(self._room, _HELD)) // 16) * 16
-        self._at = torch.tensor([self._end - 1], device=device)
-        for layer in self.cache.layers:
-            layer.hold(self._end, size, self._at)
-        self._fed, unseen = self._fed.clone(), torch.finfo(dtype).min
-        self._mask = torch.full((len(seen), 1, 1, size), unseen, dtype=dtype, device=device)
-        self._mask[:, 0, 0, : self._end].masked_fill_(seen.bool(), 0)
-        near, problem = 1e-3 if dtype == torch.float32 else 0.5, "its logits are others"
-        try:
-            self._replay = card.captured(self._causal.device, self._step)
-            if torch.allclose(self._replay(), expected, rtol=near / 10, atol=near):
-                return
-        except torch.cuda.OutOfMemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - what cannot be captured is done step by step
-            problem = first_line(error)
-        _uncaptured.add(self._causal)
-        _logger.warning("no step of %s can be captured (%s): slower", self._causal.name, problem)
-        self._release()
-
-    def _release(self) -> None:
-        """Go on in memory that grows."""
-        self._replay = None
-        self._mask = (self._mask[:, 0, 0, : self._end] == 0).long()
-        for layer in self.cache.layers:
-            layer.hold(self._end, self._end, None)
 
     def along(self, *, use_cache: bool = False) -> "torch.Tensor":
         """Return the last positions' logits, ``(rows, positions, vocabulary)``."""
@@ -165,7 +103,7 @@ class PromptBatch:
         """Go on with these rows alone; return whether the cache could part with the others."""
         import torch
 
-        if self._replay is not None or plain_layers(self.cache) is None:
+        if plain_layers(self.cache) is None:
             return False
         index = torch.tensor(rows, device=self._mask.device)
         self.cache.batch_select_indices(index)
@@ -178,20 +116,8 @@ class PromptBatch:
         """Append a token to each row: ``(rows,)``."""
         import torch
 
-        self._room -= 1
-        if self._replay is not None and self._end == self._mask.shape[-1]:
-            self._release()
-        if self._replay is not None:
-            self._fed.copy_(tokens[:, None])
-            self._mask[..., self._end] = 0
-            for places in (self._places, self._at):
-                places += 1
-            self._end += 1
-            return
         if plain_layers(self.cache) is not None:
             preallocate(self.cache)
-            possible = self.on_card and self._causal not in _uncaptured
-            self._worth_capture = possible and self._room >= _WORTH_CAPTURE
         self._fed = tokens.to(self._mask.device)[:, None]
         self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
         self._places = self._places[:, -1:] + 1
@@ -264,24 +190,11 @@ def preallocated_layer() -> Any:
             self.keys, self.values = layer.keys, layer.values
             self._memory: tuple[torch.Tensor, torch.Tensor] | None = None
             self._shown: torch.Tensor | None = None
-            self._at: torch.Tensor | None = None
-
-        def hold(self, length: int, size: int, at: "torch.Tensor | None") -> None:
-            """Keep so many positions in memory of a size; the next are written ``at`` a place."""
-            from torch.nn.functional import pad
-
-            self.keys = pad(self.keys[:, :, :length], (0, 0, 0, size - length))
-            self.values = pad(self.values[:, :, :length], (0, 0, 0, size - length))
-            self._at, self._memory = at, None
 
         def update(
             self, key_states: "torch.Tensor", value_states: "torch.Tensor", *_: Any, **__: Any
         ) -> "tuple[torch.Tensor, torch.Tensor]":
             """Append keys and values, ``(rows, heads, positions, size)``; return all of them."""
-            if self._at is not None:
-                self.keys.index_copy_(2, self._at, key_states)
-                self.values.index_copy_(2, self._at, value_states)
-                return self.keys, self.values
             start = self.keys.shape[-2]
             stop = start + key_states.shape[-2]
             room = 0 if self._memory is None else self._memory[0].shape[-2]

@@ -57,19 +57,19 @@ from contrafact.models.whitebox.completion import (
     CompletionRequest,
     finite_replies,
 )
-from contrafact.models.whitebox.noise import Sampling, conversation_tokens, draw
+from contrafact.models.whitebox.gumbel import Sampling, draw
 from contrafact.models.whitebox.queue import BatchQueue
+from contrafact.models.whitebox.tokens import conversation_tokens
 from contrafact.models.whitebox.weights import (
     CausalModel,
     Precision,
     check_causal,
     check_precision,
-    load_causal,
     on_card,
     shared_causal,
 )
 
-__all__ = ["WhiteboxAPI"]
+__all__ = ["Engine", "WhiteboxAPI", "WhiteboxSettings", "shared_engine"]
 
 _logger = logging.getLogger(__name__)
 _ROWS = 16  # on the CPU
@@ -98,18 +98,15 @@ class WhiteboxSettings:
         return self.rows or (MOST_ROWS if on_card(self.device) else _ROWS)
 
 
-class _Engine:
+class Engine:
     """A loaded model with the queue in which its callers meet."""
 
     def __init__(self, settings: WhiteboxSettings):
-        plain = settings.device is None and settings.precision == "float32"
-        self.causal: CausalModel = (
-            shared_causal(settings.name)
-            if plain
-            else load_causal(settings.name, device=settings.device, precision=settings.precision)
+        self.causal = shared_causal(
+            settings.name, device=settings.device, precision=settings.precision
         )
         self.queue: BatchQueue[CompletionRequest, Completion] = BatchQueue(
-            Completer(self.causal).complete,
+            Completer(self.causal, rows=settings.rows).complete,
             batch_key=lambda request: request.brief,
             max_batch=settings.batch(),
             name=f"answering with {settings.name}",
@@ -117,11 +114,23 @@ class _Engine:
         weakref.finalize(self, self.queue.close)  # whose thread would hold it for ever
 
 
-_engines: weakref.WeakValueDictionary[WhiteboxSettings, _Engine] = weakref.WeakValueDictionary()
+_engines: weakref.WeakValueDictionary[WhiteboxSettings, Engine] = weakref.WeakValueDictionary()
 _loading = threading.Lock()
 
 
-class WhiteboxAPI(InProcessAPI[_Engine]):
+def shared_engine(settings: WhiteboxSettings) -> Engine:
+    """Return the process's engine for these settings, loading the model if need be. Blocking.
+
+    It lives as long as somebody holds it.
+    """
+    with _loading:
+        engine = _engines.get(settings)
+        if engine is None:
+            engine = _engines[settings] = Engine(settings)
+        return engine
+
+
+class WhiteboxAPI(InProcessAPI[Engine]):
     """A causal language model in this process, as Inspect calls it; `InputError` if unusable."""
 
     kind = "white-box"
@@ -140,13 +149,9 @@ class WhiteboxAPI(InProcessAPI[_Engine]):
         super().__init__(name, base_url, config, model_args)
         self.settings = WhiteboxSettings(name, **model_args)
 
-    def load(self) -> _Engine:
+    def load(self) -> Engine:
         """Return the process's engine for these settings."""
-        with _loading:
-            engine = _engines.get(self.settings)
-            if engine is None:
-                engine = _engines[self.settings] = _Engine(self.settings)
-            return engine
+        return shared_engine(self.settings)
 
     async def generate(
         self,

@@ -9,6 +9,7 @@ thus known: it need not be inferred from the text, as in the original.
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from inspect_ai.model import ModelOutput
@@ -23,7 +24,9 @@ from contrafact.text.delimit import delimit, replace_surrogates
 from contrafact.text.diff import normalised_edit_distance
 
 if TYPE_CHECKING:
-    from contrafact.models.whitebox.noise import Writer, Written
+    from contrafact.models.whitebox.completion import Completion
+    from contrafact.models.whitebox.provider import Engine
+    from contrafact.models.whitebox.weights import Precision
 
 __all__ = ["OPTIONS", "method"]
 
@@ -40,6 +43,7 @@ for both and is answered with JSON. The others are the sampling of all three tex
 
 _CHOICES = {"noise": ("shared", "fresh"), "prompts": ("each", "one")}
 _REPLY_TOKENS = 40
+_ROWS = 48  # texts of a batch on the CPU: those of 16 headlines, on two cores the best
 
 
 class LmCounterfactuals:
@@ -71,15 +75,16 @@ class LmCounterfactuals:
             _weights(model)
 
     def open(self, model: str, model_args: Mapping[str, Any]) -> None:
-        _writer(model, model_args)
+        _engine(model, model_args)
 
     async def __call__(self, headline: Headline, ask: Ask, *, draw: int = 1) -> Generation:
         """See `contrafact.family.method.Method`. The model is run here, and not asked."""
-        from contrafact.models.whitebox.noise import ContextExceeded
+        from contrafact.models.whitebox.completion import CompletionRequest
         from contrafact.models.whitebox.noise import draw as draw_noise
+        from contrafact.models.whitebox.noise import prompt_tokens
 
         model = str(ask.model)
-        writer = await asyncio.to_thread(_writer, model, ask.model.model_args)
+        engine = await asyncio.to_thread(_engine, model, ask.model.model_args)
         prompts = self._rendered(headline)
         own = draw_noise(self._seed, f"{headline.id} {draw}")
         noises = [
@@ -88,17 +93,24 @@ class LmCounterfactuals:
             else draw_noise(self._seed, f"{headline.id} {draw} {part}")
             for part in prompts
         ]
-        # All in one batch: rows with the same noise share the work of making it.
-        try:
-            texts = await writer.write(
-                list(prompts.values()),
-                noises,
-                max_tokens=self._max_tokens,
-                sampling=self._sampling,
+        tokens = [tuple(prompt_tokens(engine.causal, prompt)) for prompt in prompts.values()]
+        longest, context = max(map(len, tokens)), engine.causal.context
+        if longest + self._max_tokens > context:
+            raise Unanswered(
+                f"prompt too long: a prompt of {longest:,} tokens and {self._max_tokens:,} to be "
+                f"written do not fit the context of {context:,} tokens"
             )
-        except ContextExceeded as error:
-            raise Unanswered(f"prompt too long: {error.problem}") from None
-        return _generation(dict(zip(prompts, texts, strict=True)), model)
+        # All at once, into one batch: rows with the same noise share the work of making it.
+        texts = await asyncio.gather(
+            *(
+                engine.queue.submit(
+                    CompletionRequest(own, self._max_tokens, sampling=self._sampling, noise=noise)
+                )
+                for own, noise in zip(tokens, noises, strict=True)
+            )
+        )
+        lengths = dict(zip(prompts, map(len, tokens), strict=True))
+        return _generation(dict(zip(prompts, texts, strict=True)), lengths, model)
 
     def plan(self, headline: Headline) -> Sequence[PlannedCall]:
         return [PlannedCall(prompt, _REPLY_TOKENS) for prompt in self._rendered(headline).values()]
@@ -151,13 +163,13 @@ def _bare(line: str) -> str:
     return inside.strip() if held and not set(inside) & set('"“”') else bare
 
 
-def _generation(written: "Mapping[str, Written]", model: str) -> Generation:
+def _generation(
+    written: "Mapping[str, Completion]", lengths: Mapping[str, int], model: str
+) -> Generation:
     base = written["base"]
     if "pair" in written:
         pair = written["pair"]
-        reply = ModelOutput.from_content(
-            model, pair.text, stop_reason="stop" if pair.ended else "max_tokens"
-        )
+        reply = ModelOutput.from_content(model, pair.text, stop_reason=pair.stop)
         read = read_pair(reply)
     else:
         read = _read_each(written)
@@ -170,26 +182,26 @@ def _generation(written: "Mapping[str, Written]", model: str) -> Generation:
     trace: dict[str, Any] = {
         **read.trace,
         "base": factual,
-        "base_ended": base.ended,
+        "base_ended": base.stop == "stop",
         "base_distance": distances,
         "tokens": {part: list(one.tokens) for part, one in written.items()},
-        "prompt_tokens": {part: one.prompt_tokens for part, one in written.items()},
+        "prompt_tokens": lengths,
         # Infinity where there was no runner-up, which JSON cannot say.
         "least_lead": {
-            part: one.least_lead if math.isfinite(one.least_lead) else None
+            part: least if math.isfinite(least := min(one.leads)) else None
             for part, one in written.items()
         },
     }
     return Generation(read.texts, read.invalid, read.repairs, trace)
 
 
-def _read_each(written: "Mapping[str, Written]") -> Generation:
+def _read_each(written: "Mapping[str, Completion]") -> Generation:
     texts: dict[Side, str | None] = {}
     invalid: dict[Side, str] = {}
     repairs: list[str] = []
     for side in SIDES:
         one = written[side]
-        text, reason, changes = read_line(one.text, side, ended=one.ended)
+        text, reason, changes = read_line(one.text, side, ended=one.stop == "stop")
         texts[side] = text
         if reason is not None:
             invalid[side] = reason
@@ -223,10 +235,19 @@ def _weights(model: str) -> str:
     return name
 
 
-def _writer(model: str, model_args: Mapping[str, Any]) -> "Writer":
-    from contrafact.models.whitebox.noise import shared_writer
-
+def _engine(model: str, model_args: Mapping[str, Any]) -> "Engine":
     # Other providers' arguments are about how they run a model, which they do not do here.
     known = ("device", "precision") if model.startswith("whitebox/") else ()
-    given = {name: model_args[name] for name in known if name in model_args}
-    return shared_writer(_weights(model), **given)
+    return _opened(
+        _weights(model), **{name: model_args[name] for name in known if name in model_args}
+    )
+
+
+@cache
+def _opened(name: str, device: str | None = None, precision: "Precision" = "float32") -> "Engine":
+    """Return what writes with some weights, kept for the process."""
+    from contrafact.models.whitebox.provider import WhiteboxSettings, shared_engine
+    from contrafact.models.whitebox.weights import on_card
+
+    rows = None if on_card(device) else _ROWS
+    return shared_engine(WhiteboxSettings(name, rows, device, precision))

@@ -1,4 +1,8 @@
-"""Generating under given noise, inferring the noise of a given text, and counterfactual texts.
+"""Sampling from a language model with the noise as an argument: draw it, infer it, generate.
+
+After Ravfogel et al. (2024), as FIN-FORCE (section 4 and B.2) uses it: a text is what a model
+makes of noise, so that under another prompt, or another model, the same noise gives the text
+that would have been written instead.
 
 A row of a batch is computed with other batch neighbours in another order of additions, so its
 logits differ in the last digits (by up to 1e-4 in float32). An item therefore gives the same text
@@ -6,124 +10,47 @@ in every batch, or the first token that differs had a lead under ``CLOSE`` (1e-3
 runner-up; every token's lead is returned.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
-from contrafact.models.whitebox.card import batch_limit, in_halves
-from contrafact.models.whitebox.kv_cache import Prefix, PromptBatch, by_length
-from contrafact.models.whitebox.noise.gumbel import (
+from contrafact.models.whitebox.completion import Completer, CompletionRequest
+from contrafact.models.whitebox.gumbel import (
+    CLOSE,
     DrawnNoise,
     HindsightNoise,
     Noise,
     Sampling,
-    choose,
-    device_noise,
     draw,
     log_probabilities,
 )
+from contrafact.models.whitebox.kv_cache import PromptBatch, by_length
+from contrafact.models.whitebox.tokens import continuation_text, prompt_tokens, text_tokens
 from contrafact.models.whitebox.weights import CausalModel
-from contrafact.text.delimit import tokenizable
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = [
+    "CLOSE",
     "Continuation",
     "CounterfactualText",
+    "DrawnNoise",
+    "HindsightNoise",
+    "Noise",
+    "Sampling",
     "continuation_text",
-    "conversation_tokens",
     "counterfactual_texts",
-    "end_tokens",
+    "draw",
     "generate",
     "infer",
     "prompt_tokens",
     "text_tokens",
 ]
 
-_ROWS = 48  # of a batch on the CPU
-_LEAST_ROWS = 8  # two to four rows cost more than eight on few cores
 _READ_TOKENS = 512  # of texts whose logits are made at once when noise is inferred
 _DEFAULT = Sampling()
-
-
-def end_tokens(causal: CausalModel) -> frozenset[int]:
-    """Return the tokens that end a text: the tokenizer's, and those of the model's settings."""
-    settings = getattr(causal.model, "generation_config", None)
-    stated: Any = getattr(settings, "eos_token_id", None)
-    several = stated if isinstance(stated, list | tuple) else [stated]
-    own = None if causal.tokenizer is None else causal.tokenizer.eos_token_id
-    return frozenset(int(token) for token in (*several, own) if token is not None)
-
-
-def conversation_tokens(
-    causal: CausalModel, turns: Sequence[Mapping[str, str]], *, begun: bool = False
-) -> list[int]:
-    """Return the token ids of a conversation, those that open the answer included.
-
-    A model without a chat template continues the texts, an empty line between them, behind its
-    start token. An answer that is ``begun``, the last turn, goes on.
-
-    Raises:
-        InputError: If the template refuses the conversation.
-    """
-    from jinja2 import TemplateError
-
-    turns = [{**turn, "content": tokenizable(turn["content"])} for turn in turns]
-    if not causal.tokenizer.chat_template:
-        return [causal.start_token, *_ids(causal, "\n\n".join(turn["content"] for turn in turns))]
-    try:
-        shown = causal.tokenizer.apply_chat_template(
-            turns, tokenize=False, add_generation_prompt=not begun, continue_final_message=begun
-        )
-    except TemplateError as error:
-        problem = f"the chat template of {causal.name} refuses the conversation ({error})"
-        raise InputError(problem) from error
-    return _ids(causal, shown)
-
-
-def prompt_tokens(causal: CausalModel, prompt: str, *, chat: bool | None = None) -> list[int]:
-    """Return the token ids of a prompt.
-
-    Args:
-        chat: Whether it is a user's message in the tokenizer's chat template, or plain text behind
-            the start token that is to be continued. A message where there is a template, if None.
-
-    Raises:
-        InputError: If a template is asked for and the tokenizer has none.
-    """
-    if chat and not causal.tokenizer.chat_template:
-        raise InputError(
-            f"the tokenizer of {causal.name} has no chat template",
-            hint="give the prompt as plain text to be continued",
-        )
-    if chat is False:
-        return [causal.start_token, *_ids(causal, tokenizable(prompt))]
-    return conversation_tokens(causal, [{"role": "user", "content": prompt}])
-
-
-def text_tokens(causal: CausalModel, text: str, *, ended: bool = True) -> list[int]:
-    """Return the token ids of a text that follows a prompt; with the end token if it is whole."""
-    ids = _ids(causal, tokenizable(text))
-    end = causal.tokenizer.eos_token_id
-    return [*ids, int(end)] if ended and end is not None else ids
-
-
-def _ids(causal: CausalModel, text: str) -> list[int]:
-    ids: list[int] = causal.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-    return ids
-
-
-def continuation_text(causal: CausalModel, tokens: Sequence[int]) -> str:
-    """Return the string that a continuation's tokens are, without special tokens."""
-    text: str = causal.tokenizer.decode(
-        list(tokens), skip_special_tokens=True, clean_up_tokenization_spaces=False
-    )
-    return text
 
 
 @dataclass(frozen=True)
@@ -151,8 +78,6 @@ def generate(
     sampling: Sampling = _DEFAULT,
     ends: Collection[int] | None = None,
     rows: int | None = None,
-    check: Callable[[], None] = lambda: None,
-    known: Sequence[tuple[Prefix | None, int]] | None = None,
 ) -> list[Continuation]:
     """Continue each prompt under its noise; return a continuation for each, in order.
 
@@ -164,10 +89,7 @@ def generate(
         noises: The noise of each. Rows that share a noise share the work of making it.
         max_tokens: The most tokens to write, the end token included.
         ends: The tokens that end a text; the model's own if not given.
-        rows: Prompts in one batch, those of like length together; 48 if not given, and on a GPU as
-            many as its memory takes.
-        check: Called before each token; what it raises ends the work.
-        known: What serves each prompt of a beginning read before; see `PrefixStore.prepare`.
+        rows: Prompts in one batch at the most; 48 on the CPU if not given.
 
     Raises:
         InputError: If a prompt and ``max_tokens`` do not fit the model's context together, a
@@ -179,22 +101,12 @@ def generate(
         raise ValueError(f"{len(prompts)} prompts and {len(noises)} noises")
     for prompt in prompts:
         _check_room(causal, len(prompt), max_tokens)
-    last = frozenset(end_tokens(causal) if ends is None else ends)
-    order = sorted(range(len(prompts)), key=lambda index: len(prompts[index]), reverse=True)
-    done: dict[int, Continuation] = {}
-    if rows is None:
-        longest, card = max(map(len, prompts), default=0) + max_tokens, batch_limit(causal)
-        rows = max(1, card[0] // (longest + card[1])) if card else _ROWS
-
-    def write(part: Sequence[int]) -> list[Continuation]:
-        asked = [(tuple(prompts[n]), *(known[n] if known else (None, 0))) for n in part]
-        batch, own = PromptBatch(causal, asked, room=max_tokens), [noises[n] for n in part]
-        return _decode(batch, own, max_tokens, sampling, last, check)
-
-    for start in range(0, len(order), rows):
-        part = order[start : start + rows]
-        done.update(zip(part, in_halves(causal, part, write), strict=True))
-    return [done[index] for index in range(len(prompts))]
+    requests = [
+        CompletionRequest(tuple(prompt), max_tokens, sampling=sampling, noise=noise)
+        for prompt, noise in zip(prompts, noises, strict=True)
+    ]
+    made = Completer(causal, ends=ends, rows=rows).complete(requests)
+    return [Continuation(one.tokens, one.leads, one.stop == "stop") for one in made]
 
 
 def infer(
@@ -301,80 +213,6 @@ def counterfactual_texts(
     ]
 
 
-def _decode(
-    batch: PromptBatch,
-    noises: Sequence[Noise],
-    max_tokens: int,
-    sampling: Sampling,
-    ends: frozenset[int],
-    check: Callable[[], None],
-) -> list[Continuation]:
-    import torch
-
-    tokens: list[list[int]] = [[] for _ in noises]
-    gaps: list[list[float]] = [[] for _ in noises]
-    ended = [False] * len(noises)
-    rows = list(range(len(noises)))  # which text each row of the batch writes
-    kept_noise: NDArray[np.float64] | None = None
-    with torch.inference_mode():
-        for position in range(max_tokens):
-            check()
-            logits = batch.logits()
-            own, over = [noises[text] for text in rows], [ended[text] for text in rows]
-            if batch.on_card:
-                noise = device_noise(own, position, logits.shape[-1], logits.device)
-            else:
-                if kept_noise is None:
-                    kept_noise = np.zeros((len(rows), logits.shape[-1]))
-                made = _noise(kept_noise[: len(rows)], own, over, position)
-                noise = torch.from_numpy(made).to(logits.device)
-            chosen, leads = choose(logits, noise, sampling)
-            for text, token, lead in zip(rows, chosen.tolist(), leads.tolist(), strict=True):
-                if not ended[text]:
-                    tokens[text].append(token)
-                    gaps[text].append(lead)
-                    ended[text] = token in ends
-            if all(ended):
-                break
-            kept = _kept([ended[text] for text in rows])
-            if len(kept) < len(rows) and batch.keep(kept):
-                rows = [rows[row] for row in kept]
-                chosen = chosen[kept]
-            batch.feed(chosen)
-    return [
-        Continuation(tuple(own), tuple(leads), end)
-        for own, leads, end in zip(tokens, gaps, ended, strict=True)
-    ]
-
-
-def _kept(ended: Sequence[bool]) -> list[int]:
-    """Return the rows that go on: all, until so many have ended that a smaller batch is worth it.
-
-    Rows that ended fill it up where fewer than ``_LEAST_ROWS`` go on: less would cost as much.
-    """
-    going = [row for row, over in enumerate(ended) if not over]
-    if 2 * max(len(going), _LEAST_ROWS) > len(ended):
-        return list(range(len(ended)))
-    over = [row for row, over in enumerate(ended) if over]
-    return sorted([*going, *over[: max(0, _LEAST_ROWS - len(going))]])
-
-
-def _noise(
-    result: NDArray[np.float64], noises: Sequence[Noise], ended: Sequence[bool], position: int
-) -> NDArray[np.float64]:
-    """Put a position's noise into ``(rows, vocabulary)``; rows that ended need none."""
-    first: dict[Noise, int] = {}
-    for row, noise in enumerate(noises):
-        if ended[row]:
-            continue
-        if noise in first:
-            result[row] = result[first[noise]]
-        else:
-            first[noise] = row
-            result[row] = noise.at(position, result.shape[-1])
-    return result
-
-
 def _read(
     causal: CausalModel, prompts: Sequence[Sequence[int]], texts: Sequence[Sequence[int]]
 ) -> "Iterator[torch.Tensor]":
@@ -406,9 +244,9 @@ def _check_possible(
     for position, token in enumerate(text):
         log_p = log_probabilities(logits[position, None], sampling)[0]
         if not log_p[token].isfinite():
-            named = f"{causal.tokenizer.decode([token])!r}, " if causal.tokenizer else ""
+            named = repr(causal.tokenizer.decode([token]))
             raise InputError(
-                f"the text cannot have been sampled so: its token {position + 1} ({named}id "
+                f"the text cannot have been sampled so: its token {position + 1} ({named}, id "
                 f"{token}) has no probability at top-p {sampling.top_p:g}",
                 hint="use top-p 1",
             )

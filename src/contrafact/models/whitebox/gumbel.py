@@ -34,6 +34,7 @@ __all__ = [
     "device_noise",
     "draw",
     "log_probabilities",
+    "noise_of",
 ]
 
 CLOSE = 1e-3
@@ -305,20 +306,35 @@ class HindsightNoise:
         return replace(self, drawn=drawn)
 
 
+def noise_of(
+    noises: Sequence[Noise], position: int, vocabulary: int, device: "torch.device"
+) -> "torch.Tensor":
+    """Return a position's noise, ``(rows, vocabulary)``, float64; shared noise is made once."""
+    import torch
+
+    distinct = {one: row for row, one in enumerate(dict.fromkeys(noises))}
+    if device.type == "cuda":
+        made = device_noise(list(distinct), position, vocabulary, device)
+    else:
+        made = torch.from_numpy(np.stack([one.at(position, vocabulary) for one in distinct]))
+    if len(distinct) == len(noises):
+        return made
+    return made[torch.tensor([distinct[one] for one in noises], device=device)]
+
+
 def device_noise(
     noises: Sequence[Noise], position: int, vocabulary: int, device: "torch.device"
 ) -> "torch.Tensor":
-    """Return a position's noise, ``(rows, vocabulary)``, float64, drawn on the device itself.
+    """Return what `noise_of` does, drawn on the device itself.
 
     From the same integers as `Noise.at` draws, to the rounding of a logarithm; noise inferred in
     hindsight is NumPy's along its text.
     """
     import torch
 
-    distinct = {one: row for row, one in enumerate(dict.fromkeys(noises))}
     drawn = [
         one.drawn if isinstance(one, HindsightNoise) and position >= len(one.tokens) else one
-        for one in distinct
+        for one in noises
     ]
     keys = [one.key if isinstance(one, DrawnNoise) else 0 for one in drawn]
     bits = _philox(keys, position, vocabulary, device)
@@ -327,9 +343,7 @@ def device_noise(
     for row, one in enumerate(drawn):
         if not isinstance(one, DrawnNoise):
             noise[row] = torch.from_numpy(one.at(position, vocabulary)).to(device)
-    if len(distinct) == len(noises):
-        return noise
-    return noise[torch.tensor([distinct[one] for one in noises], device=device)]
+    return noise
 
 
 def _philox(

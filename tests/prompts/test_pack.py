@@ -85,9 +85,18 @@ def open_cobe(pack):
 def test_an_exported_pack_is_equal_and_a_changed_one_has_another_hash(tmp_path):
     folder = tmp_path / "pack"
     written = export_default_pack(folder)
-    assert open_pack(folder).hash == open_pack().hash
-    written[0].write_text(written[0].read_text() + "\nmore", encoding="utf-8")
-    assert open_pack(folder).hash != open_pack().hash
+    names = {path.relative_to(folder).with_suffix("").as_posix(): path for path in written}
+    assert names.keys() == default_templates().keys()
+    for name, path in default_templates().items():
+        assert names[name].read_bytes() == path.read_bytes()
+
+    def used(pack: PromptPack) -> str:
+        pack.template(JUDGE, required=REQUIRED)
+        return pack.used_hash
+
+    assert used(open_pack(folder)) == used(open_pack())
+    names[JUDGE].write_text(names[JUDGE].read_text() + "\nmore", encoding="utf-8")
+    assert used(open_pack(folder)) != used(open_pack())
     with pytest.raises(InputError, match="not an empty folder"):
         export_default_pack(folder)
 

@@ -1,6 +1,5 @@
 """The parts of a training that need no model: scores, new items, preferences, judges, stages."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from contrafact.training import generation
 from contrafact.training.config import TrainConfig
 from contrafact.training.context import TrainingContext, run_stage, stage_journal
 from contrafact.training.generation import Candidate, Reply
-from contrafact.training.judging import by_inspect, read_score, score_candidates
+from contrafact.training.judging import read_score, score_candidates
 from contrafact.training.preferences import ScoredCandidate, pair_up
 
 SPEC = training_specs()["finforce"]
@@ -159,6 +158,10 @@ def candidates() -> list[Candidate]:
     ]
 
 
+def never() -> Any:
+    raise AssertionError("the model that is trained is not asked")
+
+
 def test_another_model_judges_and_what_cannot_be_read_is_counted(tmp_path, monkeypatch):
     from inspect_ai.model import ModelOutput
 
@@ -170,9 +173,7 @@ def test_another_model_judges_and_what_cannot_be_read_is_counted(tmp_path, monke
     with Journal(tmp_path / "journal", {}) as replies:
         replies.keep("a judged 0", "score: 6")  # from a start that was killed
         replies.keep("a judged 1", "score: 7")
-        scored, reasons = score_candidates(
-            context, candidates(), partial(by_inspect, context, replies)
-        )
+        scored, reasons = score_candidates(context, candidates(), never, replies)
     assert [(one.score, one.valid, one.unreadable) for one in scored] == [
         (6.5, True, 0),
         (0.0, False, 0),  # no judge is called about what cannot be read
@@ -185,7 +186,7 @@ def test_a_judge_that_cannot_be_opened_or_fails_is_an_error_and_no_score(tmp_pat
     def ask(name: str) -> None:
         context = training(tmp_path, judge={"by": name, "samples": 1})
         with Journal(tmp_path / "journal", {}) as journal:
-            score_candidates(context, candidates(), partial(by_inspect, context, journal))
+            score_candidates(context, candidates(), never, journal)
 
     with pytest.raises(InputError, match="cannot use the model 'nobody/here'"):
         ask("nobody/here")

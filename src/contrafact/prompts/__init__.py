@@ -11,7 +11,6 @@ template text themselves.
 import hashlib
 import re
 import shutil
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +130,6 @@ class PromptPack:
         self.root = root
         self.name = "default" if root is None else root.name
         self._own: dict[str, Path] = {}
-        self._used: dict[str, str] = {}
         self._sources: dict[str, str] = {}
 
     def template(
@@ -147,7 +145,6 @@ class PromptPack:
         opened = PromptTemplate(
             name, self._path(name), frozenset(required), frozenset(optional or ())
         )
-        self._used[name] = template_hash(opened.source)
         self._sources[name] = opened.source
         return opened
 
@@ -156,34 +153,19 @@ class PromptPack:
         self._own[name] = folder
 
     @property
-    def used(self) -> dict[str, str]:
-        """The templates opened so far: name to the first 12 hex digits of their SHA-256."""
-        return dict(sorted(self._used.items()))
-
-    @property
     def sources(self) -> dict[str, str]:
         """The texts of the templates opened so far, by name."""
         return dict(sorted(self._sources.items()))
 
     @property
+    def used(self) -> dict[str, str]:
+        """The templates opened so far: name to the first 12 hex digits of their SHA-256."""
+        return {name: template_hash(source) for name, source in self.sources.items()}
+
+    @property
     def used_hash(self) -> str:
         """The first 12 hex digits of a SHA-256 over the templates opened so far."""
-        return _digest("".join(f"{name}\0{one}\0" for name, one in self.used.items()).encode())
-
-    @cached_property
-    def hash(self) -> str:
-        """The first 12 hex digits of a SHA-256 over every template of the pack, used or not."""
-        if self.root is None:
-            files = default_templates()
-        else:
-            files = {
-                path.relative_to(self.root).with_suffix("").as_posix(): path
-                for path in sorted(self.root.rglob(f"*{SUFFIX}"))
-            }
-        digest = hashlib.sha256()
-        for name in sorted(files):
-            digest.update(name.encode() + b"\x00" + files[name].read_bytes() + b"\x00")
-        return digest.hexdigest()[:12]
+        return template_hash("".join(f"{name}\0{one}\0" for name, one in self.used.items()))
 
     def _path(self, name: str) -> Path:
         first, _, rest = name.partition("/")
@@ -242,11 +224,7 @@ def export_default_pack(folder: Path) -> list[Path]:
 
 def template_hash(source: str) -> str:
     """Return the first 12 hex digits of a template's SHA-256, as manifests name it."""
-    return _digest(source.encode())
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:12]
+    return hashlib.sha256(source.encode()).hexdigest()[:12]
 
 
 def _line_of(source: str, word: str) -> int:

@@ -20,10 +20,7 @@ from contrafact.training.context import Advance, TrainingContext
 from contrafact.training.generation import Candidate, generate_replies
 from contrafact.training.preferences import ScoredCandidate
 
-__all__ = ["Judge", "by_inspect", "by_self", "score_candidates"]
-
-Judge = Callable[[Mapping[str, str], Advance], Mapping[str, str]]
-"""Answers prompts that ask for points; by their keys."""
+__all__ = ["score_candidates"]
 
 _HIGHEST = 10  # points that an answer can have
 _AT_ONCE = 16
@@ -53,12 +50,15 @@ def read_score(reply: str) -> tuple[float | None, str | None]:
 def score_candidates(
     context: TrainingContext,
     candidates: Sequence[Candidate],
-    judge: Judge | None,
+    model: Callable[[], CausalModel],
+    journal: Journal,
     advance: Advance = lambda _: None,
 ) -> tuple[list[ScoredCandidate], Counter[str]]:
     """Return the candidates with their scores, and why judge's replies could not be read.
 
-    Without a judge the family's checks give the scores.
+    Args:
+        model: Loads the model that is trained, where it judges itself.
+        journal: Where judge's replies are kept.
     """
     spec = context.spec
     read = [spec.read(one.reply.text, one.reply.ended) for one in candidates]
@@ -66,7 +66,7 @@ def score_candidates(
     samples: dict[str, list[float]] = defaultdict(list)
     reasons: Counter[str] = Counter()
     unread: Counter[str] = Counter()
-    if judge is None:
+    if context.config.judge.by == "checks":
         checked = spec.check([one.item for one in candidates], read)
         samples |= {one.key: [c.score] for one, c in zip(candidates, checked, strict=True)}
         advance(len(candidates))
@@ -77,7 +77,11 @@ def score_candidates(
             if answer is not None
             for sample in range(context.config.judge.samples)
         }
-        for key, reply in judge(asked, advance).items():
+        if context.config.judge.by == "self":
+            replies = _by_self(context, model(), journal, asked, advance)
+        else:
+            replies = _by_inspect(context, journal, asked, advance)
+        for key, reply in replies.items():
             candidate = key.rpartition(" judged ")[0]
             score, reason = read_score(reply)
             if score is None:
@@ -99,14 +103,13 @@ def score_candidates(
     ], reasons
 
 
-def by_self(
+def _by_self(
     context: TrainingContext,
     causal: CausalModel,
     journal: Journal,
     prompts: Mapping[str, str],
     advance: Advance,
-) -> Mapping[str, str]:
-    """Answer as the judge by the model itself; replies are kept in the journal."""
+) -> dict[str, str]:
     replies = generate_replies(
         causal,
         prompts,
@@ -118,13 +121,10 @@ def by_self(
     return {key: reply.text for key, reply in replies.items()}
 
 
-def by_inspect(
+def _by_inspect(
     context: TrainingContext, journal: Journal, prompts: Mapping[str, str], advance: Advance
-) -> Mapping[str, str]:
-    """Answer as the judge by any Inspect model; answers that came are kept when a call fails.
-
-    Services that take a seed are given one, each sample its own.
-    """
+) -> dict[str, str]:
+    """Answer by any Inspect model. Services that take a seed are given one, each sample its own."""
     from inspect_ai.model import GenerateConfig
 
     settings = context.config.judge

@@ -27,8 +27,8 @@ def write_results(
     """Write the tables and figures of what there is, and return two of the tables.
 
     ``metrics.csv`` has a row for each checkpoint, ``saturation.csv`` for each iteration,
-    ``losses.csv`` for each step that was measured; the figures have the same names, and are drawn
-    where their table has changed. Those of metrics and saturation are returned, as rows.
+    ``losses.csv`` for each step that was measured. The first two are returned, as rows, and have
+    figures of the same names, which are drawn where their table has changed.
     """
     import pandas as pd
 
@@ -40,17 +40,21 @@ def write_results(
         return {step: path for step in steps if (path := out / step / name).exists()}
 
     replies = {step: read_lines(path) for step, path in there("evaluation/answers.jsonl").items()}
-    losses = {step: read_lines(path) for step, path in there("model/losses.jsonl").items()}
+    losses = [
+        {"stage": step, **row}
+        for step, path in there("model/losses.jsonl").items()
+        for row in read_lines(path)
+    ]
     saturation = [
         {"iteration": step.rpartition("-")[2], **read_json(path)}
         for step, path in there("preferences/saturation.json").items()
     ]
     metrics = metrics_rows(replies, spec, seed=seed)
-    stages = [{"stage": step, **row} for step, own in losses.items() for row in own]
+    if losses:
+        write_frame(pd.DataFrame(losses), out / "losses.csv")
     tables: list[tuple[str, Sequence[Row], Callable[[], Figure]]] = [
         ("metrics", metrics, lambda: metrics_figure(metrics, spec)),
         ("saturation", saturation, lambda: _saturation_figure(saturation, spec)),
-        ("losses", stages, lambda: _loss_figure(losses)),
     ]
     for name, rows, draw in tables:
         if not rows:
@@ -123,37 +127,6 @@ def _saturation_figure(rows: Sequence[Row], spec: TrainingSpec) -> Figure:
     alt = _alt([f"iteration {name}" for name in names], rows, panels, digits=2)
     caption = "What the scores of an iteration's candidates still tell apart."
     return render("saturation", "Score saturation", caption, alt, draw, height=2.4)
-
-
-def _loss_figure(losses: Mapping[str, Sequence[Row]]) -> Figure:
-    """Return the figure of what the trainers measured, by stage and step."""
-    stages = [(name, rows) for name, rows in losses.items() if rows]
-
-    def draw(plot: "Plot", colours: dict[str, str]) -> None:
-        for at, (name, rows) in enumerate(stages):
-            ax = plot.add_subplot(1, len(stages), at + 1)
-            margins = any("eval_rewards/margins" in row for row in rows)
-            pairs = (
-                ("rewards/margins", "eval_rewards/margins") if margins else ("loss", "eval_loss")
-            )
-            for key, colour, mark in zip(
-                pairs, ("headline", "opportunity"), ("-", "o-"), strict=True
-            ):
-                known = [(row["step"], row[key]) for row in rows if _known(row.get(key))]
-                label = "validation" if key.startswith("eval_") else "training"
-                ax.plot(*zip(*known, strict=True), mark, color=colours[colour], label=label)
-            ax.set_title(f"{name}: {'reward margin' if margins else 'loss'}", loc="left")
-            ax.set_xlabel("Step")
-            ax.grid(axis="y")
-            ax.legend()
-
-    alt = "; ".join(
-        f"{name}: validation loss {rows[0].get('eval_loss', math.nan):.3f} at first, "
-        f"{[r['eval_loss'] for r in rows if 'eval_loss' in r][-1]:.3f} at last"
-        for name, rows in stages
-    )
-    caption = "Supervised warm-up by its loss on replies; DPO by the margin of its rewards."
-    return render("losses", "What was learned, step by step", caption, alt, draw, height=2.7)
 
 
 def _alt(

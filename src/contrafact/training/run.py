@@ -18,7 +18,6 @@ After Yuan et al. (2024), *Self-Rewarding Language Models*. The folders, for a f
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ from contrafact.training.generation import (
     generate_items,
     open_method,
 )
-from contrafact.training.judging import Judge, by_inspect, by_self, score_candidates
+from contrafact.training.judging import score_candidates
 from contrafact.training.preferences import Preference, ScoredCandidate, pair_up
 from contrafact.training.results import write_results
 from contrafact.training.trainers import check_targets, check_trainers, prefer, warm_up
@@ -317,14 +316,11 @@ class _Iteration:
             Candidate(row["key"], row["item"], Reply(**row["reply"]))
             for row in context.read_rows(self.folder / "candidates" / "candidates.jsonl")
         ]
-        judge: Judge | None = None
         total = len(candidates) * (1 if settings.by == "checks" else settings.samples)
         with context.work(folder, f"{self.name}: scores", total) as (journal, advance):
-            if settings.by == "self":
-                judge = partial(by_self, context, context.model(self.model), journal)
-            elif settings.by != "checks":
-                judge = partial(by_inspect, context, journal)
-            scored, reasons = score_candidates(context, candidates, judge, advance)
+            scored, reasons = score_candidates(
+                context, candidates, lambda: context.model(self.model), journal, advance
+            )
             context.write_rows(folder / "scores.jsonl", scored)
             write_json(folder / "unreadable.json", dict(reasons.most_common()))
 

@@ -6,13 +6,13 @@ import pytest
 
 from contrafact.families.finforce.training import (
     TRAINING,
-    CheckedPair,
     check_pairs,
     judge_pair,
     pair_reply,
     read_headline,
     read_reply,
 )
+from contrafact.family.training import CheckedReply
 from contrafact.prompts import open_pack
 from contrafact.records import CRITERIA
 from contrafact.training.evaluation import metrics_rows
@@ -32,7 +32,7 @@ def test_an_answer_is_read_back_as_it_was():
 # Built-in checks
 
 
-def points(risk: str, opportunity: str, headline: str = HEADLINE) -> CheckedPair:
+def points(risk: str, opportunity: str, headline: str = HEADLINE) -> CheckedReply:
     text = pair_reply(headline, {"risk": risk, "opportunity": opportunity})
     return check_pairs([headline], [read_reply(text)])[0]
 
@@ -43,16 +43,16 @@ def test_a_good_pair_beats_its_faults_and_what_cannot_be_read_has_nothing():
     # Which way a text points is not for words to say.
     assert points(PAIR["opportunity"], PAIR["risk"]).score == pytest.approx(best.score)
     copied = points(HEADLINE, HEADLINE + " today")
-    assert copied.sides["risk"]["forward"] == 0
+    assert copied.values["forward"] == 0
     assert copied.score < best.score
     assert (
         points("Shoes are nice to have", PAIR["opportunity"]).score < best.score
     )  # off the subject
-    assert points(f"Risk: {PAIR['risk']}", PAIR["opportunity"]).sides["risk"]["form"] == 0
+    assert points(f"Risk: {PAIR['risk']}", PAIR["opportunity"]).values["form"] == 0.5
     numbers = points(PAIR["risk"] + " by 40%", PAIR["opportunity"])
-    assert numbers.sides["risk"]["forward"] == 0
+    assert numbers.values["forward"] == 0.5
     unread = check_pairs([HEADLINE], [read_reply("Sorry, I cannot do that.")])[0]
-    assert (unread.score, unread.sides) == (0, {})
+    assert (unread.score, unread.values) == (0, {})
 
 
 def test_a_reply_that_has_to_be_repaired_loses_a_point():

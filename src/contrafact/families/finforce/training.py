@@ -6,8 +6,7 @@ that a checkpoint is used as any model is; the reply is the JSON object that it 
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -196,14 +195,7 @@ _SIDE_LABEL = re.compile(r"^\W*(?:risk|opportunity)\w*(?:\s+\w+)?\s*:", re.IGNOR
 _CONTENT_LETTERS = 4  # of a word that carries a headline's subject
 
 
-@dataclass(frozen=True)
-class CheckedPair(CheckedReply):
-    """What the checks make of a pair: each side's points by kind; empty where it cannot be read."""
-
-    sides: Mapping[Side, Mapping[str, float]] = field(default_factory=dict)
-
-
-def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[CheckedPair]:
+def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[CheckedReply]:
     """Return the points of each reply, 0 to 8: what can be said of it without any model.
 
     Four points a side, after kinds of the paper's scale (FIN-FORCE, table 13): subject, minimal
@@ -221,7 +213,7 @@ def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[
     made = []
     for headline, reply, pair in zip(headlines, replies, pairs, strict=True):
         if pair is None:
-            made.append(CheckedPair(0.0))
+            made.append(CheckedReply(0.0))
             continue
         distances = {side: normalised_edit_distance(headline, pair[side]) for side in SIDES}
         same = _words(pair["risk"]) == _words(pair["opportunity"])
@@ -236,7 +228,7 @@ def check_pairs(headlines: Sequence[str], replies: Sequence[ReadReply]) -> list[
         total = sum(sum(points.values()) for points in sides.values()) - bool(reply.repairs)
         values = {kind: float(np.mean([sides[side][kind] for side in SIDES])) for kind in KINDS}
         values["edit_distance"] = float(np.mean(list(distances.values())))
-        made.append(CheckedPair(min(_HIGHEST, max(0.0, total)), values, sides))
+        made.append(CheckedReply(min(_HIGHEST, max(0.0, total)), values))
     return made
 
 

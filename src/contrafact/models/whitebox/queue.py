@@ -44,23 +44,21 @@ class BatchQueue(Generic[_Request, _Response]):
     idle waits until no request has come for ``linger`` seconds: callers rarely come alone.
 
     Args:
-        work: Answers a batch: one answer per request, in order; an exception among them is raised
-            to that request's caller alone, one that is raised goes to all callers of the batch.
-            Its second argument is a function to be called now and then, which raises when the work
-            is no longer wanted: all its callers were cancelled, or the queue was closed.
+        work: Answers a batch: one answer per request, in order; what it raises goes to all callers
+            of the batch. Its second argument is a function to be called now and then, which raises
+            when the work is no longer wanted: all its callers were cancelled, or the queue was
+            closed.
     """
 
     def __init__(
         self,
-        work: Callable[[Sequence[_Request], Callable[[], None]], Sequence[_Response | Exception]],
+        work: Callable[[Sequence[_Request], Callable[[], None]], Sequence[_Response]],
         *,
         batch_key: Callable[[_Request], Hashable] = lambda _: None,
         max_batch: int = 16,
         linger: float = 0.1,
         name: str = "batches",
     ):
-        if max_batch < 1:
-            raise ValueError(f"a batch holds at least one request, not {max_batch}")
         self._work = work
         self._batch_key = batch_key
         self._max_batch = max_batch
@@ -139,12 +137,11 @@ class BatchQueue(Generic[_Request, _Response]):
             answers = self._work([entry.request for entry in batch], check)
             results = list(zip(batch, answers, strict=True))
         except Exception as error:  # noqa: BLE001 - every caller of the batch gets it
-            results = [(entry, error) for entry in batch]
+            for entry in batch:
+                entry.future.set_exception(error)
+            return
         for entry, answer in results:
-            if isinstance(answer, Exception):
-                entry.future.set_exception(answer)
-            else:
-                entry.future.set_result(answer)
+            entry.future.set_result(answer)
 
 
 def _close(queue: "weakref.ref[BatchQueue[_Request, _Response]]") -> None:

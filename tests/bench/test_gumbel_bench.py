@@ -1,16 +1,12 @@
 """What the bench compares with is right: its noise gives its texts back, ours included."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from tests.support.small_models import numbers_model
 
 from bench import gumbel
 from contrafact.models.whitebox.completion import Completer
 from contrafact.models.whitebox.noise import generate
-from contrafact.models.whitebox.weights import CausalModel
 
 PROMPTS = [[1, 5, 9], [1, 7, 7, 30, 41], [1, 90]]
 
@@ -27,22 +23,7 @@ class Held:
 
 @pytest.fixture(scope="module")
 def causal():
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=97,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=128,
-        initializer_range=0.5,
-        bos_token_id=1,
-        eos_token_id=0,
-    )
-    model = LlamaForCausalLM(config).eval()
-    tokenizer = SimpleNamespace(eos_token_id=None, decode=lambda tokens, **_: str(tokens))
-    return CausalModel("small", model, tokenizer, torch.device("cpu"), 1, 128)
+    return numbers_model()
 
 
 def test_the_plain_way_writes_what_ours_writes_under_the_same_noise(causal):

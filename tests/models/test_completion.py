@@ -15,6 +15,7 @@ import pytest
 import torch
 from inspect_ai.util import json_schema
 from pydantic import BaseModel
+from tests.support.small_models import random_model
 
 from contrafact.errors import InputError
 from contrafact.judges.judge import bool_schema
@@ -51,33 +52,8 @@ def llama(byte_tokenizer: Any) -> CausalModel:
 
 
 def made(kind: str, tokenizer: Any) -> CausalModel:
-    """A small random model; `mistral` forgets what is more than 40 tokens back."""
-    import transformers
-
-    torch.manual_seed(0)
-    shared: dict[str, Any] = {"vocab_size": len(tokenizer), "initializer_range": 0.4}
-    ids = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": None}
-    sizes = {
-        "hidden_size": 32,
-        "intermediate_size": 48,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": 512,
-    }
-    model: Any
-    if kind == "gpt2":
-        config = transformers.GPT2Config(
-            **shared, **ids, n_embd=32, n_layer=2, n_head=4, n_positions=512
-        )
-        model = transformers.GPT2LMHeadModel(config)
-    elif kind == "mistral":
-        model = transformers.MistralForCausalLM(
-            transformers.MistralConfig(**shared, **ids, **sizes, sliding_window=40)
-        )
-    else:
-        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**shared, **ids, **sizes))
-    return CausalModel(kind, model.eval(), tokenizer, torch.device("cpu"), 0, 512)
+    model = random_model(kind, len(tokenizer), context=512)
+    return CausalModel(kind, model, tokenizer, torch.device("cpu"), 0, 512)
 
 
 def judge(tokens: Sequence[int], **options: Any) -> CompletionRequest:

@@ -3,13 +3,13 @@
 import copy
 import math
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from scipy import stats
+from tests.support.small_models import NUMBERS, numbers_model
 
 from contrafact.errors import InputError
 from contrafact.models.whitebox.noise import (
@@ -25,40 +25,14 @@ from contrafact.models.whitebox.tokens import end_tokens
 from contrafact.models.whitebox.weights import CausalModel
 
 VOCABULARY = 97
-TOKENIZER = SimpleNamespace(eos_token_id=None, decode=lambda tokens, **_: str(list(tokens)))
 PROMPTS = [[1, 5, 9], [1, 7], [1, *range(20, 45)], [1, 5, 9, 33, 60, 2, 8], [1, 90]]
 MECHANISMS = [Sampling(), Sampling(0.7), Sampling(1.3, 0.9)]
 ALPHA = 1e-4
 
 
-def made(kind: str, seed: int = 0) -> CausalModel:
-    from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
-
-    torch.manual_seed(seed)
-    shared = {"vocab_size": VOCABULARY, "initializer_range": 0.5}
-    ids = {"bos_token_id": 1, "eos_token_id": 0, "pad_token_id": None}
-    model: Any
-    if kind == "llama":
-        config = LlamaConfig(
-            **shared,
-            **ids,
-            hidden_size=32,
-            intermediate_size=48,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=128,
-        )
-        model = LlamaForCausalLM(config)
-    else:
-        config = GPT2Config(**shared, **ids, n_embd=32, n_layer=2, n_head=4, n_positions=128)
-        model = GPT2LMHeadModel(config)
-    return CausalModel(kind, model.eval(), TOKENIZER, torch.device("cpu"), 1, 128)
-
-
 @pytest.fixture(scope="module", params=["llama", "gpt2"])
 def causal(request: pytest.FixtureRequest) -> CausalModel:
-    return made(request.param)
+    return numbers_model(request.param)
 
 
 def draws(count: int, seed: int = 0) -> list[Any]:
@@ -175,7 +149,7 @@ def softmax_after(causal: CausalModel, ids: list[int], temperature: float = 1.0)
 
 
 def test_sampled_tokens_follow_the_models_softmax() -> None:
-    causal, count = made("llama"), 20_000
+    causal, count = numbers_model("llama"), 20_000
     two = written(causal, [[1, 7]] * count, draws(count, 5), max_tokens=2, rows=4000)
     firsts = np.array([one.tokens[0] for one in two])
     assert_follows(firsts, softmax_after(causal, [1, 7]))
@@ -186,7 +160,7 @@ def test_sampled_tokens_follow_the_models_softmax() -> None:
 
 
 def test_sampled_tokens_follow_temperature_and_nucleus() -> None:
-    causal, count, sampling = made("gpt2"), 20_000, Sampling(1.3, 0.9)
+    causal, count, sampling = numbers_model("gpt2"), 20_000, Sampling(1.3, 0.9)
     one = written(causal, [[1, 7]] * count, draws(count, 4), sampling, max_tokens=1, rows=4000)
     p = softmax_after(causal, [1, 7], 1.3)
     order = np.argsort(-p)
@@ -209,9 +183,9 @@ class Shifted(torch.nn.Module):
 
 @pytest.mark.parametrize("shift", [-1000.0, 1000.0])
 def test_shifted_logits_change_nothing(shift: float) -> None:
-    causal = made("llama")
+    causal = numbers_model("llama")
     moved = CausalModel(
-        "shifted", Shifted(causal.model, shift), TOKENIZER, causal.device, 1, causal.context
+        "shifted", Shifted(causal.model, shift), NUMBERS, causal.device, 1, causal.context
     )
     for sampling in MECHANISMS:
         plain = written(causal, PROMPTS, draws(5), sampling, ends=(0,))
@@ -235,7 +209,7 @@ def test_another_prompt_or_model_under_held_noise_shares_more_than_under_fresh(
 ) -> None:
     """What holding the noise is for: less of the text changes."""
     other = CausalModel(
-        "nudged", copy.deepcopy(causal.model), TOKENIZER, causal.device, 1, causal.context
+        "nudged", copy.deepcopy(causal.model), NUMBERS, causal.device, 1, causal.context
     )
     with torch.no_grad():
         for weight in other.model.parameters():
@@ -280,7 +254,7 @@ def test_what_does_not_fit_or_cannot_be_is_reported(causal: CausalModel) -> None
     ):
         infer(causal, PROMPTS[:1], [[rare]], draws(1), sampling=Sampling(top_p=0.5))
     broken = CausalModel(
-        "broken", Shifted(causal.model, math.nan), TOKENIZER, causal.device, 1, causal.context
+        "broken", Shifted(causal.model, math.nan), NUMBERS, causal.device, 1, causal.context
     )
     with pytest.raises(InputError, match="not finite"):
         written(broken, PROMPTS, draws(5), ends=(0,))

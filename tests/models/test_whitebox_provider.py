@@ -27,6 +27,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolInfo, ToolParams
 from inspect_ai.util import json_schema
 from pydantic import BaseModel
+from tests.support.small_models import random_model
 
 from contrafact.errors import InputError
 from contrafact.judges.judge import bool_schema, judge_letter, judge_once
@@ -50,27 +51,14 @@ class Free(BaseModel):
 @pytest.fixture(scope="module")
 def folder(tiny_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small random model that reads 512 bytes, with a chat template."""
-    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+    from transformers import AutoTokenizer
 
     place = tmp_path_factory.mktemp("model")
     tokenizer = AutoTokenizer.from_pretrained(converted(tiny_gguf, place / "cache"))
     tokenizer.chat_template = TEMPLATE
     tokenizer.model_max_length = 512
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        initializer_range=0.4,
-        bos_token_id=0,
-        eos_token_id=1,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=512,
-    )
     own = place / "tiny"
-    LlamaForCausalLM(config).save_pretrained(own)
+    random_model("llama", len(tokenizer), context=512).save_pretrained(own)
     tokenizer.save_pretrained(own)
     return own
 

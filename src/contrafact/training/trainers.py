@@ -55,7 +55,6 @@ Loss = dict[str, float]
 
 _KEPT = ("loss", "reward", "eval_loss", "learning_rate", "grad_norm", "mean_token_accuracy")
 _CHECKPOINTS = "trainer"
-_GROUPED = 32  # batches among which examples of like length are sought
 
 
 @dataclass(frozen=True)
@@ -189,11 +188,7 @@ def teach(
     learning = config.supervised
     total = round(-(-len(train) // learning.effective_batch) * learning.epochs)
     kept = {round(total * place / points) for place in range(1, points + 1)}
-    rng = np.random.default_rng([config.seed, 2])
-    ordered = [train[place] for place in _like_lengths(train, learning.batch, rng)]
-    trainer = _supervised(
-        causal, ordered, validation, config, learning, folder, steps, shuffled=False
-    )
+    trainer = _supervised(causal, train, validation, config, learning, folder, steps)
     trainer.add_callback(_keeping(kept, folder, config.model))
     return _run(trainer, causal, config, folder, adapter=True)
 
@@ -206,8 +201,6 @@ def _supervised(
     learning: Learning,
     folder: Path,
     steps: Steps,
-    *,
-    shuffled: bool = True,
 ) -> Any:
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
@@ -227,7 +220,6 @@ def _supervised(
         **_arguments(causal.device, config, learning, folder),
         completion_only_loss=True,
         packing=False,
-        train_sampling_strategy="random" if shuffled else "sequential",
     )
     return SFTTrainer(
         model=causal.model,
@@ -238,25 +230,6 @@ def _supervised(
         peft_config=_adapter(config.lora),
         callbacks=_callbacks(learning, steps),
     )
-
-
-def _like_lengths(
-    examples: Sequence[TokenizedExample], batch: int, rng: np.random.Generator
-) -> list[int]:
-    """Return a random order in which the examples of a batch are of like length.
-
-    It is ours and not the trainer's, whose own depends on where a killed one goes on.
-    """
-    order = rng.permutation(len(examples))
-    batches: list[list[int]] = []
-    for start in range(0, len(order), batch * _GROUPED):
-        group = [int(place) for place in order[start : start + batch * _GROUPED]]
-        group.sort(key=lambda place: len(examples[place].prompt) + len(examples[place].chosen))
-        batches += [group[at : at + batch] for at in range(0, len(group), batch)]
-    last = [one for one in batches if len(one) < batch]
-    full = [one for one in batches if len(one) == batch]
-    mixed = [full[int(place)] for place in rng.permutation(len(full))]
-    return [place for one in [*mixed, *last] for place in one]
 
 
 def _keeping(kept: Collection[int], folder: Path, base: str) -> Any:

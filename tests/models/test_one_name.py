@@ -166,7 +166,7 @@ def inputs(tmp_path: Path, monkeypatch: Any) -> Path:
     real = opening.get_model
     monkeypatch.setattr(opening, "get_model", stop)
     monkeypatch.setattr("inspect_ai.model.get_model", stop)
-    monkeypatch.setattr(weights, "converted", lambda path, cache: stop(path.name))
+    monkeypatch.setattr(weights, "converted", lambda path: stop(path.name))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -29,8 +29,9 @@ def test_a_gguf_file_is_converted_once_and_keeps_its_weights(
 ) -> None:
     from transformers import AutoModelForCausalLM
 
-    first = load_causal(str(tiny_gguf), cache=tmp_path)
-    (folder,) = tmp_path.iterdir()  # and nothing half-made next to it
+    monkeypatch.setenv("CONTRAFACT_CACHE", str(tmp_path))
+    first = load_causal(str(tiny_gguf))
+    (folder,) = (tmp_path / "weights").iterdir()  # and nothing half-made next to it
     assert folder.name.startswith("tiny-")
     assert (folder / "model.safetensors").stat().st_size > 0
 
@@ -38,7 +39,7 @@ def test_a_gguf_file_is_converted_once_and_keeps_its_weights(
         raise AssertionError("converted twice")
 
     monkeypatch.setattr(conversion, "_convert", refuse)
-    second = load_causal(str(tiny_gguf), cache=tmp_path)
+    second = load_causal(str(tiny_gguf))
     direct = AutoModelForCausalLM.from_pretrained(
         tiny_gguf.parent, gguf_file=tiny_gguf.name, dtype=torch.float32
     ).state_dict()
@@ -95,7 +96,7 @@ def test_a_damaged_gguf_file_and_a_wrong_folder(tmp_path: Path, tiny_gguf: Path)
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(tiny_gguf.read_bytes()[:3000])
     with pytest.raises(InputError, match=r"cut\.gguf: PyTorch cannot load this GGUF file"):
-        load_causal(str(cut), cache=tmp_path / "cache")
+        load_causal(str(cut))
     with pytest.raises(InputError, match="no causal language model can be loaded from"):
         load_causal(str(tmp_path))
     with pytest.raises(InputError, match=r"nowhere\.gguf: there is no such file"):
@@ -160,11 +161,9 @@ def test_weights_are_kept_as_asked_for(tiny_gguf: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:99"])
-def test_a_device_that_is_not_there_is_reported(
-    tiny_gguf: Path, tmp_path: Path, device: str
-) -> None:
+def test_a_device_that_is_not_there_is_reported(tiny_gguf: Path, device: str) -> None:
     with pytest.raises(InputError, match=f"cannot use the device '{device}'"):
-        load_causal(str(tiny_gguf), cache=tmp_path, device=device)
+        load_causal(str(tiny_gguf), device=device)
 
 
 def test_four_bits_need_a_gpu_and_their_package(monkeypatch: pytest.MonkeyPatch) -> None:

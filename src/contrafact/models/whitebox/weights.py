@@ -89,7 +89,6 @@ def on_card(device: str | None) -> bool:
 def load_causal(
     name: str,
     *,
-    cache: Path | None = None,
     device: str | None = None,
     precision: Precision = "float32",
 ) -> CausalModel:
@@ -100,7 +99,6 @@ def load_causal(
             folder as ``save_pretrained`` writes it (a LoRA adapter's too, which is merged into the
             model that it names), or the name of a model on the Hugging Face hub (``gpt2``), which
             is downloaded if it is not in the hub's own cache.
-        cache: Where converted GGUF files are kept; the user's cache folder if not given.
         device: PyTorch's name of the device; a GPU if there is one, else the CPU.
         precision: How the weights are kept. ``4bit`` needs a GPU and bitsandbytes.
 
@@ -113,7 +111,7 @@ def load_causal(
     check_precision(precision, device)
     placed = _placed_device(device)
     with quietly():
-        model, tokenizer = _loaded_pair(name, cache, _loading_options(precision, placed))
+        model, tokenizer = _loaded_pair(name, _loading_options(precision, placed))
     start = text_start(tokenizer)
     if start is None:
         raise InputError(f"the tokenizer of {name} has neither a start nor an end token")
@@ -263,16 +261,16 @@ def _loading_options(precision: Precision, device: "torch.device") -> dict[str, 
     return {"dtype": torch.bfloat16, "quantization_config": small, "device_map": {"": device}}
 
 
-def _loaded_pair(name: str, cache: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
+def _loaded_pair(name: str, options: dict[str, Any]) -> tuple[Any, Any]:
     folder = _find(name)
     if folder is None:
         return _from_hub(name, options)
     if folder.is_file():
-        folder = converted(folder, cache)
+        folder = converted(folder)
     _check_folder(folder, name)
     try:
         if not (folder / _CONFIG).is_file():
-            return _adapted(folder, cache, options)
+            return _adapted(folder, options)
         return _pretrained(folder, options, local_files_only=True)
     except InputError:
         raise
@@ -283,7 +281,7 @@ def _loaded_pair(name: str, cache: Path | None, options: dict[str, Any]) -> tupl
         ) from error
 
 
-def _adapted(folder: Path, cache: Path | None, options: dict[str, Any]) -> tuple[Any, Any]:
+def _adapted(folder: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     """Load the model that a LoRA adapter was trained on, with the adapter merged into it."""
     by_peft = (folder / _PEFT).is_file() or not (folder / ADAPTER_FILE).is_file()
     if by_peft and importlib.util.find_spec("peft") is None:
@@ -296,7 +294,7 @@ def _adapted(folder: Path, cache: Path | None, options: dict[str, Any]) -> tuple
 
     stated = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
     base = plain_name(str(stated["base_model_name_or_path"]))
-    model, tokenizer = _loaded_pair(base, cache, options)
+    model, tokenizer = _loaded_pair(base, options)
     if (folder / "tokenizer_config.json").is_file():
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     if not by_peft:

@@ -1,5 +1,6 @@
 """Small random language models, which need no weights of anybody's."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,3 +51,37 @@ def numbers_model(kind: str = "llama", seed: int = 0) -> CausalModel:
 
     model = random_model(kind, 97, context=128, start=1, end=0, spread=0.5, seed=seed)
     return CausalModel(kind, model, NUMBERS, torch.device("cpu"), 1, 128)
+
+
+def word_model(
+    texts: Sequence[str], template: str, *, words: int, width: int, context: int
+) -> tuple[Any, Any]:
+    """Return a random Llama of two layers and a tokenizer that has read some texts."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    bpe = ByteLevelBPETokenizer()
+    special = ["<|end|>", "<|user|>", "<|assistant|>"]
+    bpe.train_from_iterator(texts, vocab_size=words, special_tokens=special)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=bpe._tokenizer,
+        bos_token="<|user|>",
+        eos_token="<|end|>",
+        additional_special_tokens=["<|assistant|>"],
+        model_max_length=context,
+    )
+    tokenizer.chat_template = template
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        max_position_embeddings=context,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=None,
+    )
+    return LlamaForCausalLM(config), tokenizer

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from tests.support.small_models import word_model
 
 from contrafact.report.drawing import Figure
 from contrafact.training import results
@@ -95,35 +96,13 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model's folder: two layers, taught for some seconds to answer in the form asked for."""
     import torch
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
     folder = tmp_path_factory.mktemp("small") / "model"
     read = _conversations(0)
-    bpe = ByteLevelBPETokenizer()
-    special = ["<|end|>", "<|user|>", "<|assistant|>"]
-    bpe.train_from_iterator([*map(" ".join, read)], vocab_size=800, special_tokens=special)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bpe._tokenizer,
-        bos_token="<|user|>",
-        eos_token="<|end|>",
-        additional_special_tokens=["<|assistant|>"],
-        model_max_length=256,
+    model, tokenizer = word_model(
+        [*map(" ".join, read)], TEMPLATE, words=800, width=64, context=256
     )
-    tokenizer.chat_template = TEMPLATE
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        max_position_embeddings=256,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=None,
-    )
-    model = LlamaForCausalLM(config).train()
+    model.train()
     texts = [f"<|user|>{ask}<|assistant|>{answer}<|end|>" for ask, answer in read]
     ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from tests.support.small_models import word_model
 from tests.training.test_srlm import Quiet
 
 from contrafact.errors import InputError
@@ -64,38 +65,12 @@ def test_no_split_has_what_it_holds_out_in_training():
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model's folder: two layers that know the words of stories, and nothing of editing."""
-    import torch
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
     folder = tmp_path_factory.mktemp("reader") / "model"
     texts = [f"{one.prompt} {one.answer}" for one in SPEC.tasks(open_pack(), "train", 9, 120)]
-    bpe = ByteLevelBPETokenizer()
-    bpe.train_from_iterator(texts, vocab_size=1500, special_tokens=["<|end|>", "<|user|>"])
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bpe._tokenizer,
-        bos_token="<|user|>",
-        eos_token="<|end|>",
-        pad_token="<|end|>",
-        model_max_length=512,
-    )
-    tokenizer.chat_template = (
-        "{% for message in messages %}<|user|>{{ message['content'] }}{% endfor %}<|user|>"
-    )
-    torch.manual_seed(0)
-    model = LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=48,
-            intermediate_size=96,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            max_position_embeddings=512,
-            bos_token_id=tokenizer.bos_token_id,
-            eos_token_id=tokenizer.eos_token_id,
-        )
-    )
+    template = "{% for message in messages %}<|user|>{{ message['content'] }}{% endfor %}<|user|>"
+    model, tokenizer = word_model(texts, template, words=1500, width=48, context=512)
     model.eval().save_pretrained(folder)
+    tokenizer.pad_token = "<|end|>"
     tokenizer.save_pretrained(folder)
     return folder
 

@@ -15,11 +15,13 @@ import math
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from contrafact.models.whitebox.card import batch_limit, in_halves
 from contrafact.models.whitebox.gumbel import Noise, Sampling, check_finite, choose, noise_of
 from contrafact.models.whitebox.kv_cache import Prefix, PrefixStore, PromptBatch, common_length
+from contrafact.models.whitebox.packing import can_pack, last_logits
 from contrafact.models.whitebox.tokens import continuation_text, end_tokens
 from contrafact.models.whitebox.weights import CausalModel
 
@@ -136,11 +138,21 @@ class Completer:
             for row, (prefix, length, paid) in zip(going, served, strict=True):
                 row.prefix, row.length, row.paid = prefix, length, paid
             going.sort(key=lambda row: len(row.tokens) - row.length)
+            if self._packs:
+                brief = [row for row in going if row.takes_one_pass]
+                going = [row for row in going if row not in brief]
+                if brief:
+                    asked = [(row.tokens, row.prefix, row.length) for row in brief]
+                    _take(brief, last_logits(self._causal, asked, check), 0)
             while going:
                 part = _fitting(self._causal, going, self._rows)
                 del going[: len(part)]
                 self._decode(part, check)
         return [row.completion() for row in rows]
+
+    @cached_property
+    def _packs(self) -> bool:
+        return can_pack(self._causal)
 
     def _decode(self, rows: "list[_Row]", check: Callable[[], None]) -> None:
         batch = PromptBatch(self._causal, [(row.tokens, row.prefix, row.length) for row in rows])
@@ -203,6 +215,15 @@ class _Row:
             self.written += possible[0][place:shared]
         if len(possible) == 1:
             self._end("stop")
+
+    @property
+    def takes_one_pass(self) -> bool:
+        """Whether the next token ends it, whichever it is."""
+        if not self.request.replies:
+            return self.request.max_tokens == 1
+        possible, place = self._possible(), len(self.written)
+        ways = {reply[place : place + 1] for reply in possible}
+        return not self.request.score_replies and len(ways) == len(possible) and () not in ways
 
     def _possible(self) -> list[tuple[int, ...]]:
         own = tuple(self.written)
@@ -312,7 +333,6 @@ def _take(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch
 
 def _chosen(rows: Sequence[_Row], logits: "torch.Tensor", position: int) -> "torch.Tensor":
     """Return each row's next token, ``(rows,)``."""
-
     wanted = logits
     for index, (row, model_own) in enumerate(zip(rows, logits, strict=True)):
         if not row.done and (own := row.adjusted(model_own)) is not model_own:

@@ -3,7 +3,6 @@
 import copy
 import functools
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from contrafact.errors import InputError
 from contrafact.models.fluency import score_fluency
 from contrafact.models.whitebox.conversion import converted
 from contrafact.models.whitebox.perplexity import TextPerplexity, perplexities
-from contrafact.models.whitebox.products import unpack_products
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 
 TEXTS = [
@@ -95,21 +93,9 @@ def test_a_text_alone_is_scored_as_among_others(tiny: CausalModel) -> None:
     assert small == pytest.approx(alone, rel=1e-5)
 
 
-@pytest.mark.parametrize("words", [1, 7, 100])
-def test_a_vocabulary_of_many_blocks_is_summed_whole(
-    tiny: CausalModel, monkeypatch: pytest.MonkeyPatch, words: int
-) -> None:
-    whole = values(perplexities(TEXTS, model=tiny))
-    monkeypatch.setattr("contrafact.models.whitebox.products.BLOCK", words)
-    monkeypatch.setattr("contrafact.models.whitebox.products._WIDE", words)
-    packed = replace(tiny, model=copy.deepcopy(tiny.model))  # whose copy is made in such blocks
-    plain = replace(tiny, model=copy.deepcopy(tiny.model))
-    unpack_products(plain.model)
-    for cut in (packed, plain):
-        assert values(perplexities(TEXTS, model=cut)) == pytest.approx(whole, rel=1e-5)
-    fits = TEXTS[0]
-    (score,) = perplexities([fits], model=tiny)
-    assert score.perplexity == pytest.approx(in_float64(tiny, fits), rel=1e-5)
+def test_a_text_has_the_perplexity_of_the_definition(tiny: CausalModel) -> None:
+    (score,) = perplexities([TEXTS[0]], model=tiny)
+    assert score.perplexity == pytest.approx(in_float64(tiny, TEXTS[0]), rel=1e-5)
 
 
 @pytest.mark.slow

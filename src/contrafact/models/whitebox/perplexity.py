@@ -5,15 +5,13 @@ The text's tokens are predicted one after the other behind a start token
 mean cross-entropy, per text.
 
 Each saving below leaves the figure as it is: texts of like length share a batch; the last token is
-never fed, since nothing is predicted from it; padding stands on the right, where causal attention
-never looks; and logits are made at the places that predict something alone, for a block of the
-vocabulary at a time, and reduced at once.
+never fed, since nothing is predicted from it; and padding stands on the right, where causal
+attention never looks.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,16 +21,12 @@ from contrafact.models.whitebox.kv_cache import by_length
 from contrafact.models.whitebox.weights import CausalModel, load_causal
 from contrafact.text.delimit import tokenizable
 
-if TYPE_CHECKING:
-    import torch
-
 __all__ = ["perplexities"]
 
 # Tokens in a batch.
 _ON_CPU = 384
 _ON_GPU = 16_384
-_PLACES = 64  # whose logits a model makes by itself, where they are not its last layer's alone
-_PROBE = (0, 1, 2, 3)  # token ids that any vocabulary has
+_PLACES = 64  # whose logits are reduced at once, in float64
 
 
 @dataclass(frozen=True)
@@ -96,13 +90,12 @@ def perplexities(
     ids: list[list[int]] = tokens["input_ids"]
     rows = [row for text, own in enumerate(ids) for row in _rows(text, own, causal)]
     surprise = np.zeros(len(texts))
-    plain_head = _has_plain_head(causal)
     size = _ON_CPU if causal.device.type == "cpu" else _ON_GPU
     if (limit := batch_limit(causal)) is not None:
-        size = min(size, limit[0])
+        size = min(size, limit[0] // 4)  # a token has a row of logits besides
     for part in by_length([len(row.inputs) for row in rows], batch_tokens or size):
         batch = [rows[number] for number in part]
-        scored = in_halves(causal, batch, lambda some: _scored(causal, some, plain_head))
+        scored = in_halves(causal, batch, lambda some: _scored(causal, some))
         for row, total in zip(batch, scored, strict=True):
             surprise[row.text] += total
     with np.errstate(over="ignore"):
@@ -130,7 +123,7 @@ def _rows(text: int, ids: Sequence[int], causal: CausalModel) -> Iterator[_Row]:
         done = end
 
 
-def _scored(causal: CausalModel, rows: Sequence[_Row], plain_head: bool) -> list[float]:
+def _scored(causal: CausalModel, rows: Sequence[_Row]) -> list[float]:
     """Return each row's summed surprise in nats over the positions that count."""
     import torch
 
@@ -146,63 +139,16 @@ def _scored(causal: CausalModel, rows: Sequence[_Row], plain_head: bool) -> list
     ]
     owner, place, target = torch.tensor(counted, device=device).T
     with torch.inference_mode():
-        if plain_head:
-            states = _hidden(causal, fed)[owner, place]
-            surprise = _by_blocks(states, causal.model.get_output_embeddings(), target)
-        else:
-            logits = causal.model(input_ids=fed, use_cache=False).logits
-            surprise = torch.cat(
-                [
-                    _cross_entropy(logits[owner[part], place[part]].double(), target[part])
-                    for part in torch.arange(len(counted), device=device).split(_PLACES)  # type: ignore[no-untyped-call]
-                ]
-            )
+        logits = causal.model(input_ids=fed, use_cache=False).logits
+        surprise = torch.cat(
+            [
+                torch.nn.functional.cross_entropy(
+                    logits[owner[part], place[part]].double(), target[part], reduction="none"
+                )
+                for part in torch.arange(len(counted), device=device).split(_PLACES)  # type: ignore[no-untyped-call]
+            ]
+        )
         totals = torch.zeros(len(rows), dtype=torch.float64, device=device)
         totals.index_add_(0, owner, surprise)
     summed: list[float] = totals.tolist()
     return summed
-
-
-def _by_blocks(states: "torch.Tensor", head: Any, target: "torch.Tensor") -> "torch.Tensor":
-    """Return the surprise at each place, ``(places,)``, float64, by blocks of the vocabulary.
-
-    ``states`` is what the output layer reads, ``(places, size)``; ``target`` the tokens there.
-    """
-    import torch
-
-    from contrafact.models.whitebox.products import blocks
-
-    total = torch.full(target.shape, -math.inf, dtype=torch.float64, device=target.device)
-    own = torch.zeros_like(total)
-    for begin, made in blocks(head, states):
-        logits = made.float()
-        total = torch.logaddexp(total, logits.logsumexp(dim=-1).double())
-        inside = (target >= begin) & (target < begin + logits.shape[-1])
-        there = (target - begin).clamp(0, logits.shape[-1] - 1)
-        own = torch.where(inside, logits.gather(-1, there[:, None])[:, 0].double(), own)
-    return total - own
-
-
-def _cross_entropy(logits: "torch.Tensor", target: "torch.Tensor") -> "torch.Tensor":
-    """Return each row's surprise: ``(rows, vocabulary)`` and ``(rows,)`` to ``(rows,)``."""
-    return logits.logsumexp(dim=-1) - logits.gather(-1, target[:, None])[:, 0]
-
-
-def _hidden(causal: CausalModel, fed: "torch.Tensor") -> Any:
-    return causal.model.base_model(input_ids=fed, use_cache=False).last_hidden_state
-
-
-def _has_plain_head(causal: CausalModel) -> bool:
-    """Tell whether the logits are the output layer's alone.
-
-    Some models scale or cap them afterwards; those take the model's own, slower way.
-    """
-    import torch
-
-    head = causal.model.get_output_embeddings()
-    if head is None or causal.model.base_model is causal.model:
-        return False
-    fed = torch.tensor([_PROBE], device=causal.device)
-    with torch.inference_mode():
-        whole = causal.model(input_ids=fed, use_cache=False).logits
-        return bool(torch.allclose(head(_hidden(causal, fed)), whole, rtol=1e-4, atol=1e-4))

@@ -12,7 +12,6 @@ model that is to be trained is given its plain layers back.
 """
 
 import platform
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,13 +19,9 @@ import torch
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["blocks", "pack_products", "unpack_products"]
-
-BLOCK = 1024
-"""Outputs of a wide layer that are made at once: all rows' values for them stay in the caches."""
+__all__ = ["pack_products", "unpack_products"]
 
 _STRETCH = 384  # at most so many inputs' products are added up in one go
-_WIDE = 8192  # outputs from which a layer is cut into blocks
 _FEW = 16  # rows below which PyTorch's own product is as fast
 _MOST = 2**29  # weights of a model; their second copy takes four bytes each
 
@@ -38,7 +33,7 @@ class PackedLinear(torch.nn.Linear):
     that are written to are noticed, but not by way of ``.data``: see `unpack_products`.
     """
 
-    _kept: "tuple[Any, list[list[Tensor]] | None] | None" = None
+    _kept: "tuple[Any, list[Tensor] | None] | None" = None
     """What the weights were when they were copied, and the copy; none of weights that changed."""
 
     def forward(self, input: "Tensor") -> "Tensor":
@@ -46,15 +41,14 @@ class PackedLinear(torch.nn.Linear):
         copy = self._copy_for(input)
         if copy is None:
             return super().forward(input)
-        made = [part for _, part in self._products(input, copy)]
-        return made[0] if len(made) == 1 else torch.cat(made, dim=-1)
+        made: Any = None
+        parts = torch.split(input, _stretch(self.in_features), dim=-1)
+        for part, weight in zip(parts, copy, strict=True):
+            product = torch.ops.mkldnn._linear_pointwise(part, weight, None, "none", [], "")
+            made = product if made is None else made.add_(product)
+        return made if self.bias is None else made.add_(self.bias)
 
-    def blocks(self, input: "Tensor") -> "Iterator[tuple[int, Tensor]] | None":
-        """Return the blocks of `blocks` by the copy; None where that does not serve."""
-        copy = self._copy_for(input)
-        return None if copy is None else self._products(input, copy)
-
-    def _copy_for(self, input: "Tensor") -> "list[list[Tensor]] | None":
+    def _copy_for(self, input: "Tensor") -> "list[Tensor] | None":
         weight = self.weight
         if not (
             input.device.type == weight.device.type == "cpu"
@@ -73,31 +67,12 @@ class PackedLinear(torch.nn.Linear):
             kept = self._kept = (None, None)
         return kept[1]
 
-    def _copied(self) -> "list[list[Tensor]]":
-        width = BLOCK if self.out_features >= _WIDE else self.out_features
+    def _copied(self) -> "list[Tensor]":
         with torch.inference_mode():
             return [
-                [
-                    torch.ops.mkldnn._reorder_linear_weight(part.contiguous(), None)
-                    for part in torch.split(block, _stretch(self.in_features), dim=1)
-                ]
-                for block in torch.split(self.weight.detach(), width)
+                torch.ops.mkldnn._reorder_linear_weight(part.contiguous(), None)
+                for part in torch.split(self.weight.detach(), _stretch(self.in_features), dim=1)
             ]
-
-    def _products(
-        self, input: "Tensor", copy: "list[list[Tensor]]"
-    ) -> "Iterator[tuple[int, Tensor]]":
-        parts = torch.split(input, _stretch(self.in_features), dim=-1)
-        begin = 0
-        for block in copy:
-            made: Any = None
-            for part, weight in zip(parts, block, strict=True):
-                product = torch.ops.mkldnn._linear_pointwise(part, weight, None, "none", [], "")
-                made = product if made is None else made.add_(product)
-            if self.bias is not None:
-                made.add_(self.bias[begin : begin + made.shape[-1]])
-            yield begin, made
-            begin += made.shape[-1]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
@@ -110,22 +85,6 @@ class PackedLinear(torch.nn.Linear):
 def _stretch(inputs: int) -> int:
     """Return the length of the stretches that a layer's inputs are cut into, about equal."""
     return -(-inputs // -(-inputs // _STRETCH))
-
-
-def blocks(layer: Any, input: "Tensor") -> "Iterator[tuple[int, Tensor]]":
-    """Yield where each block of a layer's outputs begins, and its outputs, ``(rows, block)``.
-
-    ``input`` is ``(rows, inputs)``. A block has `BLOCK` outputs at most, or all where a
-    `PackedLinear` is not wide.
-    """
-    made = layer.blocks(input) if isinstance(layer, PackedLinear) else None
-    if made is not None:
-        yield from made
-        return
-    for begin in range(0, len(layer.weight), BLOCK):
-        part = slice(begin, begin + BLOCK)
-        bias = None if layer.bias is None else layer.bias[part]
-        yield begin, torch.nn.functional.linear(input, layer.weight[part], bias)
 
 
 def pack_products(model: Any) -> None:

@@ -1,6 +1,5 @@
-"""Keys and values: what prompts share is found, kept and forgotten, and a cache grows in place."""
+"""Keys and values: what prompts share is found, kept and forgotten."""
 
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,8 +7,6 @@ from contrafact.models.whitebox.kv_cache import (
     Prefix,
     PrefixStore,
     common_length,
-    preallocate,
-    preallocated_layer,
     worth_sharing,
 )
 
@@ -104,43 +101,3 @@ def test_a_longer_beginning_takes_the_place_of_the_one_it_holds():
 
 def test_a_beginning_too_long_to_keep_is_not_wanted():
     assert PrefixStore(kept_tokens=100).wanted(prompts(RUBRICS[0], 4)) == []
-
-
-def test_a_preallocated_cache_holds_what_a_copied_one_holds():
-    from transformers import DynamicCache
-
-    random = torch.Generator().manual_seed(3)
-
-    def some(rows, positions):
-        return torch.randn((rows, 2, positions, 4), generator=random)
-
-    copied, own = DynamicCache(), DynamicCache()
-    beginning = some(3, 5), some(3, 5)
-    for cache in (copied, own):
-        cache.update(*beginning, 0)
-    preallocate(own)
-    assert type(own.layers[0]) is preallocated_layer()
-    rows = 3
-    for step in range(200):
-        if step == 90:  # rows that have ended are left out
-            for cache in (copied, own):
-                cache.batch_select_indices(torch.tensor([2, 0]))
-            rows = 2
-        new = some(rows, 1 + step % 3), some(rows, 1 + step % 3)
-        wanted, found = copied.update(*new, 0), own.update(*new, 0)
-        assert all(torch.equal(one, other) for one, other in zip(wanted, found, strict=True))
-        assert own.get_seq_length() == copied.get_seq_length()
-
-
-def test_what_was_read_before_is_not_written_over():
-    from transformers import DynamicCache
-
-    cache = DynamicCache()
-    keys = torch.zeros((1, 1, 4, 2))
-    cache.update(keys, keys.clone(), 0)
-    shared = cache.layers[0].keys
-    preallocate(cache)
-    cache.update(torch.ones((1, 1, 1, 2)), torch.ones((1, 1, 1, 2)), 0)
-    first, _ = cache.update(torch.ones((1, 1, 1, 2)), torch.ones((1, 1, 1, 2)), 0)
-    assert shared.shape[-2] == 4 and not shared.any()
-    assert first.shape[-2] == 6

@@ -1,4 +1,4 @@
-"""Keys and values: prompts in one batch, the beginnings they share computed once, room to write.
+"""Keys and values: prompts in one batch, the beginnings they share computed once.
 
 A judge's prompts differ in the text to judge and share the rubric before it. What is worth sharing
 is found in the prompts themselves, those that wait and those seen lately, so that nothing has to
@@ -9,7 +9,6 @@ import inspect
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from contrafact.models.whitebox.weights import CausalModel
@@ -35,7 +34,6 @@ Tokens = tuple[int, ...]
 ServedPrompt = tuple[Tokens, "Prefix | None", int]
 """A prompt, the beginning that serves it, and how many of its tokens: fewer than there are."""
 
-_ROOM = 64  # positions that are allocated ahead; beyond them all is copied once more
 _LEAST = 32  # tokens by which a beginning must go past the one it builds on
 _WORTH = 128  # tokens that it must save, counted over the prompts known to share it
 _SEEN = 64  # earlier prompts that are compared with
@@ -116,8 +114,6 @@ class PromptBatch:
         """Append a token to each row: ``(rows,)``."""
         import torch
 
-        if plain_layers(self.cache) is not None:
-            preallocate(self.cache)
         self._fed = tokens.to(self._mask.device)[:, None]
         self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
         self._places = self._places[:, -1:] + 1
@@ -134,8 +130,7 @@ def plain_layers(cache: Any) -> Sequence[Any] | None:
     from transformers.cache_utils import DynamicLayer
 
     layers = getattr(cache, "layers", [None])
-    plain = (DynamicLayer, preallocated_layer())
-    return layers if all(type(layer) in plain for layer in layers) else None
+    return layers if all(type(layer) is DynamicLayer for layer in layers) else None
 
 
 def prefix_cache(rows: Sequence[tuple[Prefix | None, int]], before: int) -> Any:
@@ -165,57 +160,6 @@ def prefix_cache(rows: Sequence[tuple[Prefix | None, int]], before: int) -> Any:
     for layer in range(len(known.layers)):
         cache.update(joined(layer, 0), joined(layer, 1), layer)
     return cache
-
-
-def preallocate(cache: Any) -> None:
-    """Let a cache of plain layers grow in place, instead of being copied for every token."""
-    from transformers.cache_utils import DynamicLayer
-
-    for place, layer in enumerate(cache.layers):
-        if type(layer) is DynamicLayer:
-            cache.layers[place] = preallocated_layer()(layer)
-
-
-@cache
-def preallocated_layer() -> Any:
-    """Return the class of a cache's layer that grows in place."""
-    from transformers.cache_utils import DynamicLayer
-
-    class PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
-        """A layer whose keys and values are the first part of a longer piece of memory."""
-
-        def __init__(self, layer: DynamicLayer):
-            super().__init__()
-            self.lazy_initialization(layer.keys, layer.values)
-            self.keys, self.values = layer.keys, layer.values
-            self._memory: tuple[torch.Tensor, torch.Tensor] | None = None
-            self._shown: torch.Tensor | None = None
-
-        def update(
-            self, key_states: "torch.Tensor", value_states: "torch.Tensor", *_: Any, **__: Any
-        ) -> "tuple[torch.Tensor, torch.Tensor]":
-            """Append keys and values, ``(rows, heads, positions, size)``; return all of them."""
-            start = self.keys.shape[-2]
-            stop = start + key_states.shape[-2]
-            room = 0 if self._memory is None else self._memory[0].shape[-2]
-            # Whoever chose rows or cropped made other tensors, which have no room behind them.
-            if self._memory is None or self.keys is not self._shown or stop > room:
-                self._memory = (_roomy(self.keys, stop), _roomy(self.values, stop))
-            keys, values = self._memory
-            keys[:, :, start:stop] = key_states
-            values[:, :, start:stop] = value_states
-            self.keys, self.values = keys[:, :, :stop], values[:, :, :stop]
-            self._shown = self.keys
-            return self.keys, self.values
-
-    return PreallocatedLayer
-
-
-def _roomy(known: "torch.Tensor", length: int) -> "torch.Tensor":
-    rows, heads, there, size = known.shape
-    longer = known.new_empty((rows, heads, length + _ROOM, size))
-    longer[:, :, :there] = known
-    return longer
 
 
 def read_prefix(

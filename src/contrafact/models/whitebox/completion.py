@@ -138,12 +138,11 @@ class Completer:
             for row, (prefix, length, paid) in zip(going, served, strict=True):
                 row.prefix, row.length, row.paid = prefix, length, paid
             going.sort(key=lambda row: len(row.tokens) - row.length)
-            if self._packs:
-                brief = [row for row in going if row.takes_one_pass]
-                going = [row for row in going if row not in brief]
-                if brief:
-                    asked = [(row.tokens, row.prefix, row.length) for row in brief]
-                    _take(brief, last_logits(self._causal, asked, check), 0)
+            brief = [row for row in going if row.takes_one_pass]
+            if brief and self._packs:
+                asked = [(row.tokens, row.prefix, row.length) for row in brief]
+                _take(brief, last_logits(self._causal, asked, check), 0)
+                going = [row for row in going if not row.done]
             while going:
                 part = _fitting(self._causal, going, self._rows)
                 del going[: len(part)]

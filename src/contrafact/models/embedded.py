@@ -1,21 +1,12 @@
 """The Inspect model provider ``embedded``: a GGUF model run by llama.cpp in this process.
 
-``embedded/smollm2-135m`` is SmolLM2-135M-Instruct, ``embedded/smollm2-135m-cobe`` the same with an
-adapter that ships; ``embedded//folder/model.gguf`` and ``embedded/./model.gguf`` are any other
-file, ``embedded//folder`` a LoRA adapter with the weights it belongs to. Model arguments (``-M``)
-are the fields of ``ServerSettings``. docs/models.md says how it is used.
+Names, arguments (``-M``: the fields of ``ServerSettings``) and what is served are in
+docs/models.md. The model is loaded at the first call, once per file and settings; files and
+packages are checked when it is named. A call that was handed to llama.cpp is waited for, also when
+it is cancelled; calls that wait for their turn are not.
 
-- The model is loaded at the first call, once per file and settings, and shared by all models of
-  this provider in the process; files and packages are checked when the model is named.
-- Without a temperature llama.cpp samples at 0.8. Without a number of tokens an answer ends at
-  2,048: a small model that repeats itself would go on to the end of its context, as it may fill a
-  schema's answer with white space.
-- ``extra_body={"guided_choice": ["true", "false"]}`` leaves these replies and no other. Each is
-  written in the tokens that the model itself splits it into: under a grammar of characters a
-  greedy model would take whatever short token begins a reply. With ``logprobs`` a choice of one
-  reply tells what it is worth to the model: log-probabilities are those before any constraint.
-- A call that was handed to llama.cpp is waited for, also when it is cancelled; calls that wait
-  for their turn are not.
+A choice of replies is written in the tokens that the model itself splits each into: under a grammar
+of characters a greedy model would take whatever short token begins a reply.
 """
 
 import functools

@@ -1,23 +1,11 @@
 """The Inspect model provider ``whitebox``: a causal language model in PyTorch, in this process.
 
-``whitebox/smollm2-135m`` is the embedded model's weights; ``whitebox//a/folder`` and
-``whitebox/./a/folder`` are a folder as ``save_pretrained`` writes it (a GGUF file, too), and any
-other name is one on the Hugging Face hub. Model arguments (``-M``): ``rows``, ``device`` and
-``precision`` (`WhiteboxSettings`). docs/whitebox.md says how it is used.
-
-Made for judges: concurrent calls meet in one queue and are answered in batches, the beginning that
-prompts share is computed once, and a verdict takes one forward pass, be it a single token
-(``max_tokens=1`` with ``logprobs``) or JSON whose schema leaves only true and false open.
-
-- The model is loaded at the first call, once in a process; names, files and packages are checked
-  when it is named.
-- Without a temperature it samples at 1, the model's own distribution; without a number of tokens
-  an answer ends at 2,048. The same seed and prompt give the same answer.
-- Log-probabilities are the model's own, before temperature and whatever else changes them.
-- A response schema is held to if it leaves few replies open (`completion.finite_replies`); other
-  schemas are left out, with a warning, as other providers do that have none.
-- ``extra_body={"guided_choice": [...]}`` leaves these replies and no other; with ``logprobs``, all
-  their tokens are scored.
+Names, arguments (``-M``) and what is served are in docs/models.md. It is made for judges:
+concurrent calls meet in one queue and are answered in batches, the beginning that prompts share is
+computed once, and a verdict takes one forward pass, be it a single token (``max_tokens=1`` with
+``logprobs``) or JSON whose schema leaves only true and false open. The model is loaded at the first
+call, once in a process; names, files and packages are checked when it is named. Log-probabilities
+are the model's own, before temperature and whatever else changes them.
 """
 
 import asyncio

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import gguf
 import numpy as np
 import pytest
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model
+from tests.support.chance_gguf import save_llama
 
 from contrafact.models.embedded import EmbeddedAPI
 from contrafact.models.server import EmbeddedServer
@@ -55,44 +55,20 @@ def tiny_gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers.convert_slow_tokenizer import bytes_to_unicode
 
     tokens = ["<|start|>", "<|end|>", *bytes_to_unicode().values(), "th"]
-    width, inner, heads, layers = 64, 96, 2, 2
-    path = tmp_path_factory.mktemp("tiny") / "tiny.gguf"
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_context_length(64)
-    writer.add_embedding_length(width)
-    writer.add_feed_forward_length(inner)
-    writer.add_block_count(layers)
-    writer.add_head_count(heads)
-    writer.add_head_count_kv(heads)
-    writer.add_rope_dimension_count(width // heads)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_vocab_size(len(tokens))
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(tokens)
-    writer.add_token_types([3, 3, *[1] * (len(tokens) - 2)])
-    writer.add_token_merges(["t h"])
-    writer.add_bos_token_id(0)
-    writer.add_eos_token_id(1)
-    rng = np.random.default_rng(7)
-
-    def add(name: str, *shape: int) -> None:
-        values = rng.normal(0, 0.3, shape) if len(shape) > 1 else np.ones(shape)
-        writer.add_tensor(f"{name}.weight", values.astype(np.float32))
-
-    add("token_embd", len(tokens), width)
-    add("output_norm", width)
-    add("output", len(tokens), width)
-    for layer in range(layers):
+    width, inner, rng = 64, 96, np.random.default_rng(7)
+    shapes = {"token_embd": (len(tokens), width), "output_norm": (width,)}
+    shapes["output"] = (len(tokens), width)
+    for layer in range(2):
         for part in ("attn_q", "attn_k", "attn_v", "attn_output"):
-            add(f"blk.{layer}.{part}", width, width)
-        add(f"blk.{layer}.attn_norm", width)
-        add(f"blk.{layer}.ffn_norm", width)
-        add(f"blk.{layer}.ffn_gate", inner, width)
-        add(f"blk.{layer}.ffn_up", inner, width)
-        add(f"blk.{layer}.ffn_down", width, inner)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+            shapes[f"blk.{layer}.{part}"] = (width, width)
+        for part in ("attn_norm", "ffn_norm"):
+            shapes[f"blk.{layer}.{part}"] = (width,)
+        for part in ("ffn_gate", "ffn_up"):
+            shapes[f"blk.{layer}.{part}"] = (inner, width)
+        shapes[f"blk.{layer}.ffn_down"] = (width, inner)
+    tensors = {
+        name: rng.normal(0, 0.3, shape) if len(shape) > 1 else np.ones(shape)
+        for name, shape in shapes.items()
+    }
+    path = tmp_path_factory.mktemp("tiny") / "tiny.gguf"
+    return save_llama(path, tokens, tensors, context=64, heads=2)

@@ -1,11 +1,13 @@
 """GGUF files of models that are no larger than a test needs; their tokens are bytes."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
 
-__all__ = ["save_chance_model"]
+__all__ = ["save_chance_model", "save_llama"]
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _USUAL = """You are given the headline of a piece of news. Write what could come next: one headline
@@ -55,11 +57,26 @@ def save_chance_model(path: Path, *, context: int = 8192) -> Path:
     value[:spare, : len(tokens)] = summary / scale
     moved[len(tokens) :, :spare] = np.eye(spare)
 
+    made = {"token_embd": np.eye(len(tokens), width), "output_norm": np.ones(width)}
+    made["output"] = np.hstack([follows.T, preferences]) / scale
+    made |= {f"blk.0.{part}": np.zeros((width, width)) for part in ("attn_q", "attn_k")}
+    made |= {"blk.0.attn_v": value, "blk.0.attn_output": moved}
+    made |= {f"blk.0.{part}": np.ones(width) for part in ("attn_norm", "ffn_norm")}
+    made |= {f"blk.0.{part}": np.zeros((inner, width)) for part in ("ffn_gate", "ffn_up")}
+    made["blk.0.ffn_down"] = np.zeros((width, inner))
+    return save_llama(path, tokens, made, context=context, heads=heads)
+
+
+def save_llama(
+    path: Path, tokens: Sequence[str], tensors: Mapping[str, Any], *, context: int, heads: int
+) -> Path:
+    """Write a Llama of some tokens, the first two those of start and end, and of these tensors."""
+    width, layers = len(tensors["output_norm"]), sum("attn_q" in name for name in tensors)
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(context)
     writer.add_embedding_length(width)
-    writer.add_feed_forward_length(inner)
-    writer.add_block_count(1)
+    writer.add_feed_forward_length(len(tensors["blk.0.ffn_up"]))
+    writer.add_block_count(layers)
     writer.add_head_count(heads)
     writer.add_head_count_kv(heads)
     writer.add_rope_dimension_count(width // heads)
@@ -71,24 +88,9 @@ def save_chance_model(path: Path, *, context: int = 8192) -> Path:
     writer.add_token_types([3, 3, *[1] * (len(tokens) - 2)])
     writer.add_token_merges(["t h"])
     writer.add_bos_token_id(0)
-    writer.add_eos_token_id(end)
-
-    def add(name: str, values: np.ndarray) -> None:
+    writer.add_eos_token_id(1)
+    for name, values in tensors.items():
         writer.add_tensor(f"{name}.weight", np.ascontiguousarray(values, np.float32))
-
-    eye = np.eye(len(tokens), width)
-    add("token_embd", eye)
-    add("output_norm", np.ones(width))
-    add("output", np.hstack([follows.T, preferences]) / scale)
-    for part in ("attn_q", "attn_k"):
-        add(f"blk.0.{part}", np.zeros((width, width)))
-    add("blk.0.attn_v", value)
-    add("blk.0.attn_output", moved)
-    for part in ("attn_norm", "ffn_norm"):
-        add(f"blk.0.{part}", np.ones(width))
-    add("blk.0.ffn_gate", np.zeros((inner, width)))
-    add("blk.0.ffn_up", np.zeros((inner, width)))
-    add("blk.0.ffn_down", np.zeros((width, inner)))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -16,11 +16,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from tests.support.stages import made_by
 
 pytest.importorskip("ray")
 
 from contrafact.bulk.run import bulk_command
-from contrafact.bulk.stage import FAILURES, KEPT, LEDGER, REJECTS, InputRow
+from contrafact.bulk.stage import FAILURES, KEPT, LEDGER, REJECTS
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.families.rfc.bulk import BucketStage
 from contrafact.files.tables import read_rows
@@ -79,16 +80,16 @@ class Slow(BucketStage):
     def facts(self):
         return {"folder": self.folder}
 
-    def open(self):
-        work = super().open()
+    def open(self, wrap, at_once):
+        work = super().open(wrap, at_once)
 
-        def slow(rows):
+        async def slow(rows):
             import ray
 
             mark = Path(self.folder) / f"{rows[0].index}.{os.getpid()}"
             mark.write_text(ray.get_runtime_context().get_node_id())
             time.sleep(self.seconds)
-            return work(rows)
+            return await work(rows)
 
         return slow
 
@@ -141,8 +142,7 @@ def test_duplicates_are_those_of_one_process(quick_contrafact, nodes, tmp_path):
 
 def undisturbed(given: list[dict[str, str]]) -> dict[str, list[dict]]:
     """What the stage makes of `news` in one process, by table, without the ledger's times."""
-    repeats = {len(given) - 2: 0}
-    made = BucketStage().open()([InputRow(n, row, repeats.get(n)) for n, row in enumerate(given)])
+    made = made_by(BucketStage(), given, repeats={len(given) - 2: 0})
     data = {name: from_bytes(part_bytes(rows)) for name, rows in made.tables.items()}
     return {
         name: [{k: v for k, v in row.items() if k != "when" and v is not None} for row in rows]
@@ -211,11 +211,11 @@ class Measured(BucketStage):
     def facts(self):
         return {"folder": self.folder}
 
-    def open(self):
-        work = super().open()
+    def open(self, wrap, at_once):
+        work = super().open(wrap, at_once)
 
-        def measured(rows):
-            made = work(rows)
+        async def measured(rows):
+            made = await work(rows)
             Path(self.folder, str(rows[0].index)).write_text(str(most_memory()))
             return made
 

@@ -1,16 +1,16 @@
 """Pairs are judged in partitions as in one process: the same rows, the same counts."""
 
-import asyncio
 import json
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests.support.stages import made_by
 
-from contrafact.bulk.stage import KEPT, InputRow, StageOutput
+from contrafact.bulk.stage import KEPT
 from contrafact.bulk.tables import from_bytes
-from contrafact.families.rfc.bulk import JudgedCheckStage
+from contrafact.families.rfc.bulk import CheckStage
 from contrafact.families.rfc.checking import JudgeSettings
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
@@ -27,23 +27,13 @@ def known(pair_judge, monkeypatch):
     return pair_judge
 
 
-def judged(rows: list[dict]) -> StageOutput:
-    stage = JudgedCheckStage(settings=JudgeSettings((JUDGE,), bounds={"max_retries": 0}))
-
-    async def work() -> StageOutput:
-        return await stage.open_models(lambda model: model, 4)(
-            [InputRow(at, row) for at, row in enumerate(rows)]
-        )
-
-    return asyncio.run(work())
-
-
 def test_bad_rows_and_pairs_whose_call_fails_are_failures_and_the_others_are_kept(known):
     rows = made_pairs(16)
     rows[1]["original"] = " "
     for side in ("original", "rewritten"):
         rows[2][side] += " It bought a doomed rival."  # the server never answers that
-    made = judged(rows)
+    settings = JudgeSettings((JUDGE,), bounds={"max_retries": 0})
+    made = made_by(CheckStage(settings=settings), rows)
     assert made.retry == 1
     reasons = {row["index"]: row["reason"] for row in made.tables["failures"]}
     assert sorted(reasons) == [1, 2] and "the call of a judge failed" in reasons[2]

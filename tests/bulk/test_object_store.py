@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from tests.support.stages import made_by
 
 pytest.importorskip("ray")
 pytest.importorskip("moto.server")
 
 from contrafact.bulk.places import Place, input_files
-from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, InputRow
+from contrafact.bulk.stage import KEPT, LEDGER, REJECTS
 from contrafact.bulk.tables import from_bytes, part_bytes
 from contrafact.errors import InputError
 from contrafact.families.rfc.bulk import BucketStage
@@ -109,8 +110,7 @@ def test_a_killed_driver_goes_on_where_it_stopped(start_contrafact, bucket, node
     assert start_contrafact(*command).wait() == 0
     ended = manifests(bucket("out"))
     assert len(ended) == 16 and all(ended[name] == data for name, data in finished.items())
-    made = BucketStage().open()([InputRow(n, row, 0 if n == 58 else None)
-                                 for n, row in enumerate(rows)])  # fmt: skip
+    made = made_by(BucketStage(), rows, repeats={58: 0})
     for table, name in ((KEPT, ""), (REJECTS, "_rejects"), (LEDGER, "_ledger")):
         expected = from_bytes(part_bytes(made.tables[table]))
         assert rows_in(bucket("out"), name) == plain(expected) != []

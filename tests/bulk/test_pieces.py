@@ -1,5 +1,6 @@
 """What bulk work is made of, without a cluster: each rule by itself."""
 
+import asyncio
 import hashlib
 import json
 import socket
@@ -120,7 +121,7 @@ def test_a_glob_a_folder_and_a_uri_name_files_and_hidden_ones_are_none(tmp_path)
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
 def test_rows_that_make_work_fail_fail_alone(poisoned):
-    def work(rows):
+    async def work(rows):
         if any(row.fields["bad"] for row in rows):
             raise ValueError("poison")
         made = StageOutput()
@@ -128,7 +129,8 @@ def test_rows_that_make_work_fail_fail_alone(poisoned):
             made.add(KEPT, row.index, {})
         return made
 
-    made = alone(work, [InputRow(at, {"bad": bad}) for at, bad in enumerate(poisoned)])
+    rows = [InputRow(at, {"bad": bad}) for at, bad in enumerate(poisoned)]
+    made = asyncio.run(alone(work, rows))
     places = {name: [row["index"] for row in rows] for name, rows in made.tables.items()}
     assert places.get(KEPT, []) == [at for at, bad in enumerate(poisoned) if not bad]
     assert places.get(FAILURES, []) == [at for at, bad in enumerate(poisoned) if bad]

@@ -1,15 +1,15 @@
 """Outputs are judged in partitions as in one process: the same rows of the same tables."""
 
-import asyncio
 import json
 from collections import defaultdict
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from tests.support.stages import made_by
 
 from contrafact.bulk.run import bulk_command
-from contrafact.bulk.stage import KEPT, REJECTS, InputRow, StageOutput
+from contrafact.bulk.stage import KEPT, REJECTS
 from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 from contrafact.runs.score_stage import VERDICTS, ScoreStage
@@ -71,20 +71,12 @@ def in_partitions(stage: ScoreStage, rows: list[dict], size: int) -> dict[str, l
     from contrafact.bulk.tables import part_bytes
 
     first: dict[str, int] = {}
-    given = []
+    repeats = {}
     for index, row in enumerate(rows):
         key = stage.key(row)
         known = index if key is None else first.setdefault(key, index)
-        given.append(InputRow(index, row, None if known == index else known))
-
-    async def work() -> StageOutput:
-        made = StageOutput()
-        judge = stage.open_models(lambda model: model, 8)
-        for at in range(0, len(given), size):
-            made.merge(await judge(given[at : at + size]))
-        return made
-
-    tables = asyncio.run(work()).tables
+        repeats |= {} if known == index else {index: known}
+    tables = made_by(stage, rows, size=size, repeats=repeats).tables
     return {name: list(from_bytes(part_bytes(found))) for name, found in tables.items()}
 
 
@@ -150,12 +142,7 @@ def test_a_judge_that_fails_makes_its_row_fail_and_is_asked_again(start_service,
             monkeypatch.setenv(name, service.environment[name])
         bounds = {"max_retries": 0, "max_connections": 4}
         stage = ScoreStage("finforce", "o", given={"judges": (service.judge,), "transport": bounds})
-
-        async def work() -> StageOutput:
-            judge = stage.open_models(lambda model: model, 4)
-            return await judge([InputRow(at, row) for at, row in enumerate(rows)])
-
-        made = asyncio.run(work())
+        made = made_by(stage, rows)
     assert made.retry == 1
     (failed,) = made.tables["failures"]
     assert failed["index"] == 2 and failed["reason"]

@@ -301,7 +301,7 @@ def test_rows_whose_calls_fail_are_kept_and_tried_again(generate, service, tmp_p
     answered = service.stats()["answered"]
     second = generate(*command)
     assert second.returncode == 1
-    assert "going on: 5 of 6 rows were done" in second.stderr
+    assert "going on: 5 of 6 rows had finished" in second.stderr
     assert service.stats()["answered"] == answered
     assert set(answered.values()) == {1}
     # What somebody wrote into the unfinished result is not lost.
@@ -380,7 +380,7 @@ def test_a_key_never_reaches_what_is_written(generate, service, tmp_path):
 
 
 def test_a_cause_is_reported_without_the_secrets_of_the_environment(monkeypatch):
-    from contrafact.families.finforce.bulk import failure_cause
+    from contrafact.models.asking import failure_cause
 
     monkeypatch.setenv("SOME_API_KEY", "sk-abcdefgh")
     try:

@@ -7,7 +7,7 @@ of the texts, is made by the workers.
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +19,7 @@ from contrafact.bulk.cluster import dataset_of, rows_of
 from contrafact.bulk.fragments import BadRow, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.repeats import repeats_of
-from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, InputRow, StageOutput
+from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, InputRow, Stage, StageOutput, Work, Wrap
 from contrafact.bulk.tables import part_bytes
 from contrafact.corpus.duplicates import (
     Duplicate,
@@ -38,7 +38,7 @@ _DONE = "_work/decisions.json"
 
 
 @dataclass(frozen=True)
-class DedupeStage:
+class DedupeStage(Stage):
     """``news dedupe``: items in, those that repeat none before them out.
 
     Attributes:
@@ -86,10 +86,10 @@ class DedupeStage:
             output.notes(partitions[at]).write(part_bytes(several))
         done.write(json.dumps({"duplicates": len(found)}).encode())
 
-    def open(self) -> Callable[[Sequence[InputRow]], StageOutput]:
+    def open(self, wrap: Wrap, at_once: int) -> Work:
         """Return the work."""
 
-        def work(rows: Sequence[InputRow]) -> StageOutput:
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
             made = StageOutput()
             for row in rows:
                 item = item_of(row.fields)

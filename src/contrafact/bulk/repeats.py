@@ -17,14 +17,14 @@ from pyarrow import parquet
 
 from contrafact.bulk.fragments import BadRow, read_fragment
 from contrafact.bulk.partitions import Output, Partition
-from contrafact.bulk.stage import Uniqueness
+from contrafact.bulk.stage import Stage
 
 __all__ = ["find_repeats", "firsts", "repeats_of"]
 
 _DONE = "_work/repeats.json"
 
 
-def _keys_of(partition: Partition, *, stage: Uniqueness) -> dict[str, Any]:
+def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
     """Return the digests of a partition's keys, as two numbers each, with their rows' places."""
     before = partition.offset - partition.fragment.first
     digests, places = bytearray(), []
@@ -59,11 +59,11 @@ def firsts(batch: dict[str, Any]) -> dict[str, Any]:
     return {"index": index[~new], "first": first[~new], "partition": partition}
 
 
-def find_repeats(stage: Uniqueness, partitions: Sequence[Partition], output: Output) -> int:
-    """Write down, once for an output, which rows repeat another (in ``_work``); return how many."""
+def find_repeats(stage: Stage, partitions: Sequence[Partition], output: Output) -> None:
+    """Write down, once for an output, which rows repeat another (in ``_work``)."""
     done = output.place.child(_DONE)
-    if (known := done.read_json()) is not None:
-        return int(known["repeats"])
+    if type(stage).key is Stage.key or done.read_json() is not None:
+        return
     from contrafact.bulk.cluster import batches_of, dataset_of
 
     digests = batches_of(dataset_of(partitions, partial(_keys_of, stage=stage)))
@@ -79,7 +79,6 @@ def find_repeats(stage: Uniqueness, partitions: Sequence[Partition], output: Out
             parquet.write_table(table, sink)
             _file(output, f"part-{number:05}").write(sink.getvalue().to_pybytes())
     done.write(json.dumps({"repeats": total}).encode())
-    return total
 
 
 def repeats_of(output: Output, partition: Partition) -> dict[int, int]:

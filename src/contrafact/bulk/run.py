@@ -23,10 +23,7 @@ from contrafact.bulk.stage import (
     KEPT,
     REJECTS,
     Asked,
-    ModelStage,
-    Prepared,
     Stage,
-    Uniqueness,
 )
 from contrafact.bulk.work import Asker, work_on
 from contrafact.console import Progress
@@ -128,7 +125,7 @@ class Summary:
 
 
 def bulk_command(
-    stage: Stage | ModelStage,
+    stage: Stage,
     given: str,
     out: str,
     settings: Mapping[str, Any],
@@ -181,16 +178,14 @@ def bulk_command(
             with Progress(noun, rows, before) as shown:
                 if ray.dashboard:
                     shown.say(f"Ray's dashboard: {ray.dashboard}")
-                if isinstance(stage, Uniqueness):
-                    find_repeats(stage, partitions, output)
-                if isinstance(stage, Prepared):
-                    stage.prepare(partitions, output)
+                find_repeats(stage, partitions, output)
+                stage.prepare(partitions, output)
                 _work(stage, left, engine, ray, summary, facts, shown)
         output.unify(summary.manifests)
     return summary
 
 
-def _facts(stage: Stage | ModelStage, size: int, partitions: Sequence[Partition]) -> dict[str, Any]:
+def _facts(stage: Stage, size: int, partitions: Sequence[Partition]) -> dict[str, Any]:
     return {
         "what": stage.name,
         "version": __version__,
@@ -235,7 +230,7 @@ def _partitions(
 
 
 def _work(
-    stage: Stage | ModelStage,
+    stage: Stage,
     left: Sequence[Partition],
     engine: _Engine,
     ray: Cluster,
@@ -246,10 +241,10 @@ def _work(
     settings: dict[str, Any] = {}
     work: Any = Asker
     output = summary.output
-    if isinstance(stage, ModelStage):
-        settings = _askers(stage, output, engine, ray, len(left), facts)
-    else:
+    if (asked := stage.asked) is None:
         work = partial(work_on, stage, output)
+    else:
+        settings = _askers(stage, asked, output, engine, ray, len(left), facts)
     began, before = time.perf_counter(), progress.done
     for manifest in mapped(left, work, **settings):
         summary.add(f"part-{manifest['partition']:05}", manifest)
@@ -260,7 +255,8 @@ def _work(
 
 
 def _askers(
-    stage: ModelStage,
+    stage: Stage,
+    asked: Asked,
     output: Output,
     engine: _Engine,
     ray: Cluster,
@@ -274,8 +270,8 @@ def _askers(
 
     limits = remote(num_cpus=0)(Limits).remote(engine.requests_per_minute, engine.tokens_per_minute)
     bounded = engine.requests_per_minute is not None or engine.tokens_per_minute is not None
-    actors, own = shared_out(stage.asked, ray, partitions)
-    each = -(-stage.asked.max_connections // actors)
+    actors, own = shared_out(asked, ray, partitions)
+    each = -(-asked.max_connections // actors)
     return {
         "arguments": (stage, output, limits, bounded, each, facts),
         "compute": ActorPoolStrategy(

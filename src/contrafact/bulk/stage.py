@@ -7,7 +7,7 @@ rows of a partition alone, so that partitions may be worked on anywhere, in any 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
@@ -20,11 +20,10 @@ __all__ = [
     "REJECTS",
     "Asked",
     "InputRow",
-    "ModelStage",
-    "Prepared",
     "Stage",
     "StageOutput",
-    "Uniqueness",
+    "Work",
+    "Wrap",
 ]
 
 # The tables of an output: what a stage kept, what it dropped and what it could not work on, both
@@ -91,48 +90,6 @@ class StageOutput:
         self.retry += other.retry
 
 
-@runtime_checkable
-class Uniqueness(Protocol):
-    """A stage that is to know which rows repeat another, anywhere in the input."""
-
-    def key(self, fields: dict[str, Any]) -> str | None:
-        """Return what rows that repeat one another share; None of a row that repeats none."""
-        ...
-
-
-@runtime_checkable
-class Prepared(Protocol):
-    """A stage that looks at the whole input before the first partition."""
-
-    def prepare(self, partitions: Any, output: Any) -> None:
-        """Write down, once for an output, what the work is to know, as notes on rows."""
-        ...
-
-
-class _Named(Protocol):
-    @property
-    def name(self) -> str:
-        """What it is in messages: a command in backticks."""
-        ...
-
-    @property
-    def partition_rows(self) -> int:
-        """How many rows a partition has at most, where the user does not say."""
-        ...
-
-    def facts(self) -> Mapping[str, Any]:
-        """Return what decides the results, by the names that users know; no secrets."""
-        ...
-
-
-class Stage(_Named, Protocol):
-    """A command that asks no model."""
-
-    def open(self) -> Callable[[Sequence[InputRow]], StageOutput]:
-        """Return the work, in the process that does it; it treats each row by itself."""
-        ...
-
-
 @dataclass(frozen=True)
 class Asked:
     """Whom a stage asks, by which its work is shared out.
@@ -150,23 +107,45 @@ class Asked:
     model_args: Mapping[str, Any] = field(default_factory=dict)
 
 
-@runtime_checkable
-class ModelStage(_Named, Protocol):
-    """A command that asks language models."""
+Work = Callable[[Sequence[InputRow]], Awaitable[StageOutput]]
+Wrap = Callable[["Model"], "Model"]
+"""Puts a model under the cluster's limits and the partition's journal."""
+
+
+class Stage:
+    """A command."""
 
     @property
-    def asked(self) -> Asked:
-        """Whom it asks."""
-        ...
+    def name(self) -> str:
+        """What it is in messages: a command in backticks."""
+        raise NotImplementedError
 
-    def open_models(
-        self, wrap: "Callable[[Model], Model]", at_once: int
-    ) -> Callable[[Sequence[InputRow]], Awaitable[StageOutput]]:
-        """Return the work, in the process that does it.
+    @property
+    def partition_rows(self) -> int:
+        """How many rows a partition has at most, where the user does not say."""
+        raise NotImplementedError
+
+    @property
+    def asked(self) -> Asked | None:
+        """Whom it asks; None where no model is asked."""
+        return None
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what decides the results, by the names that users know; no secrets."""
+        raise NotImplementedError
+
+    def open(self, wrap: Wrap, at_once: int) -> Work:
+        """Return the work, in the process that does it; it treats each row by itself.
 
         Args:
-            wrap: Puts a model under the cluster's limits and the partition's journal; every model
-                that is asked goes through it.
+            wrap: Every model that is asked goes through it.
             at_once: How many calls this process may have under way.
         """
-        ...
+        raise NotImplementedError
+
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return what rows share that repeat another, anywhere in the input; None if none do."""
+        return None
+
+    def prepare(self, partitions: Any, output: Any) -> None:
+        """Look at the whole input before the first partition, and note of rows what is found."""

@@ -4,22 +4,14 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contrafact.bulk.fragments import BadRow, read_fragment
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.repeats import repeats_of
-from contrafact.bulk.stage import (
-    INDEX,
-    InputRow,
-    ModelStage,
-    Prepared,
-    Stage,
-    StageOutput,
-    Uniqueness,
-)
+from contrafact.bulk.stage import INDEX, InputRow, Stage, StageOutput, Work
 from contrafact.bulk.tables import from_bytes
 from contrafact.errors import InputError
 from contrafact.files.journal import Journal, hash_of
@@ -39,22 +31,16 @@ _OBJECTS = 50_000
 """New objects until a worker's memory is searched for circles. At Python's 700 that took an eighth
 of the processor time of a call, and of a check: what is loaded stays, what a row makes ends."""
 
-_opened: dict[
-    str, Callable[[Sequence[InputRow]], StageOutput]
-] = {}  # in a worker: stages by their facts
+_opened: dict[str, Work] = {}  # in a worker: stages by their facts
 
 
-def given_rows(
-    stage: object, partition: Partition, output: Output
-) -> tuple[list[InputRow], StageOutput]:
+def given_rows(partition: Partition, output: Output) -> tuple[list[InputRow], StageOutput]:
     """Return a partition's rows for a stage, and the failures: those that cannot be read."""
     rows: list[InputRow] = []
     made = StageOutput()
     before = partition.offset - partition.fragment.first
-    repeats = repeats_of(output, partition) if isinstance(stage, Uniqueness) else {}
-    notes: dict[int, dict[str, Any]] = {}
-    if isinstance(stage, Prepared) and (data := output.notes(partition).read()) is not None:
-        notes = {row[INDEX]: row for row in from_bytes(data)}
+    repeats, noted = repeats_of(output, partition), output.notes(partition).read()
+    notes = {} if noted is None else {row[INDEX]: row for row in from_bytes(noted)}
     for place, row in read_fragment(partition.fragment):
         index = before + place
         if isinstance(row, BadRow):
@@ -64,23 +50,21 @@ def given_rows(
     return rows, made
 
 
-def alone(
-    work: Callable[[Sequence[InputRow]], StageOutput], rows: Sequence[InputRow]
-) -> StageOutput:
+async def alone(work: Work, rows: Sequence[InputRow]) -> StageOutput:
     """Do the work on rows; one that makes it fail fails alone.
 
     Rows that fail together are halved until the one is found. Its reason is the error's.
     """
     try:
-        return work(rows)
+        return await work(rows)
     except Exception as error:  # noqa: BLE001 - the reason of the row that it is found to be
         if len(rows) == 1:
             made = StageOutput()
             made.fail(rows[0], _reason(error))
             return made
     half = len(rows) // 2
-    made = alone(work, rows[:half])
-    made.merge(alone(work, rows[half:]))
+    made = await alone(work, rows[:half])
+    made.merge(await alone(work, rows[half:]))
     return made
 
 
@@ -89,11 +73,11 @@ def work_on(stage: Stage, output: Output, partition: Partition) -> dict[str, Any
     began, busy = time.perf_counter(), time.process_time()
     key = hash_of([stage.name, stage.facts()])
     if key not in _opened:
-        _opened[key] = stage.open()
+        _opened[key] = stage.open(lambda model: model, 1)
         _settle()
-    rows, made = given_rows(stage, partition, output)
+    rows, made = given_rows(partition, output)
     if rows:
-        made.merge(alone(_opened[key], rows))
+        made.merge(asyncio.run(alone(_opened[key], rows)))
     took = {"seconds": time.perf_counter() - began, "CPU seconds": time.process_time() - busy}
     return output.write(partition, made, {name: round(value, 3) for name, value in took.items()})
 
@@ -111,7 +95,7 @@ class Asker:
 
     def __init__(
         self,
-        stage: ModelStage,
+        stage: Stage,
         output: Output,
         limits: Any,
         bounded: bool,
@@ -139,7 +123,7 @@ class Asker:
         def wrap(model: "Model") -> "Model":
             return BulkModel(model, gate, held)
 
-        work = self._stage.open_models(wrap, connections * _ROWS_PER_CALL)
+        work = self._stage.open(wrap, connections * _ROWS_PER_CALL)
         _settle()
         return work
 
@@ -147,7 +131,7 @@ class Asker:
         from contrafact.models.calls import counted_calls
 
         began = time.perf_counter()
-        rows, made = await asyncio.to_thread(given_rows, self._stage, partition, self._output)
+        rows, made = await asyncio.to_thread(given_rows, partition, self._output)
         path = self._output.journal(partition.name)
         with ExitStack() as held:
             journal = None
@@ -164,20 +148,12 @@ class Asker:
                     raise
                 except Exception:  # noqa: BLE001 - each row by itself: one of them fails again
                     for row in rows:
-                        made.merge(await self._one(row))
+                        made.merge(await alone(self._work, [row]))
             took = {"seconds": round(time.perf_counter() - began, 3), **calls.as_row()}
             manifest = await asyncio.to_thread(self._output.write, partition, made, took)
             if journal is not None and not made.retry:
                 journal.discard()
         return manifest
-
-    async def _one(self, row: InputRow) -> StageOutput:
-        try:
-            found: StageOutput = await self._work([row])
-        except Exception as error:  # noqa: BLE001 - the row's reason
-            found = StageOutput()
-            found.fail(row, _reason(error))
-        return found
 
 
 def _settle() -> None:

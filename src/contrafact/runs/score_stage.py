@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +19,17 @@ from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model
 
-from contrafact.bulk.stage import INDEX, KEPT, REJECTS, Asked, InputRow, StageOutput
+from contrafact.bulk.stage import (
+    INDEX,
+    KEPT,
+    REJECTS,
+    Asked,
+    InputRow,
+    Stage,
+    StageOutput,
+    Work,
+    Wrap,
+)
 from contrafact.errors import InputError
 from contrafact.family.manifest import hash_file
 from contrafact.family.outputs import RecordedSystem
@@ -44,7 +54,7 @@ _PASSED = {1.0: "passed", 0.0: "failed"}
 
 
 @dataclass(frozen=True)
-class ScoreStage:
+class ScoreStage(Stage):
     """Outputs in, the same with verdicts out; ``source`` names the system if nothing else does."""
 
     task: str
@@ -98,7 +108,7 @@ class ScoreStage:
             "options": {name: value for name, value in kept.items() if value},
         }
 
-    def open_judges(self, wrap: Callable[[Model], Model] = lambda model: model) -> list[Model]:
+    def open_judges(self, wrap: Wrap = lambda model: model) -> list[Model]:
         """Return the judges."""
         given = dict(self.settings.transport)
         calls = call_config(given.pop("max_connections", 16))
@@ -120,9 +130,7 @@ class ScoreStage:
         """Where keys are read: the data's units are made once for all rows."""
         return self._reading(Path(f"{self.source}.jsonl"))
 
-    def open_models(
-        self, wrap: Callable[[Model], Model], at_once: int
-    ) -> Callable[[Sequence[InputRow]], Awaitable[StageOutput]]:
+    def open(self, wrap: Wrap, at_once: int) -> Work:
         """Return the work on a partition."""
         os.environ.setdefault("INSPECT_EVAL_MODEL", NO_MODEL)  # who made outputs is not asked
         judges, slots = self.open_judges(wrap), asyncio.Semaphore(at_once)

@@ -3,7 +3,7 @@
 No evaluation is built around the calls; they still go through Inspect's model interface.
 
 While the output ``scenarios.csv`` is unfinished, its journal (`contrafact.files.journal`) holds the
-finished rows, and the models' answers (`contrafact.models.kept`): a row takes several.
+finished rows (`Piece`), and the models' answers (`contrafact.models.kept`): a row takes several.
 
 Rows of a pipe are taken as they arrive, so that scenarios go out while the input is still open.
 """
@@ -14,9 +14,16 @@ import re
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
-from contextvars import copy_context
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -27,14 +34,10 @@ from contrafact.errors import InputError
 from contrafact.families.finforce.generation import Generation, run_method
 from contrafact.families.finforce.judging import Judging
 from contrafact.family.method import Method
-from contrafact.files.atomic import atomic_path
-from contrafact.files.delimited import Dialect
-from contrafact.files.download import sha256_of
 from contrafact.files.fields import column_of, fold_row, is_absent, no_column, rename_row, value_of
-from contrafact.files.journal import Journal, hash_of
 from contrafact.files.sheets import guarded
-from contrafact.files.tables import Row, open_table, source_name, write_frame
-from contrafact.models.asking import Ask, failure_cause
+from contrafact.files.tables import Row, open_table, source_name
+from contrafact.models.asking import Ask
 from contrafact.records import CRITERIA, SIDES, Headline
 from contrafact.text.degenerate import Batch
 from contrafact.text.delimit import printable, replace_surrogates
@@ -44,14 +47,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BulkJob",
-    "BulkOutput",
-    "ResultRow",
+    "Piece",
     "arriving_rows",
+    "bad_rows",
     "batch_of",
     "check_columns",
     "column_names",
     "headlines_of",
+    "in_order",
     "is_nested",
+    "merged",
+    "result_frame",
     "standard_input",
 ]
 
@@ -66,29 +72,18 @@ _LINK = re.compile(r"\A\s*(?:https?://|www\.)\S+\s*", re.IGNORECASE)
 _VERDICTS = tuple(f"{side}_{name}" for side in SIDES for name in CRITERIA)
 
 
-@dataclass(frozen=True)
-class ResultRow:
-    """One row of the result: its place in the input (from 0), and its line (in Parquet its row).
+Piece = Mapping[str, Any]
+"""What was made of a row, as the journal keeps it.
 
-    ``added`` are our columns by their plain names. ``outcome`` is ``valid``; ``invalid``, the
-    answer cannot be used; ``degenerate``, it can be read and a scenario is none; ``bad``, there is
-    no headline; ``failed``, a call failed, and a rerun tries again.
-    """
-
-    position: int
-    line: int
-    given: Mapping[str, Any]
-    added: Mapping[str, Any]
-    outcome: str
-
-    def merged(self, names: Mapping[str, str]) -> dict[str, Any]:
-        """Return the input's columns, then ours under the names they have in the result."""
-        return {**self.given, **{names[key]: value for key, value in self.added.items()}}
+``added`` are our columns by their plain names. ``outcome`` is ``valid``; ``invalid``, the answer
+cannot be used; ``degenerate``, it can be read and a scenario is none; ``bad``, there is no
+headline; ``failed``, a call failed, which no journal keeps: a rerun tries again.
+"""
 
 
 @dataclass(frozen=True)
 class BulkJob:
-    """What to do with every row, ``at_once`` of them at the same time.
+    """What to do with every row.
 
     ``columns`` says what the input calls a field's column, where they differ. ``batch`` has all
     headlines, for scenarios that are another row's; none before they are known. ``asked`` is what
@@ -99,7 +94,6 @@ class BulkJob:
     ask: Ask
     judging: Judging | None = None
     judges: tuple[Model, ...] = ()
-    at_once: int = 16
     columns: Mapping[str, str] = field(default_factory=dict)
     batch: Batch | None = None
     asked: dict[tuple[str | None, ...], "asyncio.Future[Mapping[str, Any]]"] = field(
@@ -107,80 +101,17 @@ class BulkJob:
     )
 
     def added(self, *, headline: bool = False) -> list[str]:
-        """Return the columns that are added to the input's own; see `added_columns`."""
-        return added_columns(judged=self.judging is not None, headline=headline)
+        """Return the names of the columns added to the input's; ``headline``: see `is_nested`."""
+        names = ["headline"] if headline else []
+        names += ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "degenerate"]
+        names += ["repairs", "error"]
+        return names if self.judging is None else names + list(_VERDICTS)
 
-    async def run(
-        self,
-        rows: Iterable[tuple[int, Mapping[str, Any]]],
-        each: Callable[[ResultRow], None],
-        done: Mapping[int, ResultRow] | None = None,
-    ) -> None:
-        """Hand on every row's result in input order, each once it and those before it are done.
-
-        ``rows`` may block, as a pipe does: a thread reads them, and keeps no program from ending.
-        Results in ``done``, by position, are not computed again.
-        """
-        loop, working = asyncio.get_running_loop(), asyncio.Semaphore(self.at_once)
-        begun: asyncio.Queue[asyncio.Task[ResultRow] | Exception | None]
-        begun = asyncio.Queue(self.at_once * _BEGUN)
-        tasks: set[asyncio.Task[Any]] = set()
-        stopped = threading.Event()  # nobody waits for the rest
-
-        async def one(position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
-            if done is not None and (stands := done.get(position)) is not None:
-                return stands
-            async with working:
-                return await self._one(position, line, row)
-
-        async def begin(position: int, line: int, row: Mapping[str, Any]) -> None:
-            if stopped.is_set():
-                return
-            task = asyncio.create_task(one(position, line, row))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-            await begun.put(task)
-
-        def read() -> None:
-            end: Exception | None = None
-            try:
-                for position, (line, row) in enumerate(rows):
-                    if stopped.is_set():
-                        return
-                    asyncio.run_coroutine_threadsafe(begin(position, line, row), loop).result()
-            except CancelledError:
-                return
-            except Exception as error:  # noqa: BLE001 - raised behind the results before it
-                end = error
-            if not stopped.is_set():
-                asyncio.run_coroutine_threadsafe(begun.put(end), loop)
-
-        # In this context, which says what calls belong to.
-        context = copy_context()
-        threading.Thread(target=context.run, args=(read,), name="rows", daemon=True).start()
-        try:
-            while isinstance(task := await begun.get(), asyncio.Task):
-                each(await task)
-            if task is not None:
-                raise task
-        finally:
-            stopped.set()
-            for left in tasks:
-                left.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _one(self, position: int, line: int, row: Mapping[str, Any]) -> ResultRow:
-        text, _ = _headline_of(row, self.columns)
-        nested = is_nested(row)
-        added: dict[str, Any] = dict.fromkeys(self.added(headline=nested))
-        added["valid"] = False
-        if nested:
-            added["headline"] = text if isinstance(text, str) else None
-        if problem := row_problem(text):
-            added["error"] = problem
-            return ResultRow(position, line, row, added, "bad")
-        headline = _headline_in(row, str(text), self.columns)
-        added["id"] = headline.id
+    async def piece(self, row: Mapping[str, Any]) -> Piece:
+        """Return what is made of a row; a call that failed raises."""
+        added, headline = self._begun(row)
+        if headline is None:
+            return {"outcome": "bad", "added": added}
         key = _shared_key(headline)
         shared = self.asked.get(key)
         if shared is None:
@@ -189,12 +120,31 @@ class BulkJob:
                 del self.asked[next(iter(self.asked))]
         try:
             added |= await asyncio.shield(shared)
-        except Exception as error:  # noqa: BLE001 - a failed call is this row's result, shown there
+        except Exception:
             self.asked.pop(key, None)  # the next one of a stream may have more luck
-            added["error"] = f"call failed: {failure_cause(error)}"
-            return ResultRow(position, line, row, added, "failed")
+            raise
         outcome = "valid" if added["valid"] else "degenerate" if added["degenerate"] else "invalid"
-        return ResultRow(position, line, row, added, outcome)
+        return {"outcome": outcome, "added": added}
+
+    def failed(self, row: Mapping[str, Any], cause: str) -> Piece:
+        """Return what stands for a row whose call failed."""
+        return {
+            "outcome": "failed",
+            "added": self._begun(row)[0] | {"error": f"call failed: {cause}"},
+        }
+
+    def _begun(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], Headline | None]:
+        """Return a row's columns before anybody is asked, and its headline, if it has one."""
+        text, _ = _headline_of(row, self.columns)
+        nested = is_nested(row)
+        added: dict[str, Any] = dict.fromkeys(self.added(headline=nested))
+        added["valid"] = False
+        if nested:
+            added["headline"] = text if isinstance(text, str) else None
+        if problem := row_problem(text):
+            return added | {"error": problem}, None
+        headline = _headline_in(row, str(text), self.columns)
+        return added | {"id": headline.id}, headline
 
     async def _made(self, headline: Headline) -> Mapping[str, Any]:
         """Return our columns of a headline, but for what only its row can say."""
@@ -214,73 +164,51 @@ class BulkJob:
         return made
 
 
-class BulkOutput:
-    """The output of one job, and its work so far: the journal of rows that stand, and answers.
+async def in_order(
+    rows: Iterable[Row],
+    work: Callable[[Mapping[str, Any]], Awaitable[Piece]],
+    each: Callable[[int, Mapping[str, Any], Piece], None],
+    *,
+    at_once: int,
+) -> None:
+    """Hand on what is made of every row in order, each once it and those before it are done.
 
-    ``settings`` are what else decides the result, without secrets; ``dialect`` is for CSV.
+    ``rows`` may block, as a pipe does: a thread reads them, and keeps no program from ending.
     """
+    loop, working = asyncio.get_running_loop(), asyncio.Semaphore(at_once)
+    room = threading.Semaphore(at_once * _BEGUN)
+    begun: asyncio.Queue[tuple[Row, asyncio.Task[Piece]] | Exception | None] = asyncio.Queue()
 
-    _ROW, _WRITTEN = "row ", "written"
+    async def one(row: Mapping[str, Any]) -> Piece:
+        async with working:
+            return await work(row)
 
-    def __init__(
-        self,
-        out: Path,
-        rows: Sequence[tuple[int, Mapping[str, Any]]],
-        settings: Mapping[str, Any],
-        dialect: Dialect | None = None,
-    ):
-        self.out, self.rows, self._dialect = out, rows, dialect
-        facts = {**settings, "input": hash_of(rows)}
-        self.journal = Journal.of_output(out, facts, what="generation")
+    def begin(row: Row) -> None:
+        begun.put_nowait((row, loop.create_task(one(row[1]))))
 
-    def check_unchanged(self) -> None:
-        """Refuse an output that somebody has changed since it was written with failed rows."""
-        if self.out.is_file() and sha256_of(self.out) not in self._written():
-            raise InputError(
-                "was changed, or made, since the generation for it began",
-                file=self.out,
-                hint="move it away, and run the command again",
-            )
+    def read() -> None:
+        end: Exception | None = None
+        with suppress(RuntimeError):  # the loop is closed: nobody waits for the rest
+            try:
+                for row in rows:
+                    room.acquire()
+                    loop.call_soon_threadsafe(begin, row)
+            except Exception as error:  # noqa: BLE001 - raised behind the results before it
+                end = error
+            loop.call_soon_threadsafe(begun.put_nowait, end)
 
-    def done(self) -> dict[int, ResultRow]:
-        """Return the results that stand from an earlier start, by position."""
-        found: dict[int, ResultRow] = {}
-        for key, kept in self.journal.known.items():
-            if key.startswith(self._ROW):
-                at = int(key.removeprefix(self._ROW))
-                found[at] = ResultRow(at, *self.rows[at], kept["added"], kept["outcome"])
-        return found
-
-    def keep(self, result: ResultRow) -> None:
-        """Add a result that no rerun has to repeat."""
-        piece = {"outcome": result.outcome, "added": dict(result.added)}
-        self.journal.keep(f"{self._ROW}{result.position}", piece)
-
-    def write(self, results: Sequence[ResultRow], added: Iterable[str]) -> None:
-        """Write the output, whole or not at all."""
-        names = column_names(added, {key for _, row in self.rows for key in row})
-        frame = result_frame(results, names, suffix=self.out.suffix.lower())
-        with atomic_path(self.out) as draft:
-            write_frame(frame, draft, self._dialect)
-            # Kept before it is there: a rerun then knows the output for its own, however this ends.
-            self.journal.keep(self._WRITTEN, [*self._written(), sha256_of(draft)])
-
-    def _written(self) -> list[str]:
-        written: list[str] = self.journal.known.get(self._WRITTEN, [])
-        return written
+    threading.Thread(target=read, name="rows", daemon=True).start()
+    while isinstance(found := await begun.get(), tuple):
+        (line, row), task = found
+        each(line, row, await task)
+        room.release()
+    if found is not None:
+        raise found
 
 
 def is_nested(row: Mapping[str, Any]) -> bool:
     """Return whether a row has its headline inside ``input_item``, as the published supplement."""
     return isinstance(row.get("input_item"), dict)
-
-
-def added_columns(*, judged: bool, headline: bool = False) -> list[str]:
-    """Return the names of the columns added to the input's; ``headline``: see `is_nested`."""
-    names = ["headline"] if headline else []
-    names += ["id", *(f"{side}_counterfactual" for side in SIDES), "valid", "degenerate"]
-    names += ["repairs", "error"]
-    return names + list(_VERDICTS) if judged else names
 
 
 def column_names(added: Iterable[str], taken: Collection[str]) -> dict[str, str]:
@@ -312,6 +240,13 @@ def row_problem(text: object) -> str | None:
     if len(text) > MAX_HEADLINE:
         return f"the headline is over {MAX_HEADLINE:,} characters ({len(text):,})"
     return None
+
+
+def bad_rows(rows: Iterable[Row], columns: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines of rows without a headline to work on, with the problem."""
+    for line, row in rows:
+        if problem := row_problem(_headline_of(row, columns)[0]):
+            yield line, problem
 
 
 def check_columns(
@@ -349,8 +284,13 @@ def batch_of(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str
     return Batch([str(text) for text in texts if not row_problem(text)])
 
 
+def merged(row: Mapping[str, Any], piece: Piece, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the input's columns, then ours under the names they have in the result."""
+    return {**row, **{names[key]: value for key, value in piece["added"].items()}}
+
+
 def result_frame(
-    results: Sequence[ResultRow], names: Mapping[str, str], *, suffix: str
+    rows: Sequence[Row], pieces: Sequence[Piece], names: Mapping[str, str], *, suffix: str
 ) -> "pd.DataFrame":
     """Return the results as a table: the input's columns in their order, then ours (``names``).
 
@@ -359,10 +299,9 @@ def result_frame(
     """
     import pandas as pd
 
-    columns = [*dict.fromkeys(key for result in results for key in result.given), *names.values()]
-    frame = pd.DataFrame(
-        [result.merged(names) for result in results], columns=columns, dtype=object
-    )
+    columns = [*dict.fromkeys(key for _, row in rows for key in row), *names.values()]
+    records = [merged(row, piece, names) for (_, row), piece in zip(rows, pieces, strict=True)]
+    frame = pd.DataFrame(records, columns=columns, dtype=object)
     for plain, name in names.items():
         kind = "boolean" if plain == "valid" or plain in _VERDICTS else "string"
         frame[name] = frame[name].astype(kind)  # type: ignore[call-overload]

@@ -3,21 +3,32 @@
 The same for one process and for partitions of an input past one machine (`contrafact.bulk`).
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from inspect_ai.model import GenerateConfig, Model
+from inspect_ai.model import GenerateConfig
 
-from contrafact.bulk.stage import KEPT, REJECTS, Asked, InputRow, StageOutput
+from contrafact.bulk.stage import (
+    KEPT,
+    REJECTS,
+    Asked,
+    InputRow,
+    Stage,
+    StageOutput,
+    Work,
+    Wrap,
+)
 from contrafact.families.finforce.bulk import (
     BulkJob,
-    ResultRow,
+    Piece,
     batch_of,
     column_names,
     headlines_of,
+    merged,
 )
 from contrafact.families.finforce.data import bundled_shots, load_headlines
 from contrafact.families.finforce.generation import Generation
@@ -27,7 +38,7 @@ from contrafact.families.finforce.settings import FinforceOptions
 from contrafact.family.method import Method, MethodContext
 from contrafact.family.settings import RunSettings, check_verifiers, judge_names
 from contrafact.files.download import sha256_of
-from contrafact.models.asking import Ask
+from contrafact.models.asking import Ask, failure_cause
 from contrafact.models.opening import call_config, open_model
 from contrafact.options import key_values
 from contrafact.prompts import PromptPack, open_pack
@@ -36,13 +47,13 @@ from contrafact.records import Headline
 if TYPE_CHECKING:
     from contrafact.families.finforce.commands.generate import GenerateOptions
 
-__all__ = ["OUTCOMES", "GenerateStage", "tally"]
+__all__ = ["GenerateStage", "tally"]
 
 _SAMPLING = ("temperature", "top_p", "max_tokens")
 
 
 @dataclass(frozen=True)
-class GenerateStage:
+class GenerateStage(Stage):
     """Headlines in, scenarios out, by the options of the command, its paths whole."""
 
     options: "GenerateOptions"
@@ -79,18 +90,16 @@ class GenerateStage:
         """What the method is made from, but for the headlines it is used on."""
         options = self.options
         settings = RunSettings(
-            task="finforce", models=(options.model,), seed=options.seed, options=self.own_options
+            task="finforce",
+            models=(options.model,),
+            seed=options.seed,
+            options=FinforceOptions(shots=options.shots or 0),
         )
         return MethodContext(
             settings,
             pack=self.pack,
             pool=load_headlines(options.shots_from) if options.shots_from else bundled_shots(),
         )
-
-    @property
-    def own_options(self) -> FinforceOptions:
-        """The family's own options."""
-        return FinforceOptions(shots=self.options.shots or 0)
 
     @cached_property
     def judging(self) -> Judging | None:
@@ -135,61 +144,56 @@ class GenerateStage:
         }
 
     def job(
-        self,
-        chosen: Method[Headline, Generation],
-        *,
-        wrap: Callable[[Model], Model] = lambda model: model,
-        at_once: int | None = None,
+        self, chosen: Method[Headline, Generation], wrap: Wrap = lambda model: model
     ) -> BulkJob:
-        """Return the job, with every model open; ``at_once`` rows, or as many as calls."""
+        """Return the job, with every model open."""
         if hasattr(chosen, "open"):  # it runs models itself
             chosen.open(self.options.model, self._model_args)
         calls = call_config(self.options.max_connections, **self.options.bounds)
         config = calls.merge(GenerateConfig(**self._sampling))
+        writer = wrap(open_model(self.options.model, config=config, **self._model_args))
         return BulkJob(
             method=chosen,
-            ask=Ask(
-                wrap(open_model(self.options.model, config=config, **self._model_args)),
-                structured=self.options.structured,
-            ),
+            ask=Ask(writer, structured=self.options.structured),
             judging=self.judging,
             judges=tuple(
                 wrap(open_model(name, config=calls, **self._judge_args))
                 for name in self.judge_names
             ),
-            at_once=at_once or self.options.max_connections,
             columns=self.columns,
         )
 
-    def open_models(
-        self, wrap: Callable[[Model], Model], at_once: int
-    ) -> Callable[[Sequence[InputRow]], Awaitable[StageOutput]]:
+    def open(self, wrap: Wrap, at_once: int) -> Work:
         """Return the work on a partition; what is worked on together are its headlines."""
-        opened = self.job(self.check(), wrap=wrap, at_once=at_once)
+        opened = self.job(self.check(), wrap)
 
         async def work(rows: Sequence[InputRow]) -> StageOutput:
             given = [(row.line, row.fields) for row in rows]
-            job = replace(
-                opened,
-                method=self.chosen(headlines_of(given, self.columns)),
-                batch=batch_of(given, self.columns),
-                asked={},
-            )
-            made = StageOutput()
+            chosen = self.chosen(headlines_of(given, self.columns))
+            batch = batch_of(given, self.columns)
+            job = replace(opened, method=chosen, batch=batch, asked={})
             taken = {key for row in rows for key in row.fields}
+            made, free = StageOutput(), asyncio.Semaphore(at_once)
 
-            def each(result: ResultRow) -> None:
-                row = rows[result.position]
-                made.counts[result.outcome] += 1
-                if result.outcome == "failed":
-                    made.fail(row, str(result.added["error"]), retry=True)
-                elif result.outcome == "bad":
-                    made.add(REJECTS, row.index, {**row.fields, "reason": result.added["error"]})
+            async def one(row: InputRow) -> Piece | None:
+                async with free:
+                    try:
+                        return await job.piece(row.fields)
+                    except Exception as error:  # noqa: BLE001 - this row's call; a rerun asks again
+                        made.counts["failed"] += 1
+                        made.fail(row, f"call failed: {failure_cause(error)}", retry=True)
+                        return None
+
+            for row, piece in zip(rows, await asyncio.gather(*map(one, rows)), strict=True):
+                if piece is None:
+                    continue
+                made.counts[piece["outcome"]] += 1
+                if piece["outcome"] == "bad":
+                    reason = {"reason": piece["added"]["error"]}
+                    made.add(REJECTS, row.index, {**row.fields, **reason})
                 else:
-                    names = column_names(result.added, taken)
-                    made.add(KEPT, row.index, result.merged(names))
-
-            await job.run(given, each)
+                    names = column_names(piece["added"], taken)
+                    made.add(KEPT, row.index, merged(row.fields, piece, names))
             return made
 
         return work
@@ -201,15 +205,17 @@ class GenerateStage:
 
 
 OUTCOMES: Mapping[str, str] = {
-    "valid": "valid",
     "invalid": "with an answer that cannot be used",
     "degenerate": "with a scenario that is none (column 'degenerate')",
     "bad": "without a headline to work on",
     "failed": "failed",
 }
-"""What is said of rows, by what came of them."""
+"""What is said of rows that are not valid, by what came of them."""
 
 
-def tally(counts: Counter[str]) -> str:
-    """Return what became of the rows, in a line."""
-    return ", ".join(f"{counts[key]:,} {name}" for key, name in OUTCOMES.items() if counts[key])
+def tally(rows: int, counts: Counter[str]) -> str:
+    """Return what became of so many rows, in a line."""
+    others = (f"{counts[key]:,} {name}" for key, name in OUTCOMES.items() if counts[key])
+    return f"{rows:,} {'row' if rows == 1 else 'rows'}: " + ", ".join(
+        [f"{counts['valid']:,} valid", *others]
+    )

@@ -7,45 +7,39 @@ decides its results (``facts``), what names a row (``key``), and how partitions 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, Asked, InputRow, StageOutput
+from contrafact.bulk.stage import (
+    KEPT,
+    LEDGER,
+    REJECTS,
+    Asked,
+    InputRow,
+    Stage,
+    StageOutput,
+    Work,
+    Wrap,
+)
 from contrafact.corpus.news_items import NewsRow, item_of
 from contrafact.errors import InputError
-from contrafact.models.asking import failure_cause
-from contrafact.models.opening import call_config, open_model
-from contrafact.prompts import open_pack
 
 if TYPE_CHECKING:
-    from inspect_ai.model import Model
-
     from contrafact.corpus.ledger import LedgerEvent
     from contrafact.families.rfc.checking import JudgeSettings
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.pair_check import PairRow
     from contrafact.families.rfc.pipeline.label import PerArticle
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
-    from contrafact.families.rfc.pipeline.stages import StageRow
+    from contrafact.families.rfc.pipeline.rewrite import Assignment, RewriteOutcome
 
-__all__ = [
-    "APART",
-    "BucketStage",
-    "CheckStage",
-    "JudgedCheckStage",
-    "LabelStage",
-    "ModelLabelStage",
-    "ModelRewriteStage",
-    "RewriteStage",
-]
+__all__ = ["APART", "BucketStage", "CheckStage", "LabelStage", "RewriteStage"]
 
 APART = "apart"
 
-Work = Callable[[Sequence[InputRow]], StageOutput]
-AskingWork = Callable[[Sequence[InputRow]], Awaitable[StageOutput]]
-
 
 @dataclass(frozen=True)
-class BucketStage:
+class BucketStage(Stage):
     """``rfc bucket``: articles in, candidates for the four manipulations out."""
 
     titles_alone: bool = False
@@ -60,11 +54,11 @@ class BucketStage:
         """Return the article's id: rows with the same title and summary have the same."""
         return item_of(fields).id
 
-    def open(self) -> Work:
+    def open(self, wrap: Wrap, at_once: int) -> Work:
         """Return the work."""
         return self._work
 
-    def _work(self, rows: Sequence[InputRow]) -> StageOutput:
+    async def _work(self, rows: Sequence[InputRow]) -> StageOutput:
         from contrafact.families.rfc.pipeline.bucket import bucket_news, repeated_row
 
         made = StageOutput()
@@ -89,100 +83,73 @@ class BucketStage:
 
 
 @dataclass(frozen=True)
-class CheckStage:
-    """``rfc check``: pairs in, checks out; a row that cannot be checked is a failure."""
+class CheckStage(Stage):
+    """``rfc check``: pairs in, checks out; a row that cannot be checked is a failure.
+
+    Where there are judges (``settings``), they are asked about pairs that facts leave open.
+    """
 
     rules: tuple[str, ...] = ()
     polarity_model: str | None = None
     bands: str | None = None
+    settings: "JudgeSettings | None" = None
     name: str = "`rfc check`"
-    partition_rows: int = 5_000
+
+    @property
+    def partition_rows(self) -> int:
+        """As many as are quickly worked on."""
+        return 5_000 if self.settings is None else 500
+
+    @property
+    def asked(self) -> Asked | None:
+        """The judges, the first of whom stands for all."""
+        one = self.settings
+        return None if one is None else Asked(one.judges[0], one.max_connections)
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
         from contrafact.families.rfc.labels import load_bands
 
         found = {"rule": list(self.rules), "polarity-model": self.polarity_model}
-        return found if self.bands is None else found | {"bands": {**load_bands(self.bands)}}
+        bands = {} if self.bands is None else {"bands": {**load_bands(self.bands)}}
+        return {**found, **bands, **(self.settings.facts() if self.settings else {})}
 
     def key(self, fields: dict[str, Any]) -> str | None:
         """Return what names a row, which no other may have."""
         return str(fields["id"])
 
-    def open(self) -> Work:
-        """Return the work."""
-        check = self._checker()
-
-        def work(rows: Sequence[InputRow]) -> StageOutput:
-            made = StageOutput()
-            for row, pair, found in check(made, rows):
-                _checked(made, row, pair, found)
-            return made
-
-        return work
-
-    def _checker(
-        self,
-    ) -> Callable[[StageOutput, Sequence[InputRow]], "list[tuple[InputRow, PairRow, Check]]"]:
-        from contrafact.families.rfc.contracts.pair_check import (
-            PairRow,
-            check_pairs,
-            open_options,
-            pair_problem,
-        )
+    def open(self, wrap: Wrap, at_once: int) -> Work:
+        """Return the work, with the models open."""
+        from contrafact.families.rfc.contracts.pair_check import check_pairs, open_options
 
         options = open_options(self.rules, self.polarity_model, self.bands)
 
-        def check(
-            made: StageOutput, rows: Sequence[InputRow]
-        ) -> "list[tuple[InputRow, PairRow, Check]]":
-            good = []
-            for row in rows:
-                pair = PairRow(row.line, row.fields)
-                if (problem := pair_problem(pair, "")) is not None:
-                    made.fail(row, f"{problem.problem}; {problem.hint}")
-                elif row.repeats is not None:
-                    first = f"the id '{row.fields['id']}' came before, on line {row.repeats + 1}"
-                    made.fail(row, f"{first}; give each pair an id of its own")
-                else:
-                    good.append((row, pair))
-            checks = check_pairs((pair.fields for _, pair in good), options=options)
-            return [(*one, found) for one, found in zip(good, checks, strict=True)]
+        def check(good: "Sequence[tuple[InputRow, PairRow]]") -> "list[Check]":
+            return list(check_pairs((pair.fields for _, pair in good), options=options))
 
-        return check
+        if self.settings is None:
 
+            async def work(rows: Sequence[InputRow]) -> StageOutput:
+                made = StageOutput()
+                good = _pairs(made, rows)
+                for (row, pair), found in zip(good, check(good), strict=True):
+                    _checked(made, row, pair, found)
+                return made
 
-@dataclass(frozen=True)
-class JudgedCheckStage(CheckStage):
-    """``rfc check`` with judges, who are asked about pairs that facts leave open."""
-
-    settings: "JudgeSettings" = field(kw_only=True)
-    partition_rows: int = 500
-
-    @property
-    def asked(self) -> Asked:
-        """The judges, the first of whom stands for all."""
-        return Asked(self.settings.judges[0], self.settings.max_connections)
-
-    def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
-        return {**super().facts(), **self.settings.facts()}
-
-    def open_models(self, wrap: "Callable[[Model], Model]", at_once: int) -> AskingWork:
-        """Return the work, with the models open."""
+            return work
         from contrafact.families.rfc.checking import judge_pairs
         from contrafact.families.rfc.sound import signs_of
 
-        check = self._checker()
         judging = self.settings.judging()
         judges = [wrap(model) for model in self.settings.models()]
 
-        async def work(rows: Sequence[InputRow]) -> StageOutput:
+        async def judged_work(rows: Sequence[InputRow]) -> StageOutput:
             made = StageOutput()
-            good = await asyncio.to_thread(check, made, rows)
-            pairs = [(pair.fields, found) for _, pair, found in good]
+            good = _pairs(made, rows)
+            checks = await asyncio.to_thread(check, good)
+            pairs = [(pair.fields, found) for (_, pair), found in zip(good, checks, strict=True)]
             judged = await judge_pairs(judging, judges, pairs, at_once=at_once)
-            for (row, pair, _), one in zip(good, judged, strict=True):
+            for (row, pair), one in zip(good, judged, strict=True):
                 if one.failure is not None:
                     made.fail(row, f"the call of a judge failed: {one.failure}", retry=True)
                     continue
@@ -191,154 +158,218 @@ class JudgedCheckStage(CheckStage):
                 made.counts[f"{kind}|signs|{signs_of(kind, one)}"] += 1
             return made
 
+        return judged_work
+
+
+def _pairs(made: StageOutput, rows: Sequence[InputRow]) -> "list[tuple[InputRow, PairRow]]":
+    """Return the rows that can be checked; the others fail."""
+    from contrafact.families.rfc.contracts.pair_check import PairRow, pair_problem
+
+    good = []
+    for row in rows:
+        pair = PairRow(row.line, row.fields)
+        if (problem := pair_problem(pair, "")) is not None:
+            made.fail(row, f"{problem.problem}; {problem.hint}")
+        elif row.repeats is not None:
+            first = f"the id '{row.fields['id']}' came before, on line {row.repeats + 1}"
+            made.fail(row, f"{first}; give each pair an id of its own")
+        else:
+            good.append((row, pair))
+    return good
+
+
+class _RowByRow(Stage):
+    """A stage whose rows are worked on one by one; one that repeats another is a failure."""
+
+    def open(self, wrap: Wrap, at_once: int) -> Work:
+        one, free = self.open_row(wrap), asyncio.Semaphore(at_once)
+
+        async def bounded(row: InputRow) -> StageOutput:
+            made = StageOutput()
+            if row.repeats is not None:
+                made.fail(row, f"repeats line {row.repeats + 1}; leave one of them out")
+                return made
+            async with free:
+                try:
+                    await one(made, row)
+                except InputError as error:
+                    made = StageOutput()
+                    made.fail(row, f"{error.problem}; {error.hint}")
+            return made
+
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
+            made = StageOutput()
+            for found in await asyncio.gather(*map(bounded, rows)):
+                made.merge(found)
+            return made
+
         return work
 
-
-class _Assigned:
-    """A stage whose rows are articles with the manipulation that they are to get."""
-
-    def key(self, fields: dict[str, Any]) -> str | None:
-        return f"{item_of(fields).id} {fields.get('manipulation')}"
+    def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
+        """Return what works on a row, with the models open."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class RewriteStage(_Assigned):
-    """``rfc rewrite`` by rules: labelled articles in, pairs out."""
+class RewriteStage(_RowByRow):
+    """``rfc rewrite``: labelled articles in, pairs out; by rules where no model writes."""
 
     seed: int = 0
     attempts: int = 16
     bands: str | None = None
+    writing: "WriterSettings | None" = None
     name: str = "`rfc rewrite`"
-    partition_rows: int = 1_000
+
+    @property
+    def partition_rows(self) -> int:
+        """As many as are quickly worked on."""
+        return 1_000 if self.writing is None else 500
+
+    @property
+    def asked(self) -> Asked | None:
+        """The model that writes, and who judges."""
+        one = self.writing
+        if one is None:
+            return None
+        judges = () if one.judging is None else one.judging.judges
+        return Asked(one.model, one.max_connections, judges)
+
+    @property
+    def rewriter(self) -> str:
+        """Who writes, as pairs and the ledger have it."""
+        return "rules" if self.writing is None else f"model:{self.writing.model}"
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
         from contrafact.families.rfc.pipeline.rewrite import rule_facts
 
+        if self.writing is not None:
+            return self.writing.facts()
         return rule_facts(self.seed, self.attempts, self.bands)
 
-    def open(self) -> Work:
-        """Return the work."""
+    def key(self, fields: dict[str, Any]) -> str | None:
+        """Return the article and the manipulation that it is to get."""
+        return f"{item_of(fields).id} {fields.get('manipulation')}"
+
+    def by_rules(self) -> "Callable[[Assignment], RewriteOutcome]":
+        """Return what rewrites an article where no model writes."""
         from contrafact.families.rfc.labels import load_bands
-        from contrafact.families.rfc.pipeline.rewrite import assignment_of, rewrite_by_rules
+        from contrafact.families.rfc.pipeline.rewrite import rewrite_by_rules
 
         bands = None if self.bands is None else load_bands(self.bands)
+        how: dict[str, Any] = {"seed": self.seed, "attempts": self.attempts, "bands": bands}
+        return partial(rewrite_by_rules, **how)
 
-        def one(made: StageOutput, row: InputRow) -> None:
-            assignment = assignment_of(row.fields, row.line)
-            outcome = rewrite_by_rules(
-                assignment, seed=self.seed, attempts=self.attempts, bands=bands
-            )
-            _rewritten(made, row, assignment, outcome, "rules")
+    def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
+        """Return what works on a row, with the models open."""
+        from contrafact.families.rfc.pipeline.rewrite import assignment_of, decision
 
-        return _each(one)
-
-
-@dataclass(frozen=True)
-class ModelRewriteStage(_Assigned):
-    """``rfc rewrite`` by a model."""
-
-    settings: "WriterSettings"
-    name: str = "`rfc rewrite`"
-    partition_rows: int = 500
-
-    @property
-    def asked(self) -> Asked:
-        """The model that writes, and who judges."""
-        judges = () if self.settings.judging is None else self.settings.judging.judges
-        return Asked(self.settings.model, self.settings.max_connections, judges)
-
-    def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
-        return self.settings.facts()
-
-    def open_models(self, wrap: "Callable[[Model], Model]", at_once: int) -> AskingWork:
-        """Return the work, with the models open."""
-        from contrafact.families.rfc.pipeline.rewrite import assignment_of
-
-        writer = self.settings.open(wrap)
+        writer = None if self.writing is None else self.writing.open(wrap)
+        by_rules = self.by_rules()
 
         async def one(made: StageOutput, row: InputRow) -> None:
             assignment = assignment_of(row.fields, row.line)
-            try:
-                outcome = await writer.rewrite(assignment)
-            except Exception as error:  # noqa: BLE001 - this row's call, which a rerun makes again
-                made.fail(row, f"a call failed: {failure_cause(error)}", retry=True)
-                return
-            _rewritten(made, row, assignment, outcome, f"model:{self.settings.model}")
+            if writer is None:
+                outcome = by_rules(assignment)
+            else:
+                try:
+                    outcome = await writer.rewrite(assignment)
+                except Exception as error:  # noqa: BLE001 - this row's call; a rerun makes it again
+                    made.fail(row, f"a call failed: {_cause(error)}", retry=True)
+                    return
+            found, event = decision(assignment, outcome, rewriter=self.rewriter)
+            made.add(REJECTS if outcome.rewritten is None else KEPT, row.index, found)
+            _log(made, row.index, event)
+            made.counts.update(f"{assignment.manipulation}|{name}" for name in outcome.counted)
 
-        return _each_asking(one, at_once)
+        return one
 
 
 @dataclass(frozen=True)
-class LabelStage:
-    """``rfc label`` by rules: bucketed articles in, one row an article and manipulation out."""
+class LabelStage(_RowByRow):
+    """``rfc label``: bucketed articles in, one row an article and manipulation out.
+
+    Where a model is named, it is asked about what rules leave open.
+    """
 
     per_article: "PerArticle" = "all"
+    model: str | None = None
+    prompts: str | None = None
+    max_connections: int = 16
+    bounds: Mapping[str, int | None] = field(default_factory=dict)
     name: str = "`rfc label`"
-    partition_rows: int = 5_000
+
+    @property
+    def partition_rows(self) -> int:
+        """As many as are quickly worked on."""
+        return 5_000 if self.model is None else 500
+
+    @property
+    def asked(self) -> Asked | None:
+        """The model that labels."""
+        return None if self.model is None else Asked(self.model, self.max_connections)
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
-        return {"per-article": self.per_article}
+        found: dict[str, Any] = {"per-article": self.per_article}
+        return found if self.model is None else found | self.model_facts()
+
+    def model_facts(self) -> dict[str, Any]:
+        """Return what decides a model's reply."""
+        from contrafact.families.rfc.pipeline.label import label_template
+        from contrafact.prompts import open_pack
+
+        pack = open_pack(self.prompts)
+        label_template(pack)
+        return {"model": self.model, "prompts": pack.used_hash}
 
     def key(self, fields: dict[str, Any]) -> str | None:
         """Return what names a row, which no other may have."""
         return str(fields["id"])
 
-    def open(self) -> Work:
-        """Return the work."""
-        return _each(lambda made, row: _labelled(made, row, per_article=self.per_article))
-
-
-@dataclass(frozen=True)
-class ModelLabelStage(LabelStage):
-    """``rfc label`` with a model for what rules leave open."""
-
-    model: str = field(kw_only=True)
-    prompts: str | None = None
-    max_connections: int = 16
-    bounds: Mapping[str, int | None] = field(default_factory=dict)
-    partition_rows: int = 500
-
-    @property
-    def asked(self) -> Asked:
-        """The model that labels."""
-        return Asked(self.model, self.max_connections)
-
-    def facts(self) -> dict[str, Any]:
-        """Return what decides the results."""
-        from contrafact.families.rfc.pipeline.label import label_template
-
-        pack = open_pack(self.prompts)
-        label_template(pack)
-        return super().facts() | {"model": self.model, "prompts": pack.used_hash}
-
-    def open_models(self, wrap: "Callable[[Model], Model]", at_once: int) -> AskingWork:
-        """Return the work, with the models open."""
-        from contrafact.families.rfc.pipeline.label import (
-            ask_label,
-            label_template,
-            open_rows,
-            paragraph_of,
-        )
+    def open_labeller(self, wrap: Wrap) -> Callable[[str], Awaitable[str]]:
+        """Return what asks the model about a paragraph."""
+        from contrafact.families.rfc.pipeline.label import ask_label, label_template
+        from contrafact.models.opening import call_config, open_model
+        from contrafact.prompts import open_pack
 
         template = label_template(open_pack(self.prompts))
         config = call_config(self.max_connections, **self.bounds)
-        model = wrap(open_model(self.model, config=config))
+        model = wrap(open_model(str(self.model), config=config))
+        return lambda paragraph: ask_label(paragraph, model, template)
+
+    def open_row(self, wrap: Wrap) -> Callable[[StageOutput, InputRow], Awaitable[None]]:
+        """Return what works on a row, with the model open."""
+        from contrafact.families.rfc.pipeline.label import label_rows, open_rows, paragraph_of
+        from contrafact.families.rfc.pipeline.stages import StageRow, require_text
+
+        ask = None if self.model is None else self.open_labeller(wrap)
 
         async def one(made: StageOutput, row: InputRow) -> None:
-            replies: dict[str, str] = {}
-            if open_rows([_stage_row(row)], self.per_article):
+            for name in ("id", "title"):
+                require_text(row.fields, name, file="", line=row.line)
+            own, replies = [StageRow(row.line, row.fields)], dict[str, str]()
+            if ask is not None and open_rows(own, self.per_article):
                 try:
-                    reply = await ask_label(paragraph_of(row.fields), model, template)
+                    replies[str(row.fields["id"])] = await ask(paragraph_of(row.fields))
                 except Exception as error:  # noqa: BLE001 - this row's call; a rerun makes it again
-                    made.fail(row, f"the call failed ({failure_cause(error)})", retry=True)
+                    made.fail(row, f"the call failed ({_cause(error)})", retry=True)
                     return
-                replies[str(row.fields["id"])] = reply
-            _labelled(made, row, per_article=self.per_article, replies=replies, model=self.model)
+            found = label_rows(own, per_article=self.per_article, replies=replies, model=self.model)
+            for table, rows in ((KEPT, found.rows), (REJECTS, found.dropped), (APART, found.apart)):
+                for made_row in rows:
+                    made.add(table, row.index, made_row)
+            for event in found.events:
+                _log(made, row.index, event)
+            made.counts.update(found.counts)
 
-        return _each_asking(one, at_once)
+        return one
+
+
+def _cause(error: Exception) -> str:
+    from contrafact.models.asking import failure_cause
+
+    return failure_cause(error)
 
 
 def _checked(made: StageOutput, row: InputRow, pair: "PairRow", found: "Check") -> None:
@@ -346,81 +377,6 @@ def _checked(made: StageOutput, row: InputRow, pair: "PairRow", found: "Check") 
 
     made.add(KEPT, row.index, check_object(pair, found))
     made.counts.update(check_counts(pair.fields["manipulation"], found))
-
-
-def _repeats(made: StageOutput, row: InputRow) -> bool:
-    """Fail a row that has the name of one before it; return whether it has."""
-    if row.repeats is not None:
-        made.fail(row, f"repeats line {row.repeats + 1}; leave one of them out")
-    return row.repeats is not None
-
-
-def _each(one: Callable[[StageOutput, InputRow], None]) -> Work:
-    def work(rows: Sequence[InputRow]) -> StageOutput:
-        made = StageOutput()
-        for row in rows:
-            if not _repeats(made, row):
-                one(made, row)
-        return made
-
-    return work
-
-
-def _each_asking(
-    one: Callable[[StageOutput, InputRow], Awaitable[None]], at_once: int
-) -> AskingWork:
-    free = asyncio.Semaphore(at_once)
-
-    async def bounded(row: InputRow) -> StageOutput:
-        made = StageOutput()
-        async with free:
-            try:
-                if not _repeats(made, row):
-                    await one(made, row)
-            except InputError as error:
-                made = StageOutput()
-                made.fail(row, f"{error.problem}; {error.hint}")
-        return made
-
-    async def work(rows: Sequence[InputRow]) -> StageOutput:
-        made = StageOutput()
-        for found in await asyncio.gather(*map(bounded, rows)):
-            made.merge(found)
-        return made
-
-    return work
-
-
-def _rewritten(
-    made: StageOutput, row: InputRow, assignment: Any, outcome: Any, rewriter: str
-) -> None:
-    from contrafact.families.rfc.pipeline.rewrite import decision
-
-    found, event = decision(assignment, outcome, rewriter=rewriter)
-    made.add(REJECTS if outcome.rewritten is None else KEPT, row.index, found)
-    _log(made, row.index, event)
-    made.counts.update(f"{assignment.manipulation}|{name}" for name in outcome.counted)
-
-
-def _stage_row(row: InputRow) -> "StageRow":
-    from contrafact.families.rfc.pipeline.stages import StageRow, require_text
-
-    for name in ("id", "title"):
-        require_text(row.fields, name, file="", line=row.line)
-    return StageRow(row.line, row.fields)
-
-
-def _labelled(made: StageOutput, row: InputRow, **settings: Any) -> None:
-    from contrafact.families.rfc.pipeline.label import label_rows
-
-    found = label_rows([_stage_row(row)], **settings)
-    tables = {KEPT: found.rows, REJECTS: found.dropped, APART: found.apart}
-    for table, rows in tables.items():
-        for one in rows:
-            made.add(table, row.index, one)
-    for event in found.events:
-        _log(made, row.index, event)
-    made.counts.update(found.counts)
 
 
 def _log(made: StageOutput, index: int, event: "LedgerEvent") -> None:

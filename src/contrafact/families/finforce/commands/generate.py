@@ -1,13 +1,16 @@
 """``contrafact generate``: headlines in, scenarios out, in bulk."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from contrafact.errors import InputError
 from contrafact.options import (
     SAMPLING,
     TRANSPORT,
@@ -19,16 +22,21 @@ from contrafact.options import (
 )
 
 if TYPE_CHECKING:
-    from contrafact.families.finforce.bulk import BulkJob, BulkOutput, ResultRow
+    from contrafact.families.finforce.bulk import Piece
     from contrafact.families.finforce.generate_stage import GenerateStage
     from contrafact.families.finforce.generation import Generation
     from contrafact.family.method import Method
+    from contrafact.files.delimited import Dialect
+    from contrafact.files.journal import Journal
+    from contrafact.files.tables import Row
     from contrafact.models.estimate import CallEstimate
     from contrafact.records import Headline
 
 __all__ = ["GenerateOptions", "generate"]
 
 _VERDICT_TOKENS = 12  # of a judge's reply, about
+_WRITTEN = "written"
+"""The key under which a journal has the hashes of outputs that were written with failed rows."""
 
 
 class GenerateOptions(CallOptions):
@@ -66,7 +74,6 @@ class GenerateOptions(CallOptions):
 
     def check(self, bulk: bool) -> None:
         """Refuse an output that is not written, and a pipe where there is none."""
-        from contrafact.errors import InputError
         from contrafact.files.tables import TABLE_SUFFIXES, require_tables
 
         if not bulk:
@@ -116,17 +123,17 @@ def generate(options: GenerateOptions, bulk: dict[str, Any] | None = None) -> No
         return
     file = options.file if options.file == "-" else str(data_source(options.file).path)
     if options.out == "-" and not options.estimate:
-        _stream(stage.job(chosen), file, options.limit)
+        _stream(stage, chosen, file)
         return
     _whole_file(stage, chosen, file)
 
 
 def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", file: str) -> None:
     """Write the scenarios of a file, or say what they cost."""
-    from contrafact.families.finforce.bulk import BulkOutput, check_columns, headlines_of
+    from contrafact.families.finforce.bulk import check_columns, headlines_of
+    from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import open_table, source_name
     from contrafact.models.estimate import ask_if_many, paid_calls, show_estimate
-    from contrafact.models.kept import KeptModel
 
     options, out = stage.options, Path(stage.options.out)
     # Read whole before the first call: a file that breaks off half-way is reported now, for free.
@@ -143,18 +150,18 @@ def _whole_file(stage: "GenerateStage", chosen: "Method[Headline, Generation]", 
         check_cells(rows, source_name(file), out)
     # What is worked on together is known now: a method drops drafts that are another's headline.
     chosen = stage.chosen(headlines)
-    output = BulkOutput(out, rows, stage.facts(), dialect=table.dialect)
-    if output.journal.finished():
+    facts = {**stage.facts(), "input": hash_of(rows)}
+    journal = Journal.of_output(out, facts, what="generation")
+    if journal.finished():
         typer.echo(f"{out} is finished: no model was called")
         return
     if not options.yes:
         ask_if_many(paid_calls(_estimate(chosen, stage, headlines, tokens=False)))
-    _to_file(stage.job(chosen, wrap=KeptModel), file, output)
+    _to_file(stage, chosen, file, rows, table.dialect, journal)
 
 
 def _in_bulk(stage: "GenerateStage", settings: dict[str, Any]) -> None:
     from contrafact.bulk.run import bulk_command
-    from contrafact.errors import InputError
     from contrafact.families.finforce.generate_stage import tally
 
     options = stage.options
@@ -162,7 +169,7 @@ def _in_bulk(stage: "GenerateStage", settings: dict[str, Any]) -> None:
         if value:
             raise InputError(f"{option_} has no use with --engine ray", hint="leave it out")
     result = bulk_command(stage, options.file, options.out, settings)
-    typer.echo(f"{result.given:,} rows: {tally(result.counts)}", err=True)
+    typer.echo(tally(result.given, result.counts), err=True)
     result.end()
 
 
@@ -190,125 +197,125 @@ def _estimate(
     return rows
 
 
-def _stream(job: "BulkJob", file: str, limit: int | None) -> None:
+def _stream(stage: "GenerateStage", chosen: "Method[Headline, Generation]", file: str) -> None:
     import asyncio
     import os
 
     import pandas as pd
 
-    from contrafact.errors import InputError
     from contrafact.families.finforce.bulk import (
         arriving_rows,
         column_names,
+        in_order,
+        merged,
         standard_input,
     )
     from contrafact.files.tables import open_table, render_jsonl, source_name
+    from contrafact.models.asking import failure_cause
 
-    tally = _Tally(file)
+    job, name = stage.job(chosen), source_name(file)
+    outcomes, causes = Counter[str](), Counter[str]()
     taken: set[str] = set()
 
-    def each(row: "ResultRow") -> None:
-        taken.update(row.given)
-        values = row.merged(column_names(row.added, taken))
+    async def work(row: "Mapping[str, Any]") -> "Piece":
+        try:
+            return await job.piece(row)
+        except Exception as error:  # noqa: BLE001 - a failed call is this row's result, shown there
+            return job.failed(row, failure_cause(error))
+
+    def each(line: int, row: "Mapping[str, Any]", piece: "Piece") -> None:
+        taken.update(row)
+        values = merged(row, piece, column_names(piece["added"], taken))
         sys.stdout.buffer.write(render_jsonl(pd.DataFrame([values], dtype=object)).encode())
         sys.stdout.buffer.flush()
-        tally.add(row)
+        _count(piece, outcomes, causes)
+        if piece["outcome"] == "bad":
+            typer.echo(f"{name}:{line}: {piece['added']['error']}", err=True)
 
     rows = arriving_rows(standard_input()) if file == "-" else open_table(file, decimals=False).rows
+    first, at_once = islice(rows, stage.options.limit), stage.options.max_connections
     try:
-        asyncio.run(job.run(islice(rows, limit), each))
+        asyncio.run(in_order(first, work, each, at_once=at_once))
     except BrokenPipeError:
         # The reader of our output went away; there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(141) from None
-    if not tally.outcomes:
-        raise InputError(
-            "there are no rows", file=source_name(file), hint="give at least one headline"
-        )
-    tally.end(None)
+    if not outcomes:
+        raise InputError("there are no rows", file=name, hint="give at least one headline")
+    _end(outcomes, causes, "")
 
 
-def _to_file(job: "BulkJob", file: str, output: "BulkOutput") -> None:
-    import asyncio
-    from dataclasses import replace
-
-    from contrafact.families.finforce.bulk import batch_of, is_nested
+def _to_file(
+    stage: "GenerateStage",
+    chosen: "Method[Headline, Generation]",
+    file: str,
+    rows: "Sequence[Row]",
+    dialect: "Dialect | None",
+    journal: "Journal",
+) -> None:
+    from contrafact.families.finforce.bulk import (
+        bad_rows,
+        batch_of,
+        column_names,
+        is_nested,
+        result_frame,
+    )
+    from contrafact.files.atomic import atomic_path
+    from contrafact.files.download import sha256_of
+    from contrafact.files.tables import source_name, write_frame
     from contrafact.models.calls import counted_calls
+    from contrafact.models.kept import KeptModel, work_open
 
-    with output.journal, counted_calls(output.journal) as calls:
-        output.check_unchanged()
-        done = output.done()
-        job = replace(job, batch=batch_of(output.rows, job.columns))
-        results: list[ResultRow] = []
-        tally = _Tally(file, len(output.rows), len(done))
+    out, outcomes, causes = Path(stage.options.out), Counter[str](), Counter[str]()
+    items = {f"row {at}": row for at, (_, row) in enumerate(rows)}
+    with journal, counted_calls(journal) as calls:
+        written: list[str] = journal.known.get(_WRITTEN, [])
+        if out.is_file() and sha256_of(out) not in written:
+            raise InputError(
+                "was changed, or made, since the generation for it began",
+                file=out,
+                hint="move it away, and run the command again",
+            )
+        job = replace(stage.job(chosen, KeptModel), batch=batch_of(rows, stage.columns))
+        for line, problem in bad_rows(rows, stage.columns):
+            typer.echo(f"{source_name(file)}:{line}: {problem}", err=True)
+        at_once = stage.options.max_connections
+        failures = work_open(items, job.piece, journal, at_once=at_once, noun="rows")
+        pieces = [
+            job.failed(row, failures[key]) if key in failures else journal.known[key]
+            for key, row in items.items()
+        ]
+        for piece in pieces:
+            _count(piece, outcomes, causes)
+        names = job.added(headline=any(map(is_nested, items.values())))
+        columns = column_names(names, {key for row in items.values() for key in row})
+        frame = result_frame(rows, pieces, columns, suffix=out.suffix.lower())
+        with atomic_path(out) as draft:
+            write_frame(frame, draft, dialect)
+            # Kept before it is there: a rerun then knows the output for its own, however this ends.
+            journal.keep(_WRITTEN, [*written, sha256_of(draft)])
+        if not causes:
+            journal.finish(calls.repeated())
+    _end(outcomes, causes, source_name(out))  # a temporary file has no name
 
-        def each(row: "ResultRow") -> None:
-            if row.position not in done and row.outcome != "failed":
-                output.keep(row)
-            results.append(row)
-            tally.add(row)
 
-        with tally:
-            asyncio.run(job.run(output.rows, each, done))
-        nested = any(is_nested(row) for _, row in output.rows)
-        output.write(results, job.added(headline=nested))
-        if not tally.causes:
-            output.journal.finish(calls.repeated())
-    tally.end(output.out)
+def _count(piece: "Piece", outcomes: Counter[str], causes: Counter[str]) -> None:
+    outcomes[piece["outcome"]] += 1
+    if piece["outcome"] == "failed":
+        causes[piece["added"]["error"]] += 1
 
 
-class _Tally:
-    def __init__(self, file: str, total: int | None = None, before: int = 0):
-        from collections import Counter
+def _end(outcomes: Counter[str], causes: Counter[str], written: str) -> None:
+    """Say how it went; exit with 1 if calls failed."""
+    from contrafact.families.finforce.generate_stage import tally
 
-        from contrafact.console import Progress
-        from contrafact.files.tables import source_name
-
-        self.name = source_name(file)
-        self.before = before
-        self.outcomes: Counter[str] = Counter()
-        self.causes: Counter[str] = Counter()
-        self.progress = Progress("rows", total)
-
-    def __enter__(self) -> "_Tally":
-        self.progress.__enter__()
-        if self.before:
-            self.progress.say(f"going on: {self.before} of {self.progress.total} rows were done")
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.progress.__exit__(*problem)
-
-    def add(self, row: "ResultRow") -> None:
-        self.outcomes[row.outcome] += 1
-        if row.outcome == "bad":
-            self.progress.say(f"{self.name}:{row.line}: {row.added['error']}")
-        if row.outcome == "failed":
-            self.causes[row.added["error"]] += 1
-        self.progress.step()
-
-    def end(self, out: Path | None) -> None:
-        """Say how it went; exit with 1 if calls failed."""
-        from contrafact.files.tables import source_name
-
-        written = source_name(out) if out else ""  # a temporary file has no name
-        self.progress.say(
-            ", ".join(self._summary()) + (f"; written to {written}" if written else "")
-        )
-        if not self.causes:
-            return
-        failed = self.causes.total()
-        again = "; the same command tries them again" if written else ""
-        self.progress.say(f"{failed} {'row' if failed == 1 else 'rows'} failed{again}:")
-        for cause, count in self.causes.most_common(5):
-            self.progress.say(f"  {count} x {cause}")
-        raise typer.Exit(1)
-
-    def _summary(self) -> Iterator[str]:
-        from contrafact.families.finforce.generate_stage import OUTCOMES
-
-        rows = self.outcomes.total()
-        yield f"{rows} {'row' if rows == 1 else 'rows'}: {self.outcomes['valid']} valid"
-        for outcome, name in OUTCOMES.items():
-            if outcome != "valid" and self.outcomes[outcome]:
-                yield f"{self.outcomes[outcome]} {name}"
+    where = f"; written to {written}" if written else ""
+    typer.echo(f"{tally(outcomes.total(), outcomes)}{where}", err=True)
+    if not causes:
+        return
+    failed = causes.total()
+    again = "; the same command tries them again" if written else ""
+    typer.echo(f"{failed} {'row' if failed == 1 else 'rows'} failed{again}:", err=True)
+    for cause, count in causes.most_common(5):
+        typer.echo(f"  {count} x {cause}", err=True)
+    raise typer.Exit(1)

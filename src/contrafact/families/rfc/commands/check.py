@@ -203,7 +203,7 @@ def _in_bulk(
     options: CheckOptions, settings: "JudgeSettings | None", bulk: dict[str, Any]
 ) -> "_Summary":
     from contrafact.bulk.run import bulk_command
-    from contrafact.families.rfc.bulk import CheckStage, JudgedCheckStage
+    from contrafact.families.rfc.bulk import CheckStage
     from contrafact.families.rfc.contracts import load_rules
 
     if options.out is None:
@@ -211,9 +211,7 @@ def _in_bulk(
     chosen = options.chosen
     for path in chosen[0]:
         load_rules(path)
-    stage = CheckStage(*chosen)
-    if settings is not None:
-        stage = JudgedCheckStage(*chosen, settings=settings)
+    stage = CheckStage(*chosen, settings)
     result = bulk_command(stage, options.file, options.out, bulk, noun="pairs")
     summary = _Summary(result.counts, result)
     if settings is not None:

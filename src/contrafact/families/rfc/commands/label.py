@@ -13,6 +13,7 @@ from contrafact.options import CallOptions, argument, bulk_options, option, take
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from contrafact.families.rfc.bulk import LabelStage
     from contrafact.families.rfc.pipeline.stages import StageRow
 
 __all__ = ["label"]
@@ -75,21 +76,24 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
         raise ModelError(f"{calls} failed; the same command tries again:", failures.values())
 
 
+def _stage(options: _Options) -> "LabelStage":
+    from contrafact.families.rfc.bulk import LabelStage
+
+    return LabelStage(
+        options.per_article,
+        options.model,
+        absolute(options.prompts),
+        options.max_connections,
+        options.bounds,
+    )
+
+
 def _in_bulk(options: _Options, bulk: dict[str, Any]) -> None:
     from contrafact.bulk.run import bulk_command
     from contrafact.console import show_counts
-    from contrafact.families.rfc.bulk import APART, LabelStage, ModelLabelStage
+    from contrafact.families.rfc.bulk import APART
 
-    stage = LabelStage(options.per_article)
-    if options.model is not None:
-        stage = ModelLabelStage(
-            options.per_article,
-            model=options.model,
-            prompts=absolute(options.prompts),
-            max_connections=options.max_connections,
-            bounds=options.bounds,
-        )
-    found = bulk_command(stage, options.file, options.out, bulk, noun="articles")
+    found = bulk_command(_stage(options), options.file, options.out, bulk, noun="articles")
     show_counts(found.counts)
     if found.rows[APART]:
         typer.echo(f"{options.out}/_apart: {found.rows[APART]:,} articles without a label")
@@ -99,23 +103,16 @@ def _in_bulk(options: _Options, bulk: dict[str, Any]) -> None:
 def _ask(
     rows: "Sequence[StageRow]", options: _Options, model: str
 ) -> "tuple[dict[str, str], dict[str, str]]":
-    from contrafact.families.rfc.pipeline.label import ask_label, label_template, paragraph_of
+    from contrafact.families.rfc.pipeline.label import paragraph_of
     from contrafact.files.journal import Journal, sidecar_path
     from contrafact.models.calls import counted_calls
     from contrafact.models.kept import work_open
-    from contrafact.models.opening import call_config, open_model
-    from contrafact.prompts import open_pack
 
-    pack, at_once = open_pack(options.prompts), options.max_connections
-    template = label_template(pack)
-    labeller = open_model(model, config=call_config(at_once, **options.bounds))
+    stage, at_once = _stage(options), options.max_connections
+    ask = stage.open_labeller(lambda one: one)
     texts = {str(row.fields["id"]): paragraph_of(row.fields) for row in rows}
-    facts = {"model": model, "prompts": pack.used_hash}
-
-    async def ask(text: str) -> str:
-        return await ask_label(text, labeller, template)
-
-    with Journal(sidecar_path(options.out, "answers"), facts) as answers, counted_calls(answers):
+    place = sidecar_path(options.out, "answers")
+    with Journal(place, stage.model_facts()) as answers, counted_calls(answers):
         failures = work_open(texts, ask, answers, at_once=at_once, noun="articles", model=model)
         replies = {key: answers.known[key] for key in texts if key in answers.known}
     return replies, {key: f"the call failed ({why})" for key, why in failures.items()}

@@ -12,8 +12,9 @@ from contrafact.options import argument, bulk_options, option, takes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from contrafact.families.rfc.bulk import RewriteStage
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
-    from contrafact.families.rfc.pipeline.rewrite import Assignment, RewriteOutcome
+    from contrafact.families.rfc.pipeline.rewrite import Assignment
     from contrafact.files.journal import Journal
 
 __all__ = ["RewriteOptions", "rewrite"]
@@ -118,8 +119,11 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
         options.refuse(_ONLY_WRITING, f"with --rewriter {rewriter}", "leave it out")
     else:
         require("bpe_openai", "the lengths of rewrites")
-    tries, bands = options.attempts or _ATTEMPTS[rewriter], absolute(options.bands)
+    from contrafact.families.rfc.bulk import RewriteStage
+
+    tries = options.attempts or _ATTEMPTS[rewriter]
     writing = options.writing(tries)
+    stage = RewriteStage(options.seed, tries, absolute(options.bands), writing)
     if bulk is None:
         from contrafact.families.rfc.pipeline.rewrite import load_assignments
         from contrafact.models.estimate import show_estimate
@@ -128,52 +132,49 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
         if writing is not None and options.estimate:
             show_estimate(writing.estimates([*assignments.values()]), [_PROPOSALS.format(tries)])
             return
-        _one_file(out, assignments, options, writing)
+        _one_file(out, assignments, stage, yes=options.yes)
         return
     options.refuse(["estimate"], "with --engine ray", "leave one out")
     from contrafact.bulk.run import bulk_command
-    from contrafact.families.rfc.bulk import ModelRewriteStage, RewriteStage
 
-    by_rule = RewriteStage(options.seed, tries, bands)
-    stage = by_rule if writing is None else ModelRewriteStage(writing)
     found = bulk_command(stage, file, out, bulk)
     _show(found.counts, by_rule=writing is None)
     found.end()
 
 
 def _one_file(
-    out: str,
-    assignments: "Mapping[str, Assignment]",
-    options: RewriteOptions,
-    writing: "WriterSettings | None",
+    out: str, assignments: "Mapping[str, Assignment]", stage: "RewriteStage", *, yes: bool
 ) -> None:
-    from contrafact.families.rfc.pipeline.rewrite import RewriteOutcome, rule_facts, write_pairs
+    from contrafact.families.rfc.pipeline.rewrite import RewriteOutcome, write_pairs
     from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import source_name
     from contrafact.models.calls import counted_calls
     from contrafact.models.estimate import ask_if_many, paid_calls
 
-    seed, tries = options.seed, options.attempts or _ATTEMPTS["rules"]
-    bands = absolute(options.bands)
+    writing = stage.writing
     texts = [[one.item.id, one.manipulation, one.fields] for one in assignments.values()]
-    facts = rule_facts(seed, tries, bands) if writing is None else writing.facts()
-    journal = Journal.of_output(out, {"input": hash_of(texts)} | facts, what="`rfc rewrite`")
+    facts = {"input": hash_of(texts)} | stage.facts()
+    journal = Journal.of_output(out, facts, what=stage.name)
     if journal.finished():
         typer.echo(f"{out} is finished: nothing is left to do")
         return
     with journal, counted_calls(journal) as calls:
-        if writing is not None and not options.yes:
+        if writing is not None and not yes:
             left = [one for key, one in assignments.items() if key not in journal.known]
             ask_if_many(paid_calls(writing.estimates(left, tokens=False)))
         if writing is None:
-            _by_rules(assignments, journal, seed, tries, bands)
+            _by_rules(assignments, journal, stage)
         else:
             _by_model(assignments, journal, writing)
         outcomes = [RewriteOutcome.of_json(journal.known[key]) for key in assignments]
-        name = "rules" if writing is None else f"model:{writing.model}"
-        write_pairs(Path(out), list(assignments.values()), outcomes, rewriter=name)
+        write_pairs(Path(out), [*assignments.values()], outcomes, rewriter=stage.rewriter)
         journal.finish(calls.repeated())
-    _show(_counts(list(assignments.values()), outcomes), by_rule=writing is None)
+    counts = Counter(
+        f"{one.manipulation}|{name}"
+        for one, outcome in zip(assignments.values(), outcomes, strict=True)
+        for name in outcome.counted
+    )
+    _show(counts, by_rule=writing is None)
     kept = sum(outcome.rewritten is not None for outcome in outcomes)
     written = source_name(out)  # a temporary file has no name
     typer.echo(
@@ -184,22 +185,15 @@ def _one_file(
 
 
 def _by_rules(
-    assignments: "Mapping[str, Assignment]",
-    journal: "Journal",
-    seed: int,
-    tries: int,
-    bands: str | None,
+    assignments: "Mapping[str, Assignment]", journal: "Journal", stage: "RewriteStage"
 ) -> None:
     from contrafact.console import Progress
-    from contrafact.families.rfc.labels import load_bands
-    from contrafact.families.rfc.pipeline.rewrite import rewrite_by_rules
 
-    chosen = None if bands is None else load_bands(bands)
+    rewrite = stage.by_rules()
     left = [key for key in assignments if key not in journal.known]
     with Progress("rows", len(assignments), len(assignments) - len(left)) as progress:
         for key in left:
-            found = rewrite_by_rules(assignments[key], seed=seed, attempts=tries, bands=chosen)
-            journal.keep(key, found.as_json())
+            journal.keep(key, rewrite(assignments[key]).as_json())
             progress.step()
 
 
@@ -223,14 +217,6 @@ def _by_model(
             "same command tries them again:",
             failures.values(),
         )
-
-
-def _counts(assignments: "list[Assignment]", outcomes: "list[RewriteOutcome]") -> "Counter[str]":
-    return Counter(
-        f"{one.manipulation}|{name}"
-        for one, outcome in zip(assignments, outcomes, strict=True)
-        for name in outcome.counted
-    )
 
 
 def _show(counts: "Counter[str]", *, by_rule: bool) -> None:

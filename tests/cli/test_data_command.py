@@ -200,13 +200,6 @@ def test_on_a_terminal_tables_are_framed(tmp_path):
     assert "┃" in shown.decode()
 
 
-@pytest.mark.parametrize("command", [[], ["list"], ["fetch"], ["check"]])
-def test_help_shows_an_example(command):
-    result = call(*command, "--help")
-    assert result.exit_code == 0
-    assert not command or "Example: contrafact data" in result.stdout
-
-
 def pair(kind="numerical", original="Profit rose 5%.", rewritten="Profit rose 9%.", **more):
     return {"original": original, "rewritten": rewritten, "manipulation": kind, **more}
 

@@ -192,7 +192,7 @@ BULK_READER = READER.replace(
     "from contrafact.bulk.places import Place",
 ).replace(
     "    for _ in read_rows(sys.argv[1]):\n        pass",
-    "    for one in fragments_of(Place(sys.argv[1]), 500).fragments:\n"
+    "    for one in fragments_of(Place(sys.argv[1]), 500):\n"
     "        for _ in read_fragment(one):\n            pass",
 )
 REFUSED_IN_BULK = (

@@ -127,6 +127,9 @@ def test_no_answered_call_is_asked_again(
             time.sleep(0.3)  # what was under way is answered to nobody
         result = quick_contrafact(*command, *end, f"cut{suffix}", env=service.environment)
         found = asked()
+        if not suffix:
+            again = quick_contrafact(*command, *end, "cut", env=service.environment)
+            assert "no model was called" in again.stdout and asked() == found
     assert result.returncode == 0, result.stderr
     assert found.keys() == once.keys()
     # An answer without a word is asked for a second time at once, and kept by nobody.
@@ -145,6 +148,7 @@ def test_no_answered_call_is_asked_again(
                 other = path.with_name(path.name.replace("whole", "cut"))
                 assert other.read_bytes() == path.read_bytes()
     else:
+        assert not (cut / "cache").exists()
         for table in ("items", "verdicts"):
             first, second = (pd.read_parquet(out / f"{table}.parquet") for out in (cut, uncut))
             pd.testing.assert_frame_equal(first, second)

@@ -33,34 +33,6 @@ def answered_from_the_cache(run):
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_asks_nothing_twice(
-    quick_contrafact, start_contrafact, start_service, tmp_path
-):
-    with start_service("--latency", "0.3") as service:
-        command = arguments(
-            service.model, service.judge, "run", "--fluency-model", "none",
-            "--max-connections", "4", "--limit", "16",
-        )  # fmt: skip
-        environment = service.environment
-        process = start_contrafact(*command, env=environment)
-        kill_after(process, lambda: len(service.stats()["answered"]) > 25)
-        begun = len(service.stats()["answered"])
-        assert begun < 16 * 5
-        second = quick_contrafact(*command, env=environment)
-        stats = service.stats()["answered"]
-        third = quick_contrafact(*command, env=environment)
-        assert service.stats()["answered"] == stats
-    assert second.returncode == 0, second.stderr
-    assert len(stats) == 16 * 5
-    # What was on its way when the process died may be asked again, nothing else: two models, each
-    # with four connections.
-    assert sum(count > 1 for count in stats.values()) <= 2 * 4
-    assert "no model was called" in third.stdout
-    assert len(pd.read_parquet(tmp_path / "run" / "items.parquet")) == 32
-    assert not (tmp_path / "run" / "cache").exists()
-
-
-@pytest.mark.slow
 def test_a_killed_run_of_the_embedded_model_gives_the_same_tables(
     quick_contrafact, start_contrafact, chance_weights, tmp_path
 ):

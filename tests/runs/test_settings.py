@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from inspect_ai.log import read_eval_log
 
 import contrafact
 from contrafact.errors import InputError
@@ -36,24 +35,6 @@ def test_generation_settings_reach_the_model_and_the_manifest(quick_contrafact, 
     }  # fmt: skip
     texts = pd.read_parquet(tmp_path / "run" / "items.parquet")["text"]
     assert not texts.str.contains("decoy").any()
-
-
-def test_secrets_among_provider_arguments_are_left_out_of_the_run_folder(
-    quick_contrafact, service, tmp_path
-):
-    secret = "sk-very-secret-indeed-42"
-    environment = {k: v for k, v in service.environment.items() if k != "FAKE_API_KEY"}
-    result = quick_contrafact(
-        "run", "finforce", "--model", service.model, "--limit", "1", "--out", "run",
-        "--fluency-model", "none", "-M", f"api_key={secret}", env=environment,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    assert secret not in result.stdout + result.stderr
-    for path in (tmp_path / "run").rglob("*"):
-        if path.suffix == ".eval":
-            assert secret not in read_eval_log(str(path)).model_dump_json()
-        elif path.is_file():
-            assert secret.encode() not in path.read_bytes(), path.name
 
 
 def test_a_panel_votes_and_its_members_verdicts_are_kept(quick_contrafact, service, tmp_path):

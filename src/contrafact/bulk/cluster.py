@@ -1,6 +1,5 @@
 """Ray, started for one command or joined where it runs: quiet, no usage reports, nothing left."""
 
-import json
 import logging
 import os
 import pickle
@@ -11,7 +10,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -20,7 +19,7 @@ from typing import Any, TypeVar
 
 from contrafact.errors import InputError, ModelError
 
-__all__ = ["Cluster", "batches_of", "check_address", "cluster", "dataset_of", "mapped", "rows_of"]
+__all__ = ["Cluster", "check_address", "cluster", "mapped"]
 
 _Item = TypeVar("_Item")
 
@@ -87,7 +86,7 @@ def cluster(address: str | None = None) -> Iterator[Cluster]:
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     import ray
 
-    logging.getLogger("ray").setLevel(logging.CRITICAL)  # what ends the work, `rows_of` says
+    logging.getLogger("ray").setLevel(logging.CRITICAL)  # what ends the work, `mapped` says
 
     if ray.is_initialized():  # by whoever calls us from Python: theirs to end
         _quiet_data()
@@ -239,68 +238,43 @@ def _runs(process: int) -> bool:
     return True
 
 
-def dataset_of(
-    items: Sequence[_Item], work: Callable[[_Item], dict[str, Any]], *, ordered: bool = False
-) -> Any:
-    """Return what work makes of items, as a Ray dataset of columns; one task an item.
-
-    Args:
-        items: What is worked on, each small; they go to the workers by pickle.
-        work: Returns the columns of an item, all of one length.
-        ordered: Whether rows come in the order of the items.
-    """
-    from ray.data import DataContext
-
-    DataContext.get_current().execution_options.preserve_order = ordered
-    return _given(items).map_batches(partial(_columns, work), batch_size=1)
-
-
-def _columns(work: Callable[[Any], dict[str, Any]], batch: dict[str, Any]) -> dict[str, Any]:
-    return work(pickle.loads(batch["item"][0]))
-
-
 def mapped(
-    items: Sequence[_Item], work: Callable[[_Item], dict[str, Any]], **settings: Any
-) -> Iterator[dict[str, Any]]:
-    """Yield what work returns of each item, as JSON holds it, as items are done with.
+    items: Sequence[_Item], work: Callable[[_Item], Any], *, ordered: bool = False, **settings: Any
+) -> Iterator[Any]:
+    """Yield what work returns of each item, as items are done with; one task an item.
 
     Args:
-        items: What is worked on, each small; they go to the workers by pickle.
+        items: What is worked on, each small; by pickle they go to the workers, and results back.
+        ordered: Whether results come in the order of the items.
         settings: For Ray Data's ``map``.
+
+    Raises:
+        InputError: The work raised it.
+        ModelError: Ray gave the work up.
     """
+    from ray.data import DataContext, from_items
+    from ray.exceptions import RayError
+
     call: Any = partial(_tried, work)
     if isinstance(work, type):
         call = _Actor
         settings["fn_constructor_args"] = (work, settings.pop("arguments"))
-    for row in rows_of(_given(items).map(call, **settings)):
-        found = json.loads(row["report"])
-        if "problem" in found:
-            raise InputError(**found)
-        yield found
-
-
-def rows_of(dataset: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Ray dataset as they come."""
-    yield from _with_clear_errors(dataset.iter_rows())
-
-
-def batches_of(dataset: Any) -> Iterator[dict[str, Any]]:
-    """Yield the columns of a Ray dataset, block by block; `ModelError` as `rows_of`."""
-    yield from _with_clear_errors(dataset.iter_batches(batch_size=None, batch_format="numpy"))
-
-
-def _with_clear_errors(items: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    from ray.exceptions import RayError
-
+    DataContext.get_current().execution_options.preserve_order = ordered
+    rows = [{"item": pickle.dumps(item)} for item in items]
+    given = from_items(rows, override_num_blocks=max(1, min(len(rows), MOST_BLOCKS)))
     try:
-        yield from items
+        for row in given.map(call, **settings).iter_rows():
+            problem, found = pickle.loads(row["found"])
+            if problem is not None:
+                raise InputError(**problem)
+            yield found
     except RayError as error:
-        problem = (
-            "Ray gave the work up; finished partitions are kept, and the same command goes on:"
-        )
         # The last line of an error of Ray's says what it was.
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise ModelError(problem, lines[-1:]) from error
+        raise ModelError(
+            "Ray gave the work up; finished partitions are kept, and the same command goes on:",
+            lines[-1:],
+        ) from error
 
 
 class _Actor:
@@ -308,11 +282,11 @@ class _Actor:
 
     def __init__(self, made: type, arguments: tuple[Any, ...]) -> None:
         try:
-            self._work: Callable[[Any], dict[str, Any]] = made(*arguments)
+            self._work: Callable[[Any], Any] = made(*arguments)
         except InputError as error:  # Ray would start it again and again
             problem = error
 
-            def refuse(_: object) -> dict[str, Any]:
+            def refuse(_: object) -> Any:
                 raise problem
 
             self._work = refuse
@@ -321,17 +295,11 @@ class _Actor:
         return _tried(self._work, row)
 
 
-def _tried(work: Callable[[Any], dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
+def _tried(work: Callable[[Any], Any], row: dict[str, Any]) -> dict[str, Any]:
+    problem: dict[str, Any] | None = None
+    found: Any = None
     try:
         found = work(pickle.loads(row["item"]))
     except InputError as error:  # for the one who called, in one line
-        names = ("problem", "file", "line", "hint")
-        found = {name: getattr(error, name) for name in names}
-    return {"report": json.dumps(found)}
-
-
-def _given(items: Sequence[Any]) -> Any:
-    from ray.data import from_items
-
-    rows = [{"item": pickle.dumps(item)} for item in items]
-    return from_items(rows, override_num_blocks=max(1, min(len(rows), MOST_BLOCKS)))
+        problem = {name: getattr(error, name) for name in ("problem", "file", "line", "hint")}
+    return {"found": pickle.dumps((problem, found))}

@@ -9,14 +9,14 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from contrafact.bulk.cluster import dataset_of, rows_of
-from contrafact.bulk.fragments import BadRow, read_fragment
+from contrafact.bulk.cluster import mapped
+from contrafact.bulk.fragments import BadRow
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.repeats import repeats_of
 from contrafact.bulk.stage import KEPT, LEDGER, REJECTS, InputRow, Stage, StageOutput, Work, Wrap
@@ -70,9 +70,10 @@ class DedupeStage(Stage):
 
         def texts() -> Iterator[Text]:
             work = partial(_signed, output=output, seed=self.seed)
-            for row in rows_of(dataset_of(partitions, work, ordered=True)):
-                places.append(int(row["index"]))
-                yield Text(row["id"], row["text"], row["url"] or None, row["signature"])
+            for signed in mapped(partitions, work, ordered=True):
+                for place, text in signed:
+                    places.append(place)
+                    yield text
 
         rows = [row.item for path in self.against for row in news_rows(path)]
         others = [Text(one.id, one.paragraph, one.url) for one in rows]
@@ -110,21 +111,15 @@ class DedupeStage(Stage):
         return work
 
 
-def _signed(partition: Partition, *, output: Output, seed: int) -> dict[str, Any]:
-    """Return the texts of a partition with their signatures, the first of those with one id."""
-    found: dict[str, list[Any]] = {name: [] for name in ("index", "id", "text", "url", "signature")}
+def _signed(partition: Partition, *, output: Output, seed: int) -> list[tuple[int, Text]]:
+    """Return a partition's texts with signatures and places, the first of those with one id."""
+    found = []
     repeats = repeats_of(output, partition)
-    before = partition.offset - partition.fragment.first
-    for place, row in read_fragment(partition.fragment):
-        if isinstance(row, BadRow) or before + place in repeats:
+    for place, row in partition.read():
+        if isinstance(row, BadRow) or place in repeats:
             continue
         with suppress(InputError):  # a row without an item fails where it is written
             item = item_of(row)
             text = Text(item.id, item.paragraph, item.url)
-            values = (before + place, item.id, text.text, item.url or "", signature_of(text, seed))
-            for column, value in zip(found.values(), values, strict=True):
-                column.append(value)
-    return {
-        name: np.array(column, dtype=np.int64 if name == "index" else object)
-        for name, column in found.items()
-    }
+            found.append((place, replace(text, signature=signature_of(text, seed))))
+    return found

@@ -17,7 +17,7 @@ from contrafact.files.json_rows import json_problem
 from contrafact.files.limits import bounded_rows, limit, over
 from contrafact.files.tables import MOST_PARTS
 
-__all__ = ["BadRow", "FileFragments", "Fragment", "fragments_of", "read_fragment"]
+__all__ = ["BadRow", "Fragment", "fragments_of", "read_fragment"]
 
 _CHUNK = 1 << 20
 _BATCH = 256  # rows of Parquet that are unpacked at once
@@ -50,16 +50,8 @@ class BadRow:
     reason: str
 
 
-@dataclass(frozen=True)
-class FileFragments:
-    """The fragments of a file, in order."""
-
-    fragments: tuple[Fragment, ...]
-    rows: int
-
-
-def fragments_of(file: Place, size: int) -> FileFragments:
-    """Divide a file into fragments of at most so many rows.
+def fragments_of(file: Place, size: int) -> tuple[Fragment, ...]:
+    """Divide a file into fragments of at most so many rows, in order.
 
     Of Parquet the footer is read, of JSON Lines the file, to count its lines.
     """
@@ -83,8 +75,7 @@ def fragments_of(file: Place, size: int) -> FileFragments:
     rows = metadata.num_rows
     _check(metadata, file.given)
     pieces = [(at, min(at + size, rows)) for at in range(0, rows, size)]
-    found = (Fragment(file, "parquet", a, b, a, b - a, digest) for a, b in pieces)
-    return FileFragments(tuple(found), rows)
+    return tuple(Fragment(file, "parquet", a, b, a, b - a, digest) for a, b in pieces)
 
 
 def _opened(stream: Any) -> Any:
@@ -108,7 +99,7 @@ def _check(metadata: Any, name: str) -> None:
             raise over("row", name)
 
 
-def _lines_in_pieces(file: Place, size: int) -> FileFragments:
+def _lines_in_pieces(file: Place, size: int) -> tuple[Fragment, ...]:
     digest = hashlib.sha256()
     bounds = [0]  # where every so many lines end, in bytes
     at = lines = begun = 0
@@ -132,11 +123,10 @@ def _lines_in_pieces(file: Place, size: int) -> FileFragments:
     if bounds[-1] < at:
         bounds.append(at)
     name = digest.hexdigest()[:16]
-    found = tuple(
+    return tuple(
         Fragment(file, "jsonl", a, b, number * size, min(size, lines - number * size), name)
         for number, (a, b) in enumerate(pairwise(bounds))
     )
-    return FileFragments(found, lines)
 
 
 def read_fragment(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:

@@ -9,7 +9,7 @@ that begin with an underscore) is not part of the kept rows.
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow  # type: ignore[import-untyped]
 from pyarrow import parquet
 
-from contrafact.bulk.fragments import Fragment
+from contrafact.bulk.fragments import BadRow, Fragment, read_fragment
 from contrafact.bulk.places import Place
 from contrafact.bulk.stage import FAILURES, KEPT, StageOutput
-from contrafact.bulk.tables import common_schema, from_bytes, part_bytes, recast
+from contrafact.bulk.tables import common_schema, part_bytes, recast
 from contrafact.errors import InputError
 
 __all__ = ["Output", "Partition"]
@@ -35,18 +35,26 @@ class Partition:
     Attributes:
         number: Its number, from 0.
         offset: The place in the whole input of its first row.
-        rows: How many there are; lines, of JSON Lines.
     """
 
     number: int
     offset: int
     fragment: Fragment
-    rows: int
+
+    @property
+    def rows(self) -> int:
+        """How many there are; lines, of JSON Lines."""
+        return self.fragment.rows
 
     @property
     def name(self) -> str:
         """The name of its files, without their suffix."""
         return f"part-{self.number:05}"
+
+    def read(self) -> Iterator[tuple[int, dict[str, Any] | BadRow]]:
+        """Yield its rows with their place in the whole input; blank lines are passed over."""
+        before = self.offset - self.fragment.first
+        return ((before + place, row) for place, row in read_fragment(self.fragment))
 
     def facts(self) -> dict[str, Any]:
         """Return what of the input it is."""
@@ -157,15 +165,6 @@ class Output:
                 manifest["sha256"][table] = hashlib.sha256(data).hexdigest()
                 manifest["types"][table] = _as_text(whole)
                 self._keep(name, manifest)
-
-    def parts(self) -> list[str]:
-        """Return the names of the finished partitions, in order."""
-        return sorted(self.finished(), key=lambda name: int(name.partition("-")[2]))
-
-    def rows(self, table: str, name: str) -> list[dict[str, Any]]:
-        """Return the rows of a table's part."""
-        data = self.file(table, name).read()
-        return [] if data is None else list(from_bytes(data))
 
     def file(self, table: str, name: str) -> Place:
         """Return where a table's part of a partition is."""

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow  # type: ignore[import-untyped]
 from pyarrow import parquet
 
-from contrafact.bulk.fragments import BadRow, read_fragment
+from contrafact.bulk.fragments import BadRow
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.stage import Stage
 
@@ -26,9 +26,8 @@ _DONE = "_work/repeats.json"
 
 def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
     """Return the digests of a partition's keys, as two numbers each, with their rows' places."""
-    before = partition.offset - partition.fragment.first
     digests, places = bytearray(), []
-    for place, row in read_fragment(partition.fragment):
+    for place, row in partition.read():
         if isinstance(row, BadRow):
             continue
         key = None
@@ -37,7 +36,7 @@ def _keys_of(partition: Partition, *, stage: Stage) -> dict[str, Any]:
         if key is not None:
             text = key.encode("utf-8", "surrogatepass")
             digests += hashlib.blake2b(text, digest_size=16).digest()
-            places.append(before + place)
+            places.append(place)
     halves = np.frombuffer(bytes(digests), dtype=np.int64).reshape(-1, 2)
     return {
         "high": halves[:, 0],
@@ -64,9 +63,9 @@ def find_repeats(stage: Stage, partitions: Sequence[Partition], output: Output) 
     done = output.place.child(_DONE)
     if type(stage).key is Stage.key or done.read_json() is not None:
         return
-    from contrafact.bulk.cluster import batches_of, dataset_of
+    from contrafact.bulk.cluster import mapped
 
-    digests = batches_of(dataset_of(partitions, partial(_keys_of, stage=stage)))
+    digests = mapped(partitions, partial(_keys_of, stage=stage))
     batches = [one for one in digests if len(one["index"])]
     total = 0
     if batches:

@@ -14,7 +14,7 @@ import typer
 
 from contrafact import __version__
 from contrafact.bulk.cluster import Cluster, check_address, cluster, mapped
-from contrafact.bulk.fragments import FileFragments, fragments_of
+from contrafact.bulk.fragments import fragments_of
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.places import Place, input_files
 from contrafact.bulk.repeats import find_repeats
@@ -199,9 +199,8 @@ def _facts(stage: Stage, size: int, partitions: Sequence[Partition]) -> dict[str
 def _partitions(
     given: str, files: Sequence[Place], size: int, ray: Cluster | None, noun: str
 ) -> list[Partition]:
-    found: dict[str, FileFragments] = {}
     if ray is None:
-        found = {one.given: fragments_of(one, size) for one in files}
+        divided = [fragments_of(one, size) for one in files]
     else:
         # Lines are counted, and footers read, where the processors are.
         from ray import get, remote
@@ -214,16 +213,11 @@ def _partitions(
             if isinstance(error.cause, InputError):
                 raise error.cause from None
             raise
-        found = dict(zip((one.given for one in files), divided, strict=True))
     partitions: list[Partition] = []
     offset = 0
-    for file in files:
-        pieces = found[file.given]
-        for fragment in pieces.fragments:
-            partitions.append(
-                Partition(len(partitions), offset + fragment.first, fragment, fragment.rows)
-            )
-        offset += pieces.rows
+    for fragment in (one for pieces in divided for one in pieces):
+        partitions.append(Partition(len(partitions), offset, fragment))
+        offset += fragment.rows
     if not partitions:
         raise InputError(f"holds no {noun}", file=given, hint="give at least one row")
     return partitions

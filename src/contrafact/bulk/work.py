@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from contrafact.bulk.fragments import BadRow, read_fragment
+from contrafact.bulk.fragments import BadRow
 from contrafact.bulk.partitions import Output, Partition
 from contrafact.bulk.repeats import repeats_of
 from contrafact.bulk.stage import INDEX, InputRow, Stage, StageOutput, Work
@@ -38,11 +38,9 @@ def given_rows(partition: Partition, output: Output) -> tuple[list[InputRow], St
     """Return a partition's rows for a stage, and the failures: those that cannot be read."""
     rows: list[InputRow] = []
     made = StageOutput()
-    before = partition.offset - partition.fragment.first
     repeats, noted = repeats_of(output, partition), output.notes(partition).read()
     notes = {} if noted is None else {row[INDEX]: row for row in from_bytes(noted)}
-    for place, row in read_fragment(partition.fragment):
-        index = before + place
+    for index, row in partition.read():
         if isinstance(row, BadRow):
             made.fail(InputRow(index, {}), row.reason)
         else:

@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
@@ -29,14 +29,13 @@ from contrafact.files.tables import read_rows, source_name
 from contrafact.judges.replies import as_bool, read_json_object
 from contrafact.models.asking import Ask, Unanswered, kept_reply
 from contrafact.prompts import PromptPack, PromptTemplate
-from contrafact.records import NewsItem, content_id
+from contrafact.records import NewsItem
 from contrafact.stats.votes import majority
 from contrafact.text.delimit import delimit, printable
 
 __all__ = [
     "NOBODY",
     "SHEET_COLUMNS",
-    "Candidate",
     "Outcome",
     "Proposal",
     "SheetDecision",
@@ -193,20 +192,6 @@ def _invalid(model: str, why: str) -> Proposal:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A headline to be screened, and the news item it came with."""
-
-    id: str
-    item: NewsItem
-    fields: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, item: NewsItem, fields: dict[str, Any]) -> "Candidate":
-        """Return the candidate with the id that its headline has anywhere in the project."""
-        return cls(content_id(item.title, prefix="h"), item, fields)
-
-
-@dataclass(frozen=True)
 class SheetDecision:
     """What one person decided about one headline."""
 
@@ -219,11 +204,10 @@ class SheetDecision:
     note: str
 
 
-def screened_row(candidate: Candidate, proposal: Proposal) -> dict[str, Any]:
-    """Return a candidate with what is proposed about it, as a row of the screened file."""
-    item = candidate.item
+def screened_row(id: str, item: NewsItem, proposal: Proposal) -> dict[str, Any]:
+    """Return a headline with what is proposed about it, as a row of the screened file."""
     return {
-        "id": candidate.id,
+        "id": id,
         "headline": item.title,
         "description": item.summary or None,
         "date": item.date,

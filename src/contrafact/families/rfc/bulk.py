@@ -26,12 +26,13 @@ from contrafact.errors import InputError
 
 if TYPE_CHECKING:
     from contrafact.corpus.ledger import LedgerEvent
-    from contrafact.families.rfc.checking import JudgeSettings
+    from contrafact.families.rfc.checking import JudgedPair, JudgeSettings
     from contrafact.families.rfc.contracts import Check
     from contrafact.families.rfc.contracts.pair_check import PairRow
     from contrafact.families.rfc.pipeline.label import PerArticle
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.rewrite import Assignment, RewriteOutcome
+    from contrafact.families.rfc.pipeline.stages import StageResult
 
 __all__ = ["APART", "BucketStage", "CheckStage", "LabelStage", "RewriteStage"]
 
@@ -62,23 +63,13 @@ class BucketStage(Stage):
         from contrafact.families.rfc.pipeline.bucket import bucket_news, repeated_row
 
         made = StageOutput()
-        index = {row.line: row.index for row in rows}
-        given = []
         for row in rows:
             news = NewsRow(row.line, item_of(row.fields), row.fields)
             if row.repeats is None:
-                given.append(news)
-                continue
-            made.add(REJECTS, row.index, repeated_row(news, row.repeats + 1))
-            made.counts["repeated"] += 1
-        result = bucket_news(given, titles_alone=self.titles_alone)
-        places = {one.item.id: index[one.line] for one in given}
-        for table, found in ((KEPT, result.rows), (REJECTS, result.dropped)):
-            for one in found:
-                made.add(table, places[one["id"]], one)
-        for event in result.events:
-            _log(made, places[event.item_id], event)
-        made.counts.update(result.counts)
+                _add(made, row, bucket_news([news], titles_alone=self.titles_alone))
+            else:
+                made.add(REJECTS, row.index, repeated_row(news, row.repeats + 1))
+                made.counts["repeated"] += 1
         return made
 
 
@@ -120,45 +111,42 @@ class CheckStage(Stage):
 
     def open(self, wrap: Wrap, at_once: int) -> Work:
         """Return the work, with the models open."""
-        from contrafact.families.rfc.contracts.pair_check import check_pairs, open_options
+        from contrafact.families.rfc.contracts.pair_check import (
+            check_counts,
+            check_object,
+            check_pairs,
+            open_options,
+        )
 
         options = open_options(self.rules, self.polarity_model, self.bands)
+        judge = None if self.settings is None else self.settings.open(at_once, wrap)
 
         def check(good: "Sequence[tuple[InputRow, PairRow]]") -> "list[Check]":
             return list(check_pairs((pair.fields for _, pair in good), options=options))
 
-        if self.settings is None:
-
-            async def work(rows: Sequence[InputRow]) -> StageOutput:
-                made = StageOutput()
-                good = _pairs(made, rows)
-                for (row, pair), found in zip(good, check(good), strict=True):
-                    _checked(made, row, pair, found)
-                return made
-
-            return work
-        from contrafact.families.rfc.checking import judge_pairs
-        from contrafact.families.rfc.sound import signs_of
-
-        judging = self.settings.judging()
-        judges = [wrap(model) for model in self.settings.models()]
-
-        async def judged_work(rows: Sequence[InputRow]) -> StageOutput:
+        async def work(rows: Sequence[InputRow]) -> StageOutput:
             made = StageOutput()
             good = _pairs(made, rows)
             checks = await asyncio.to_thread(check, good)
-            pairs = [(pair.fields, found) for (_, pair), found in zip(good, checks, strict=True)]
-            judged = await judge_pairs(judging, judges, pairs, at_once=at_once)
-            for (row, pair), one in zip(good, judged, strict=True):
-                if one.failure is not None:
+            judged: Sequence[JudgedPair | None] = [None] * len(good)
+            if judge is not None:
+                pairs = [(pair.fields, one) for (_, pair), one in zip(good, checks, strict=True)]
+                judged = await judge(pairs)
+            for (row, pair), found, one in zip(good, checks, judged, strict=True):
+                kind = pair.fields["manipulation"]
+                if one is not None and one.failure is not None:
                     made.fail(row, f"the call of a judge failed: {one.failure}", retry=True)
                     continue
-                _checked(made, row, pair, one.check)
-                kind = pair.fields["manipulation"]
-                made.counts[f"{kind}|signs|{signs_of(kind, one)}"] += 1
+                if one is not None:
+                    from contrafact.families.rfc.sound import signs_of
+
+                    found = one.check
+                    made.counts[f"{kind}|signs|{signs_of(kind, one)}"] += 1
+                made.add(KEPT, row.index, check_object(pair, found))
+                made.counts.update(check_counts(kind, found))
             return made
 
-        return judged_work
+        return work
 
 
 def _pairs(made: StageOutput, rows: Sequence[InputRow]) -> "list[tuple[InputRow, PairRow]]":
@@ -356,12 +344,7 @@ class LabelStage(_RowByRow):
                     made.fail(row, f"the call failed ({_cause(error)})", retry=True)
                     return
             found = label_rows(own, per_article=self.per_article, replies=replies, model=self.model)
-            for table, rows in ((KEPT, found.rows), (REJECTS, found.dropped), (APART, found.apart)):
-                for made_row in rows:
-                    made.add(table, row.index, made_row)
-            for event in found.events:
-                _log(made, row.index, event)
-            made.counts.update(found.counts)
+            _add(made, row, found)
 
         return one
 
@@ -372,11 +355,14 @@ def _cause(error: Exception) -> str:
     return failure_cause(error)
 
 
-def _checked(made: StageOutput, row: InputRow, pair: "PairRow", found: "Check") -> None:
-    from contrafact.families.rfc.contracts.pair_check import check_counts, check_object
-
-    made.add(KEPT, row.index, check_object(pair, found))
-    made.counts.update(check_counts(pair.fields["manipulation"], found))
+def _add(made: StageOutput, row: InputRow, found: "StageResult") -> None:
+    """Add what one row came to."""
+    for table, rows in ((KEPT, found.rows), (REJECTS, found.dropped), (APART, found.apart)):
+        for one in rows:
+            made.add(table, row.index, one)
+    for event in found.events:
+        _log(made, row.index, event)
+    made.counts.update(found.counts)
 
 
 def _log(made: StageOutput, index: int, event: "LedgerEvent") -> None:

@@ -1,9 +1,10 @@
 """Checking pairs with judges: facts first, then meaning, over as many rows as a file has."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,6 @@ __all__ = [
     "JudgeSettings",
     "JudgedPair",
     "confirmed",
-    "judge_pairs",
     "judge_rows",
     "pair_estimates",
 ]
@@ -71,6 +71,13 @@ class JudgeSettings:
         config = call_config(self.max_connections, **self.bounds)
         opened = (open_model(name, config=config, **self.judge_args) for name in self.judges)
         return [KeptModel(model) for model in opened]
+
+    def open(
+        self, at_once: int, wrap: Callable[[Model], Model] = lambda model: model
+    ) -> "Callable[..., Coroutine[Any, Any, list[JudgedPair]]]":
+        """Return `judge_pairs` with the judges open, so many pairs at a time."""
+        judges = [wrap(model) for model in self.models()]
+        return partial(judge_pairs, self.judging(), judges, at_once=at_once)
 
     def answers(self, out: str | Path | None) -> AbstractContextManager[Journal | None]:
         """Return where replies are kept: next to an output, if there is one."""
@@ -138,7 +145,7 @@ async def judge_pairs(
     judges: Sequence[Model],
     pairs: Sequence[tuple[Mapping[str, Any], Check]],
     *,
-    at_once: int = 16,
+    at_once: int,
     each: Callable[[], None] = lambda: None,
 ) -> list[JudgedPair]:
     """Judge the pairs that facts leave open, so many at a time; return the outcome of all.
@@ -176,15 +183,11 @@ def judge_rows(
     each: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[PairRow, JudgedPair | None]]:
     """Yield checked rows with what judges say of those that facts leave open, in order."""
-    judging, judges = settings.judging(), settings.models()
-    source = iter(rows)
+    judge, source = settings.open(settings.max_connections), iter(rows)
     # One loop for all parts: clients of services live in it.
     with counted_calls(answers), asyncio.Runner() as runner:
         while part := list(islice(source, PART)):
             open_ones = [(row.fields, found) for row, found in part if found is not None]
-            work = judge_pairs(
-                judging, judges, open_ones, at_once=settings.max_connections, each=each
-            )
-            outcomes = iter(runner.run(work))
+            outcomes = iter(runner.run(judge(open_ones, each=each)))
             for row, found in part:
                 yield row, None if found is None else next(outcomes)

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from contrafact.corpus.ledger import LedgerEvent
     from contrafact.families.finforce.release import Released
     from contrafact.families.finforce.review_exports import ReviewedHeadline
-    from contrafact.families.finforce.screen import Candidate, Outcome, Proposal, SheetDecision
+    from contrafact.families.finforce.screen import Outcome, Proposal, SheetDecision
     from contrafact.files.journal import Journal
     from contrafact.prompts import PromptTemplate
+    from contrafact.records import NewsItem
+
+    _Candidates = list[tuple[str, NewsItem]]
 
 __all__ = ["release", "screen"]
 
@@ -38,11 +41,11 @@ class _Screen(CallOptions):
     prompts: Path | None = option("Another prompt pack.", None, metavar="DIR")
     structured: bool = option("Ask providers for JSON by schema.", True)
 
-    def facts(self, candidates: "list[Candidate]", prompts: str | None) -> dict[str, Any]:
+    def facts(self, candidates: "_Candidates", prompts: str | None) -> dict[str, Any]:
         from contrafact.files.journal import hash_of
 
         return {
-            "input": hash_of([[one.id, one.item.model_dump()] for one in candidates]),
+            "input": hash_of([[id, item.model_dump()] for id, item in candidates]),
             "model": self.model,
             "prompts": prompts,
             "structured": self.structured,
@@ -90,10 +93,10 @@ def screen(options: _Screen) -> None:
         typer.echo(f"{out} is finished: no model was called")
         return
     with journal, counted_calls(journal) as calls:
-        proposals, left = _by_rule(candidates)
+        proposals, left = _by_rule([(id, item.title) for id, item in candidates])
         if template is not None:
             proposals |= _by_model(left, options, template, journal)
-        rows = [screened_row(candidate, proposals[candidate.id]) for candidate in candidates]
+        rows = [screened_row(id, item, proposals[id]) for id, item in candidates]
         write_frame(
             pd.DataFrame([sheet_row(row) for row in rows], columns=list(SHEET_COLUMNS)),
             f"{out}.sheet.csv",
@@ -104,41 +107,44 @@ def screen(options: _Screen) -> None:
     _show_screened(rows, len(dropped), out)
 
 
-def _candidates(options: _Screen) -> "tuple[list[Candidate], list[dict[str, Any]], list[Any]]":
-    """Return the headlines that are no duplicates, and what was left out, with its events."""
+def _candidates(options: _Screen) -> "tuple[_Candidates, list[dict[str, Any]], list[LedgerEvent]]":
+    """Return the headlines that are no duplicates, and what was left out, with its events.
+
+    Each has the id that its headline has anywhere in the project.
+    """
     from contrafact.corpus.duplicates import Text, find_duplicates
     from contrafact.corpus.ledger import LedgerEvent
     from contrafact.corpus.news_items import NewsNotes, news_rows
-    from contrafact.families.finforce.screen import Candidate
+    from contrafact.records import content_id
 
     file, near = options.file, options.near
     notes = NewsNotes()
     rows = news_rows(file, notes)
     for sentence in notes.lines():
         typer.echo(f"{file}: {sentence}", err=True)
-    everyone = [Candidate.of(row.item, row.fields) for row in rows]
+    everyone = [(content_id(row.item.title, prefix="h"), row.item) for row in rows]
     others = [
         Text(row.item.id, row.item.title)
         for path in options.against or ()
         for row in news_rows(str(path))
     ]
-    texts = [Text(one.id, one.item.title, one.item.url) for one in everyone]
+    texts = [Text(id, item.title, item.url) for id, item in everyone]
     found = {d.position: d for d in find_duplicates(texts, others, threshold=near)}
     dropped, events = [], []
     for position, duplicate in found.items():
-        one = everyone[position]
+        id, item = everyone[position]
         dropped.append(
             {
-                "id": one.id,
-                "headline": one.item.title,
+                "id": id,
+                "headline": item.title,
                 "dropped_because": duplicate.reason,
                 "duplicate_of": duplicate.of,
             }
         )
         events.append(
             LedgerEvent(
-                item_id=one.id,
-                article_id=one.id,
+                item_id=id,
+                article_id=id,
                 stage="screen (duplicates)",
                 decision="dropped",
                 by=f"rule:dedupe at {near:g}",
@@ -148,12 +154,12 @@ def _candidates(options: _Screen) -> "tuple[list[Candidate], list[dict[str, Any]
     return [one for at, one in enumerate(everyone) if at not in found], dropped, events
 
 
-def _by_rule(candidates: "list[Candidate]") -> "tuple[dict[str, Proposal], dict[str, str]]":
+def _by_rule(titles: list[tuple[str, str]]) -> "tuple[dict[str, Proposal], dict[str, str]]":
     from contrafact.families.finforce.screen import NOBODY, Proposal, proposal_by_rule
 
     why = "no rule decides, and no model was asked"
-    found = {one.id: proposal_by_rule(one.item.title) for one in candidates}
-    left = {one.id: one.item.title for one in candidates if found[one.id] is None}
+    found = {id: proposal_by_rule(title) for id, title in titles}
+    left = {id: title for id, title in titles if found[id] is None}
     nobody = Proposal(None, None, None, NOBODY, why)
     return {name: proposal or nobody for name, proposal in found.items()}, left
 

@@ -12,6 +12,7 @@ from contrafact.options import argument, bulk_options, option, takes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from contrafact.corpus.ledger import LedgerEvent
     from contrafact.families.rfc.bulk import RewriteStage
     from contrafact.families.rfc.pipeline.model_rewriter import WriterSettings
     from contrafact.families.rfc.pipeline.rewrite import Assignment
@@ -145,13 +146,17 @@ def rewrite(options: RewriteOptions, bulk: dict[str, Any] | None = None) -> None
 def _one_file(
     out: str, assignments: "Mapping[str, Assignment]", stage: "RewriteStage", *, yes: bool
 ) -> None:
-    from contrafact.families.rfc.pipeline.rewrite import RewriteOutcome, write_pairs
+    from contrafact.corpus.ledger import write_stage
+    from contrafact.families.rfc.pipeline.rewrite import RewriteOutcome, decision
     from contrafact.files.journal import Journal, hash_of
     from contrafact.files.tables import source_name
     from contrafact.models.calls import counted_calls
     from contrafact.models.estimate import ask_if_many, paid_calls
 
-    writing = stage.writing
+    writing, counts = stage.writing, Counter[str]()
+    pairs: list[dict[str, Any]] = []
+    dropped: list[dict[str, Any]] = []
+    events: list[LedgerEvent] = []
     texts = [[one.item.id, one.manipulation, one.fields] for one in assignments.values()]
     facts = {"input": hash_of(texts)} | stage.facts()
     journal = Journal.of_output(out, facts, what=stage.name)
@@ -167,18 +172,17 @@ def _one_file(
         else:
             _by_model(assignments, journal, writing)
         outcomes = [RewriteOutcome.of_json(journal.known[key]) for key in assignments]
-        write_pairs(Path(out), [*assignments.values()], outcomes, rewriter=stage.rewriter)
+        for one, outcome in zip(assignments.values(), outcomes, strict=True):
+            row, event = decision(one, outcome, rewriter=stage.rewriter)
+            (dropped if outcome.rewritten is None else pairs).append(row)
+            events.append(event)
+            counts.update(f"{one.manipulation}|{name}" for name in outcome.counted)
+        write_stage(out, pairs, events, dropped=dropped)
         journal.finish(calls.repeated())
-    counts = Counter(
-        f"{one.manipulation}|{name}"
-        for one, outcome in zip(assignments.values(), outcomes, strict=True)
-        for name in outcome.counted
-    )
     _show(counts, by_rule=writing is None)
-    kept = sum(outcome.rewritten is not None for outcome in outcomes)
     written = source_name(out)  # a temporary file has no name
     typer.echo(
-        f"{len(assignments)} rows: {kept} rewritten, {len(assignments) - kept} dropped"
+        f"{len(assignments)} rows: {len(pairs)} rewritten, {len(dropped)} dropped"
         + (f"; written to {written}" if written else ""),
         err=True,
     )

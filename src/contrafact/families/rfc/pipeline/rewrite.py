@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from contrafact.corpus.ledger import LedgerEvent, write_stage
+from contrafact.corpus.ledger import LedgerEvent
 from contrafact.corpus.news_items import item_of
 from contrafact.errors import InputError
 from contrafact.families.rfc.labels import Bands, load_bands
@@ -30,7 +30,6 @@ __all__ = [
     "rewrite_by_rules",
     "rule_facts",
     "seed_of",
-    "write_pairs",
 ]
 
 BY_MODEL_ALONE = "rules write numerical pairs alone; this one takes a model"
@@ -171,24 +170,6 @@ def rule_facts(seed: int, attempts: int, bands: str | None) -> dict[str, Any]:
         "attempts": attempts,
         "bands": None if bands is None else {**load_bands(bands)},
     }
-
-
-def write_pairs(
-    out: Path,
-    assignments: Sequence[Assignment],
-    outcomes: Sequence[RewriteOutcome],
-    *,
-    rewriter: str,
-) -> None:
-    """Write the pairs, what was dropped, and the ledger, in the order of the input."""
-    pairs: list[dict[str, Any]] = []
-    dropped: list[dict[str, Any]] = []
-    events: list[LedgerEvent] = []
-    for assignment, outcome in zip(assignments, outcomes, strict=True):
-        row, event = decision(assignment, outcome, rewriter=rewriter)
-        (dropped if outcome.rewritten is None else pairs).append(row)
-        events.append(event)
-    write_stage(out, pairs, events, dropped=dropped)
 
 
 def decision(

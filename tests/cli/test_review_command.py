@@ -139,8 +139,6 @@ def test_training_items_bring_their_answers(quick_contrafact, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("import", "pairs.jsonl"), "say what is asked: --project NAME"),
-        (("import", "pairs.jsonl", "--project", "tarot"), "there is no review project 'tarot'"),
         (("import", "none.jsonl", "--project", "rfc-rewrite"), "no such file"),
         (("import", "pairs.jsonl", "--project", "cobe-rating"), "has no '"),
         (
@@ -151,8 +149,6 @@ def test_training_items_bring_their_answers(quick_contrafact, tmp_path):
             ("import", "pairs.jsonl", "--project", "rfc-rewrite", "--person", "Ada"),
             "is not of the form NAME=ROLE",
         ),
-        (("export", "--out", "x.csv"), "there is no review in this place"),
-        (("prove",), "there is no review in this place"),
     ],
 )
 def test_what_is_wrong_is_reported_in_one_line(quick_contrafact, pairs, arguments, message):

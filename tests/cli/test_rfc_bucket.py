@@ -69,10 +69,3 @@ def test_bad_rows_are_reported_by_line_and_nothing_is_written(quick_contrafact, 
         assert message in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["news.jsonl"]
-
-
-def test_a_folder_is_no_place_for_the_candidates(quick_contrafact, tmp_path):
-    (tmp_path / "news.csv").write_text(NEWS, encoding="utf-8")
-    done = quick_contrafact("rfc", "bucket", "news.csv", "--out", ".")
-    assert done.returncode == 2
-    assert "is a folder" in done.stderr

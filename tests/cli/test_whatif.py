@@ -100,7 +100,6 @@ def test_the_command_tells_the_string(quick_contrafact, folder: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "nothing is to be changed; give --counterfactual-prompt"),
         (("--counterfactual-prompt", "y", "--text", " "), "the text is empty"),
         (("--counterfactual-prompt", "y", "--temperature", "0"), "temperature must be above 0"),
         (("--counterfactual-prompt", "y", "--top-p", "2"), "at most 1"),

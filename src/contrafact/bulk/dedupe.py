@@ -50,7 +50,6 @@ class DedupeStage(Stage):
     near: float = 0.8
     seed: int = 1
     name: str = "`news dedupe`"
-    partition_rows: int = 5_000
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""

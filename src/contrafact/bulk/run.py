@@ -48,16 +48,6 @@ _SERVERS = ("vllm", "sglang")
 """Providers that start a server on GPUs of their own where none is named."""
 
 
-@dataclass(frozen=True)
-class _Engine:
-    """How bulk work is done, as `contrafact.options.bulk_options` say; it changes no result."""
-
-    address: str | None = None
-    partition_rows: int | None = None
-    requests_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-
-
 @dataclass
 class Summary:
     """What became of the input.
@@ -139,28 +129,29 @@ def bulk_command(
     Args:
         given: The input: a file, folder, glob or URI.
         out: The folder or URI of the output.
-        settings: How it is done, as `contrafact.options.bulk_options` hands it on.
+        settings: How it is done, as `contrafact.options.bulk_options` hands it on; it changes no
+            result.
     """
     if given == "-" or out == "-":
         raise InputError(
             "--engine ray reads and writes no pipe", hint="name files, or leave --engine out"
         )
-    engine = _Engine(**settings)
+    address = settings.get("address")
     output = Output(Place(out).whole())
     if output.place.is_local and Path(output.place.path).is_file():
         raise InputError("is a file", file=out, hint="with --engine ray, name a folder")
-    size = engine.partition_rows or stage.partition_rows
+    size = settings.get("partition_rows") or stage.partition_rows
     files = input_files(given)
     job = output.place.child("_manifest/job.json")
-    if engine.address is not None and job.read_json() is None:
-        check_address(engine.address)  # before anything is written
+    if address is not None and job.read_json() is None:
+        check_address(address)  # before anything is written
     with ExitStack() as held:
         if output.place.is_local:
             held.enter_context(locked(Path(output.place.path)))
         begun = job.read_json()
         ray = None
         if begun is None and len(files) > 1:
-            ray = held.enter_context(cluster(engine.address))
+            ray = held.enter_context(cluster(address))
         partitions = _partitions(given, files, size, ray, noun)
         facts = _facts(stage, size, partitions)
         rows = int(facts["rows"])
@@ -173,14 +164,15 @@ def bulk_command(
         left = [one for one in partitions if one.name not in done]
         summary.before = len(partitions) - len(left)
         if left:
-            ray = ray or held.enter_context(cluster(engine.address))
+            ray = ray or held.enter_context(cluster(address))
             before = rows - sum(one.rows for one in left)
             with Progress(noun, rows, before) as shown:
                 if ray.dashboard:
                     shown.say(f"Ray's dashboard: {ray.dashboard}")
                 find_repeats(stage, partitions, output)
                 stage.prepare(partitions, output)
-                _work(stage, left, engine, ray, summary, facts, shown)
+                rates = [settings.get(f"{what}_per_minute") for what in ("requests", "tokens")]
+                _work(stage, left, rates, ray, summary, facts, shown)
         output.unify(summary.manifests)
     return summary
 
@@ -226,7 +218,7 @@ def _partitions(
 def _work(
     stage: Stage,
     left: Sequence[Partition],
-    engine: _Engine,
+    rates: Sequence[int | None],
     ray: Cluster,
     summary: Summary,
     facts: dict[str, Any],
@@ -238,7 +230,7 @@ def _work(
     if (asked := stage.asked) is None:
         work = partial(work_on, stage, output)
     else:
-        settings = _askers(stage, asked, output, engine, ray, len(left), facts)
+        settings = _askers(stage, asked, output, rates, ray, len(left), facts)
     began, before = time.perf_counter(), progress.done
     for manifest in mapped(left, work, **settings):
         summary.add(f"part-{manifest['partition']:05}", manifest)
@@ -252,7 +244,7 @@ def _askers(
     stage: Stage,
     asked: Asked,
     output: Output,
-    engine: _Engine,
+    rates: Sequence[int | None],
     ray: Cluster,
     partitions: int,
     facts: dict[str, Any],
@@ -262,8 +254,8 @@ def _askers(
 
     from contrafact.bulk.calls import Limits
 
-    limits = remote(num_cpus=0)(Limits).remote(engine.requests_per_minute, engine.tokens_per_minute)
-    bounded = engine.requests_per_minute is not None or engine.tokens_per_minute is not None
+    limits = remote(num_cpus=0)(Limits).remote(*rates)
+    bounded = any(one is not None for one in rates)
     actors, own = shared_out(asked, ray, partitions)
     each = -(-asked.max_connections // actors)
     return {

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ExamCommand", "command"]
 
-_NONE = "–"  # nothing could be read, or nothing was there
 _NONE = "–"  # where nothing could be read, or nothing was there
 _WIDE = 4
 """Columns of criteria beyond which a table has them as rows."""

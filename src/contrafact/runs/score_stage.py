@@ -63,7 +63,6 @@ class ScoreStage(Stage):
     columns: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-    partition_rows: int = 500
 
     @property
     def name(self) -> str:

@@ -59,7 +59,6 @@ class GenerateStage(Stage):
     options: "GenerateOptions"
     columns: Mapping[str, str] = field(default_factory=dict)
     name: str = "generation"
-    partition_rows: int = 500
 
     @property
     def asked(self) -> Asked:

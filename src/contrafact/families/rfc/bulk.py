@@ -45,7 +45,6 @@ class BucketStage(Stage):
 
     titles_alone: bool = False
     name: str = "`rfc bucket`"
-    partition_rows: int = 5_000
 
     def facts(self) -> dict[str, Any]:
         """Return what decides the results."""
@@ -85,11 +84,6 @@ class CheckStage(Stage):
     bands: str | None = None
     settings: "JudgeSettings | None" = None
     name: str = "`rfc check`"
-
-    @property
-    def partition_rows(self) -> int:
-        """As many as are quickly worked on."""
-        return 5_000 if self.settings is None else 500
 
     @property
     def asked(self) -> Asked | None:
@@ -286,11 +280,6 @@ class LabelStage(_RowByRow):
     max_connections: int = 16
     bounds: Mapping[str, int | None] = field(default_factory=dict)
     name: str = "`rfc label`"
-
-    @property
-    def partition_rows(self) -> int:
-        """As many as are quickly worked on."""
-        return 5_000 if self.model is None else 500
 
     @property
     def asked(self) -> Asked | None:

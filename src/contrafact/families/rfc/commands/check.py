@@ -163,7 +163,12 @@ def _check(
         else whole.open("w", encoding="utf-8", newline="") as lines,
         nullcontext() if settings is None else settings.answers(out) as answers,
     ):
-        for row, found in _outcomes(facts, settings, answers, summary, progress.step):
+        if settings is not None:
+            facts = _judged(facts, settings, answers, summary, progress.step)
+        for row, found in facts:
+            summary.add(row, found)
+            if settings is None and found is not None:
+                progress.step()
             lines.write(replace_surrogates(json_line(check_object(row, found))))
         if whole is None:  # now that all of it is there
             lines.seek(0)
@@ -171,25 +176,17 @@ def _check(
     return summary
 
 
-def _outcomes(
+def _judged(
     facts: "Iterator[tuple[PairRow, Check | None]]",
-    settings: "JudgeSettings | None",
+    settings: "JudgeSettings",
     answers: "Journal | None",
     summary: "_Summary",
     step: Callable[[], None],
 ) -> "Iterator[tuple[PairRow, Check | None]]":
-    if settings is None:
-        for row, found in facts:
-            summary.add(row, found)
-            if found is not None:
-                step()
-            yield row, found
-        return
     from contrafact.families.rfc.checking import judge_rows
     from contrafact.families.rfc.sound import counted
 
     for row, judged in judge_rows(facts, settings, answers=answers, each=step):
-        summary.add(row, None if judged is None else judged.check)
         if judged is None:
             yield row, None
             continue
@@ -213,7 +210,7 @@ def _in_bulk(
         load_rules(path)
     stage = CheckStage(*chosen, settings)
     result = bulk_command(stage, options.file, options.out, bulk, noun="pairs")
-    summary = _Summary(result.counts, result)
+    summary = _Summary(result)
     if settings is not None:
         from contrafact.families.rfc.sound import Counted
 
@@ -247,8 +244,8 @@ def _show_sound(summary: "_Summary", options: CheckOptions, settings: "JudgeSett
 
 
 class _Summary:
-    def __init__(self, counts: "Counter[str] | None" = None, bulk: "Summary | None" = None) -> None:
-        self.counts: Counter[str] = Counter(counts)
+    def __init__(self, bulk: "Summary | None" = None) -> None:
+        self.counts: Counter[str] = Counter() if bulk is None else bulk.counts
         self.counted: list[Counted] = []
         self.failures: list[str] = []
         self._bulk = bulk

@@ -57,7 +57,14 @@ def label(options: _Options, bulk: dict[str, Any] | None = None) -> None:
 
     out, per_article = options.out, options.per_article
     if bulk is not None:
-        _in_bulk(options, bulk)
+        from contrafact.bulk.run import bulk_command
+        from contrafact.families.rfc.bulk import APART
+
+        found = bulk_command(_stage(options), options.file, out, bulk, noun="articles")
+        show_counts(found.counts)
+        if found.rows[APART]:
+            typer.echo(f"{out}/_apart: {found.rows[APART]:,} articles without a label")
+        found.end()
         return
     guard_output(out, options.file, kind="JSON Lines")
     rows = read_stage(options.file, ("title",))
@@ -86,18 +93,6 @@ def _stage(options: _Options) -> "LabelStage":
         options.max_connections,
         options.bounds,
     )
-
-
-def _in_bulk(options: _Options, bulk: dict[str, Any]) -> None:
-    from contrafact.bulk.run import bulk_command
-    from contrafact.console import show_counts
-    from contrafact.families.rfc.bulk import APART
-
-    found = bulk_command(_stage(options), options.file, options.out, bulk, noun="articles")
-    show_counts(found.counts)
-    if found.rows[APART]:
-        typer.echo(f"{options.out}/_apart: {found.rows[APART]:,} articles without a label")
-    found.end()
 
 
 def _ask(

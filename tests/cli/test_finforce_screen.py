@@ -3,9 +3,6 @@
 import csv
 import hashlib
 import json
-import os
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from tests.support.lines import read_lines, write_lines
@@ -25,7 +22,7 @@ RATE = "Bank of Korea lowers its policy rate by 25 basis points"
 PRICES = "Norvania's inflation slows to 3.1% in May"
 COLUMN = "Opinion: The trouble with cheap money"
 OPEN = "Veltra and Nordax end their quarrel over valves"
-DOOMED = "Doomed talks at Nordax go on"
+DOOMED = "Nordax goes on with doomed talks"
 
 FOR = [
     (RATE, CATEGORIES[0]),
@@ -151,76 +148,6 @@ def test_the_majority_decides_and_ties_are_hard_cases(answers, decision, categor
 # Through the command line.
 
 
-class Labeller:
-    """An OpenAI-compatible service that labels headlines: it fails where the headline says so."""
-
-    def __init__(self):
-        self.asked = []
-        self.failing = True
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.reply(self, request["messages"][-1]["content"])
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,))
-        self.thread.start()
-        self.environment = {
-            **os.environ,
-            "FAKE_BASE_URL": f"http://127.0.0.1:{self.server.server_port}/v1",
-            "FAKE_API_KEY": "sk-none",
-        }
-
-    def reply(self, handler, prompt):
-        text = prompt if isinstance(prompt, str) else prompt[0]["text"]
-        headline = text.rsplit("<news>", 1)[1].split("</news>")[0]
-        self.asked.append(headline)
-        if "Doomed" in headline and self.failing:
-            handler.send_response(400)
-            body = {"error": {"message": "no", "type": "invalid_request_error", "code": "x"}}
-        else:
-            handler.send_response(200)
-            label = {
-                "reason": "a quarrel between firms ends",
-                "event_status": True,
-                "material_relevance": True,
-                "category": "Corporate strategy & operations",
-            }
-            body = {
-                "id": "c",
-                "object": "chat.completion",
-                "created": 0,
-                "model": "labeller",
-                "choices": [
-                    {
-                        "index": 0,
-                        "finish_reason": "stop",
-                        "message": {"role": "assistant", "content": json.dumps(label)},
-                    }
-                ],
-                "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-            }
-        data = json.dumps(body).encode()
-        handler.send_header("Content-Type", "application/json")
-        handler.send_header("Content-Length", str(len(data)))
-        handler.end_headers()
-        handler.wfile.write(data)
-
-
-@pytest.fixture
-def labeller():
-    service = Labeller()
-    yield service
-    service.server.shutdown()
-    service.thread.join()
-    service.server.server_close()
-
-
 @pytest.fixture
 def raw(tmp_path):
     texts = [RATE, PRICES, COLUMN, OPEN, PRICES.upper()]
@@ -253,35 +180,36 @@ def test_without_a_model_what_the_rules_leave_is_open(quick_contrafact, raw, tmp
     assert stages.count("screen (duplicates)") == 1
 
 
-def test_a_model_is_asked_about_the_rest_alone(quick_contrafact, labeller, raw, tmp_path):
-    command = ("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
-    command += ("--model", "openai-api/fake/labeller", "--max-retries", "0")
-    result = quick_contrafact(*command, env=labeller.environment)
+def test_a_model_is_asked_about_the_rest_alone(quick_contrafact, service, raw, tmp_path):
+    command = ("finforce", "screen", "raw.jsonl", "--out", "s.jsonl", "--model", service.model)
+    result = quick_contrafact(*command, env=service.environment)
     assert result.returncode == 0, result.stderr
-    assert labeller.asked == [OPEN]
+    assert [*service.stats()["answered"].values()] == [1]
     row = read_lines(tmp_path / "s.jsonl")[3]
-    assert row["market_event"] is True
-    assert row["labelled_by"] == "model:openai-api/fake/labeller"
+    assert row["headline"] == OPEN and row["market_event"] is True
+    assert row["labelled_by"] == f"model:{service.model}"
     assert row["why"] == "a quarrel between firms ends"
-    again = quick_contrafact(*command, env=labeller.environment)
+    again = quick_contrafact(*command, env=service.environment)
     assert "finished: no model was called" in again.stdout
-    assert len(labeller.asked) == 1
+    assert [*service.stats()["answered"].values()] == [1]
 
 
-def test_failed_calls_are_tried_again_and_them_alone(quick_contrafact, labeller, raw, tmp_path):
+def test_failed_calls_are_tried_again_and_them_alone(
+    quick_contrafact, start_service, raw, tmp_path
+):
     with (tmp_path / "raw.jsonl").open("a") as stream:
         stream.write(json.dumps({"title": DOOMED}) + "\n")
-    command = ("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
-    command += ("--model", "openai-api/fake/labeller", "--max-retries", "0")
-    failed = quick_contrafact(*command, env=labeller.environment)
-    assert failed.returncode == 1
-    assert "1 calls failed" in failed.stderr
-    assert not (tmp_path / "s.jsonl").exists()
-    labeller.failing = False
-    labeller.asked.clear()
-    again = quick_contrafact(*command, env=labeller.environment)
-    assert again.returncode == 0, again.stderr
-    assert labeller.asked == [DOOMED]
+    with start_service() as service:
+        command = ("finforce", "screen", "raw.jsonl", "--out", "s.jsonl")
+        command += ("--model", service.model, "--max-retries", "0")
+        failed = quick_contrafact(*command, env=service.environment)
+        assert failed.returncode == 1
+        assert "1 calls failed" in failed.stderr
+        assert not (tmp_path / "s.jsonl").exists()
+        service.mend()
+        again = quick_contrafact(*command, env=service.environment)
+        assert again.returncode == 0, again.stderr
+        assert [*service.stats()["answered"].values()] == [1, 1]
     assert len(read_lines(tmp_path / "s.jsonl")) == 5
 
 

@@ -6,8 +6,8 @@ As a program it prints its port and serves until its standard input closes:
 
 Every distinct request meets one of the faults before it is answered, the same one every time
 the server is started; "quota", "later" and "blank" it meets each time. A request with the word
-"doomed" in its last message never is answered. What was answered is counted: GET /stats gives the
-number of good answers per request, GET /forget begins to count anew, GET /mend ends the faults.
+"doomed" in its last message is not answered. What was answered is counted: GET /stats gives the
+number of good answers per request, GET /forget begins to count anew, GET /mend ends all faults.
 
 The model "scored" gives log-probabilities where they are asked for; others leave them out.
 """
@@ -41,6 +41,7 @@ class OpenAIServer:
         share: float = 1.0,
     ):
         self.latency, self.faults, self.stall, self.share = latency, faults, stall, share
+        self.mended = False
         self.forget()
 
     def forget(self) -> None:
@@ -70,7 +71,7 @@ class OpenAIServer:
                     self.forget()
                     self._write(writer, "200 OK", b"{}")
                 elif head.startswith(b"GET /mend"):
-                    self.faults = ()
+                    self.faults, self.mended = (), True
                     self._write(writer, "200 OK", b"{}")
                 elif not await self._complete(writer, json.loads(body)):
                     return
@@ -91,7 +92,8 @@ class OpenAIServer:
                     values.append(value)
         await asyncio.sleep(self.latency)
         last = request["messages"][-1]["content"]
-        fault = "500" if "doomed" in str(last) else self._fault(key)
+        doomed = "doomed" in str(last) and not self.mended
+        fault = "500" if doomed else self._fault(key)
         if fault is not None:
             self.met[fault] += 1
         answer = json.dumps(self._answer(request)).encode()
@@ -190,6 +192,9 @@ class OpenAIServer:
                 "risk_counterfactual": f"{headline}, and lenders take fright",
                 "opportunity_counterfactual": f"{headline}, and lenders take heart",
             }
+        elif name == "screening":
+            content = {"reason": "a quarrel between firms ends", "event_status": True}
+            content |= {"material_relevance": True, "category": "Corporate strategy & operations"}
         else:
             content = {name: {"value": int(hashlib.sha256(text.encode()).hexdigest(), 16) % 3 > 0}}
         written = content if isinstance(content, str) else json.dumps(content)

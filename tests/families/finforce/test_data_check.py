@@ -1,7 +1,7 @@
 import pytest
 from tests.support.lines import write_lines
 
-from contrafact.families.finforce.data import PUBLISHED_COUNTS, RawItem, raw_items
+from contrafact.families.finforce.data import PUBLISHED_COUNTS, raw_items
 from contrafact.families.finforce.data_check import check_items
 
 
@@ -35,12 +35,16 @@ def full_benchmark():
     ]
 
 
+def found(report):
+    """The numbers of the table of categories."""
+    return {name: int(number) for name, number, *_ in report.contents[1].rows}
+
+
 def test_a_file_with_table_1s_counts_is_clean(tmp_path):
     report = check(tmp_path, full_benchmark())
-    assert (report.layout, report.rows, len(report.first)) == ("benchmark", 1368, 1368)
-    assert report.categories == PUBLISHED_COUNTS
-    assert not list(report.violations())
-    assert not list(report.notes())
+    assert report.contents[0].startswith("Layout: benchmark; 1,368 rows, 1,368 distinct headlines")
+    assert found(report) == PUBLISHED_COUNTS
+    assert (report.rows, report.violations, report.notes) == (1368, (), ())
 
 
 def test_a_misspelled_category_is_mapped_counted_and_reported(tmp_path):
@@ -48,11 +52,11 @@ def test_a_misspelled_category_is_mapped_counted_and_reported(tmp_path):
     at = next(i for i, row in enumerate(rows) if row["category"].startswith("ESG"))
     rows[at]["category"] = "Macro-economic indicators"
     report = check(tmp_path, rows)
-    assert report.categories["Macroeconomic indicators"] == 187
-    assert report.categories["ESG & sustainability developments"] == 12
-    assert not list(report.violations())
-    assert tuple(report.notes()) == (
-        "1 row with the category 'Macro-economic indicators', read as 'Macroeconomic indicators'",
+    assert found(report)["Macroeconomic indicators"] == 187
+    assert report.violations == ()
+    assert report.notes == (
+        "1 row with the category 'Macro-economic indicators', read as 'Macroeconomic indicators' "
+        f"(line {at + 1})",
         "'ESG & sustainability developments' has 12 headlines where table 1 prints 13",
         "'Macroeconomic indicators' has 187 headlines where table 1 prints 186",
     )
@@ -61,7 +65,10 @@ def test_a_misspelled_category_is_mapped_counted_and_reported(tmp_path):
 @pytest.mark.parametrize(
     ("row", "violation"),
     [
-        (headline("A long enough headline", "Sport"), "1 row with the unknown category 'Sport'"),
+        (
+            headline("A long enough headline", "Sport"),
+            "1 row with the unknown category 'Sport' (line 2)",
+        ),
         (headline(""), "1 row with an empty headline (line 2)"),
         (headline(None), "1 row with an empty headline (line 2)"),
         (headline(" \t"), "1 row with an empty headline (line 2)"),
@@ -70,7 +77,7 @@ def test_a_misspelled_category_is_mapped_counted_and_reported(tmp_path):
         (headline("A long enough headline", 7), "1 row with a category that is not text (line 2)"),
         (
             headline(" The first of the headlines "),
-            "1 row with a headline met before (line 2 repeats 1)",
+            "line 2: the headline of line 1 again",
         ),
         (
             headline("A long enough headline", risk_counterfactual="It sinks"),
@@ -84,15 +91,14 @@ def test_a_misspelled_category_is_mapped_counted_and_reported(tmp_path):
 )
 def test_each_violation_is_one_sentence_with_its_line(tmp_path, row, violation):
     report = check(tmp_path, [headline("The first of the headlines"), row])
-    assert list(report.violations()) == [violation]
+    assert report.violations == (violation,)
 
 
 def test_a_plain_table_needs_no_category(tmp_path):
     report = check(tmp_path, [{"title": "Ore exports rise again"}])
-    assert report.layout == "table"
-    assert report.without_category == 1
-    assert not list(report.violations())
-    assert not list(report.notes())
+    assert report.contents[0].startswith("Layout: table; 1 rows")
+    assert report.contents[1] == "No row has a category."
+    assert (report.violations, report.notes) == ((), ())
 
 
 def test_the_supplements_own_faults(tmp_path):
@@ -107,20 +113,18 @@ def test_the_supplements_own_faults(tmp_path):
         ),
     ]
     report = check(tmp_path, rows)
-    assert report.layout == "supplement"
-    assert report.with_description == 1
-    assert report.with_reference == 2
-    assert report.lines["without_scenario"] == [3, 4, 5]
-    assert report.lines["half_references"] == [6]
-    assert report.lines["original_differs"] == [2]
-    assert tuple(report.violations()) == (
+    assert report.contents[0] == (
+        "Layout: supplement; 6 rows, 6 distinct headlines, 1 with a description, "
+        "2 with both counterfactuals."
+    )
+    assert set(report.violations) == {
         "1 row with one counterfactual of two (line 6)",
         "3 rows without counterfactuals (lines 3, 4, 5)",
-    )
-    assert tuple(report.notes()) == ("1 row whose original_headline is not the headline (line 2)",)
+    }
+    assert report.notes == ("1 row whose original_headline is not the headline (line 2)",)
 
 
-def test_hostile_characters_are_counted_by_kind_and_row(tmp_path):
+def test_characters_that_mislead_are_told_by_kind_and_line(tmp_path):
     rows = [
         headline("A NUL\0 in the headline\0"),
         headline("Right to left \u202egnisir\u202c shares", description="zero\u200bwidth"),
@@ -129,45 +133,35 @@ def test_hostile_characters_are_counted_by_kind_and_row(tmp_path):
         headline("Über fünf Straßen — ordinary 你好 😀"),
     ]
     report = check(tmp_path, rows)
-    assert {(kind, count, report.hostile_rows[kind]) for kind, count in report.hostile.items()} == {
-        ("NUL", 2, 1),
-        ("bidirectional control", 2, 1),
-        ("zero-width or invisible", 1, 1),
-        ("other control character", 1, 1),
-        ("half a character (replaced by U+FFFD)", 1, 1),
-    }
-    assert not list(report.violations())
+    kinds = (
+        "NUL (line 1)",
+        "bidirectional control (line 2)",
+        "zero-width or invisible (line 2)",
+        "other control character (line 3)",
+        "half a character (now U+FFFD) (line 4)",
+    )
+    said = "1 row with characters that mislead or break programs: "
+    assert [note for note in report.notes if "table 1" not in note] == [
+        said + kind for kind in kinds
+    ]
+    assert report.violations == ()
 
 
-def test_lengths_and_extremes(tmp_path):
+def test_lengths_and_what_is_short_or_long(tmp_path):
     rows = [headline("Short"), headline("x" * 100), headline("y" * 2_001)]
     report = check(tmp_path, rows)
-    assert report.sizes == {"headline": [5, 100, 2001]}
-    assert report.lines["near_empty"] == [1]
-    assert report.lines["too_long"] == [3]
-    assert not list(report.violations())
+    assert report.contents[2].rows == (("headline", "3", "5", "100.0", "702.0", "2,001"),)
+    assert report.notes[:2] == (
+        "1 row with a headline under 15 characters (line 1)",
+        "1 row with a headline over 2,000 characters (line 3)",
+    )
+    assert report.violations == ()
 
 
 def test_another_classification_and_mixed_layouts_are_noted(tmp_path):
     rows = [{**headline("A long enough headline"), "classification": "opinion"}]
     rows.append({"title": "Ore exports rise again"})
-    report = check(tmp_path, rows)
-    assert report.layout == "mixed"
-    assert "1 row classified 'opinion', not 'market_event'" in set(report.notes())
-    assert "the rows are of more than one layout" in set(report.notes())
-
-
-def test_two_empty_rows_on_one_line_are_two():
-    items = [RawItem(1, "table", headline=7), RawItem(1, "table", headline="")]
-    report = check_items(items)
-    assert report.not_text == {"headline": [1]}
-    assert report.empty == {"headline": [1]}
-
-
-def test_many_lines_are_cut_short_in_sentences_only(tmp_path):
-    rows = [headline("The same headline again") for _ in range(20)]
-    report = check(tmp_path, rows)
-    assert len(report.duplicates) == 19
-    (said,) = report.violations()
-    assert said.startswith("19 rows with a headline met before (line 2 repeats 1, ")
-    assert said.endswith(", …)")
+    assert check(tmp_path, rows).notes == (
+        "1 row classified 'opinion', not 'market_event' (line 1)",
+        "the rows are of more than one layout",
+    )

@@ -4,8 +4,7 @@ FIN-FORCE, section 3.3 and table 1 (categories and counts).
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import fmean, median
 from typing import Any
 
@@ -15,65 +14,39 @@ from contrafact.families.finforce.data import (
     canonical_category,
     raw_items,
 )
-from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions
+from contrafact.family.data import DataReport, DataSpec, DataTable, contradictions, repeats
 from contrafact.files.fields import column_of, fold_row, is_absent
 from contrafact.files.tables import Row, line_list
-from contrafact.records import content_id
+from contrafact.records import SIDES, content_id
 from contrafact.text.delimit import hostile_characters, printable
 
-__all__ = ["LONGEST", "SHORTEST", "SPEC"]
+__all__ = ["LONGEST", "SHORTEST", "SPEC", "check_items"]
 
 SHORTEST = 15
 """Characters below which a headline is called near-empty; the benchmark's shortest has 25."""
 LONGEST = 2_000
 """Characters above which ``generate`` refuses a headline."""
 _EXPECTED_CLASS = "market_event"
-_SHOWN = 8  # lines named in a sentence; the report holds them all
+_FIELDS = ("headline", "category", "description", *SIDES)
+_UNKNOWN, _NONE = "unknown: ", "(none)"
 
 
-@dataclass
-class CheckReport:
-    """What one pass over a headline file finds, row by row. Rows are named by their lines.
+class _Pass:
+    """One pass over a headline file.
 
     Attributes:
-        layouts: Rows by layout: ``benchmark``, ``supplement`` or ``table``.
-        categories: Rows by category, under its own name or another spelling of it.
-        mapped: Rows per spelling that was mapped: (as found, as table 1 has it).
-        unknown: Rows per category name that is none of the ten.
-        first: The line of each distinct headline, by its id.
-        duplicates: (line, line of the first) of each row whose headline came before.
-        empty: Lines at which a field that must have a text has none; ``not_text``: something else.
-        lines: Lines by what is said of them (``near_empty``, ``too_long``, ``half_references``: one
-            counterfactual of two; ``without_scenario``: neither, in the supplement;
-            ``original_differs``: its ``original_headline`` is not the input's headline).
+        wrong: Lines, by what is wrong there and makes a loader stop or leave something out; ``odd``
+            are those of what is worth knowing and stops nothing.
         labels: (line, text, label) of each text that has one, by what the label is.
-        sizes: The characters of each text, by its field.
-        hostile: Characters that can mislead a reader or break a program, by their kind;
-            ``hostile_rows``: rows by such a kind.
-        with_reference: Rows with both counterfactuals.
     """
 
-    layouts: Counter[str] = field(default_factory=Counter)
-    categories: Counter[str] = field(default_factory=Counter)
-    mapped: Counter[tuple[str, str]] = field(default_factory=Counter)
-    unknown: Counter[str] = field(default_factory=Counter)
-    classifications: Counter[str] = field(default_factory=Counter)
-    first: dict[str, int] = field(default_factory=dict)
-    duplicates: list[tuple[int, int]] = field(default_factory=list)
-    empty: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    not_text: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    lines: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    labels: dict[str, list[tuple[int, str, str]]] = field(default_factory=lambda: defaultdict(list))
-    sizes: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    hostile: Counter[str] = field(default_factory=Counter)
-    hostile_rows: Counter[str] = field(default_factory=Counter)
-    with_description: int = 0
-    with_reference: int = 0
-    without_category: int = 0
-
-    @property
-    def rows(self) -> int:
-        return self.layouts.total()
+    def __init__(self) -> None:
+        self.wrong: dict[str, list[int]] = defaultdict(list)
+        self.odd: dict[str, list[int]] = defaultdict(list)
+        self.labels: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
+        self.texts: dict[str, list[tuple[int, str]]] = {name: [] for name in _FIELDS}
+        self.layouts, self.categories = Counter[str](), Counter[str]()
+        self.with_reference = 0
 
     @property
     def layout(self) -> str:
@@ -81,140 +54,117 @@ class CheckReport:
 
     def add(self, item: RawItem) -> None:
         self.layouts[item.layout] += 1
-        texts = {
-            name: self._text(item, name)
-            for name in ("headline", "category", "description", "risk", "opportunity")
-        }
-        self._headline(item, texts["headline"])
-        self._category(item, texts["category"])
-        self._counterfactuals(item, texts)
-        headline = texts["headline"] or ""
-        if not is_absent(item.classification):
-            self.classifications[str(item.classification)] += 1
-            self._label("the classification", item, headline, str(item.classification))
-        category = texts["category"] or ""
-        self._label("the category", item, headline, canonical_category(category)[0] or category)
-        for side in ("risk", "opportunity"):
-            self._label("the side", item, texts[side] or "", side)
-        kinds: Counter[str] = Counter()
-        for text in texts.values():
-            kinds.update(hostile_characters(text or ""))
-        if item.broken:
-            kinds["half a character (replaced by U+FFFD)"] += 1
-        self.hostile += kinds
-        self.hostile_rows.update(kinds.keys())
-
-    def _label(self, what: str, item: RawItem, text: str, label: str) -> None:
-        if text and label:
-            self.labels[what].append((item.line, text, label))
-
-    def _text(self, item: RawItem, name: str) -> str | None:
-        """Return a field's text, empty if it has none; none if it is not text, which is noted."""
-        value = getattr(item, name)
-        if is_absent(value):
-            return ""
-        if not isinstance(value, str):
-            self.not_text[name].append(item.line)
-            return None
-        if name != "category":
-            self.sizes[name].append(len(value))
-        return value
-
-    def _headline(self, item: RawItem, text: str | None) -> None:
-        if not text:
-            if text is not None:
-                self.empty["headline"].append(item.line)
-            return
-        identity = content_id(printable(text), prefix="h")
-        if identity in self.first:
-            self.duplicates.append((item.line, self.first[identity]))
-        else:
-            self.first[identity] = item.line
-        if len(text.strip()) < SHORTEST:
-            self.lines["near_empty"].append(item.line)
-        if len(text) > LONGEST:
-            self.lines["too_long"].append(item.line)
-        if item.original_headline is not None and item.original_headline != text:
-            self.lines["original_differs"].append(item.line)
-
-    def _category(self, item: RawItem, text: str | None) -> None:
-        if not text:
-            self.without_category += 1
-            if text is not None and item.layout != "table":
-                self.empty["category"].append(item.line)
-            return
-        name, mapped = canonical_category(text)
-        if name is None:
-            self.unknown[text] += 1
-            return
-        self.categories[name] += 1
-        if mapped:
-            self.mapped[(text, name)] += 1
-
-    def _counterfactuals(self, item: RawItem, texts: dict[str, str | None]) -> None:
-        self.with_description += bool(texts["description"])
-        sides = [bool(texts[side]) for side in ("risk", "opportunity")]
+        given = {name: self._text(item, name) for name in _FIELDS}
+        headline = given["headline"]
+        if headline and len(headline.strip()) < SHORTEST:
+            self.odd[f"with a headline under {SHORTEST} characters"].append(item.line)
+        if len(headline) > LONGEST:
+            self.odd[f"with a headline over {LONGEST:,} characters"].append(item.line)
+        if headline and item.original_headline not in (None, headline):
+            self.odd["whose original_headline is not the headline"].append(item.line)
+        sides = [bool(given[side]) for side in SIDES]
         self.with_reference += all(sides)
         if any(sides) and not all(sides):
-            self.lines["half_references"].append(item.line)
+            self.wrong["with one counterfactual of two"].append(item.line)
         if not any(sides) and item.layout == "supplement":
-            self.lines["without_scenario"].append(item.line)
+            self.wrong["without counterfactuals"].append(item.line)
+        label = "" if is_absent(item.classification) else str(item.classification)
+        if label not in ("", _EXPECTED_CLASS):
+            what = f"classified '{label}', not '{_EXPECTED_CLASS}'"
+            self.odd[what].append(item.line)
+        self._label("the classification", item.line, headline, label)
+        self._label("the category", item.line, headline, self._category(item, given["category"]))
+        for side in SIDES:
+            self._label("the side", item.line, given[side], side)
+        kinds = {kind for text in given.values() for kind in hostile_characters(text)}
+        for kind in sorted(kinds | ({"half a character (now U+FFFD)"} if item.broken else set())):
+            self.odd[f"with characters that mislead or break programs: {kind}"].append(item.line)
+
+    def _label(self, what: str, line: int, text: str, label: str) -> None:
+        if text and label:
+            self.labels[what].append((line, text, label))
+
+    def _text(self, item: RawItem, name: str) -> str:
+        """Return a field's text; empty if it has none, or something else, which is noted."""
+        value = getattr(item, name)
+        if is_absent(value):
+            if name == "headline" or (name == "category" and item.layout != "table"):
+                self.wrong[f"with an empty {name}"].append(item.line)
+            return ""
+        if not isinstance(value, str):
+            self.wrong[f"with a {name} that is not text"].append(item.line)
+            return ""
+        self.texts[name].append((item.line, value))
+        return value
+
+    def _category(self, item: RawItem, text: str) -> str:
+        name, mapped = canonical_category(text) if text else (_NONE, False)
+        if name is None:
+            self.wrong[f"with the unknown category '{text}'"].append(item.line)
+        elif mapped:
+            self.odd[f"with the category '{text}', read as '{name}'"].append(item.line)
+        self.categories[name or f"{_UNKNOWN}{text}"] += 1
+        return "" if not text else name or text
 
     def violations(self) -> Iterator[str]:
-        """Yield a sentence for each thing that makes a loader stop or leave something out."""
-        for name, lines in self.empty.items():
-            yield _counted(lines, f"with an empty {name}")
-        for name, lines in self.not_text.items():
-            yield _counted(lines, f"with a {name} that is not text")
-        for found, number in self.unknown.items():
-            yield f"{_rows(number)} with the unknown category '{found}'"
-        if self.duplicates:
-            pairs = ", ".join(f"{line} repeats {first}" for line, first in self.duplicates[:_SHOWN])
-            more = ", …" if len(self.duplicates) > _SHOWN else ""
-            rows = _rows(len(self.duplicates))
-            yield f"{rows} with a headline met before (line {pairs}{more})"
+        yield from map(_counted, self.wrong.items())
+        yield from repeats("headline", self.texts["headline"])
         for what, labelled in self.labels.items():
             yield from contradictions(what, labelled)
-        yield from self._said("half_references", "with one counterfactual of two")
-        yield from self._said("without_scenario", "without counterfactuals")
 
     def notes(self) -> Iterator[str]:
-        """Yield a sentence for each thing that is worth knowing and stops nothing."""
-        for (found, name), number in self.mapped.items():
-            yield f"{_rows(number)} with the category '{found}', read as '{name}'"
+        yield from map(_counted, self.odd.items())
         if self.layout == "benchmark":
             for name, printed in PUBLISHED_COUNTS.items():
                 if (number := self.categories[name]) != printed:
                     yield f"'{name}' has {number} headlines where table 1 prints {printed}"
         if self.layout == "mixed":
             yield "the rows are of more than one layout"
-        yield from self._said("near_empty", f"with a headline under {SHORTEST} characters")
-        yield from self._said("too_long", f"with a headline over {LONGEST:,} characters")
-        yield from self._said("original_differs", "whose original_headline is not the headline")
-        for kind, characters in self.hostile.most_common():
-            yield f"{_rows(self.hostile_rows[kind])} with {characters} of: {kind}"
-        for name, number in self.classifications.items():
-            if name != _EXPECTED_CLASS:
-                yield f"{_rows(number)} classified '{name}', not '{_EXPECTED_CLASS}'"
 
-    def _said(self, name: str, what: str) -> Iterator[str]:
-        if self.lines[name]:
-            yield _counted(self.lines[name], what)
+    def by_category(self) -> str | DataTable:
+        if self.categories[_NONE] == self.layouts.total():
+            return "No row has a category."
+        published = self.layout == "benchmark"
+        rows: list[tuple[str, ...]] = []
+        others = {name: 0 for name in self.categories if name not in PUBLISHED_COUNTS}
+        for name, printed in (PUBLISHED_COUNTS | others).items():
+            number = self.categories[name]
+            paper = (str(printed), f"{number - printed:+d}" if number != printed else "0")
+            paper = ("", "") if name in others else paper
+            rows.append((name, str(number), *(paper if published else ())))
+        columns = ("category", "found", *(("published", "difference") if published else ()))
+        return DataTable("Rows per category", columns, tuple(rows))
+
+    def lengths(self) -> DataTable:
+        rows = []
+        for name, texts in self.texts.items():
+            sizes = [len(text) for _, text in texts]
+            if sizes and name != "category":
+                counts = (f"{len(sizes):,}", f"{min(sizes):,}", f"{median(sizes):,.1f}")
+                rows.append((name, *counts, f"{fmean(sizes):,.1f}", f"{max(sizes):,}"))
+        columns = ("field", "texts", "shortest", "median", "mean", "longest")
+        return DataTable("Lengths in characters", columns, tuple(rows))
 
 
-def check_items(items: Iterable[RawItem]) -> CheckReport:
-    report = CheckReport()
+def check_items(items: Iterable[RawItem]) -> DataReport:
+    """Return what is in a headline file; rows are named by their lines."""
+    found = _Pass()
     for item in items:
-        report.add(item)
-    return report
+        found.add(item)
+    rows = found.layouts.total()
+    distinct = {content_id(printable(text), prefix="h") for _, text in found.texts["headline"]}
+    facts = (
+        f"Layout: {found.layout}; {rows:,} rows, {len(distinct):,} distinct headlines, "
+        f"{len(found.texts['description']):,} with a description, "
+        f"{found.with_reference:,} with both counterfactuals."
+    )
+    contents = (facts, found.by_category(), found.lengths())
+    return DataReport(rows, contents, tuple(found.violations()), tuple(found.notes()))
 
 
-def _counted(lines: Sequence[int], what: str) -> str:
-    return f"{_rows(len(lines))} {what} ({line_list(lines, _SHOWN)})"
-
-
-def _rows(number: int) -> str:
-    return f"{number} row{'s' * (number != 1)}"
+def _counted(said: tuple[str, list[int]]) -> str:
+    what, lines = said
+    return f"{len(lines)} row{'s' * (len(lines) != 1)} {what} ({line_list(lines)})"
 
 
 def _recognises(row: Mapping[str, Any]) -> bool:
@@ -225,45 +175,7 @@ def _recognises(row: Mapping[str, Any]) -> bool:
 
 
 def _checked(rows: Iterable[Row], name: str) -> DataReport:
-    report = check_items(raw_items(name, rows))
-    facts = [f"{report.rows:,} rows", f"{len(report.first):,} distinct headlines"]
-    facts.append(f"{report.with_description:,} with a description")
-    facts.append(f"{report.with_reference:,} with both counterfactuals")
-    lengths = tuple(
-        (
-            name,
-            f"{len(sizes):,}",
-            f"{min(sizes):,}",
-            f"{median(sizes):,.1f}",
-            f"{fmean(sizes):,.1f}",
-            f"{max(sizes):,}",
-        )
-        for name, sizes in report.sizes.items()
-    )
-    columns = ("field", "texts", "shortest", "median", "mean", "longest")
-    contents = (
-        f"Layout: {report.layout}; {', '.join(facts)}.",
-        _categories(report),
-        DataTable("Lengths in characters", columns, lengths),
-    )
-    return DataReport(report.rows, contents, tuple(report.violations()), tuple(report.notes()))
-
-
-def _categories(report: CheckReport) -> str | DataTable:
-    if report.without_category == report.rows:
-        return "No row has a category."
-    published = report.layout == "benchmark"
-    rows: list[tuple[str, ...]] = []
-    for name, printed in PUBLISHED_COUNTS.items():
-        difference = report.categories[name] - printed
-        paper = (str(printed), f"{difference:+d}" if difference else "0") if published else ()
-        rows.append((name, str(report.categories[name]), *paper))
-    nothing = ("", "") if published else ()
-    rows += [(f"unknown: {name}", str(n), *nothing) for name, n in report.unknown.items()]
-    if report.without_category:
-        rows.append(("(none)", str(report.without_category), *nothing))
-    columns = ("category", "found", *(("published", "difference") if published else ()))
-    return DataTable("Rows per category", columns, tuple(rows))
+    return check_items(raw_items(name, rows))
 
 
 SPEC = DataSpec(recognises=_recognises, check=_checked)

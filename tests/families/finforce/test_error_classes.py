@@ -1,25 +1,38 @@
 import math
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contrafact.families.finforce.error_classes import PERPLEXITY_RATIO, classify, classify_many
+from contrafact.families.finforce.error_classes import (
+    PERPLEXITY_RATIO,
+    classify_many,
+    entities_lost,
+)
+from contrafact.text.parsing import entities
 
 HEADLINE = "Germany and Japan sign shipping pact as freight rates climb 12%"
 
 
+def classify(
+    headline: str, text: str, perplexity: float = math.nan, of_headline: float = 40.0
+) -> Any:
+    row = {"headline": headline, "text": text, "perplexity": perplexity}
+    return classify_many(pd.DataFrame([row | {"headline_perplexity": of_headline}])).iloc[0]
+
+
+def lost(headline: str, text: str) -> float | None:
+    return entities_lost(headline, entities(headline), text)
+
+
 def test_a_sound_continuation_has_no_error() -> None:
-    found = classify(
-        HEADLINE,
-        "Germany and Japan widen shipping pact as 12% climb in freight rates draws new carriers",
-        perplexity=50.0,
-        headline_perplexity=40.0,
-    )
+    text = "Germany and Japan widen shipping pact as 12% climb in freight rates draws new carriers"
+    found = classify(HEADLINE, text, 50.0)
     assert not found.similar_semantics
-    assert found.entities_lost == 0.0
+    assert lost(HEADLINE, text) == 0.0
     assert found.fantastical_edit is False
     assert found.fluency_lapse is False
     assert not found.numeric_prediction
@@ -39,26 +52,26 @@ def test_signs_count_as_meaning() -> None:
 
 
 def test_lost_entities_make_a_fantastical_edit() -> None:
-    found = classify(HEADLINE, "Bakers in a far valley invent a new kind of bread")
-    assert found.entities_lost == 1.0
-    assert found.fantastical_edit is True
+    text = "Bakers in a far valley invent a new kind of bread"
+    assert lost(HEADLINE, text) == 1.0
+    assert classify(HEADLINE, text).fantastical_edit is True
 
 
 def test_one_entity_of_two_may_go_and_other_forms_of_a_name_count() -> None:
-    assert classify(HEADLINE, "Japan's carriers profit from the pact").entities_lost == 0.5
+    assert lost(HEADLINE, "Japan's carriers profit from the pact") == 0.5
     assert classify(HEADLINE, "Japan's carriers profit from the pact").fantastical_edit is False
-    assert classify(HEADLINE, "Germans and Japanese carriers profit").entities_lost == 0.0
+    assert lost(HEADLINE, "Germans and Japanese carriers profit") == 0.0
 
 
 def test_a_headline_that_names_nobody_cannot_lose_anybody() -> None:
-    found = classify("shares end flat in quiet trade", "shares tumble as lenders fail")
-    assert found.entities_lost is None
-    assert found.fantastical_edit is None
+    texts = "shares end flat in quiet trade", "shares tumble as lenders fail"
+    assert lost(*texts) is None
+    assert classify(*texts).fantastical_edit is None
 
 
 def test_the_source_of_a_headline_is_not_its_subject() -> None:
     credited = "Germany sells more bonds than planned - Japan Daily News"
-    assert classify(credited, "Germany pays more for its bonds").entities_lost == 0.0
+    assert lost(credited, "Germany pays more for its bonds") == 0.0
 
 
 LIMIT = PERPLEXITY_RATIO * 40.0
@@ -66,14 +79,13 @@ LIMIT = PERPLEXITY_RATIO * 40.0
 
 @pytest.mark.parametrize(
     ("perplexity", "expected"),
-    [(LIMIT + 1, True), (LIMIT, False), (math.nan, None), (None, None)],
+    [(LIMIT + 1, True), (LIMIT, False), (math.nan, None)],
 )
 def test_fluency_lapses_where_perplexity_is_far_above_the_headlines(
-    perplexity: float | None, expected: bool | None
+    perplexity: float, expected: bool | None
 ) -> None:
-    found = classify(HEADLINE, "x", perplexity=perplexity, headline_perplexity=40.0)
-    assert found.fluency_lapse is expected
-    assert classify(HEADLINE, "x", perplexity=50.0).fluency_lapse is None
+    assert classify(HEADLINE, "x", perplexity).fluency_lapse is expected
+    assert classify(HEADLINE, "x", 50.0, math.nan).fluency_lapse is None
 
 
 @pytest.mark.parametrize(
@@ -107,46 +119,25 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, index=[7, 3, 9, 1])
 
 
-def test_a_frame_is_classified_as_its_rows_are() -> None:
+def test_a_frame_is_classified_row_by_row() -> None:
     items = frame()
     result = classify_many(items)
     assert list(result.index) == [7, 3, 9, 1]
     assert "similar_semantics" not in items, "the frame given is left alone"
-    for row in result.itertuples():
-        flags = (
-            row.similar_semantics,
-            row.fantastical_edit,
-            row.fluency_lapse,
-            row.numeric_prediction,
-        )
-        if row.text is None or not isinstance(row.text, str):
-            assert flags == (None, None, None, None)
-            assert math.isnan(row.edit_distance)
-            continue
-        alone = classify(
-            row.headline,
-            row.text,
-            perplexity=row.perplexity,
-            headline_perplexity=row.headline_perplexity,
-        )
-        assert flags == (
-            alone.similar_semantics,
-            alone.fantastical_edit,
-            alone.fluency_lapse,
-            alone.numeric_prediction,
-        )
-        assert row.edit_distance == alone.edit_distance
+    flags = ["similar_semantics", "fantastical_edit", "fluency_lapse", "numeric_prediction"]
+    assert result[flags].to_numpy().tolist() == [
+        [True, False, False, False],
+        [None, None, None, None],
+        [False, None, None, True],
+        [False, True, True, False],
+    ]
+    assert result["edit_distance"].isna().tolist() == [False, True, False, False]
 
 
 def test_classes_survive_parquet(tmp_path: Path) -> None:
     classify_many(frame()).to_parquet(tmp_path / "items.parquet")
     read = pd.read_parquet(tmp_path / "items.parquet")
-    assert list(read["fluency_lapse"]) == [
-        False,
-        None,
-        None,
-        True,
-    ]
+    assert list(read["fluency_lapse"]) == [False, None, None, True]
 
 
 def test_an_empty_frame_stays_empty() -> None:

@@ -7,20 +7,19 @@ given. Trivial consequences and financial realism need judgement and are not her
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contrafact.console import say_once
 from contrafact.errors import installed
 from contrafact.text.diff import normalised_edit_distance
-from contrafact.text.parsing import Entity, entities, entities_many
+from contrafact.text.parsing import Entity, entities_many
 from contrafact.text.quantities import new_quantities
 from contrafact.text.tokens import same_root
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["classify_many"]
+__all__ = ["classify_many", "entities_lost"]
 
 SIMILAR_DISTANCE = 0.10
 """A counterfactual at most this far from its headline says much the same. In the supplement's
@@ -56,62 +55,13 @@ _CREDIT = re.compile(r"\s[-–—|]\s(?:[^\s|]+\s?){1,4}\Z")
 _NAME = re.compile(r"\b(?![QH][1-4]\b)[^\W\d_a-z]")
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorClasses:
-    """What is wrong with one counterfactual, as far as it can be computed.
-
-    Attributes:
-        edit_distance: Character edits from the headline over the longer length, 0 to 1, case and
-            punctuation aside.
-        entities_lost: Share of the headline's named entities that the counterfactual no longer
-            names, 0 to 1; None if the headline names none, as is ``fantastical_edit``.
-        fluency_lapse: Its perplexity is far above the headline's; None if either is not scored.
-        numeric_prediction: It states a figure that the headline does not, which the task forbids;
-            a size without one ("thousands of jobs") is none.
-    """
-
-    edit_distance: float
-    similar_semantics: bool
-    entities_lost: float | None
-    fantastical_edit: bool | None
-    fluency_lapse: bool | None
-    numeric_prediction: bool
-
-
-def classify(
-    headline: str,
-    counterfactual: str,
-    *,
-    named: Sequence[Entity] | None = None,
-    perplexity: float | None = None,
-    headline_perplexity: float | None = None,
-) -> ErrorClasses:
-    """Return the error classes of one counterfactual; perplexities are of one model.
-
-    ``named`` are the headline's entities; without spaCy none is found and none is lost.
-    """
-    if named is None:
-        named = entities(headline) if installed("spacy") else []
-    distance = normalised_edit_distance(_plain(headline), _plain(counterfactual))
-    lost = _entities_lost(headline, named, counterfactual)
-    return ErrorClasses(
-        edit_distance=distance,
-        similar_semantics=distance <= SIMILAR_DISTANCE,
-        entities_lost=lost,
-        fantastical_edit=None if lost is None else lost > ENTITIES_LOST,
-        fluency_lapse=_fluency_lapse(perplexity, headline_perplexity),
-        # "Thousands of jobs" names a size and predicts no number.
-        numeric_prediction=any(
-            quantity.value is not None for quantity in new_quantities(headline, counterfactual)
-        ),
-    )
-
-
 def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
     """Return the items frame with a column for each error class; each headline is parsed once.
 
-    ``text`` is None or NaN where invalid, perplexities are NaN where not scored. ``edit_distance``
-    is NaN where invalid; the other columns are True, False, or None where a class does not apply.
+    ``text`` is None or NaN where invalid, perplexities (of one model) are NaN where not scored.
+    ``edit_distance`` is in characters over the longer length, 0 to 1, case and punctuation aside,
+    and NaN where invalid. The others are True, False, or None where a class does not apply, as
+    ``fantastical_edit`` where the headline names nobody, or spaCy, which finds names, is not there.
     """
     import pandas as pd
 
@@ -121,30 +71,37 @@ def classify_many(items: "pd.DataFrame") -> "pd.DataFrame":
     else:
         say_once("lost entities are left out: they need spaCy (pip install 'contrafact[nlp]')")
         named = {headline: [] for headline in headlines}
-    found: list[ErrorClasses | None] = [
-        classify(
-            headline,
-            text,
-            named=named[headline],
-            perplexity=perplexity,
-            headline_perplexity=headline_perplexity,
-        )
-        if isinstance(text, str)
-        else None
-        for headline, text, perplexity, headline_perplexity in zip(
+    found = [
+        _classes(headline, text, named[headline], ratio) if isinstance(text, str) else {}
+        for headline, text, ratio in zip(
             items["headline"],
             items["text"],
-            items["perplexity"],
-            items["headline_perplexity"],
+            items["perplexity"] / items["headline_perplexity"],
             strict=True,
         )
     ]
-    flags = ("similar_semantics", "fantastical_edit", "fluency_lapse", "numeric_prediction")
-    result = items.assign(edit_distance=[c.edit_distance if c else math.nan for c in found])
-    for flag in flags:
-        values = [getattr(c, flag) if c else None for c in found]
+    result = items.assign(edit_distance=[one.get("edit_distance", math.nan) for one in found])
+    for flag in ("similar_semantics", "fantastical_edit", "fluency_lapse", "numeric_prediction"):
+        values = [one.get(flag) for one in found]
         result[flag] = pd.Series(values, index=result.index, dtype=object)
     return result
+
+
+def _classes(
+    headline: str, text: str, named: Sequence[Entity], perplexity_ratio: float
+) -> dict[str, Any]:
+    distance = normalised_edit_distance(_plain(headline), _plain(text))
+    lost = entities_lost(headline, named, text)
+    return {
+        "edit_distance": distance,
+        "similar_semantics": distance <= SIMILAR_DISTANCE,
+        "fantastical_edit": None if lost is None else lost > ENTITIES_LOST,
+        "fluency_lapse": None
+        if math.isnan(perplexity_ratio)
+        else perplexity_ratio > PERPLEXITY_RATIO,
+        # "Thousands of jobs" names a size and predicts no number.
+        "numeric_prediction": any(one.value is not None for one in new_quantities(headline, text)),
+    }
 
 
 def _plain(text: str) -> str:
@@ -152,15 +109,7 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"[\w%$€£¥₹+\-]+", text.casefold()))
 
 
-def _fluency_lapse(perplexity: float | None, headline_perplexity: float | None) -> bool | None:
-    if perplexity is None or headline_perplexity is None:
-        return None
-    if math.isnan(perplexity) or math.isnan(headline_perplexity):
-        return None
-    return perplexity > PERPLEXITY_RATIO * headline_perplexity
-
-
-def _entities_lost(headline: str, named: Sequence[Entity], counterfactual: str) -> float | None:
+def entities_lost(headline: str, named: Sequence[Entity], counterfactual: str) -> float | None:
     """Return the share of named entities of which the counterfactual keeps no naming word."""
     credit = _CREDIT.search(headline)
     end = credit.start() if credit else len(headline)

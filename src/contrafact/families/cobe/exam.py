@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from contrafact.families.cobe.data import KnownStory
     from contrafact.judges.surface import LeakItem
     from contrafact.prompts import PromptPack
-    from contrafact.records import Story
 
 __all__ = ["EXAM", "examiner"]
 
@@ -64,8 +63,6 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
         story = known.story
         for answer in (*known.right, *known.wrong):
             verdicts = known.verdicts(answer)
-            if _by_story(story):
-                del verdicts["E3"]
             if causes and verdicts.get("E3", True):
                 named = proof(CAUSES, subject_of(story, answer.text)).passed
                 verdicts |= {} if named is None else {CAUSES: named}
@@ -93,12 +90,6 @@ def cobe_items(stories: "Sequence[KnownStory]", *, causes: bool = False) -> list
             hint="make some with `contrafact cobe synth`",
         )
     return list(found.values())
-
-
-def _by_story(story: "Story") -> bool:
-    """Tell whether E3 was once decided by story and supposition, which no judge of it can know."""
-    proof = story.proof or {}
-    return "canary" in proof and "format" not in proof
 
 
 def drawn_known(n: int, seed: int) -> "list[KnownStory]":

@@ -8,7 +8,7 @@ what free wording means is for a judge to say.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
 from contrafact.families.cobe.data import CRITERION_NAMES
@@ -23,7 +23,7 @@ from contrafact.families.cobe.synth.prove import (
     way_of,
     wrong_claims,
 )
-from contrafact.families.cobe.synth.reading import Claim, Reading
+from contrafact.families.cobe.synth.reading import Reading
 from contrafact.families.cobe.synth.response import ReadResponse, ResponseReader
 from contrafact.judges.verifier import Decision, Subject
 
@@ -68,11 +68,11 @@ def reader_of(facts: Facts) -> ResponseReader:
 
 
 @lru_cache(maxsize=_KEPT)
-def _opened(asked: str) -> tuple[Facts, ResponseReader, bool] | str:
+def _opened(asked: str) -> tuple[Facts, ResponseReader] | str:
     text, queries, given = json.loads(asked)
     try:
         facts = situation_of({"Variation text": text, "Query": queries, "Proof": given})
-        return facts, reader_of(facts), "canary" in given
+        return facts, reader_of(facts)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         return f"the proof cannot be used: {error}"
 
@@ -80,24 +80,15 @@ def _opened(asked: str) -> tuple[Facts, ResponseReader, bool] | str:
 @lru_cache(maxsize=_KEPT)
 def _decisions(asked: str, response: str) -> Mapping[str, Decision]:
     opened = _opened(asked)
-    if isinstance(opened, str):
-        return _all_open(opened)
-    facts, reader, drawn = opened
-    return decide(facts, reader, response, drawn=drawn)
+    return _all_open(opened) if isinstance(opened, str) else decide(*opened, response)
 
 
 def _all_open(reason: str) -> dict[str, Decision]:
     return {name: Decision(None, reason) for name in _CRITERIA}
 
 
-def decide(
-    facts: Facts, reader: ResponseReader, response: str, *, drawn: bool = False
-) -> dict[str, Decision]:
-    """Return the decision on every criterion, E1 to E5 and ``causes``.
-
-    In a ``drawn`` story (its proof has a canary) "because" is judged by the rule of drawn stories:
-    the effect follows from the causes, and from no supposition.
-    """
+def decide(facts: Facts, reader: ResponseReader, response: str) -> dict[str, Decision]:
+    """Return the decision on every criterion, E1 to E5 and ``causes``."""
     whole = reader.read(response)
     if isinstance(whole, str):
         return _all_open(whole)
@@ -107,7 +98,7 @@ def decide(
     if unjoined := _unjoined(whole, reading):
         found = dict.fromkeys(("E3", CAUSES), Decision(None, unjoined))
     else:
-        found = {"E3": _connectors(facts, reading, drawn=drawn), CAUSES: _causes(facts, reading)}
+        found = {"E3": _connectors(facts, reading), CAUSES: _causes(facts, reading)}
     for criterion, due in facts.about.items():
         each = [_fact(facts, reading, criterion, name) for name in due]
         # One fact that is told wrong decides; else one that is open leaves the criterion open.
@@ -159,40 +150,25 @@ def _causes(facts: Facts, reading: Reading) -> Decision:
     return Decision(None, opened) if opened else Decision(True, _HOLDS[CAUSES])
 
 
-def _connectors(facts: Facts, reading: Reading, *, drawn: bool) -> Decision:
+def _connectors(facts: Facts, reading: Reading) -> Decision:
     """Decide E3.
 
-    A connector that turns a cause round decides it. One that is wrong by the rule of drawn stories
-    alone does so in these, if it says that an effect follows; "although" and "but" may also be
-    plain contrast.
+    A connector that turns a cause round decides it; one that is wrong in another way nobody need
+    take for wrong: "although" and "but" may be plain contrast.
     """
     told = {name: next(iter(values)) for name, values in reading.values.items()}
     if facts.family is not None:
-        return _joined(facts, misjoined(facts, reading.claims, told), by_rule=False)
-    if not drawn:
+        wrong = misjoined(facts, reading.claims, told)
+    else:
         for claim in reading.claims:
             name = claim.effect.name
             if name in facts.moved and way_of(facts, name, told[name]) != facts.moved[name]:
                 return Decision(None, f"readers differ on '{name}', which goes the wrong way")
-    return _joined(facts, wrong_claims(facts, reading.claims, told), by_rule=drawn)
-
-
-def _joined(facts: Facts, wrong: Sequence[tuple[Claim, str]], *, by_rule: bool) -> Decision:
-    """Decide E3 by the connectors that are wrong: by those that nobody would let be, if any are."""
-    certain = [
-        (claim, why)
-        for claim, why in wrong
-        if turns_round(facts, claim) or (by_rule and _by_rule(facts, claim))
-    ]
-    if certain:
-        claim, why = certain[0]
-        return Decision(False, f"'{claim.effect.name}': {why}")
+        wrong = wrong_claims(facts, reading.claims, told)
+    for claim, why in wrong:
+        if turns_round(facts, claim):
+            return Decision(False, f"'{claim.effect.name}': {why}")
     if wrong:
         claim, why = wrong[0]
         return Decision(None, f"readers differ on '{claim.effect.name}': {why}")
     return Decision(True, _HOLDS["E3"])
-
-
-def _by_rule(facts: Facts, claim: Claim) -> bool:
-    parents = set(facts.model.mechanism(claim.effect.name).parents) & set(facts.text.told)
-    return claim.follows and {cause.name for cause in claim.causes} <= parents

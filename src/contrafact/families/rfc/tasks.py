@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from inspect_ai import Epochs, Task, task, task_with
+from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog
 from inspect_ai.scorer import Scorer
@@ -151,14 +151,9 @@ class LabelRun(TaskRun[Rewrite, Item]):
     def task(self, prepared: Prepared, method: str) -> Task:
         function = rfc_detect if self.detects else rfc_diagnose
         arguments = task_arguments(function, prepared, method)
-        asks = method in prepared.methods
-        arguments |= {
-            "rationale": arguments["rationale"] and asks,
-            "logprobs": arguments["logprobs"] and asks,
-        }
-        made = function(**arguments)
-        draws = prepared.draws(method)
-        return made if draws == 1 else task_with(made, epochs=Epochs(draws, "mean"))
+        if method not in prepared.methods:
+            arguments |= {"rationale": False, "logprobs": False}
+        return function(**arguments)
 
     def samples(self, items: Sequence[Rewrite], limit: int | None) -> list[Sample]:
         return [sample_of(item) for item in items_of(self.name, items[:limit])]
@@ -166,6 +161,8 @@ class LabelRun(TaskRun[Rewrite, Item]):
     def solving(
         self, inputs: Inputs, method: Method[Any, Any], arguments: Mapping[str, Any]
     ) -> Solving[Item, Answer]:
+        if not method.shots and (arguments.get("shots") or arguments.get("draws", 1) > 1):
+            raise InputError(f"{method.name} shows no examples", hint="leave shots and draws out")
         return answering(logprobs=arguments["logprobs"])
 
     def scorer(self, arguments: Mapping[str, Any]) -> Scorer:
@@ -281,54 +278,17 @@ def sample_of(item: Item) -> Sample:
 
 
 @task(name="rfc-detect")
-def rfc_detect(
-    data: str | None = None,
-    method: str = "plain",
-    shots: int = 0,
-    shots_from: str | None = None,
-    rationale: bool = False,
-    logprobs: bool = False,
-    seed: int = 0,
-    prompts: str | None = None,
-    limit: int | None = None,
-    cache_scope: str | None = None,
-    fingerprint: str | None = None,
-    columns: dict[str, str] | None = None,
-) -> Task:
+def rfc_detect(data: str | None = None, method: str = "plain", draws: int = 1, **how: Any) -> Task:
     """Reference-free detection: is a paragraph as published (true) or manipulated (false)?
 
-    Both members of every pair are shown, each as a sample of its own.
-
-    Args:
-        data: File of pairs; the bundled ones where none is given.
-        method: ``plain``, ``stepwise``, ``reflect``, a baseline (``majority``,
-            ``surface``; give the model ``none``), or an import path.
-        shots: Worked examples: 0, 2 (of the item's category) or 8 (all four categories).
-        shots_from: File of pairs to take them from; a pool of our own writing by default.
-        rationale: Whether to ask for reasons, with the label on the last line.
-        logprobs: Whether to ask for log-probabilities, which AUROC needs.
-        seed: Seed of the choice of examples, and of the baselines' folds.
-        prompts: Folder of a prompt pack; the default pack where none is given.
-        limit: Take the first so many pairs.
-        cache_scope: Keep every call's answer for a rerun under this name.
-        fingerprint: Hash of what the other arguments cannot tell apart (file contents).
-        columns: By field, what the file of data calls its column, where they differ.
+    Both members of every pair are shown, each as a sample of its own. Baselines (``majority``,
+    ``surface``) ask no model: give ``none``. Further arguments are as `make_task` says, with the
+    options of `DetectOptions`.
     """
-    return make_task(DETECT, locals())
+    return make_task(DETECT, {"data": data, "method": method, "draws": draws, **how})
 
 
 @task(name="rfc-diagnose")
-def rfc_diagnose(
-    data: str | None = None,
-    method: str = "plain",
-    rationale: bool = False,
-    logprobs: bool = False,
-    seed: int = 0,
-    prompts: str | None = None,
-    limit: int | None = None,
-    cache_scope: str | None = None,
-    fingerprint: str | None = None,
-    columns: dict[str, str] | None = None,
-) -> Task:
-    """Comparative diagnosis: the arguments are those of `rfc_detect`, as far as they stand here."""
-    return make_task(DIAGNOSE, locals())
+def rfc_diagnose(data: str | None = None, method: str = "plain", **how: Any) -> Task:
+    """Comparative diagnosis: as `rfc_detect`, with the options of `DiagnoseOptions`."""
+    return make_task(DIAGNOSE, {"data": data, "method": method, **how})

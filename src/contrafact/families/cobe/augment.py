@@ -150,7 +150,9 @@ def _cores(stories: Sequence[Story]) -> dict[int, Story]:
 
 
 def _intervention(core: Story) -> str | None:
-    return next((found for query in core.queries if (found := condition_of(query))), None)
+    """Return what is supposed: "the brakes had failed", or "had the brakes failed"."""
+    inverted, plain, _ = map(condition_of, core.queries)
+    return plain or (f"had {inverted}" if inverted else None)
 
 
 def augment(

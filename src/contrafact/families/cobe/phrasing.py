@@ -6,13 +6,8 @@ The syntax of the three phrasings is the paper's format: A and C have the invert
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from contrafact.errors import InputError
-from contrafact.text.parsing import parsed
-
-if TYPE_CHECKING:
-    from spacy.tokens import Doc, Token
 
 __all__ = ["condition_of", "free_forms", "queries"]
 
@@ -26,7 +21,7 @@ _FORMS = tuple(
 )
 _NEGATED = re.compile(r"\bhad(?:n['’]t| not)\b", re.IGNORECASE)
 _CONTRACTED = re.compile(r"(?<=\w)['’]d\b")
-_HAD = re.compile(r"\bhad\b", re.IGNORECASE)
+_HAD = re.compile(r"\bhad\b(?: had\b)?", re.IGNORECASE)
 # Words that begin a clause and are no names, so that they lose a capital after "if" or "had".
 _PLAIN_STARTS = frozenset(
     (
@@ -44,11 +39,11 @@ def queries(intervention: str | Sequence[str]) -> tuple[str, str, str]:
 
     Args:
         intervention: A clause in the past perfect, as in "the brakes had failed", "there had been
-            no storm" or "the brakes hadn't failed"; the inverted "had the brakes failed" is read
+            no storm" or "the brakes hadn't failed"; the inverted "had the brakes been dry" is read
             as well. Several clauses, as a list or joined by "and", set several things at once.
 
     Raises:
-        InputError: A clause has no "had", or its subject cannot be determined.
+        InputError: A clause has no "had", or several, or nothing before or after it.
     """
     clauses = [intervention] if isinstance(intervention, str) else list(intervention)
     parts = [part for clause in clauses for part in _parts(_plain(clause))]
@@ -80,7 +75,7 @@ def free_forms(three: Sequence[str]) -> list[int]:
     ]
 
 
-_HINT = 'write a clause like "the brakes had failed" or "there had been no storm"'
+_HINT = 'write clauses like "the brakes had failed" or "there had been no storm", one by one'
 
 
 _BEEN = re.compile(
@@ -101,102 +96,25 @@ def _plain(clause: str) -> str:
 
 
 def _parts(clause: str) -> list[tuple[str, str]]:
-    count = len(_HAD.findall(clause))
-    if count == 0:
-        contracted = list(_CONTRACTED.finditer(clause))
-        if len(contracted) == 1:  # "they'd left"
-            at = contracted[0]
-            return [(clause[: at.start()], clause[at.end() :].strip())]
-        raise InputError(f"the intervention '{clause[:60]}' has no 'had'", hint=_HINT)
-    if clause.startswith("had "):
-        return _uninverted(clause)
-    if count == 1:
-        subject, rest = (part.strip() for part in _HAD.split(clause, maxsplit=1))
-        return [_checked(subject, rest, clause)]
-    return _parsed(clause)
-
-
-def _checked(subject: str, rest: str, clause: str) -> tuple[str, str]:
+    if been := _BEEN.fullmatch(clause):
+        return [(been["subject"], been["rest"])]
+    several = clause.split(" and ")
+    if len(several) > 1 and all(len(_HAD.findall(one)) == 1 for one in several):
+        return [part for one in several for part in _parts(one)]
+    found = list(_HAD.finditer(clause)) or list(_CONTRACTED.finditer(clause))  # "they'd left"
+    if len(found) != 1:
+        problem = f"has {len(found)} times 'had'" if found else "has no 'had'"
+        raise InputError(f"the intervention '{clause[:60]}' {problem}", hint=_HINT)
+    # "they had had a map": the first one is the auxiliary.
+    start = found[0].start()
+    end = found[0].end() - (len(" had") if " " in found[0][0] else 0)
+    subject, rest = clause[:start].strip(), clause[end:].strip()
     if not subject or not rest:
         raise InputError(
             f"nothing stands {'after' if subject else 'before'} 'had' in '{clause[:60]}'",
             hint=_HINT,
         )
-    return subject, rest
-
-
-def _uninverted(clause: str) -> list[tuple[str, str]]:
-    """Take "had the brakes failed" apart: where a second "had" makes a sentence of it."""
-    # "had he been mixing the dough": "been" shows where the subject ends.
-    if (been := _BEEN.fullmatch(clause)) and len(_HAD.findall(clause)) == 1:
-        return [(been["subject"], been["rest"])]
-    words = clause.split()[1:]
-    for end in range(1, len(words)):
-        subject, rest = " ".join(words[:end]), " ".join(words[end:])
-        (doc,) = parsed([f"{subject} had {rest}."])
-        had = doc.char_span(len(subject) + 1, len(subject) + 4)
-        if had is None:
-            continue
-        token = had[0]
-        verb = token.head
-        subjects = [t for t in verb.children if t.dep_ in ("nsubj", "nsubjpass", "expl")]
-        if (
-            token.dep_ in ("aux", "auxpass")
-            and verb.dep_ == "ROOT"
-            and verb.tag_ in ("VBN", "VBD")
-            and any(_spans(t, 0, token.i) for t in subjects)
-        ):
-            return [(subject, rest)]
-    raise InputError(f"the subject of '{clause[:60]}' cannot be determined", hint=_HINT)
-
-
-def _spans(token: "Token", start: int, end: int) -> bool:
-    places = [t.i for t in token.subtree]
-    return bool(min(places) == start and max(places) == end - 1)
-
-
-def _parsed(clause: str) -> list[tuple[str, str]]:
-    (doc,) = parsed([clause])
-    heads = [t for t in doc if t.dep_ == "ROOT"]
-    for head in heads:
-        heads += [
-            t for t in head.children if t.dep_ == "conj" and _own(t, "nsubj", "nsubjpass", "expl")
-        ]
-    found = [(head, _auxiliary(head)) for head in sorted(heads, key=lambda t: t.i)]
-    if not found or any(had is None for _, had in found):
-        raise InputError(
-            f"which 'had' of '{clause[:60]}' is the main one cannot be determined",
-            hint="give the clauses one by one",
-        )
-    parts = []
-    for place, (head, had) in enumerate(found):
-        assert had is not None
-        start = _start(doc, head, place)
-        end = _start(doc, found[place + 1][0], place + 1) if place + 1 < len(found) else len(doc)
-        while end - 1 > had.i and (doc[end - 1].dep_ == "cc" or doc[end - 1].is_punct):
-            end -= 1
-        parts.append(_checked(doc[start : had.i].text, doc[had.i + 1 : end].text, clause))
-    return parts
-
-
-def _start(doc: "Doc", head: "Token", place: int) -> int:
-    if place == 0:
-        return 0
-    subject = _own(head, "nsubj", "nsubjpass", "expl")
-    assert subject is not None
-    first: int = min(t.i for t in subject.subtree)
-    return first
-
-
-def _own(token: "Token", *kinds: str) -> "Token | None":
-    return next((child for child in token.children if child.dep_ in kinds), None)
-
-
-def _auxiliary(head: "Token") -> "Token | None":
-    if head.lower_ == "had":  # "they had a map"
-        auxiliary = _own(head, "aux")
-        return auxiliary if auxiliary is not None and auxiliary.lower_ == "had" else head
-    return next((t for t in head.children if t.dep_ == "aux" and t.lower_ == "had"), None)
+    return [(subject, rest)]
 
 
 def _joined(clauses: Sequence[str]) -> str:

@@ -188,20 +188,25 @@ def rates() -> Metric:
 
     A criterion's own name is its rate over valid verdicts; the ``_strict`` form counts everything
     invalid, and what is no answer (``degenerate`` in a score's metadata), as failed. Each comes
-    with its standard error, ``_stderr``.
+    with its standard error, ``_stderr``, clustered by ``cluster`` of a sample's metadata, or by the
+    sample. A criterion that a sample's score does not name was not asked of it.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         rows = [cast(dict[str, Any], score.score.value) for score in scores]
         none = [bool((score.score.metadata or {}).get("degenerate")) for score in scores]
-        clusters = [str(score.sample_id) for score in scores]
+        clusters = [
+            str((score.sample_metadata or {}).get("cluster", score.sample_id)) for score in scores
+        ]
         found: dict[str, float] = {}
         for name in dict.fromkeys(name for row in rows for name in row):
-            values = [number(row.get(name)) for row in rows]
+            asked = [place for place, row in enumerate(rows) if name in row]
+            values = [number(rows[place][name]) for place in asked]
+            of = [clusters[place] for place in asked]
             if name == "valid":
-                found |= rate_of(name, values, clusters)
+                found |= rate_of(name, values, of)
             else:
-                found |= rates_of_criterion(name, values, none, clusters)
+                found |= rates_of_criterion(name, values, [none[place] for place in asked], of)
         return found
 
     return compute

@@ -9,7 +9,6 @@ from tests.support.replies import evaluated, says
 
 from contrafact.families.cobe.data import bundled_known
 from contrafact.families.cobe.items import ITEM_COLUMNS, item_rows
-from contrafact.families.cobe.scoring import rates_of
 from contrafact.families.cobe.task import RUN
 from contrafact.family.run import Evaluated
 
@@ -48,9 +47,8 @@ def test_right_answers_are_correct_in_all_three_phrasings(tmp_path):
     assert len(rows) == 42
     assert all(tuple(row) == ITEM_COLUMNS for row in rows)
     assert {row["phrasing"] for row in rows} == set("ABC")
-    assert rates["accuracy"] == rates["accuracy_strict"] == 1.0
-    assert rates["accuracy_spread"] == 0.0
-    assert all(rates[f"E{i}_failure"] == 0.0 for i in range(1, 6))
+    assert rates["correct"] == rates["correct_strict"] == 1.0
+    assert all(rates[f"E{i}"] == rates[f"E{i}_strict"] == 1.0 for i in range(1, 6))
     assert all(math.isnan(row["suggested_failure_mode"]) for row in rows)
 
 
@@ -61,10 +59,10 @@ def test_a_wrong_answer_fails_its_criterion_and_phrasings_are_told_apart(tmp_pat
         return known.wrong[0].text if wrong else known.right[0].text
 
     log, rows, rates = run(tmp_path, writer(choose_by_phrasing))
-    assert (rates["accuracy_A"], rates["accuracy_B"], rates["accuracy_C"]) == (1.0, 0.0, 1.0)
-    assert rates["accuracy"] == pytest.approx(2 / 3)
-    assert rates["accuracy_spread"] == pytest.approx(math.sqrt(1 / 3))
-    assert rates["E1_failure"] == pytest.approx(1 / 3)
+    assert {row["phrasing"] for row in rows if row["correct"] == 0.0} == {"B"}
+    assert rates["correct"] == rates["E1"] == pytest.approx(2 / 3)
+    # The three phrasings of a story are one cluster, and all clusters have the same mean.
+    assert rates["correct_stderr"] == pytest.approx(0.0, abs=1e-9)
     wrong = [row for row in rows if row["phrasing"] == "B"]
     assert {(row["E1"], row["E2"], row["correct"]) for row in wrong} == {(0.0, 1.0, 0.0)}
     modes = {row["graph"]: row["suggested_failure_mode"] for row in wrong}
@@ -98,8 +96,10 @@ def test_invalid_verdicts_and_responses_are_kept_and_never_guessed(tmp_path):
     assert math.isnan(of["3v1"]["correct"]), "an invalid verdict leaves the rest open"
     assert of["3v1"]["E3_invalid"] == "neither T nor F: 'Perhaps'"
     assert math.isnan(of["3v1"]["E3"])
-    assert (rates["valid"], rates["accuracy"]) == (pytest.approx(2 / 3), 0.0)
-    assert rates["accuracy_strict"] == 0.0
+    assert (rates["valid"], rates["correct"]) == (pytest.approx(2 / 3), 0.0)
+    assert rates["correct_strict"] == 0.0
+    # Of the two that were judged one fails E1; in the strict form so does the invalid one.
+    assert (rates["E1"], rates["E1_strict"]) == (0.5, pytest.approx(1 / 3))
 
 
 @pytest.mark.slow
@@ -113,18 +113,6 @@ def test_a_judge_is_needed_unless_left_out_and_examples_where_none_are_shown_are
     unknown = pytest.approx(float("nan"), nan_ok=True)
     assert rates == {"valid": 1.0, "valid_stderr": unknown}
     assert all(math.isnan(row["correct"]) for row in rows)
-
-
-def test_rates_leave_out_what_no_story_asks():
-    row = {
-        "phrasing": "A", "text": "t", "judged": True, "correct": False, "asked": ["E1"],
-        "verdicts": {"E1": {"panel": {"passed": False}}},
-    }  # fmt: skip
-    rates = rates_of([row], ["1v1"])
-    assert rates["E1_failure"] == 1.0
-    assert "E4_failure" not in rates
-    assert "accuracy_B" not in rates
-    assert "accuracy_spread" not in rates
 
 
 @pytest.mark.slow

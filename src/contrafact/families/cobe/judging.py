@@ -66,7 +66,7 @@ class Judging:
     def prompts(self, story: Story, query: str, response: str) -> list[str]:
         """Return one prompt per criterion, in the order of `criteria_of`, and ``causes`` last."""
         texts = {"story": story.text, "query": query, "response": response}
-        return [prompt for _, prompt in self._rubric.prompts(self._asked(story), **texts)]
+        return [prompt for _, prompt in self._rubric.prompts(self.asked(story), **texts)]
 
     async def judge(
         self, judges: Sequence[Model], story: Story, response: str, *, query: str = ""
@@ -74,14 +74,15 @@ class Judging:
         """Have judges judge a response by its story's criteria; the context shows ``query``."""
         return await self._rubric.judge(
             judges,
-            self._asked(story),
+            self.asked(story),
             subject=subject_of(story, response),
             story=story.text,
             query=query or story.queries[0],
             response=response,
         )
 
-    def _asked(self, story: Story) -> list[Criterion]:
+    def asked(self, story: Story) -> list[Criterion]:
+        """Return what is asked of a response to a story."""
         texts = criteria_of(story) | ({CAUSES: ""} if self.causes else {})
         return [
             Criterion(name=name, template=_TEMPLATES[name], text=text)

@@ -1,7 +1,6 @@
-"""The scorer of the task: the verdicts on one response, and their rates over samples.
+"""The scorer of the task: the verdicts on one response (CoBe, sections 4.2 and 4.3).
 
-CoBe, sections 4.2 and 4.3. The rates here are what Inspect's log shows; intervals, and figures by
-graph, domain and failure mode, are the report's.
+Accuracy as the paper has it, and figures by graph, domain and failure mode, are the report's.
 
 The seven failure modes (appendix B.1), and a suggestion for a response that failed: In the paper
 people mapped failures to modes by hand. Here stories carry modes as labels (what they were written
@@ -20,20 +19,18 @@ in a fork is often, and not always, a correlation taken for a cause.
 
 import math
 import tomllib
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple, cast
 
-from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric
+from inspect_ai.scorer import Score, Scorer, Target
 from inspect_ai.solver import TaskState
 
-from contrafact.families.cobe.data import CRITERION_NAMES, PHRASINGS, StoryQuery, query_of
+from contrafact.families.cobe.data import StoryQuery, query_of
 from contrafact.families.cobe.items import SCORER
 from contrafact.families.cobe.judging import Judging, probability
-from contrafact.families.cobe.settings import CAUSES
-from contrafact.family.task import log_scorer, number, output_of, rate_of
+from contrafact.family.task import log_scorer, number, output_of, rates
 from contrafact.judges.judge import judges_of_role
 from contrafact.models.asking import cache_policy
 from contrafact.prompts import open_pack
@@ -73,76 +70,7 @@ def _data() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-@metric(name="edit_rates")
-def edit_rates() -> Metric:
-    """Rates over samples as `rates_of` names them: the paper's, strict ones, and ``_stderr``."""
-
-    def compute(scores: list[SampleScore]) -> dict[str, float]:
-        rows = [cast(dict[str, Any], score.score.metadata) for score in scores]
-        stories = [str((score.sample_metadata or {})["story"]["id"]) for score in scores]
-        return rates_of(rows, stories)
-
-    return compute
-
-
-def rates_of(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[str, float]:
-    """Return the rates of samples, by the metadata of their scores and the story of each.
-
-    - ``valid``: the share of responses that could be judged.
-    - ``accuracy_A``, ``_B``, ``_C``: the share of correct responses per phrasing; ``accuracy``:
-      their mean, as in table 5; ``accuracy_spread``: their standard deviation (n - 1).
-    - ``accuracy_strict``: over all responses, everything invalid, and what is no edit, counted as
-      wrong.
-    - ``E1_failure`` to ``E5_failure`` and ``causes_failure``: the share of failures among valid
-      verdicts (figure 5).
-
-    What nobody judged, or no story asks, is left out.
-    """
-    rates = rate_of("valid", [float(row["text"] is not None) for row in rows], stories)
-    if not any(row["judged"] for row in rows):
-        return rates
-    rates |= _accuracies(rows, stories)
-    strict = [float(row["correct"] is True and not row.get("degenerate")) for row in rows]
-    rates |= rate_of("accuracy_strict", strict, stories)
-    for name in (*CRITERION_NAMES, CAUSES):
-        if any(name in row["asked"] for row in rows):
-            passed = [
-                row["verdicts"][name]["panel"]["passed"] if name in row["asked"] else None
-                for row in rows
-            ]
-            failed = [math.nan if one is None else float(not one) for one in passed]
-            rates |= rate_of(f"{name}_failure", failed, stories)
-    return rates
-
-
-def _accuracies(rows: Sequence[Mapping[str, Any]], stories: Sequence[str]) -> dict[str, float]:
-    """Return accuracy per phrasing, their mean, its standard error and their deviation."""
-    from contrafact.stats.intervals import standard_error
-
-    right = [number(row["correct"]) for row in rows]
-    phrasings = [row["phrasing"] for row in rows]
-    present = [one for one in PHRASINGS if one in phrasings]
-    rates: dict[str, float] = {}
-    for phrasing in present:
-        own = [v if q == phrasing else math.nan for v, q in zip(right, phrasings, strict=True)]
-        rates |= rate_of(f"accuracy_{phrasing}", own, stories)
-    means = {one: rates[f"accuracy_{one}"] for one in present}
-    known = [mean for mean in means.values() if not math.isnan(mean)]
-    rates["accuracy"] = mean = sum(known) / len(known) if known else math.nan
-    if len(means) > 1:
-        squares = sum((share - mean) ** 2 for share in means.values())
-        rates["accuracy_spread"] = math.sqrt(squares / (len(means) - 1))
-    # Accuracy is a mean of the phrasings' means: each response counts by its share in its own.
-    sizes = Counter(q for v, q in zip(right, phrasings, strict=True) if not math.isnan(v))
-    parts = [
-        (v - means[q]) * sizes.total() / (len(known) * sizes[q]) if sizes[q] else math.nan
-        for v, q in zip(right, phrasings, strict=True)
-    ]
-    rates["accuracy_stderr"] = standard_error(parts, stories)
-    return rates
-
-
-@log_scorer(SCORER, edit_rates())
+@log_scorer(SCORER, rates())
 def judged_edit(
     judged: bool = True,
     judge_context: bool = False,
@@ -151,7 +79,7 @@ def judged_edit(
     prompts: str | None = None,
     cache_scope: str | None = None,
 ) -> Scorer:
-    """Score one sample: ``valid``, ``correct``, ``correct_strict`` and every criterion asked.
+    """Score one sample: ``valid``, ``correct`` and every criterion that its story asks.
 
     All of a sample's judge calls are made by this one scorer; the arguments are the task's.
     """
@@ -175,12 +103,12 @@ def judged_edit(
             "verdicts": {},
         }
         if judging is not None:
+            value |= dict.fromkeys((one.name for one in judging.asked(question.story)), math.nan)
             if edited.text is not None:
                 metadata |= await _judged(judging, question, edited.text)
             for name, both in metadata["verdicts"].items():
                 value[name] = number(both["panel"]["passed"])
             value["correct"] = number(metadata["correct"])
-            value["correct_strict"] = float(metadata["correct"] is True and not edited.degenerate)
         return Score(
             value=cast(Any, value),
             answer=edited.text,

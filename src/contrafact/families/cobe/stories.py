@@ -14,16 +14,15 @@ may be read by any process: it is drawn from the seed and the index alone.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from contrafact.errors import InputError
 from contrafact.families.cobe.data import PHRASINGS, criteria_of, read_story, subject_of
-from contrafact.families.cobe.synth.compose import cells_of, compose_block
+from contrafact.families.cobe.synth.compose import blocks_ahead, cells_of, compose_block
 from contrafact.families.cobe.synth.crossing import SIZE
 from contrafact.families.cobe.synth.library import Library, bundled_library, load_library
 from contrafact.families.cobe.synth.prove import situation_of
@@ -31,7 +30,6 @@ from contrafact.families.cobe.verifier import decisions
 from contrafact.prompts import PromptPack, open_pack
 from contrafact.records import GRAPHS, Story
 from contrafact.text.delimit import delimit
-from contrafact.workers import end_with_parent
 
 __all__ = [
     "LEVELS",
@@ -47,7 +45,6 @@ __all__ = [
 Form = Literal["conjunction", "share"]
 
 _TRIES = 100
-_AHEAD = 8  # blocks that a process draws at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +132,13 @@ class Stories:
         if form not in ("conjunction", "share"):
             raise InputError(f"form is {form!r}", hint="use conjunction or share")
         self.difficulty = difficulty or Difficulty()
-        self._seed = seed
         self._form = form
-        self._library = load_library(private_lexicon) if private_lexicon else bundled_library()
+        library = load_library(private_lexicon) if private_lexicon else bundled_library()
         self._template = (pack or open_pack()).template(
             "cobe/edit", required={"story", "query", "shots"}
         )
-        self._block = lru_cache(maxsize=64)(partial(_block, self._library, self.difficulty, seed))
+        self._draw = partial(_block, library, self.difficulty, seed)
+        self._block = lru_cache(maxsize=64)(self._draw)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         """Return a task as ``question``, ``answer`` (one of the right ones) and ``metadata``.
@@ -163,8 +160,8 @@ class Stories:
     def ahead(self, processes: int, start: int = 0) -> Iterator[Task]:
         """Yield tasks from an index on, drawn by processes that end with the iterator."""
         first, passed = divmod(start, SIZE)
-        tasks = map(self._task, count(first * SIZE), self._drawn(processes, first))
-        return islice(tasks, passed, None)
+        drawn = chain.from_iterable(blocks_ahead(self._draw, count(first), processes))
+        return islice(map(self._task, count(first * SIZE), drawn), passed, None)
 
     def score_answer(self, answer: str | None, entry: Mapping[str, Any]) -> float:
         """Return an answer's reward, 0 to 1, by the task that `__getitem__` gave."""
@@ -201,20 +198,6 @@ class Stories:
         entry = self._entry(index, line)
         story = read_story(json.loads(line))
         return Task(entry["question"], story, partial(_reward, story, self._form))
-
-    def _drawn(self, processes: int, first: int) -> Iterator[str]:
-        given = (self._library, self.difficulty, self._seed)
-        with ProcessPoolExecutor(processes, initializer=_begin, initargs=given) as pool:
-            starts = count(first, _AHEAD)
-            waiting = [pool.submit(_share, start) for start in islice(starts, 2 * processes)]
-            try:
-                while True:
-                    done = waiting.pop(0)
-                    waiting.append(pool.submit(_share, next(starts)))
-                    yield from done.result()
-            finally:
-                # Waited for: where this process ends at once, nobody would tell them to end.
-                pool.shutdown(cancel_futures=True)
 
 
 class Curriculum:
@@ -294,15 +277,3 @@ def _block(library: Library, difficulty: Difficulty, seed: int, index: int) -> l
     raise InputError(
         f"no story of this difficulty came of {_TRIES:,} draws ({asked})", hint="widen its ranges"
     )
-
-
-_here: list[tuple[Library, Difficulty, int]] = []  # in a process that draws ahead
-
-
-def _begin(library: Library, difficulty: Difficulty, seed: int) -> None:
-    end_with_parent()
-    _here[:] = [(library, difficulty, seed)]
-
-
-def _share(start: int) -> list[str]:
-    return [line for index in range(start, start + _AHEAD) for line in _block(*_here[0], index)]

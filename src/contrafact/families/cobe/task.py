@@ -219,6 +219,7 @@ def _sample(question: StoryQuery) -> Sample:
         input=f"{question.story.text}\n\n{question.query}",
         target=question.story.answer,
         metadata={
+            "cluster": question.story.id,
             "phrasing": question.phrasing,
             "query": question.query,
             "story": question.story.model_dump(mode="json"),

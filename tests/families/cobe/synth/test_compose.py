@@ -19,7 +19,6 @@ from contrafact.families.cobe.synth.compose import (
     cells_of,
     compose,
     compose_block,
-    domain_named,
 )
 from contrafact.families.cobe.synth.crossing import situation, true_claim
 from contrafact.families.cobe.synth.expressions import build
@@ -317,9 +316,10 @@ def test_the_checker_finds_what_is_wrong(rows):
 
 
 def test_cells_are_chosen_and_wrong_ones_reported():
-    assert domain_named("  arts and  ENTERTAINMENT ") == "Arts and Entertainment"
+    arts = cells_of(LIBRARY, domain="  arts and  ENTERTAINMENT ")
+    assert {c.domain for c in arts} == {"Arts and Entertainment"}
     with pytest.raises(InputError, match="no domain 'Cooking'; use one of Health"):
-        domain_named("Cooking")
+        cells_of(LIBRARY, domain="Cooking")
     assert {c.graph for c in cells_of(LIBRARY, graph="fork")} == {"fork"}
     assert len(cells_of(LIBRARY, domain="Engineering")) == 6
     with pytest.raises(InputError, match="no graph type 'tree'; use one of chain"):
@@ -356,9 +356,7 @@ def test_a_library_of_ones_own_is_drawn_from_and_its_mistakes_are_reported(tmp_p
     rules = (Path(synth.__file__).parent / "rules" / "lake.toml").read_text()
     path = tmp_path / "pond.toml"
     path.write_text(rules.replace("at the lake of", "at the pond of"))
-    mine = load_library(tmp_path)
-    cells = cells_of(mine)
-    stories = list(compose(8, 1, library=mine, cells=cells))
+    stories = list(compose(8, 1, private_lexicon=tmp_path))
     assert len(stories) == 8 and {row["Proof"]["template"] for row in stories} == {"pond"}
     for old, new, message in (
         ("<was|been> very hot", "was very hot", "needs one verb"),

@@ -5,13 +5,15 @@ algorithms of `contrafact.causal` and read back by `prove` before it is handed o
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 from zlib import adler32, crc32
 
 from contrafact.errors import InputError
@@ -38,7 +40,7 @@ from contrafact.families.cobe.synth.prove import check_story
 from contrafact.records import DOMAINS, GRAPHS
 from contrafact.workers import end_with_parent
 
-__all__ = ["Cell", "cells_of", "compose", "compose_block", "story_lines"]
+__all__ = ["Cell", "blocks_ahead", "cells_of", "compose", "compose_block", "story_lines"]
 
 CANARY = "contrafact-cobe-synth-canary-5e1d0c7a-93b4-4f6e-8a2b-c41f7d90e6b3"
 """Stands in every story's proof: a model that can complete it has seen such files in training."""
@@ -53,8 +55,8 @@ _VERSIONS = 99
 _TOLD_TWICE = 0.35
 """How often a rule is told although a connector tells it, too."""
 _BLOCKS_AT_ONCE = 8
-_SEEN_BITS = 1 << 27
-"""Size of the table of texts that were drawn; it does not grow with the number of stories."""
+_PLACES = 1 << 27
+"""How many numbers texts are told apart by."""
 
 Row = dict[str, Any]
 
@@ -74,43 +76,32 @@ class Cell:
 def cells_of(
     library: Library, *, graph: str | None = None, domain: str | None = None
 ) -> tuple[Cell, ...]:
-    """Return a library's cells, of one graph or domain if given; an `InputError` if none."""
+    """Return a library's cells, of one graph or domain if given; an `InputError` if none.
+
+    The domain is one of table 3, in any capitals.
+    """
     if graph is not None and graph not in GRAPHS:
         raise InputError(
             f"there is no graph type '{graph}'", hint=f"use one of {', '.join(GRAPHS)}"
         )
-    domains = [d for d in DOMAINS if any(scene.domain == d for scene in library.scenes)]
-    found = tuple(
-        Cell(d, g) for d in domains for g in GRAPHS if domain in (None, d) and graph in (None, g)
-    )
+    wanted = DOMAINS
+    if domain is not None:
+        named = " ".join(domain.split()).casefold()
+        wanted = tuple(one for one in DOMAINS if one.casefold() == named)
+        if not wanted:
+            raise InputError(
+                f"there is no domain '{domain}'", hint=f"use one of {', '.join(DOMAINS)}"
+            )
+    domains = [d for d in wanted if any(scene.domain == d for scene in library.scenes)]
+    found = tuple(Cell(d, g) for d in domains for g in GRAPHS if graph in (None, g))
     if not found:
         raise InputError(f"the library has no place of '{domain}'", hint="choose another domain")
     return found
 
 
-def domain_named(name: str) -> str:
-    """Return the domain of table 3 of a name, in any capitals; an `InputError` if there is none."""
-    for domain in DOMAINS:
-        if domain.casefold() == " ".join(name.split()).casefold():
-            return domain
-    raise InputError(f"there is no domain '{name}'", hint=f"use one of {', '.join(DOMAINS)}")
-
-
-def source_of(
-    graph: str | None, domain: str | None, private_lexicon: str | Path | None
-) -> tuple[Library, tuple[Cell, ...]]:
-    """Return what stories are told of, and of which domains and graphs.
-
-    Args:
-        domain: Only this one, whatever its capitals.
-        private_lexicon: A folder with rules; the bundled ones if none is given.
-
-    Raises:
-        InputError: There is no such graph or domain, or the rules cannot be used.
-    """
-    named = None if domain is None else domain_named(domain)
-    library = bundled_library() if private_lexicon is None else load_library(private_lexicon)
-    return library, cells_of(library, graph=graph, domain=named)
+def compose(n: int, seed: int, *, private_lexicon: str | Path | None = None) -> Iterator[Row]:
+    """Yield stories as objects of the paper's schema with our additions; see `story_lines`."""
+    return map(json.loads, story_lines(n, seed, private_lexicon=private_lexicon))
 
 
 def story_lines(
@@ -122,111 +113,75 @@ def story_lines(
     private_lexicon: str | Path | None = None,
     processes: int = 1,
 ) -> Iterator[str]:
-    """Return proven stories, one JSON object a line; see `source_of` and `compose_lines`."""
-    library, cells = source_of(graph, domain, private_lexicon)
-    return compose_lines(n, seed, library=library, cells=cells, processes=processes)
-
-
-def compose(
-    n: int,
-    seed: int,
-    *,
-    library: Library | None = None,
-    cells: Sequence[Cell] | None = None,
-) -> Iterator[Row]:
-    """Yield stories as objects of the paper's schema with our additions; see `compose_lines`."""
-    for line in compose_lines(n, seed, library=library, cells=cells):
-        yield json.loads(line)
-
-
-def compose_lines(
-    n: int,
-    seed: int,
-    *,
-    library: Library | None = None,
-    cells: Sequence[Cell] | None = None,
-    processes: int = 1,
-) -> Iterator[str]:
-    """Yield proven stories, one JSON object a line, evenly over the cells, no two texts alike.
+    """Return proven stories, one JSON object a line, evenly over the cells, no two texts alike.
 
     The same arguments give the same stories, by however many processes; a longer draw begins with
     the shorter one, but for a last block that was cut short.
 
     Args:
-        library: What they are told of; the bundled one if none is given.
-        cells: Domains and types of graph to draw from; all of the library's if none are given.
+        graph: Only this type of graph; ``domain``: only this domain, whatever its capitals.
+        private_lexicon: A folder with rules; the bundled ones if none is given.
         processes: How many share the work.
 
     Raises:
+        InputError: There is no such graph or domain, or the rules cannot be used.
         Unproven: A story is not what it is meant to be.
     """
-    library = bundled_library() if library is None else library
-    cells = cells_of(library) if cells is None else cells
-    seen = Seen()
-    blocks = -(-n // SIZE)
+    library = bundled_library() if private_lexicon is None else load_library(private_lexicon)
+    cells = cells_of(library, graph=graph, domain=domain)
+    draw = partial(compose_block, library, cells, seed)
+    blocks = range(-(-n // SIZE))
+    firsts = map(draw, blocks) if processes == 1 else blocks_ahead(draw, blocks, processes)
 
     def lines() -> Iterator[str]:
-        for index, (block, texts) in enumerate(_firsts(library, cells, blocks, seed, processes)):
+        seen: set[int] = set()
+        for index, (block, texts) in enumerate(firsts):
             again = 0
-            while seen.any_of(texts):
+            while not seen.isdisjoint(map(_place, texts)):
                 again += 1
-                block, texts = compose_block(library, cells, seed, index, again)
-            seen.add(texts)
+                block, texts = draw(index, again)
+            seen.update(map(_place, texts))
             yield from block
 
-    yield from islice(lines(), n)
-
-
-class Seen:
-    """The texts that were drawn, as bits of a table; now and then a new one looks like an old."""
-
-    def __init__(self) -> None:
-        self._bits = bytearray(_SEEN_BITS // 8)
-
-    def any_of(self, texts: Sequence[str]) -> bool:
-        return any(self._bits[at >> 3] >> (at & 7) & 1 for at in map(_place, texts))
-
-    def add(self, texts: Sequence[str]) -> None:
-        for at in map(_place, texts):
-            self._bits[at >> 3] |= 1 << (at & 7)
+    return islice(lines(), n)
 
 
 def _place(text: str) -> int:
+    """Return a number of a text; now and then a new one has that of an old, and is drawn anew."""
     data = text.encode()  # stable across processes and runs, unlike `hash`
-    return (crc32(data) << 32 | adler32(data)) % _SEEN_BITS
+    return (crc32(data) << 32 | adler32(data)) % _PLACES
 
 
-def _firsts(
-    library: Library, cells: Sequence[Cell], blocks: int, seed: int, processes: int
-) -> Iterator[tuple[list[str], list[str]]]:
-    if processes == 1:
-        for index in range(blocks):
-            yield compose_block(library, cells, seed, index)
-        return
-    with ProcessPoolExecutor(
-        processes, initializer=_begin, initargs=(library, cells, seed)
-    ) as pool:
+_Drawn = TypeVar("_Drawn")
+_here: list[Callable[[int], Any]] = []  # in a worker: what draws a block
+
+
+def blocks_ahead(
+    draw: Callable[[int], _Drawn], blocks: Iterable[int], processes: int
+) -> Iterator[_Drawn]:
+    """Yield what is drawn of blocks in their order, by processes that end with the iterator."""
+    with ProcessPoolExecutor(processes, initializer=_begin, initargs=(draw,)) as pool:
         # A bounded number of pieces is under way, so that memory stays flat however many there are.
-        starts = iter(range(0, blocks, _BLOCKS_AT_ONCE))
-        waiting = [pool.submit(_share, s, blocks) for s in islice(starts, 4 * processes)]
-        while waiting:
-            done = waiting.pop(0)
-            yield from done.result()
-            waiting += [pool.submit(_share, s, blocks) for s in islice(starts, 1)]
+        left = iter(blocks)
+        pieces = iter(lambda: list(islice(left, _BLOCKS_AT_ONCE)), [])
+        waiting = deque(pool.submit(_share, one) for one in islice(pieces, 4 * processes))
+        try:
+            while waiting:
+                done = waiting.popleft()
+                waiting.extend(pool.submit(_share, one) for one in islice(pieces, 1))
+                yield from done.result()
+        finally:
+            # Waited for: where this process ends at once, nobody would tell them to end.
+            pool.shutdown(cancel_futures=True)
 
 
-_here: list[tuple[Library, Sequence[Cell], int]] = []  # in a worker: what it draws from
-
-
-def _begin(library: Library, cells: Sequence[Cell], seed: int) -> None:
+def _begin(draw: Callable[[int], Any]) -> None:
     end_with_parent()
-    _here[:] = [(library, cells, seed)]
+    _here[:] = [draw]
 
 
-def _share(start: int, blocks: int) -> list[tuple[list[str], list[str]]]:
-    library, cells, seed = _here[0]
-    end = min(blocks, start + _BLOCKS_AT_ONCE)
-    return [compose_block(library, cells, seed, index) for index in range(start, end)]
+def _share(blocks: Sequence[int]) -> list[Any]:
+    return [_here[0](index) for index in blocks]
 
 
 def compose_block(

@@ -158,19 +158,3 @@ def _parts(side: Side) -> tuple[Span, Span] | None:
 
 def _signs(side: Side, span: Span) -> list[str]:
     return re.findall(r"\w+|[%$€£¥+-]", side.excerpt(span).casefold())
-
-
-@rule("text-of-its-own", about="events", paper="Q; R, minimal change")
-def text_of_its_own(
-    pair: Pair,
-    *,
-    least: Annotated[int, "ours: words of content from which a share is told"] = 12,
-    kept: Annotated[float, "ours: share of them that an edited text still has"] = 0.2,
-) -> Iterator[Finding]:
-    """The rewrite is made from its original: it keeps some of its words."""
-    had = {stem(token.key) for token in _content(pair.original.tokens)}
-    if len(had) < least:
-        return
-    share = len(had & pair.rewritten.stems) / len(had)
-    if share < kept:
-        yield fail("text-of-its-own", f"only {share:.0%} of the original's words are left")

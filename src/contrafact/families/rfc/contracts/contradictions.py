@@ -14,7 +14,7 @@ from contrafact.families.rfc.contracts.pair import Pair, Side, Span, read_once
 from contrafact.families.rfc.contracts.rules import Finding, fail, rule
 from contrafact.families.rfc.contracts.vocabulary import expression
 from contrafact.text.quantities import Quantity, precision, same_measure, worth
-from contrafact.text.relations import comparatives, earlier_and_later, expected_and_actual
+from contrafact.text.relations import comparatives, earlier_and_later
 
 __all__ = ["Contradiction", "contradiction", "contradictions", "contradictions_of"]
 
@@ -156,39 +156,7 @@ def _bounds(side: Side) -> Iterator[Contradiction]:
                 break
 
 
-# Results and comparisons
-
-_BEAT = (
-    r"beat\w*|top(?:s|ped|ping)?|exceed\w*|surpass\w*|above|ahead\sof|better\sthan|higher\sthan"
-    r"|outpac\w+"
-)
-_MISS = (
-    r"miss(?:ed|es|ing)?|undersho(?:t|ots?|oting)|lag(?:s|ged|ging)?|below|(?:short|shy)\sof|trail\w*"
-    r"|worse\sthan|lower\sthan|behind|less\sthan|fewer\sthan"
-)
-_EXPECTATION = re.compile(rf"\b(?:(?P<beat>{_BEAT})|(?:{_MISS}))\b", re.IGNORECASE)
-_NOT = re.compile(
-    r"\b(?:not|never|failed to|fails to|failing to|unable to)\s\Z|n['’]t\s\Z", re.IGNORECASE
-)
-
-
-def _results(side: Side) -> Iterator[Contradiction]:
-    found = side.quantities
-    for expected, actual in expected_and_actual(side):
-        a, b = found[expected], found[actual]
-        if a.is_loss or b.is_loss or a.value == b.value or b.start > a.start:
-            continue
-        if b.direction == "down" or a.direction == "down":
-            continue  # "fell 0.7%, trailing the 0.4% drop expected": the deeper fall is the miss
-        word = None
-        for match in _EXPECTATION.finditer(side.text, side.sentence_of(b.start).start, a.end):
-            word = match
-        if word is None:
-            continue
-        beat = bool(word["beat"]) != bool(_NOT.search(side.text, 0, word.start()))
-        if beat != (worth(b) > worth(a)):
-            message = f"'{word[0]}' contradicts '{b.text}' against '{a.text}' expected"
-            yield _at("expectation", message, a, b)
+# Comparisons
 
 
 def _comparisons(side: Side) -> Iterator[Contradiction]:
@@ -341,7 +309,6 @@ _READERS: tuple[Callable[[Side], Iterator[Contradiction]], ...] = (
     _points,
     _impossible,
     _parts,
-    _results,
     _comparisons,
     _bounds,
     _world,

@@ -1,5 +1,4 @@
-"""What every rewrite is, whatever it manipulates: one paragraph of news prose, of like length, made
-from its original.
+"""What every rewrite is, whatever it manipulates: one paragraph of news prose, of like length.
 
 RFC-BENCH, section 2.2.2, Ethical Considerations, and appendices Q, R and S.3.
 """

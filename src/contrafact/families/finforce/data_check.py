@@ -162,8 +162,8 @@ def check_items(items: Iterable[RawItem]) -> DataReport:
     return DataReport(rows, contents, tuple(found.violations()), tuple(found.notes()))
 
 
-def _counted(said: tuple[str, list[int]]) -> str:
-    what, lines = said
+def _counted(found: tuple[str, list[int]]) -> str:
+    what, lines = found
     return f"{len(lines)} row{'s' * (len(lines) != 1)} {what} ({line_list(lines)})"
 
 

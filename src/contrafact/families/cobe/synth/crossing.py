@@ -33,22 +33,10 @@ _GROUPS, _ROUNDS = 2000, 8
 _MOST_CLAIMS = 3
 _MOST_APART = 3.5
 """How much more one group of answers may fail than the other (`_voiced`)."""
-_E1, _E2, _, _E4, _E5 = (1 << n for n in range(5))
+_E1, _E2 = 1, 2
 _DUE_E1, _DUE_E2, _DUE_UNDONE = 2, 2, 3
 """How many of the three other answers shall fail E1, and E2, in every story of a block; and how
 many of all twelve shall undo the edit."""
-_FIELDS = {
-    **{
-        name: (2 * place, 3)
-        for place, name in enumerate(
-            ("first", "second", "undone", "forgotten", "fourth", "fifth", "away")
-        )
-    },
-    "further": (14, 7),
-    "differs": (17, 31),
-    "cost": (22, 255),
-}
-"""Where the counts of a pair stand, and the most that three of them can come to."""
 _UNEVEN, _UNLIKE, _FAR, _UNDONE, _UNSHARED = 2.0, 1.5, 3.0, 2.2, 3.0
 _OPEN_WORTH, _RARE_WORTH = 8.0, 0.8
 _SIZE_COST, _COST_UNIT = (0, 0, 3, 15, 40), 10.0
@@ -256,11 +244,12 @@ def draw_block(plot: Plot, rng: Random) -> Block | None:
     pool = _pool(plot, latent, rng)
     if len(pool) < SIZE:
         return None
-    for chosen in _searched(_Pairs.of(pool, latent), rng):
+    pairs = _Pairs.of(pool, latent)
+    for chosen in _searched(pairs, rng):
         stories = tuple(pool[place] for place in chosen)
         if latent is not None and len({one.implied[latent] for one in stories}) == 1:
             continue  # no answer could be wrong about it
-        patterns = [[_pattern(one, other, latent) for other in stories] for one in stories]
+        patterns = pairs.fails[np.ix_(chosen, chosen)].tolist()
         voiced = _voiced(stories, patterns, rng)
         if voiced is None:
             continue
@@ -316,12 +305,14 @@ class _Pairs:
     """What every answer of a pool is like in every story of it; rows are answers.
 
     Attributes:
-        counts: What is counted of an answer in a story, packed by `_FIELDS`, so that one sum
-            over the answers sums them all.
+        fails: Which criteria an answer fails in a story, connectors apart: the bit n of E(n + 1).
+        counts: What is counted of an answer in a story, a matrix for each of ``names``.
         own: By how many events each right answer differs from its story.
     """
 
     fits: NDArray[np.bool_]
+    fails: NDArray[np.int64]
+    names: tuple[str, ...]
     counts: NDArray[np.int64]
     own: NDArray[np.int64]
     opened: NDArray[np.bool_]
@@ -353,7 +344,7 @@ class _Pairs:
         fits &= failures > 0
         np.fill_diagonal(fits, False)
         size = np.bitwise_count(differs.astype(np.uint64)).astype(np.int64)
-        fields = {
+        counted = {
             "first": first,
             "second": second,
             "undone": undone,
@@ -365,10 +356,10 @@ class _Pairs:
             "differs": size,
             "cost": np.array(_SIZE_COST)[failures],
         }
-        counts = np.zeros(first.shape, dtype=np.int64)
-        for name, values in fields.items():
-            counts += values.astype(np.int64) << _FIELDS[name][0]
-        return cls(fits & fits.T, counts, size.diagonal().copy(), opened != 0)
+        counts = np.stack([values.astype(np.int64) for values in counted.values()])
+        fails = first * _E1 | second * _E2 | fourth * 8 | fifth * 16
+        own = size.diagonal().copy()
+        return cls(fits & fits.T, fails, tuple(counted), counts, own, opened != 0)
 
 
 def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
@@ -390,8 +381,9 @@ def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
     cost: NDArray[np.float64] = np.asarray(draw.random(chosen.shape[1]))
     uneven, undone, far = np.zeros((3, chosen.shape[1]), dtype=np.int64)
     for j in range(SIZE):
-        counts = sum(pairs.counts[chosen[i], chosen[j]] for i in range(SIZE) if i != j)
-        part = {name: counts >> start & most for name, (start, most) in _FIELDS.items()}
+        others = [i for i in range(SIZE) if i != j]
+        sums = pairs.counts[:, chosen[others], chosen[j]].sum(axis=1)
+        part = dict(zip(pairs.names, sums, strict=True))
         uneven += np.abs(part["first"] - _DUE_E1) + np.abs(part["second"] - _DUE_E2)
         undone += part["undone"]
         far += part["further"] - (SIZE - 1)
@@ -410,25 +402,6 @@ def _searched(pairs: _Pairs, rng: Random) -> list[list[int]]:
         group = chosen[:, place].tolist()
         best.setdefault(frozenset(group), group)
     return list(best.values())
-
-
-def _pattern(one: Situation, other: Situation, latent: str | None) -> int:
-    """Return what the right answer of one situation fails in another, connectors apart."""
-    _, answer, _, _, hedged = one.bits
-    facts, _, stays, changes, _ = other.bits
-    found = 0
-    if ((answer ^ facts) | hedged) & stays:
-        found |= _E1
-    if ~(answer ^ facts) & ~hedged & changes:
-        found |= _E2
-    if one.plot.measure is not None:
-        moved = one.after_quantity - other.before_quantity
-        due = other.after_quantity - other.before_quantity
-        if (moved > 0) != (due > 0):
-            found |= _E4
-    if latent is not None and one.implied[latent] != other.implied[latent]:
-        found |= _E5
-    return found
 
 
 def _voiced(

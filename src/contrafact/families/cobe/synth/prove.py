@@ -9,9 +9,9 @@ rules for English connectors.
 """
 
 import json
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,6 @@ _WAYS = {
     "up": ("is higher than", "goes up from", "is more than", "goes above"),
     "down": ("is lower than", "goes down from", "is less than", "drops below"),
 }
-_KEPT = 8
 
 
 @dataclass(frozen=True)
@@ -111,26 +110,15 @@ class Facts:
         return ["E1", "E2", "E3"] + ["E4"] * bool(self.moved) + ["E5"] * bool(self.implied)
 
 
-_models: "OrderedDict[str, tuple[ScmText, Model, Reader]]" = OrderedDict()
-# The very objects of the proof that was opened last, and what came of them.
-_last: list[tuple[list[Any], tuple[ScmText, Model, Reader]]] = []
+_PARTS = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
 
 
-def _opened(proof: Mapping[str, Any]) -> tuple[ScmText, Model, Reader]:
-    """Return model and reader of a proof; the last few are kept, as a block shares them."""
-    keys = ("graph", "mechanisms", "noise", "told", "quantities", "wordings")
-    parts = [proof[name] for name in keys]
-    for same, opened in _last:
-        if all(one is other for one, other in zip(same, parts, strict=True)):
-            return opened
-    key = json.dumps(parts)
-    if key not in _models:
-        text = ScmText(*(proof[name] for name in keys[:-1]))
-        _models[key] = (text, build(text), Reader(proof["wordings"]))
-        if len(_models) > _KEPT:
-            _models.popitem(last=False)
-    _last[:] = [(parts, _models[key])]
-    return _models[key]
+@lru_cache(maxsize=8)
+def _opened(parts: str) -> tuple[ScmText, Model, Reader]:
+    """Return model and reader of a proof's parts; the last few are kept, as a block shares them."""
+    *model, wordings = json.loads(parts)
+    text = ScmText(*model)
+    return text, build(text), Reader(wordings)
 
 
 def situation_of(row: Mapping[str, Any]) -> Facts:
@@ -144,7 +132,7 @@ def situation_of(row: Mapping[str, Any]) -> Facts:
     if not isinstance(proof, Mapping):
         raise ValueError("there is no 'Proof'")
     try:
-        text, model, reader = _opened(proof)
+        text, model, reader = _opened(json.dumps([proof[name] for name in _PARTS]))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"'Proof' is incomplete: {error}") from None
     relations = [Relation.of(one) for one in proof.get("relations", ())]

@@ -121,19 +121,6 @@ def test_sheets_come_back_with_answers_problems_and_blanks(tmp_path):
     assert [one.answer for one in answers.answers] == ["yes", "no", "other"]
     assert answers.blanks == 2
     assert any("'maybe', not Yes, No or Other" in message for message in answers.problems)
-    text = copy.read_text(encoding="utf-8").replace("Story", "Tale", 1)
-    copy.write_text(text, encoding="utf-8")
-    assert any("another text than was drawn" in p for p in answers_in([copy], drawn).problems)
-    with pytest.raises(InputError, match="twice"):
-        answers_in([copy, copy], drawn)
-    with pytest.raises(InputError, match="no column 'item'"):
-        key_in(guidelines_as_csv(tmp_path))
-
-
-def guidelines_as_csv(folder):
-    path = folder / "other.csv"
-    path.write_text("a,b\n1,2\n", encoding="utf-8")
-    return path
 
 
 def test_the_papers_confusion_gives_the_papers_figures():

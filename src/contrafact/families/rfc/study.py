@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DETECT", "DIAGNOSE"]
 
 OVERALL = "overall"
+_GOLD = "gold"
 
 _PRINTED = {"category_correct": ("true", "mis"), "rewrite_valid": ("pass", "fail")}
 """What figures 9 and 10 call the answers."""
@@ -64,13 +65,7 @@ def _members(drawn: "pd.DataFrame") -> "pd.DataFrame":
     )
 
 
-def _tables(
-    study: AnsweredStudy,
-    *,
-    questions: Sequence[Question],
-    categories: Sequence[str],
-    reference: str,
-) -> list[StudyTable]:
+def _tables(study: AnsweredStudy, questions: Sequence[Question]) -> list[StudyTable]:
     """Return the figures per step, pair of raters and category.
 
     A row has ``step``, two people or a person and what is right (``rater``, ``other``),
@@ -84,11 +79,11 @@ def _tables(
     rows = []
     for question in questions:
         given, verdicts = study.given(question.name), study.verdicts(question.name)
-        compared = [(one, reference, verdicts) for one in given if verdicts] + [
+        compared = [(one, _GOLD, verdicts) for one in given if verdicts] + [
             (one, other, given[other]) for one, other in combinations(given, 2)
         ]
         for one, other, second in compared:
-            for category in (*categories, OVERALL):
+            for category in (*MANIPULATIONS, OVERALL):
                 own = [
                     item
                     for item in study.items
@@ -148,9 +143,7 @@ def _agreement_tables(study: AnsweredStudy) -> list[StudyTable]:
                     _PRINTED[question.name],
                 )
             )
-    figures = _tables(
-        study, questions=AGREEMENT.questions, categories=MANIPULATIONS, reference="gold"
-    )
+    figures = _tables(study, AGREEMENT.questions)
     title = "{step}: answers of {rater} (lines) and of {other} (columns)"
     return [*figures, StudyTable("confusion", title, pd.DataFrame(rows), charts=tuple(charts))]
 
@@ -225,9 +218,8 @@ def _of_pairs(
         assign=assign,
         cluster="article_id",
         allowed={"category": MANIPULATIONS},
-        reference="gold",
-        tables=tables
-        or partial(_tables, questions=questions, categories=MANIPULATIONS, reference="gold"),
+        reference=_GOLD,
+        tables=tables or partial(_tables, questions=questions),
         published=partial(_published, kind),
     )
 

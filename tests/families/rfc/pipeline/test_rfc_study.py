@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from tests.support.sheets import fill
 
-from contrafact.errors import InputError
 from contrafact.family import families
 from contrafact.family.study import Answer, StudyItem
 from contrafact.files.tables import write_rows
@@ -180,24 +179,3 @@ def test_diagnoses_may_be_written_in_the_papers_words(tmp_path):
     _, found = figures(tmp_path, [shown], key_path)
     assert found["manipulation", "ann", GOLD, "flipping"]["percent"] == 1.0
     assert found["manipulation", "ann", GOLD, "overall"]["percent"] == 0.25
-
-
-def test_cells_that_cannot_be_used_are_reported_by_line(tmp_path):
-    sheet, key_path, _ = drawn(tmp_path, "detect", n=1)
-    lines = iter(["maybe", "", "TRUE", "FALSE"])
-    shown = fill(sheet, tmp_path / "ann.csv", lambda _: {"label": next(lines)})
-    answers, _ = figures(tmp_path, [shown], key_path)
-    assert [problem.split(": ", 1)[1] for problem in answers.problems] == [
-        "label is 'maybe', not TRUE or FALSE; left out",
-        "label is empty",
-    ]
-    assert f"{shown}:2: " in answers.problems[0]
-    changed = fill(sheet, tmp_path / "ben.csv", lambda _: {"label": "TRUE", "paragraph": "another"})
-    with pytest.raises(InputError, match="no cell of these sheets"):
-        figures(tmp_path, [changed], key_path)
-    with pytest.raises(InputError, match="twice"):
-        figures(tmp_path, [shown, shown], key_path)
-    with pytest.raises(InputError, match="no sheet of this study"):
-        answers_in([key_path], key_path)
-    with pytest.raises(InputError, match="this is no study's key"):
-        key_in(sheet)
